@@ -56,7 +56,7 @@ export default definePlugin({
         const reader = request.role === 'operator' ? 'operator' : 'viewer'
         const acceptsGzip = /\bgzip\b/.test(request.headers['accept-encoding'] ?? '')
         const topics = new Set(wantedTopics(request.query))
-        // As `GET /get-log-saved`: a log may say what is nobody else's business.
+        // As for `GET /get-log-saved`: logs may contain confidential data.
         if (reader === 'viewer') topics.delete('log')
         const { stream } = hub.open({ address: request.ip, reader, acceptsGzip, topics })
         if (acceptsGzip) reply.header('content-encoding', 'gzip')

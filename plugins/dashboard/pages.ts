@@ -4,7 +4,7 @@ import { bytes, content } from 'rtk-base/schemas'
 import client from './ui/main.tsx?client'
 
 /**
- * No inline code, nothing from elsewhere. Never HSTS or `upgrade-insecure-requests`: on the access point there is no https, and they would
+ * No inline code, no external sources. Never HSTS or `upgrade-insecure-requests`: the access point has no https, and they would
  * blank the page.
  */
 const policy = [

@@ -3,7 +3,7 @@ import { bytes } from 'rtk-base/schemas'
 import { panels } from 'rtk-base/services'
 import { sendFile } from './pages.js'
 
-/** The panels of other plugins (`ctx.ui.panel`): what pages are told of them, and their files. */
+/** The panels of other plugins (`ctx.ui.panel`): their list for pages, and their files. */
 export class PanelFiles {
   readonly #ctx: PluginContext
 

@@ -5,7 +5,7 @@ import { figures } from './history/figures.js'
 
 const known = figures.map(({ name }) => name)
 
-/** What `/openapi.json` says of the queries; the functions below read them. */
+/** The queries as described in `/openapi.json`; the functions below parse them. */
 export const EventsQuery = Type.Object({
   want: Type.Optional(Type.String({ description: `some of ${topics.join(',')}; left out: all` })),
 })

@@ -4,9 +4,9 @@ import type { Neighbour, Network, NetworkInterface } from 'rtk-base/services'
 
 /** Something that brings the port up again and again is set back at once at first, and less and less often then. */
 const downWaits = { first_ms: 1_000, longest_ms: 60_000 } as const
-/** The daemon connects by itself: it is asked only when it gave up. */
+/** The daemon connects automatically; a request is only needed after it gave up. */
 const upWaits = { first_ms: 15_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
-/** Left alone for so long, the port is what it should be: the next wait is a short one. */
+/** After this long without a change the port is fine: the next wait is short again. */
 const quiet_ms = 120_000
 
 /** The Ethernet port as `eth-en` wants it. */
@@ -44,12 +44,12 @@ export class Port {
     return port ? (this.#network?.neighbours(port.name) ?? []) : []
   }
 
-  /** Why there is no interface. */
+  /** Reason for the missing interface. */
   get absence(): string {
     if (this.#network?.ready === false) return this.#network.failure
     return this.#name === ''
       ? 'this machine has no Ethernet interface: it is used as soon as there is one'
-      : `this machine has no Ethernet interface ${this.#name}: it is used as soon as it is there`
+      : `this machine has no Ethernet interface ${this.#name}; it will be used as soon as it appears`
   }
 
   start(network: Network, changed: () => void): void {
@@ -71,7 +71,7 @@ export class Port {
     this.#changed()
   }
 
-  /** What is, against what is wanted. */
+  /** Compares actual and wanted state. */
   #look(): void {
     this.#changed()
     const { interface: port } = this
@@ -110,7 +110,7 @@ export class Port {
     } catch (error) {
       const verb = isWanted ? 'brought up' : 'taken down'
       const text = `${port.name} could not be ${verb}, as eth-en wants it (${(error as Error).message})`
-      this.#ctx.errors.raise('eth', { text, advice: 'it is tried again by itself' })
+      this.#ctx.errors.raise('eth', { text, advice: 'retrying automatically' })
     } finally {
       this.#busy = false
     }
@@ -123,7 +123,7 @@ export class Port {
   }
 }
 
-/** Whether a caller comes through the port, as it is wanted: he reached one of its addresses. */
+/** Whether a caller uses the port with its current settings: it reached one of its addresses. */
 export function reaches(port: NetworkInterface | undefined, isWanted: boolean, { address }: Caller): boolean {
   if (!isWanted || port?.state !== 'connected' || address === undefined) return false
   return [...port.ip4, ...port.ip6].some((own) => own.address === address)

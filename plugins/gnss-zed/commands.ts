@@ -2,7 +2,7 @@ import { unavailable } from 'rtk-base/plugin'
 import * as ubx from './ubx/index.js'
 import type { ZedReceiver } from './zed.js'
 
-/** What is forgotten (navBbrMask of CFG-RST). */
+/** The data to delete (navBbrMask of CFG-RST). */
 const hot = 0x0000
 const cold = 0xffff
 const controlledSoftware = 1
@@ -14,7 +14,7 @@ function restart(zed: ZedReceiver, navBbrMask: number): boolean {
   return written
 }
 
-/** Hot start: what the receiver stored and knows stays. */
+/** Hot start: keeps stored and current data of the receiver. */
 export function rebootZed(zed: ZedReceiver): string {
   zed.mayWrite()
   if (!restart(zed, hot)) throw unavailable('the port of the receiver accepts no data now; nothing was restarted')

@@ -67,7 +67,7 @@ export default definePlugin({
       take(now)
       return ctx.on(now.onChange, () => {
         take(now)
-        // First whoever trusts the frames: they carry another ID as soon as it is written.
+        // Notify the verifying plugin first: frames carry the new ID as soon as it is written.
         zed.events.state.emit()
         zed.upkeep.settingsChanged()
       })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 
-/** Tried in this order behind the configured rate: what receivers are found with in the field. */
+/** Rates found in the field, tried in this order after the configured one. */
 const usualBauds = [38_400, 115_200, 460_800, 9600, 230_400, 57_600, 921_600]
 const Baud = Type.Integer({ minimum: 4800, maximum: 8_000_000 })
 
@@ -23,7 +23,7 @@ export const ZedOptions = Type.Object(
     }),
     configure: Type.Boolean({
       default: true,
-      description: 'false: write nothing at all, only listen to a receiver that someone else configured',
+      description: 'false: never write, only listen to an already configured receiver',
     }),
     rtcm: Type.Object(
       {
@@ -54,7 +54,7 @@ export const ZedOptions = Type.Object(
     ),
     secondFix: Type.Boolean({
       default: true,
-      description: 'Ask for the second solution (NAV2-PVT) where the firmware has it; it shows a moved antenna',
+      description: 'Request the second solution (NAV2-PVT) if the firmware has it; it shows a moved antenna',
     }),
     raiseBaud: Type.Boolean({
       default: true,
@@ -65,12 +65,12 @@ export const ZedOptions = Type.Object(
       minimum: 0,
       description: 'Replay: bytes per second; 0: as fast as possible',
     }),
-    loop: Type.Boolean({ default: false, description: 'Replay: begin again at the end' }),
+    loop: Type.Boolean({ default: false, description: 'Replay: restart at the end' }),
     delay: Type.Number({
       default: 2,
       minimum: 0,
       maximum: 3600,
-      description: 'Replay: seconds until it begins, so that subscribers can be there from its first byte',
+      description: 'Replay: start delay in seconds, so that subscribers get the first byte',
     }),
   },
   { additionalProperties: false },

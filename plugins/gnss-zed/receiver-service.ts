@@ -23,7 +23,7 @@ const can: ReceiverCapabilities = {
   intervals_s: [1, 2, 5, 10, 15, 30],
 }
 
-/** What other plugins see of the receiver. */
+/** The service `receiver` for other plugins. */
 export function receiverService(zed: ZedReceiver): Receiver {
   const { facts, events, upkeep } = zed
   return {
@@ -66,7 +66,7 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get startTimes() {
       return facts.startTimes
     },
-    // One that is only listened to has whatever station ID someone gave it.
+    // In listening mode the station ID is unknown.
     get stationId() {
       return (zed.listening ? facts.stationId : undefined) ?? zed.stationId
     },

@@ -1,4 +1,4 @@
-/** One receiver: its link, its configuration and what it reports, put together. */
+/** One receiver: its link, its configuration and its state. */
 import { type Frame, isMsm } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
@@ -12,7 +12,7 @@ import { linkTick_ms, ReceiverLink } from './link/receiver-link.js'
 import { UbxDialog } from './link/ubx-dialog.js'
 import * as ubx from './ubx/index.js'
 
-/** What goes over to the next instance on a reload. */
+/** State handed over to the next instance on a reload. */
 export interface ZedSnapshot {
   identity: ReceiverIdentity
   corruptRtcm: number
@@ -31,7 +31,7 @@ const everyKey = 0x0fffffff
 
 export class ZedReceiver {
   readonly facts: ReceiverFacts
-  /** Nothing is ever written, and the receiver is trusted as it is. */
+  /** Listening mode: never writes, and trusts the receiver without checks. */
   readonly listening: boolean
   /** Between two MSM of a constellation, and between two 1005, as configured. */
   readonly intervals_s: { observations: number; reference: number }
@@ -71,7 +71,7 @@ export class ZedReceiver {
         secondFix: (fix) => this.events.secondFix.emit(fix),
         residuals: (residuals) => this.events.residuals.emit(residuals),
         satellites: (epoch) => {
-          // Between whole seconds: somebody changed the rate.
+          // An epoch between whole seconds: other software changed the rate.
           if (epoch.tow_ms % 1000 !== 0) this.upkeep.suspect()
           this.events.satellites.emit(epoch)
         },
@@ -151,7 +151,7 @@ export class ZedReceiver {
     this.#corruptBefore = -this.#link.framer.stats.badChecksum.rtcm
   }
 
-  /** Writes bytes as they are; false when the port accepts nothing. */
+  /** Writes raw bytes; false if the port accepts nothing. */
   write(bytes: Uint8Array): boolean {
     return this.#link.write(bytes)
   }
@@ -189,15 +189,15 @@ export class ZedReceiver {
     return !this.#port.live
   }
 
-  /** What helps where nothing comes from the receiver, or no answer. */
+  /** Advice if the receiver is silent or does not answer. */
   get advice(): string {
     if (this.link === 'up')
-      return 'it sends, but does not answer; check the line to its input, and that its port accepts UBX'
+      return 'it sends but does not answer; check the line to its input, and that its port accepts UBX'
     if (this.ended)
-      return 'no valid frame was in it; check that the option gnss-zed.port names a recording of a receiver'
+      return 'it contains no valid frame; check that the option gnss-zed.port names a recording of a receiver'
     return this.link === 'offline'
       ? `${this.linkReason}; check the cable and the option gnss-zed.port; it is opened again as soon as it can be`
-      : 'it is open but silent; check the rate (gnss-zed.baud) and what the receiver is configured to send'
+      : 'it is open but silent; check the rate (gnss-zed.baud) and the messages configured in the receiver'
   }
 
   get portName(): string {
@@ -209,7 +209,7 @@ export class ZedReceiver {
     return this.#ctx.clock.monotonic()
   }
 
-  /** The same without the time in which the event loop was blocked: what limits of silence are measured with. */
+  /** The same without the time the event loop was blocked. Limits of silence are measured with it. */
   awake_ms(): number {
     return this.#awake.monotonic()
   }
@@ -235,7 +235,7 @@ export class ZedReceiver {
     } else this.facts.nmea(frame.bytes, frame.arrival_ms)
   }
 
-  /** Somebody switched on what this base does not send: a second MSM type would leave mixed with the first. */
+  /** Enabled by other software: a second MSM type would be mixed with the first. */
   #isUnwanted(type: number): boolean {
     if (!this.upkeep.configured) return false
     const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#msm)
@@ -274,7 +274,7 @@ export class ZedReceiver {
     this.#wasUp = state === 'up'
     this.#ctx.log[trouble ? 'warn' : 'info']({ link: state, port: this.#port.name, baud }, reason)
     if (state === 'up') this.upkeep.linkUp()
-    // What a recording ends with stays.
+    // The last state of a recording is kept.
     else if (!this.ended) this.facts.absent()
     if (state === 'offline') {
       this.#dialog.abort()

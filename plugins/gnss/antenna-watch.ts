@@ -16,10 +16,10 @@ export interface AntennaReport {
 const fails = (status: AntennaStatus) => status === 'short' || status === 'open'
 const unknownPower = 2
 
-/** The antenna over time: what is said of it now, how often it failed, when it was last seen well or not. */
+/** The antenna over time: current status, failure count, times of the last failure and the last good status. */
 export class AntennaWatch {
   #report: AntennaReport = { power: unknownPower, status: 'unknown', failcnt: 0, failtime: 0, oktime: 0 }
-  /** As it was seen last: a fault that is still there when the receiver is back is the same one. */
+  /** The last known status: a fault that persists over an absence of the receiver is the same fault. */
   #seen: AntennaStatus = 'unknown'
 
   get report(): AntennaReport {

@@ -41,7 +41,7 @@ export function stateBlock(observed: Observed, status: string) {
   }
 }
 
-/** Interference, feigned satellites, and what is received beside what is expected. */
+/** Interference, spoofing, and received against expected signals. */
 function rfBlock(observed: Observed) {
   const now_ms = observed.now_ms()
   const { radio, signals } = observed
@@ -59,7 +59,7 @@ export function posBlock(observed: Observed) {
   if (!place) {
     return { lat: 0, lon: 0, alt: 0, x: 0, y: 0, z: 0, acc: 0, 'geoidal-seperation': 0, t: 0, tm: '' }
   }
-  // `t` says that there is a position, so an epoch without a time gets that of the receiver or the device.
+  // `t` marks an existing position, so an epoch without a time gets that of the receiver or the device.
   const age_s = (observed.now_ms() - place.arrival_ms) / 1000
   const t = Math.round(place.t > 0 ? place.t : Math.max(0, observed.utc_s() - age_s))
   return {
@@ -75,8 +75,8 @@ export function posBlock(observed: Observed) {
 }
 
 /**
- * What the receiver itself says of corrections and of its reference; a plugin that knows more builds these fields instead.
- * @param procedure of the plugin that runs the GNSS procedure, where there is one
+ * Corrections and reference as the receiver reports them. A plugin that knows more builds these fields instead.
+ * @param procedure of the plugin that runs the GNSS procedure, if any
  * @param input `rtcmin`
  */
 export function standIns(

@@ -3,12 +3,12 @@ import { definePlugin } from 'rtk-base/plugin'
 import { correctionStatus, procedureStatus, receiverSettings, reception, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { posBlock, receiverBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
-import { receivedFigures } from './figures.js'
+import { receptionMetrics } from './metrics.js'
 import { Observed } from './observed.js'
 import { GnssOptions } from './options.js'
 import { watchTrouble } from './trouble.js'
 
-/** What the station shows and says of its receiver, whichever it is: the `gnss` blocks, errors, figures and settings. */
+/** The station's view of any receiver: the `gnss` blocks, errors, metrics and settings. */
 export default definePlugin({
   name: 'gnss',
   version: '1.0.0',
@@ -58,7 +58,7 @@ export default definePlugin({
         config: () => standInSettings(observed),
       },
     })
-    receivedFigures(ctx, observed)
+    receptionMetrics(ctx, observed)
     return { observed, identity, status }
   },
 
@@ -81,8 +81,8 @@ export default definePlugin({
 })
 
 /**
- * The station ID of a new station, 1–4095, drawn from its serial number: two neighbours that nobody gave an ID hardly ever share it, and
- * a rover or `rtcm-in` knows them apart by it. 0 is what every station has that was never told.
+ * The station ID of a new station, 1–4095, drawn from its serial number. Neighbouring stations without a configured ID hardly ever share it, so
+ * rovers and `rtcm-in` can tell them apart. 0 is the ID of stations that were never configured.
  */
 export function drawnStationId(serial: string): number {
   return 1 + (createHash('sha256').update(serial).digest().readUInt32BE() % 4095)

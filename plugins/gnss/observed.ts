@@ -1,4 +1,4 @@
-/** What the receiver says of itself and of its surroundings, gathered from the service `receiver`, and what the station makes of it. */
+/** State gathered from the service `receiver`, and the station's conclusions from it. */
 import { type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import { AwakeClock } from 'rtk-base/link'
 import { type EventSource, type Handoff, type HandoffPairs, handedOver, type PluginContext } from 'rtk-base/plugin'
@@ -25,7 +25,7 @@ const rtcmFlows_ms = 5_000
 export interface HoldOptions {
   /** No RTCM goes out while the antenna is short or open. */
   antennaHold: boolean
-  /** No RTCM goes out while satellites seem to be feigned. */
+  /** No RTCM is sent while spoofing is reported. */
   spoofedHold: boolean
 }
 
@@ -90,7 +90,7 @@ export class Observed implements Reception {
     return this.#ctx.clock.monotonic()
   }
 
-  /** The same without the time in which the event loop was blocked: what limits of silence are measured with. */
+  /** The same without the time the event loop was blocked. Limits of silence are measured with it. */
   awake_ms(): number {
     return this.#awake.monotonic()
   }
@@ -206,7 +206,7 @@ export class Observed implements Reception {
   #stateChanged(): void {
     const isUp = this.#receiver?.link === 'up'
     if (isUp && !this.#wasUp) this.signals.begin(this.now_ms())
-    // What a recording ends with stays.
+    // The last state of a recording is kept.
     if (!isUp && !this.#receiver?.recording?.ended) this.antennaWatch.absent()
     this.#wasUp = isUp
     this.#reported = ''

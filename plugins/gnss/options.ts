@@ -13,11 +13,11 @@ export const GnssOptions = Type.Object(
     ),
     antennaHold: Type.Boolean({
       default: false,
-      description: 'true: no RTCM goes out while the antenna is short or open',
+      description: 'true: no RTCM is sent while the antenna is short or open',
     }),
     spoofedHold: Type.Boolean({
       default: false,
-      description: 'true: no RTCM goes out while the receiver reports feigned satellites',
+      description: 'true: no RTCM is sent while the receiver reports spoofing',
     }),
   },
   { additionalProperties: false },

@@ -22,7 +22,7 @@ export class Lasting {
     return this.#on
   }
 
-  /** What is seen now. @returns whether it counts */
+  /** The current observation. @returns whether it counts */
   see(is: boolean, now_ms: number): boolean {
     if (is) {
       this.#since_ms ??= now_ms
@@ -36,7 +36,7 @@ export class Lasting {
   }
 }
 
-/** The air around the antenna: interference of each band, feigned satellites. A state is believed when it lasts, and is over some time after its last sign. */
+/** Interference per band, and spoofing. A state counts once it has lasted, and ends some time after its last sign. */
 export class RadioWatch {
   readonly #jammed = new Lasting(jammed)
   readonly #spoofed = new Lasting(spoofed)
@@ -90,7 +90,7 @@ export class RadioWatch {
     this.#spoofed.see(state === 'indicated' || state === 'multiple', now_ms)
   }
 
-  /** Called once a second: what is no longer reported comes to its end too. */
+  /** Called once a second: states that are no longer reported expire too. */
   tick(now_ms: number): void {
     if (now_ms - this.#bandsAt_ms >= stale_ms) this.#jammed.see(false, now_ms)
     if (now_ms - this.#spoofingAt_ms >= stale_ms) this.#spoofed.see(false, now_ms)

@@ -1,6 +1,6 @@
 /**
- * Which signals are received beside those that are expected, and how often their lock breaks. By the MSM of the receiver itself, or what
- * it says of its satellites where it sends none.
+ * Compares received with expected signals, and counts losses of lock. It uses the MSM of the receiver itself, or
+ * its satellite reports if it sends none.
  */
 import { bandOf, constellationOf, decodeMsm, msmSignalName } from 'rtk-base/gnss'
 import type { ConstellationName, SatelliteEpoch } from 'rtk-base/services'
@@ -17,12 +17,12 @@ const nothing_ms = 60_000
 /** Breaks of lock are counted over this time, in parts. */
 const window_ms = 300_000
 const part_ms = 10_000
-/** Weak signals break by themselves. */
+/** Weak signals lose lock without a fault. */
 const strong_dbhz = 35
 /** Share of phases in which the lock breaks: many, and no longer many. Real stations have 1 % at most. */
 const manySlips = 0.03
 const fewSlips = 0.015
-/** As many observations are needed for a share, and to judge by it: a start is no trouble yet. */
+/** Minimum observations for a share: a start is not a fault. */
 const leastObservations = 500
 const leastJudged = 3000
 
@@ -52,13 +52,13 @@ export class SignalWatch {
   #anyAt_ms: number | undefined
   #slipping: boolean = false
 
-  /** What the receiver is set to track, as read from it. */
+  /** The signals the receiver is configured to track, as read from it. */
   expect(signals: ExpectedSignals, now_ms: number): void {
     const isSame = JSON.stringify([...signals]) === JSON.stringify([...this.#expected.signals])
     if (!isSame) this.#expected = { signals, since_ms: now_ms }
   }
 
-  /** The receiver begins: what is missing is counted from now on. */
+  /** The receiver starts: missing signals are counted from now on. */
   begin(now_ms: number): void {
     this.#expected.since_ms = now_ms
     this.#anyAt_ms = now_ms
@@ -118,7 +118,7 @@ export class SignalWatch {
     return observations < leastObservations ? 0 : slips / observations
   }
 
-  /** What is wrong, for people; empty: nothing. */
+  /** The faults, as texts; empty: none. */
   troubles(now_ms: number): string[] {
     const { observations, slips } = this.#counted(now_ms)
     this.#slipping = observations >= leastJudged && slips > observations * (this.#slipping ? fewSlips : manySlips)
@@ -127,9 +127,7 @@ export class SignalWatch {
     }
     const troubles = this.#missing(now_ms)
     if (this.#slipping)
-      troubles.push(
-        'the lock of many signals breaks again and again: look for interference, a loose connector, a shaking mast',
-      )
+      troubles.push('many signals lose lock repeatedly: check for interference, a loose connector, a shaking mast')
     return troubles
   }
 
@@ -146,15 +144,15 @@ export class SignalWatch {
       Math.max(...(this.#signals.get(constellation)?.values() ?? []), Number.NEGATIVE_INFINITY)
     const lost = [...signals.keys()].filter((constellation) => isMissed(lastOf(constellation)))
     const troubles = lost.map(
-      (constellation) => `no satellite of ${properName(constellation)} for minutes, which is switched on`,
+      (constellation) => `no satellite of ${properName(constellation)} for minutes, although it is enabled`,
     )
     const expected = new Set([...signals].flatMap(([, names]) => names.map(bandOf)))
     for (const band of expected) {
       const at_ms = this.#bandAt_ms(band)
-      // Only who tells of signals can miss a band.
+      // Only a receiver that reports signals can miss a band.
       if (at_ms !== undefined && isMissed(at_ms))
         troubles.push(
-          `no signal of the ${band} band for minutes: check that antenna and splitter pass it, and interference`,
+          `no signal of the ${band} band for minutes: check that antenna and splitter pass it, and look for interference`,
         )
     }
     return troubles

@@ -1,4 +1,4 @@
-/** What a person should know of the receiver: entries of `base.state.errors` that come and go with their cause. */
+/** Errors of the receiver in `base.state.errors`, raised and cleared with their cause. */
 import type { PluginContext } from 'rtk-base/plugin'
 import { isIdentified } from './document.js'
 import type { Observed } from './observed.js'
@@ -22,7 +22,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
     const { link, place, recording } = receiver
     const isUp = link === 'up'
     if (isUp || (recording?.ended && !recording.isEmpty)) dataAt_ms = now_ms
-    // One that sends but never answers: everything behind it would wait without a word. Its time begins with the link.
+    // A receiver that sends but never answers would stall everything silently. Its time limit starts with the link.
     if (!isUp || receiver.mode === 'listening' || isIdentified(receiver)) answerAt_ms = now_ms
     if (now_ms - Math.min(dataAt_ms, answerAt_ms) < patience_ms) ctx.errors.clear('gnss-link')
     else {
@@ -36,7 +36,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
       else
         ctx.errors.raise(`antenna-${fault}`, {
           text: `the antenna is ${fault}: check its cable and connectors`,
-          advice: observed.held === 'antenna' ? 'no RTCM goes out until then (option antennaHold)' : '',
+          advice: observed.held === 'antenna' ? 'no RTCM is sent until then (option antennaHold)' : '',
           severity: 'silences',
         })
     }
@@ -46,7 +46,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
 
 const codes = ['gnss-link', 'antenna-short', 'antenna-open', 'gnss-jammed', 'gnss-spoofed', 'gnss-signals']
 
-/** Interference, feigned satellites, signals that are missing. */
+/** Interference, spoofing, missing signals. */
 function reportRadio({ errors }: PluginContext, observed: Observed): void {
   const { radio, signals, antennaWatch, receiver } = observed
   if (!radio.jammed) errors.clear('gnss-jammed')
@@ -54,17 +54,16 @@ function reportRadio({ errors }: PluginContext, observed: Observed): void {
     const bands = radio.worst.map(({ band }) => band).join(' and ')
     errors.raise('gnss-jammed', {
       text: `strong interference in the ${bands} band: the receiver can hardly work`,
-      advice:
-        'look for a transmitter, a jammer or a faulty active antenna nearby, gnss.state.rf shows how strong it is',
+      advice: 'look for a transmitter, a jammer or a faulty active antenna nearby; gnss.state.rf shows its strength',
       severity: 'silences',
     })
   }
   if (!radio.spoofed) errors.clear('gnss-spoofed')
   else {
     const isHeld = observed.held === 'spoofed'
-    const then = isHeld ? 'no RTCM goes out until that is over (option spoofedHold)' : 'RTCM goes on'
+    const then = isHeld ? 'no RTCM is sent until spoofing ends (option spoofedHold)' : 'RTCM is still sent'
     errors.raise('gnss-spoofed', {
-      text: `the receiver reports signals that seem to be feigned (spoofing): ${then}`,
+      text: `the receiver reports spoofed signals: ${then}`,
       advice: 'look for a transmitter or repeater nearby',
       severity: isHeld ? 'silences' : 'degrades',
     })

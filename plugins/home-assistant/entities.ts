@@ -2,7 +2,7 @@
 import { type Verdict, valueAt } from 'rtk-base/schemas'
 import type { Reception } from 'rtk-base/services'
 
-/** What they are read from; undefined: nobody says. */
+/** Input of the entities; undefined: unknown. */
 export interface Evidence {
   readonly document: Record<string, unknown>
   readonly verdict: Pick<Verdict, 'fitness' | 'why'> | undefined
@@ -24,7 +24,7 @@ const field =
   (path: string) =>
   ({ document }: Evidence): unknown =>
     valueAt(document, path)
-/** Where 0 says that nothing is known. */
+/** For fields where 0 means unknown. */
 const unless0 = (path: string) => (evidence: Evidence) => field(path)(evidence) || undefined
 
 const measurement = { state_class: 'measurement' }
@@ -58,7 +58,7 @@ export const entities: Readonly<Record<string, Entity>> = {
   antenna: {
     name: 'Antenna',
     platform: 'binary_sensor',
-    // What is not known is no problem, and not none.
+    // Unknown is neither a problem nor the absence of one.
     read: ({ reception }) => (/^(ok|open|short)$/.test(reception?.antenna ?? '') ? reception?.antenna : undefined),
     facts: { device_class: 'problem' },
     on: ['open', 'short'],
@@ -92,6 +92,6 @@ export const entities: Readonly<Record<string, Entity>> = {
 /** Commands of the specification that make sense as buttons. */
 export const buttons: Readonly<Record<string, string>> = { 'start-survey-in': 'Start survey-in', reboot: 'Restart' }
 
-/** What the state topic carries: one value an entity, null where it is not known. */
+/** Payload of the state topic: one value per entity, null if unknown. */
 export const stateOf = (evidence: Evidence): Record<string, unknown> =>
   Object.fromEntries(Object.entries(entities).map(([key, { read }]) => [key, read(evidence) ?? null]))

@@ -3,7 +3,7 @@ import { device, reception, station, verdict } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { buttons, entities, stateOf } from './entities.js'
 
-/** MQTT discovery for Home Assistant (its device discovery of 2024.11 and later): the base appears there by itself. */
+/** MQTT discovery for Home Assistant (its device discovery of 2024.11 and later): the base appears there automatically. */
 export default definePlugin({
   name: 'home-assistant',
   version: '1.0.0',
@@ -84,7 +84,7 @@ export default definePlugin({
       isIntroduced = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
     }
     const tellState = () => {
-      // Loaded into a station whose link is up already, or again with other options.
+      // Loaded while the link is already up, or reloaded with other options.
       if (!isIntroduced) introduce()
       const { services } = ctx
       const now = {

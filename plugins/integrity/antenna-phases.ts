@@ -1,4 +1,4 @@
-/** The carrier phases of the station's own observations: frames and directions go in, what the antenna did comes out. */
+/** The carrier phases of the station's own observations: frames and directions in, antenna moves out. */
 import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
 import type { MoveEvidence, RtcmFrame } from 'rtk-base/services'
 import { stale_ms } from './limits.js'
@@ -6,19 +6,19 @@ import { PhaseWatch } from './phase/phase-watch.js'
 import type { PhaseReport } from './phase/report.js'
 import { type KnownSatellite, type Sky, skyOf } from './phase/sky.js'
 
-/** Directions are known for so long: a satellite moves by up to 0.6° in a minute. */
+/** Lifetime of known directions: a satellite moves by up to 0.6° in a minute. */
 const skyLasts_ms = 60_000
-/** A report of a slow receiver lasts for so many intervals between its observations. */
+/** Lifetime of a report from a slow receiver, in observation intervals. */
 const staleIntervals = 2.5
 
 export interface PhaseOptions {
-  /** False: carrier phases are not looked at. */
+  /** False: carrier phases are ignored. */
   enabled: boolean
-  /** From how far on a net displacement within 10 s is a move, metres. */
+  /** Net displacement within 10 s that counts as a move, metres. */
   threshold_m: number
 }
 
-/** Of about two minutes at 1 Hz with four constellations; half of them are kept when it is full. */
+/** About two minutes at 1 Hz with four constellations. A full buffer is halved. */
 const mostFrames = 960
 
 export interface PhaseSnapshot {
@@ -27,7 +27,7 @@ export interface PhaseSnapshot {
   at_ms: number
 }
 
-/** What one epoch said; `report` is undefined for one that came late. */
+/** An epoch and its result; `report` is undefined for a late epoch. */
 export interface HeardEpoch {
   readonly epoch: MsmEpoch
   readonly report: PhaseReport | undefined
@@ -40,7 +40,7 @@ export class AntennaPhases {
   #skyAt_ms = 0
   #newest: PhaseReport | undefined
   #newestAt_ms = 0
-  /** The frames of the last epochs: with them the next instance of the plugin knows what this one knew. */
+  /** The frames of the last epochs, from which the next plugin instance rebuilds the history. */
   #frames: Uint8Array[] = []
   #satellites: readonly KnownSatellite[] = []
 
@@ -48,14 +48,14 @@ export class AntennaPhases {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
   }
 
-  /** Where the satellites stand, as far as that is known. */
+  /** The known satellite directions. */
   look(satellites: readonly KnownSatellite[], now_ms: number): void {
     this.#skyAt_ms = now_ms
     this.#satellites = satellites
     this.#sky = skyOf(satellites)
   }
 
-  /** @param station that the receiver is configured to send: others are not of our antenna @returns the epochs that the frame completes, mostly none or one */
+  /** @param station configured station ID: frames of other stations come from another antenna @returns the epochs that the frame completes, mostly none or one */
   hear({ type, bytes, arrival_ms }: RtcmFrame, station: number): HeardEpoch[] {
     if (!isMsm(type) || stationId(bytes) !== station) return []
     this.#frames.push(bytes)
@@ -82,7 +82,7 @@ export class AntennaPhases {
     return { frames: this.#frames, satellites, at_ms: this.#newestAt_ms }
   }
 
-  /** Goes on where the instance before it was. */
+  /** Continues from the state of the previous instance. */
   restore({ frames, satellites, at_ms }: PhaseSnapshot): void {
     this.#satellites = satellites
     this.#sky = skyOf(satellites)
@@ -93,12 +93,12 @@ export class AntennaPhases {
     }
   }
 
-  /** Whether they are looked at. */
+  /** Whether carrier phases are used. */
   get enabled(): boolean {
     return this.#watch !== undefined
   }
 
-  /** The newest report, unless it is of a time that is over. */
+  /** The newest report, unless it is stale. */
   at(now_ms: number): PhaseReport | undefined {
     const newest = this.#newest
     const lasts_ms = Math.max(stale_ms, staleIntervals * 1000 * (newest?.interval_s ?? 0))
@@ -106,7 +106,7 @@ export class AntennaPhases {
   }
 }
 
-/** What one epoch shows, if that is anything. It is believed at once. */
+/** Evidence of one epoch, if any. It counts at once. */
 export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
   const { contradiction, interrupted, lossOfLock, move, moved } = report
   if (moved) return { moved, by: 'phases', text: phaseText(report), size_m: move?.distance_m ?? 0 }
@@ -118,7 +118,7 @@ export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
 /** Nothing is known about the antenna. */
 export const unknown = (text: string): MoveEvidence => ({ moved: undefined, by: 'phases', text, size_m: undefined })
 
-/** What was found, for people. */
+/** The finding as text. */
 export function phaseText({ move }: PhaseReport): string {
   if (!move) return 'the carrier phases show a move'
   const [unit, per] = move.distance_m < 1 ? ['cm', 100] : ['m', 1]

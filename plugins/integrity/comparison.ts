@@ -1,4 +1,4 @@
-/** How a live position compares with a reference position. Pure. */
+/** Compares a live position with a reference position. Pure. */
 import { distance, type Enu, enu, offsetText } from 'rtk-base/gnss'
 import type { LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
 import { explained, unknownAccuracy_m } from './limits.js'
@@ -11,9 +11,9 @@ export interface StartLimits {
 }
 
 /**
- * Compares a live position with a reference, horizontally and vertically apart. The limits come from the evidence: four times
- * the accuracies of both together, capped by `maxDelta_m`; where both are RTK-corrected `maxDeltaCorr_m` alone counts.
- * @param geoidSeparation_m at the antenna; 0 or left out: not known
+ * Compares a live position with a reference, separately in the horizontal and vertical. The limits come from the evidence: four times
+ * the combined accuracy, capped by `maxDelta_m`. If both are RTK-corrected, only `maxDeltaCorr_m` applies.
+ * @param geoidSeparation_m at the antenna; 0 or omitted: unknown
  */
 export function compare(
   live: LivePosition,
@@ -34,10 +34,10 @@ export function compare(
   return { agrees, distance_m, limits_m, offset, text: offsetText(offset), hint: heightHint(offset, geoidSeparation_m) }
 }
 
-/** How near to the geoid separation a difference in height has to be to be one. */
+/** A height difference this close to the geoid separation is taken for it. */
 const separation_m = 3
 
-/** Says so where the difference is that of a height above the sea and one above the ellipsoid; else ''. */
+/** Hint if the difference is that between heights above mean sea level and above the ellipsoid, otherwise ''. */
 export function heightHint({ east, north, up }: Enu, geoidSeparation_m = 0): string {
   const isHeight = Math.hypot(east, north) < Math.abs(up) / 2
   const isSeparation = Math.abs(Math.abs(up) - Math.abs(geoidSeparation_m)) <= separation_m

@@ -1,11 +1,11 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { integrity, receiver, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { motionFigures } from './figures.js'
 import { IntegrityMonitor, type Snapshot } from './monitor.js'
+import { publishMotion } from './motion-status.js'
 import { IntegrityOptions } from './options.js'
 
-/** Whether the antenna is where the reference says: by positions, by carrier phases, by ranges, and over a restart. */
+/** Checks by positions, carrier phases and ranges, and over a restart, that the antenna is at its reference position. */
 export default definePlugin({
   name: 'integrity',
   version: '1.0.0',
@@ -22,8 +22,8 @@ export default definePlugin({
         default: value,
         title: `Start-up check: ${title}`,
       })
-    const accuracy = metres('gnss-initial-accuracy', 5, 0.001, 'needed accuracy of the first position, m')
-    const maxDelta = metres('gnss-initial-max-delta', 15, 0, 'allowed distance to the reference, m')
+    const accuracy = metres('gnss-initial-accuracy', 5, 0.001, 'required accuracy of the first position, m')
+    const maxDelta = metres('gnss-initial-max-delta', 15, 0, 'maximum distance to the reference, m')
     const maxDeltaCorr = metres('gnss-initial-max-delta-corr', 0.5, 0, 'the same with corrections, m')
     const limits = () => ({
       accuracy_m: accuracy.get(),
@@ -38,7 +38,7 @@ export default definePlugin({
     })
     const monitor = new IntegrityMonitor(ctx, options, limits)
     services.provide(integrity, monitor)
-    motionFigures(ctx, monitor)
+    publishMotion(ctx, monitor)
     return monitor
   },
 

@@ -1,18 +1,18 @@
-/** The limits that more than one part judges by. What one algorithm alone needs stands where it runs, e.g. `code/offset-watch.ts`. */
+/** Limits shared by several parts. Limits of a single algorithm are in its own file, e.g. `code/offset-watch.ts`. */
 
-/** From how far on a net displacement within 10 s is a move, where `phases.threshold_m` does not say otherwise. */
+/** Default of `phases.threshold_m`: net displacement within 10 s that counts as a move. */
 export const moved_m = 0.03
-/** What an unknown accuracy of a reference is taken for. A code position is not trusted to be better either. */
+/** Accuracy assumed for a reference of unknown accuracy. A code position is never trusted to be better either. */
 export const unknownAccuracy_m = 1
-/** Evidence that is older is of a time that is over. */
+/** Older evidence is stale. */
 export const stale_ms = 10_000
-/** With fewer satellites nothing is concluded from carrier phases. */
+/** With fewer satellites, carrier phases give no result. */
 export const fewestSatellites = 6
 
 /**
- * What the accuracies explain: so many sigma of both positions together. The shares are the horizontal and the vertical part of a 3D
- * accuracy, as satellites stand above the horizon only. Code positions err by more than their accuracies say: closer than `least_m`
- * nothing is concluded.
+ * Distance explained by the accuracies, in sigmas of both positions combined. The shares are the horizontal and the vertical part of a 3D
+ * accuracy, because satellites are only above the horizon. Errors of code positions exceed their stated accuracies: below `least_m`
+ * no conclusion is drawn.
  */
 export const explained = {
   sigmas: 4,
@@ -20,27 +20,27 @@ export const explained = {
   up: { share: 0.85, least_m: 3.5 },
 } as const
 
-/** In doubt a position is averaged for so long before it is decided. */
+/** Averaging time before a doubtful position is decided. */
 export const doubt_s = 600
-/** An antenna that was moved is back when positions agree for so long. */
+/** A moved antenna is back once positions have agreed for this long. */
 export const back_ms = 600_000
-/** Positions can see the return from a move that is larger than so many times what they may err by. */
+/** Positions can show the return from a move that is larger than this multiple of their error. */
 export const seenReturn = 2
 
-/** A start is warm for so long after the last trusted moment. */
+/** Maximum age of the last trusted moment for a warm start. */
 export const warm_s = 600
-/** How much the receiver's own clock and UTC may disagree about the time between: more means that it was off. */
+/** Maximum disagreement of the receiver's clock and UTC about the elapsed time: more means that the receiver was off. */
 export const clocksAgree_s = 5
-/** A receiver or a link that was away for longer may have come back with its antenna elsewhere. */
+/** After a longer absence of the receiver or its link, the antenna may be elsewhere. */
 export const longestAway_s = 5
-/** A base that was heard so short a time ago needs no ranges, where the carrier phases bridge the gap. */
+/** After a shorter absence, carrier phases that bridge the gap are enough, without ranges. */
 export const brief_ms = 10_000
-/** All evidence of a warm start must have come by then; without it the start-up check decides. */
+/** Time limit for the evidence of a warm start; then the start-up check decides. */
 export const verified_ms = 24_000
-/** Signals that were tracked all the time: so large a part of those that are tracked now. */
+/** Required share of the currently tracked signals that were tracked throughout. */
 export const trackedShare = 0.6
 
-/** Code evidence that stays away for so long is a fault of its own: nobody would see the antenna being moved slowly. */
+/** Code evidence missing for this long is reported: a slow move of the antenna would go unnoticed. */
 export const unwatched_ms = 180_000
-/** A reload that takes longer leaves a time that nobody watched: as long as the RTCM gate keeps its verdict. */
+/** Longest unwatched time of a reload that is bridged. */
 export const longestReload_ms = 10_000

@@ -1,4 +1,4 @@
-/** The integrity monitor: hears what the receiver says, keeps the evidence, and answers whether the antenna is where a reference says. */
+/** The integrity monitor collects evidence from the receiver and answers whether the antenna is at a reference position. */
 import { isPosition, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
@@ -30,7 +30,7 @@ import { Remembered } from './warm/remembered.js'
 import { Verification } from './warm/verification.js'
 import { WatchReports } from './watch-reports.js'
 
-/** What is handed over to the next instance on a reload. */
+/** State handed over to the next instance on a reload. */
 export interface Snapshot {
   at_ms: number
   uid: string
@@ -59,15 +59,15 @@ export class IntegrityMonitor implements Integrity {
   #receiver: Receiver | undefined
   #positionAt_ms = Number.NEGATIVE_INFINITY
   #distrustsCorrections: boolean = false
-  /** The base that is trusted, or that was and is verified. */
+  /** The trusted base, or the previously trusted base under verification. */
   #base: ReferencePosition | undefined
-  /** It is trusted: RTCM goes out. */
+  /** The base is trusted: RTCM is sent. */
   #inUse: boolean = false
   #movement: MovementWatch | undefined
-  /** After `resume` only. */
+  /** Only after `resume`. */
   #verification: Verification | undefined
   #evidence: MoveEvidence | undefined
-  /** Of the instance before this one, for the base that was in use. */
+  /** Handed over by the previous instance for the base in use. */
   #handed: { uid: string; baselines: Baselines } | undefined
 
   constructor(ctx: PluginContext, options: IntegrityOptions, limits: () => StartLimits) {
@@ -96,12 +96,12 @@ export class IntegrityMonitor implements Integrity {
   // ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────
 
   start(receiver: Receiver, before: Snapshot | undefined): void {
-    // Someone else set it up: it is trusted as it is.
+    // Somebody else configured this receiver: it is trusted without checks.
     if (receiver.mode === 'listening') return
     const { on, services, timers } = this.#ctx
     this.#receiver = receiver
     if (before) this.#resumeFrom(before)
-    // Behind the gate, also after that was reloaded: what is computed here delays no frame.
+    // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     const { onResiduals, onSatellites, onSecondFix, onWarning } = receiver
@@ -151,13 +151,13 @@ export class IntegrityMonitor implements Integrity {
     this.#remembered.open(memory)
   }
 
-  // ── what the receiver says ────────────────────────────────────────────────────────────────────────────────────────
+  // ── receiver events ───────────────────────────────────────────────────────────────────────────────────────────────
 
   #heardRtcm(frame: RtcmFrame): void {
     for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
       this.#verification?.heard(heard, this.#last.age_ms)
       const { report } = heard
-      // Where nothing is trusted yet, a pause costs nothing that was known.
+      // While no base is trusted, a pause loses no knowledge.
       const evidence = report && (this.#inUse || !report.interrupted) ? evidenceOf(report) : undefined
       if (evidence) this.#tell(evidence)
     }
@@ -178,7 +178,7 @@ export class IntegrityMonitor implements Integrity {
     this.#found.emit(evidence)
   }
 
-  /** Who uses it may be away at this moment. A move is more than a time of which nothing is known. */
+  /** The user plugin may be reloading at this moment. A move outweighs an unknown interval. */
   #keep(evidence: MoveEvidence): void {
     if (this.#inUse && !this.#evidence?.moved) this.#evidence = evidence
   }
@@ -190,7 +190,7 @@ export class IntegrityMonitor implements Integrity {
     this.#reports.second(movement, this.#now_ms())
   }
 
-  // ── where the antenna is ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── antenna position ──────────────────────────────────────────────────────────────────────────────────────────────
 
   get needed_m(): number {
     return this.#limits().accuracy_m
@@ -247,7 +247,7 @@ export class IntegrityMonitor implements Integrity {
     return this.#check.distance_m(reference)
   }
 
-  // ── whether it has moved ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── antenna moves ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   get motion(): AntennaMotion | undefined {
     const report = this.#phases.at(this.#now_ms())
@@ -275,7 +275,7 @@ export class IntegrityMonitor implements Integrity {
     return this.#evidence
   }
 
-  // ── a base in use ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── base in use ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
     if (!this.#receiver) return { answer: false, why: 'there is no receiver' }
@@ -287,8 +287,8 @@ export class IntegrityMonitor implements Integrity {
     const { seen } = this.#last
     this.#check.live = seen && { ...seen, corrected: false }
     this.leave()
-    const ways = this.#last.ways(this.#receiver, reference)
-    this.#verification = new Verification(this.#watch(reference), this.#now_ms(), ways)
+    const evidence = this.#last.continuity(this.#receiver, reference)
+    this.#verification = new Verification(this.#watch(reference), this.#now_ms(), evidence)
   }
 
   wentOn(announced: boolean): Judgement {
@@ -354,7 +354,7 @@ export class IntegrityMonitor implements Integrity {
     return this.#ctx.clock.monotonic()
   }
 
-  /** 0 while no time is known. */
+  /** 0 while the time is unknown. */
   #utc_s(): number {
     return Math.floor((this.#ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
   }

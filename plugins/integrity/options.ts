@@ -8,19 +8,19 @@ export const IntegrityOptions = Type.Object(
       default: 60,
       minimum: 5,
       maximum: 600,
-      description: 'Window of the median that the start-up check goes by, seconds',
+      description: 'Length of the median window of the start-up check, seconds',
     }),
     phases: Type.Object(
       {
         enabled: Type.Boolean({
           default: true,
-          description: 'Whether the carrier phases are watched for moves of the antenna',
+          description: 'Detect antenna moves by the carrier phases',
         }),
         threshold_m: Type.Number({
           default: moved_m,
           minimum: 0.01,
           maximum: 10,
-          description: 'A net displacement within 10 s from which on the antenna has moved, metres',
+          description: 'Net displacement within 10 s that counts as a move, metres',
         }),
       },
       { default: {}, additionalProperties: false, description: 'The phase watch' },

@@ -1,13 +1,13 @@
-/** Where positions of a rover see the antenna, and whether that is where a reference says: before a base is set up, and after a move. */
+/** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
 import { PositionWindow } from 'rtk-base/gnss'
 import type { LivePosition, PositionComparison, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
 import { back_ms, doubt_s, explained, seenReturn } from './limits.js'
 
 export interface PositionCheckDeps {
-  /** Of the antenna to have moved: how far, metres; undefined without a suspicion. */
+  /** A suspected move and its size in metres; undefined without a suspicion. */
   suspicion(): { readonly size_m: number | undefined } | undefined
-  /** The position is farther from the reference than the accuracies explain: it takes longer. Undefined once that is over. */
+  /** The position is farther from the reference than the accuracies explain, so the check takes longer. Undefined once it is decided. */
   doubts(comparison: PositionComparison | undefined): void
   limits(): StartLimits
   geoidSeparation_m(): number | undefined
@@ -20,9 +20,9 @@ export class PositionCheck {
   /** Positions since a doubt came up; undefined without one. */
   #long: PositionWindow | undefined
   #agreeingSince_ms: number | undefined
-  /** The last comparison that was made. */
+  /** The last comparison. */
   comparison: PositionComparison | undefined
-  /** The last position that was good enough. */
+  /** The last position that met the required accuracy. */
   live: LivePosition | undefined
 
   constructor(deps: PositionCheckDeps, window_s: number) {
@@ -35,21 +35,21 @@ export class PositionCheck {
     this.#long?.add(fix)
   }
 
-  /** @param since_ms positions from then on are kept */
+  /** @param since_ms start of the positions to keep */
   forget(since_ms = Number.POSITIVE_INFINITY): void {
     this.#window.forget(since_ms)
     this.#agreeingSince_ms = undefined
     this.#endDoubt()
   }
 
-  /** The median of what there is, good enough or not. */
+  /** The median of all positions, whatever its accuracy. */
   get newest(): LivePosition | undefined {
     return this.#window.newest()
   }
 
   /** @returns undefined while there is no good position, or it is in doubt */
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined {
-    // A doubt about the reference delays nobody who does not ask for it any more.
+    // Callers that no longer ask about the reference are not delayed by a doubt.
     if (!reference) this.#endDoubt()
     const live = (this.#long ?? this.#window).result(this.#deps.now_ms())
     if (!live || live.acc_m > this.#deps.limits().accuracy_m) return undefined
@@ -73,7 +73,7 @@ export class PositionCheck {
     this.#deps.doubts(undefined)
   }
 
-  /** Called every second. @returns true once it agreed for 10 min; false: it is elsewhere; undefined: positions cannot tell, or not yet */
+  /** Called every second. @returns true once positions agreed for 10 min, false if the antenna is elsewhere, undefined if positions cannot tell (yet) */
   isBack(reference: ReferencePosition): boolean | undefined {
     const now_ms = this.#deps.now_ms()
     const live = this.#window.result(now_ms)
@@ -88,7 +88,7 @@ export class PositionCheck {
     return now_ms - this.#agreeingSince_ms >= back_ms || undefined
   }
 
-  /** Whether positions can tell that the antenna is back after the move that is suspected. */
+  /** Whether positions are accurate enough to show the return from the suspected move. */
   get canSeeReturn(): boolean {
     const limit_m = this.comparison?.limits_m[0] ?? explained.level.least_m
     return (this.#deps.suspicion()?.size_m ?? Number.POSITIVE_INFINITY) > seenReturn * limit_m
@@ -109,7 +109,7 @@ export class PositionCheck {
     return compare(live, reference, this.#deps.limits(), this.#deps.geoidSeparation_m())
   }
 
-  /** Compares one that was made elsewhere; that is the last comparison then. */
+  /** Compares a position from elsewhere and stores the comparison as the last one. */
   judge(live: LivePosition, reference: ReferencePosition): PositionComparison {
     this.comparison = this.compare(live, reference)
     return this.comparison

@@ -1,4 +1,4 @@
-/** What a person should know of the evidence while a base is in use: that it stays away, or that it speaks against the reference. */
+/** Warns while a base is in use: missing evidence, or evidence that contradicts the reference. */
 import { offsetText } from 'rtk-base/gnss'
 import type { PluginContext, Trouble } from 'rtk-base/plugin'
 import type { MovementWatch } from './code/movement.js'
@@ -8,8 +8,8 @@ import { unwatched_ms } from './limits.js'
 const look_ms = 60_000
 
 const unwatchedText: Trouble = {
-  text: 'nothing has shown for 3 min where the antenna is, neither the ranges of at least 8 satellites nor a second position: a slow move would go unnoticed',
-  advice: 'check the view of the sky, and what else configures the receiver',
+  text: 'for 3 min neither the ranges of at least 8 satellites nor a second position have located the antenna: a slow move would go unnoticed',
+  advice: 'check the view of the sky, and whether other software configures the receiver',
 }
 
 type Report = 'gnss-unwatched' | 'gnss-reference-doubtful'
@@ -27,19 +27,19 @@ export class WatchReports {
     this.#geoidSeparation_m = geoidSeparation_m
   }
 
-  /** The base is in use from now on. @param advice what a person does about a reference that is wrong */
+  /** The base is in use from now on. @param advice how to fix a wrong reference */
   begin(now_ms: number, advice: string): void {
     this.#seenAt_ms = now_ms
     this.#lookedAt_ms = now_ms
     this.#advice = advice
   }
 
-  /** The base is not in use any more. */
+  /** The base is no longer in use. */
   end(): void {
     for (const report of [...this.#standing.keys()]) this.#clear(report)
   }
 
-  /** What stands, for the next instance of the plugin. */
+  /** The raised reports, for the next instance of the plugin. */
   snapshot(): [Report, Trouble][] {
     return [...this.#standing]
   }
@@ -64,12 +64,12 @@ export class WatchReports {
     else if (!stands) {
       const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
       const hint = heightHint(offset, this.#geoidSeparation_m())
-      const then = `RTCM goes on: check the reference position${hint}; if it is wrong, ${this.#advice}`
+      const then = `RTCM is still sent: check the reference position${hint}; if it is wrong, ${this.#advice}`
       this.#raise('gnss-reference-doubtful', { text: where, advice: then })
     }
   }
 
-  /** RTCM goes out with both. */
+  /** Neither report stops RTCM. */
   #raise(report: Report, trouble: Trouble): void {
     this.#standing.set(report, trouble)
     this.#errors.raise(report, { severity: 'doubts', ...trouble })

@@ -9,7 +9,7 @@ const name = (colour: string) =>
     Type.String({
       pattern: '^[A-Za-z0-9][A-Za-z0-9:_.-]*$',
       maxLength: 64,
-      description: `Name of the ${colour} LED below the folder; left out: the first one whose name says so`,
+      description: `Name of the ${colour} LED in the folder; default: the first one with that colour in its name`,
     }),
   )
 const Options = Type.Object(
@@ -30,7 +30,7 @@ const noMachine = 'folder=simulator needs the plugin simulated-machine, which th
 /** udev hands the files of a new trigger to our group a moment after they appear. */
 const retry_ms = [250, 500, 1_000, 2_000, 5_000]
 
-/** `base.leds`: what the station does, as patterns for the LEDs that are there. */
+/** `base.leds`: the state of the station as patterns for the available LEDs. */
 export default definePlugin({
   name: 'leds',
   version: '1.0.0',
@@ -66,7 +66,7 @@ class Leds {
     this.#given = given
   }
 
-  /** Empty where there is no such LED. */
+  /** Empty without such an LED. */
   patternOf(led: LedName): Pattern {
     return this.#there[led] === undefined ? [] : (this.#shown.get(led) ?? [])
   }
@@ -109,7 +109,7 @@ class Leds {
     if (names.length === 0) return
     const { onDocument } = this.#ctx.services.use(station)
     this.#ctx.on(onDocument, () => this.#lookSoon())
-    // What only time changes (RTCM that stops) raises no event of its own.
+    // Changes by time alone (RTCM that stops) have no event.
     this.#ctx.timers.every(5_000, () => this.#look())
     this.#look()
   }

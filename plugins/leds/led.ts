@@ -40,7 +40,7 @@ export async function findLeds(
 
 /**
  * Shows a pattern of at most one colour besides off, by the trigger `pattern`, else `timer`, else as steady light.
- * @throws what the file system says: EACCES until udev has handed the files of a new trigger over
+ * @throws the file system error: EACCES until udev has set the permissions of a new trigger's files
  */
 export async function show(folder: string, name: string, pattern: Pattern): Promise<void> {
   const at = (attribute: string) => join(folder, name, attribute)
@@ -68,7 +68,7 @@ export async function show(folder: string, name: string, pattern: Pattern): Prom
     await write(at('delay_off'), String(total_ms(false)))
     return
   }
-  // A kernel that cannot blink: what is lit at all is lit.
+  // A kernel that cannot blink shows steady light.
   await write(at('brightness'), String(lit === 0 ? 0 : most))
 }
 

@@ -1,8 +1,8 @@
-/** What the LEDs show, as one table: the first row of each LED that holds is its pattern. */
+/** Patterns of the LEDs in one table: the first matching row of each LED is its pattern. */
 import type { BaseStateName, MqttLinkState } from 'rtk-base/schemas'
 import type { MqttLink } from 'rtk-base/services'
 
-/** Colour 0xRRGGBB for so many seconds; repeated for ever. */
+/** Colour 0xRRGGBB for a number of seconds; repeated forever. */
 export interface Step {
   v: number
   t: number
@@ -11,12 +11,12 @@ export type Pattern = readonly Step[]
 export const ledNames = ['red', 'green', 'rgb'] as const
 export type LedName = (typeof ledNames)[number]
 
-/** What decides, from the services of the station; undefined: nobody says. */
+/** The input, from the station's services; undefined: unknown. */
 export interface Facts {
   base: BaseStateName | undefined
   /** Of the GNSS procedure. */
   status: string | undefined
-  /** What is wrong now: so many entries. */
+  /** Number of current errors. */
   errors: number
   /** To the broker. */
   link: MqttLinkState | undefined
@@ -41,7 +41,7 @@ type Row = readonly [what: string, holds: (facts: Facts) => boolean, pattern: Pa
 
 export const table: Readonly<Record<LedName, readonly Row[]>> = {
   red: [
-    ['the antenna is not where the reference says', ({ status }) => status === 'moved', blink(red, 0.25, 0.25)],
+    ['the antenna is not at its reference position', ({ status }) => status === 'moved', blink(red, 0.25, 0.25)],
     ['no RTCM goes out', ({ base }) => base === 'degraded', on(red)],
     ['RTCM goes out, but something is wrong', ({ errors }) => errors > 0, blink(red, 0.1, 2.9)],
   ],

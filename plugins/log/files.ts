@@ -18,15 +18,15 @@ export class LogFiles {
   #run: number | undefined
 
   /**
-   * @param open makes the folder and returns its path; may throw while the disk takes no writes
-   * @param runs how many are kept, this one included
+   * @param open makes the folder and returns its path; may throw while the disk is not writable
+   * @param runs number of kept runs, including this one
    */
   constructor(open: () => string, runs: number) {
     this.#open = open
     this.#runs = runs
   }
 
-  /** Durable when it returns. @throws what the file system says; then the file of the save before stands */
+  /** Durable on return. @throws the file system error; the previous file is then kept */
   save(text: string): void {
     const at = this.#open()
     this.#run ??= (this.#numbers(at).at(-1) ?? 0) + 1
@@ -34,7 +34,7 @@ export class LogFiles {
     for (const run of this.#numbers(at).slice(0, -this.#runs)) rmSync(join(at, nameOf(run)), { force: true })
   }
 
-  /** Every saved line, oldest first. A file that cannot be read is one line that says so. */
+  /** Every saved line, oldest first. An unreadable file gives one line with the error. */
   read(): string[] {
     const at = this.#folder()
     return this.#numbers(at).flatMap((run) => {

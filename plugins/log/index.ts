@@ -14,7 +14,7 @@ const Options = Type.Object(
       maximum: 4_096,
       description: 'Newest lines kept in memory, and in one saved file',
     }),
-    runs: Type.Integer({ default: 4, minimum: 1, maximum: 32, description: 'Runs of the service whose log is kept' }),
+    runs: Type.Integer({ default: 4, minimum: 1, maximum: 32, description: 'Number of runs whose logs are kept' }),
   },
   { additionalProperties: false },
 )
@@ -57,7 +57,7 @@ export default definePlugin({
         maximum: 604_800,
         description: 'Seconds between two saves of the log; 0: only when the service ends',
       }),
-      { default: 3_600, title: 'Save the log every so many seconds' },
+      { default: 3_600, title: 'Interval of saving the log, s' },
     )
     const ring = new LogRing((options.ring_kb ?? 256) * 1_024)
     const files = new LogFiles(() => ctx.dataDir('saved').path, options.runs ?? 4)
@@ -87,7 +87,7 @@ export default definePlugin({
         ring.clear()
         return 'saved logs deleted'
       },
-      { value: false, caution: 'The saved logs are gone for good.' },
+      { value: false, caution: 'The saved logs are permanently deleted.' },
     )
     ctx.commands.add(
       'reset-debug',
@@ -144,7 +144,7 @@ export default definePlugin({
   stop: (_reason, { keeper }) => keeper.stop(),
 })
 
-/** Saves the ring when its period is over, and when the run ends. */
+/** Saves the ring periodically and at the end of the run. */
 class LogKeeper {
   readonly #ctx: PluginContext
   readonly #ring: LogRing
@@ -162,7 +162,7 @@ class LogKeeper {
   start(lines: unknown): void {
     if (typeof lines === 'string') for (const line of lines.split('\n').filter(Boolean)) this.#ring.add(parsed(line))
     this.#ctx.on(this.#ctx.services.use(logs).onLine, (line) => this.#ring.add(line))
-    // Also when the process ends by an error: the last lines say which.
+    // Also if the process ends by an error: the last lines show it.
     process.on('exit', this.#onExit)
     this.#ctx.defer(() => void process.off('exit', this.#onExit))
   }

@@ -1,13 +1,13 @@
 import type { LogLine } from 'rtk-base/services'
 
-/** A line is cut to this: one stack of an error fits, a document that somebody logs does not. */
+/** A line is cut to this: a stack trace fits, a logged document does not. */
 const longestLine = 8_192
 
-/** The newest lines as JSON texts, bounded in bytes: whatever is logged, memory and the saved file stay small. */
+/** The newest lines as JSON texts, bounded in bytes, so that memory and the saved file stay small. */
 export class LogRing {
   readonly #limit: number
   #lines: string[] = []
-  /** Lines before this index are gone; they are dropped in portions, as moving them costs. */
+  /** Lines before this index are dropped; they are removed in portions, because moving them is expensive. */
   #first = 0
   #bytes = 0
   #count = 0
@@ -16,14 +16,14 @@ export class LogRing {
     this.#limit = limit_bytes
   }
 
-  /** Lines since the start, also those that are gone: equal means that nothing was added. */
+  /** Number of lines since the start, including dropped ones: unchanged means that none was added. */
   get count(): number {
     return this.#count
   }
 
   add(line: LogLine): void {
     const text = JSON.stringify(line)
-    // A cut object is no JSON: what identifies the line is kept.
+    // A cut object is not JSON: the identifying members are kept.
     const { level, time, plugin, msg = '' } = line
     const kept =
       text.length <= longestLine ? text : JSON.stringify({ level, time, plugin, msg: `${msg.slice(0, 4_000)} … (cut)` })

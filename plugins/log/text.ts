@@ -25,7 +25,7 @@ export function textOf(line: LogLine): string {
   return `${at} ${(names[level] ?? String(level)).padEnd(5)} ${plugin ? `${plugin}: ` : ''}${msg}${more}${below}`
 }
 
-/** A saved line that a power cut or a hand has spoiled is shown as it is. */
+/** A damaged or edited line is shown unchanged. */
 export function parsed(json: string): LogLine {
   try {
     const line = JSON.parse(json) as LogLine

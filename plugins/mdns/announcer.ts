@@ -8,9 +8,9 @@ import { Responder } from './responder.js'
 
 /** Other names are tried at most this often in a row. */
 const mostAttempts = 50
-/** Interfaces to a provider, and those of containers and virtual machines: nobody looks for a station there. */
+/** Interfaces to a provider, and those of containers and virtual machines: no client looks for a station there. */
 const foreign = /^(ppp|wwan|wwp|rmnet|tun|tap|wg|docker|br-|veth|virbr|vnet|cni|flannel)/
-/** Until the first name is tried again: who had it may be gone, or never was there and only said so. */
+/** Delay before the first name is tried again: its owner may be gone, or never existed. */
 const firstNameWaits = { first_ms: 3_600_000, longest_ms: 86_400_000, spread: [1, 1.1] } as const
 const waits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
 
@@ -141,7 +141,7 @@ export class Announcer {
     this.#take(this.#attempt + 1)
     const now = namesFor(this.#ctx.serial, this.#attempt)
     this.#ctx.log.warn(
-      `'${before.instance}' or ${before.host}.local belongs to somebody else: this station is '${now.instance}' now`,
+      `'${before.instance}' or ${before.host}.local is used by another device: this station is now '${now.instance}'`,
     )
   }
 
@@ -176,7 +176,7 @@ export class Announcer {
       return all
         .filter(({ family, internal, address }) => {
           if (family !== 'IPv4' || !local.isLocal(address)) return false
-          // Nobody outside reaches a server that listens on loopback only.
+          // A server on loopback cannot be reached from outside.
           return internal ? isNamed : !isOnlyHere
         })
         .map(({ address, cidr }) => ({

@@ -19,7 +19,7 @@ export interface LinkHandlers {
 export interface MdnsLink {
   /** @param to the asker alone; left out: everybody */
   send(bytes: Uint8Array, to?: { address: string; port: number }): void
-  /** Resolves when what was sent is on its way and the socket is closed. */
+  /** Resolves when pending data is sent and the socket is closed. */
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export const udpLinks =
       })
     })
     socket.on('error', failed)
-    // The system hands over what came in on other interfaces as well, and what no one on this link sent (RFC 6762, section 11).
+    // The system also delivers packets from other interfaces and from outside this link (RFC 6762, section 11).
     socket.on('message', (bytes, from) => local.check(from.address) && received(bytes, from))
     const pending = new Set<Promise<void>>()
     return {

@@ -1,4 +1,4 @@
-/** What is announced: RFC 6763 service instances and the host name, RFC 6762 lifetimes. */
+/** Announced records: RFC 6763 service instances and the host name, RFC 6762 lifetimes. */
 import type { Answer, StringAnswer } from 'dns-packet'
 
 export interface Names {

@@ -22,7 +22,7 @@ const announcement_ms = 1_000
 const deferred_ms = 1_000
 /** A record is not sent to everybody more often than this. */
 const again_ms = 1_000
-/** Nor to who probes for its name, which has to hear of it before three probes are over (RFC 6762, section 6). */
+/** For a prober of its name, which must get the answer before its third probe (RFC 6762, section 6). */
 const againToProbe_ms = 200
 const shortest_ms = 20
 const spread_ms = 100
@@ -30,7 +30,7 @@ const spread_ms = 100
 const plainTtl_s = 10
 /** Longer packets are none of mDNS (RFC 6762, section 17). */
 const most_bytes = 9_000
-/** In a second; what is beyond is a flood, and is left unread. */
+/** Per second; more is a flood and is not read. */
 const mostPackets = 200
 /** The same for the time that packets take: names that point to names that point to names are dear to read. */
 const mostWork_ms = 50
@@ -39,16 +39,16 @@ const mostRecords = 256
 const mostQuestions = 64
 
 export interface ResponderEdges {
-  /** Of the group; who asks from another port is a plain DNS client. */
+  /** Of the group; another port means a plain DNS client. */
   readonly port: number
   monotonic(): number
-  /** Time that goes on while code runs: what a packet costs. */
+  /** A clock that runs during code: the cost of a packet. */
   spent(): number
   after(ms: number, fn: () => void): Dispose
   random(): number
-  /** A name belongs to somebody else. */
+  /** A name is used by another device. */
   conflict(): void
-  /** Whether it is a record of this station, on whatever interface. */
+  /** Whether it is a record of this station, on any interface. */
   isOwn(record: Answer): boolean
 }
 
@@ -84,7 +84,7 @@ export class Responder {
     this.#later(this.#edges.random() * probe_ms, () => this.#probe(1))
   }
 
-  /** Other names, addresses or texts: what is no longer true gets its goodbye, the rest is probed for again. */
+  /** Other names, addresses or texts: outdated records get a goodbye, the rest is probed again. */
   update(announcement: Announcement): void {
     const before = this.#state === 'announced' ? this.records : []
     this.#announcement = announcement
@@ -149,7 +149,7 @@ export class Responder {
     if (records.length > 0) this.#send({ type: 'response', answers: records.map((record) => ({ ...record, ttl: 0 })) })
   }
 
-  /** What others say: other data for a name that only one may have. */
+  /** Answers of others: conflicting data for a unique name. */
   #heard(answers: readonly Answer[]): void {
     const own = uniqueRecords(this.#announcement)
     const isForeign = (answer: Answer) =>
@@ -243,7 +243,7 @@ export class Responder {
 
 const header_bytes = 12
 
-/** What the header announces: questions, answers, authorities, additionals. */
+/** Record counts of the header: questions, answers, authorities, additionals. */
 const recordsIn = (bytes: Buffer) =>
   bytes.length < header_bytes ? 0 : [4, 6, 8, 10].reduce((sum, at) => sum + bytes.readUInt16BE(at), 0)
 

@@ -2,14 +2,14 @@ import { Mutex } from 'async-mutex'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type CellularModem, cellularModem, cellularRouter } from 'rtk-base/services'
 
-/** The router answered: it is there, whatever it said. */
+/** Errors that prove that the router answered. */
 const answers = ['RTK_ERR_ROUTER_REFUSED', 'RTK_ERR_ROUTER_UNSUPPORTED', 'RTK_ERR_ROUTER_ANSWER']
 /** Calls in a row that fail before the modem counts as away. */
 const mostFailures = 2
 
 /**
- * The way to the modem. One piece of work uses it at a time, every call has a time limit, and what is under way ends when the
- * router's plugin goes.
+ * Access to the modem. One task uses it at a time, every call has a time limit, and running calls end when the
+ * router's plugin stops.
  */
 export class Access {
   readonly #ctx: PluginContext
@@ -71,7 +71,7 @@ export class Access {
     return this.#turns.runExclusive(work)
   }
 
-  /** @throws what the modem rejects with; RTK_ERR_UNAVAILABLE without a modem or after `limit_ms`; RTK_ERR_ABORTED */
+  /** @throws the modem's rejection; RTK_ERR_UNAVAILABLE without a modem or after `limit_ms`; RTK_ERR_ABORTED */
   async call<T>(limit_ms: number, ask: (modem: CellularModem, signal: AbortSignal) => Promise<T>): Promise<T> {
     const modem = this.#modem
     if (!modem) throw new RtkError('RTK_ERR_UNAVAILABLE', this.absence)
@@ -108,7 +108,7 @@ export class Access {
 
 const isAnswer = (error: unknown) => answers.includes(String((error as { code?: unknown } | undefined)?.code))
 
-/** Code and message of whatever was thrown, in one line. */
+/** Code and message of an error, in one line. */
 export function reasonOf(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   const text = typeof message === 'string' ? message : String(error)

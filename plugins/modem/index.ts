@@ -98,7 +98,7 @@ export default definePlugin({
     })
     const uplinkRead = provideUplink(ctx, readings, jobs)
 
-    /** What was read with the SIM before says nothing of the new one, which may have settings of its own in another slot. */
+    /** Values read with the previous SIM do not apply to the new one, which may have its own settings in another slot. */
     const readForSim = async () => {
       readings.registration.clear()
       readings.apn.clear()
@@ -106,7 +106,7 @@ export default definePlugin({
         readings.registration.set(await access.call(readLimit_ms, (modem, signal) => modem.registration(signal)))
         readings.apn.set(await access.call(readLimit_ms, (modem, signal) => modem.apn(signal)))
       } catch (error) {
-        ctx.log.debug(`what belongs to the new SIM could not be read, it is tried again: ${reasonOf(error)}`)
+        ctx.log.debug(`the values of the new SIM could not be read, retrying: ${reasonOf(error)}`)
         polling.soon('apn')
       }
     }

@@ -2,10 +2,10 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { mqttLink } from 'rtk-base/services'
 import type { Access } from './access.js'
 
-/** What takes its time and cuts the mobile connection meanwhile: `modem.state.pending`. */
+/** Long jobs that interrupt the mobile connection: `modem.state.pending`. */
 export type JobName = 'scan' | 'operator' | 'apn' | 'reboot'
 
-/** The answer to whoever asked for it may go over the connection that is cut. */
+/** Delay for the answer, which may go over the interrupted connection. */
 const answer_ms = 200
 
 export class Jobs {
@@ -20,7 +20,7 @@ export class Jobs {
     this.#ctx = ctx
     this.#access = access
     this.#changed = changed
-    // What waits when the plugin goes never ends.
+    // Ends waits when the plugin stops.
     ctx.defer(() => this.#free())
   }
 
@@ -48,7 +48,7 @@ export class Jobs {
           await work()
         } finally {
           this.#free()
-          // What the next instance has to know of it is still pending then.
+          // The job then stays pending for the next instance.
           if (!this.#ctx.signal.aborted) {
             this.#pending.delete(name)
             this.#changed()

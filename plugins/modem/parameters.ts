@@ -32,7 +32,7 @@ export function defineParameters({ config }: PluginContext): Parameters {
 }
 
 const operatorSchema = Type.Integer({ minimum: 0, maximum: 999_999, description: 'MCC and MNC; 0: automatic' })
-/** What an APN is, for whoever entered something else. */
+/** Description of a valid APN, for the error message. */
 export const apnText = '1 to 100 printable characters without spaces'
 const apnSchema = Type.String({
   maxLength: 100,

@@ -12,14 +12,14 @@ const simTroubles: Readonly<Partial<Record<ModemSim['state'], string>>> = {
   error: 'the SIM cannot be read: take it out, clean its contacts and put it back, or try another one',
 }
 
-/** There is no mobile connection until a person has done something about the card. One that is absent may be meant to be. */
+/** Reports a SIM that needs attention. A missing SIM may be intended. */
 export function reportSim(errors: PluginContext['errors'], state: ModemSim['state'] | undefined): void {
   const text = state && simTroubles[state]
   if (text === undefined) errors.clear('modem-sim')
   else errors.raise('modem-sim', { text, advice: 'there is no mobile connection until then' })
 }
 
-/** What follows from a value that was read. */
+/** Reactions to a read value. */
 export interface Consequences {
   identified(): void
   registered(): Promise<void>
@@ -28,7 +28,7 @@ export interface Consequences {
   operatorRead(): void
 }
 
-/** Everything that is read from the modem, with its rate. In this order: what is judged last needs what was read before. */
+/** All readings of the modem with their rates. The order matters: later ones use earlier values. */
 export function readingTasks(access: Access, readings: Readings, then: Consequences): Task[] {
   const task = <T>(
     name: string,

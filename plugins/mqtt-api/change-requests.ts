@@ -32,8 +32,8 @@ export class ChangeRequests {
   }
 
   /**
-   * A client without correlation data tells the answers apart by their order, so a malformed change waits for those before it. One
-   * for which there is no room is answered at once.
+   * A client without correlation data tells the answers apart by order, so a malformed change waits for those before it. A change
+   * that does not fit the queue is answered at once.
    */
   readonly handle = async (message: MqttMessage): Promise<void> => {
     const bytes = message.payload.length + changeOverhead
@@ -92,7 +92,7 @@ export class ChangeRequests {
   }
 }
 
-/** @throws SyntaxError that says that it is a change that is malformed */
+/** @throws SyntaxError for a malformed change */
 function valuesOf(payload: Buffer): unknown {
   try {
     return JSON.parse(payload.toString('utf8'))
@@ -101,7 +101,7 @@ function valuesOf(payload: Buffer): unknown {
   }
 }
 
-/** What was submitted, for the answer; `{}` where it is not an object, or too deep to be serialised. */
+/** The submitted change, for the answer; `{}` if not an object, or too deep to serialise. */
 function repeatable(payload: Buffer): Record<string, unknown> {
   try {
     const values = payload.length > changeLimit ? {} : valuesOf(payload)

@@ -7,7 +7,7 @@ import { type Refusals, respond } from './responses.js'
 const commandLimit = 4_096
 /** Commands over MQTT that run at the same time: some take half a minute. */
 const mostCommands = 8
-/** Commands that wait for one of those; their answers would come too late for whoever sent more. */
+/** Queued commands; the answers to more would come too late for their senders. */
 export const mostWaiting = 64
 
 /** `base/{SN}/cmd`: the answer goes to the log, and to the response topic of MQTT 5 where there is one; without one a refusal is an error of the station. */
@@ -33,7 +33,10 @@ export class CommandRequests {
     const text = commandText(message.payload)
     if (text === undefined) {
       this.#malformed++
-      log.warn({ bytes: message.payload.length }, 'a message on cmd is neither a command nor an updateBase object')
+      log.warn(
+        { bytes: message.payload.length },
+        'a message on cmd was dropped: neither a command nor an updateBase object',
+      )
       const reason = 'neither a command nor an updateBase object'
       this.#refusals.note(message, 'a message on cmd', reason)
       respond(this.#ctx, message, `${reason}\n`, { status: '400' })
@@ -45,7 +48,7 @@ export class CommandRequests {
         { command: name },
         `commands over MQTT are refused: ${mostCommands} run and ${mostWaiting} wait; send them again later`,
       )
-      const reason = `too many commands: ${mostCommands} run and ${mostWaiting} wait; send it again later`
+      const reason = `too many commands: ${mostCommands} running and ${mostWaiting} waiting; try again later`
       this.#refusals.note(message, `the command ${name?.slice(0, 60)}`, reason)
       respond(this.#ctx, message, `${reason}\n`, { status: '503' })
       return
@@ -70,7 +73,7 @@ export class CommandRequests {
 export function commandText(payload: Buffer): string | undefined {
   const text = payload.toString('utf8').trim()
   if (text === '' || payload.length > commandLimit) return undefined
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
   if (!text.startsWith('{')) return /[\u0000-\u001f]/.test(text) ? undefined : text
   try {
     const value: unknown = JSON.parse(text)

@@ -38,7 +38,7 @@ export default definePlugin({
       retained: live.retained,
       malformed: commands.malformed + changes.malformed,
     })
-    /** What they were when the counters were set back. */
+    /** Values at the last reset of the counters. */
     let zero = { missed: 0, retained: 0, malformed: 0 }
     ctx.info.block('mqtt.stat', {
       detail: {

@@ -40,7 +40,7 @@ export class Publications {
     )
   }
 
-  /** Publications that were due and were not sent, for whatever reason. */
+  /** Due publications that were not sent, for any reason. */
   get missed(): number {
     return this.#missed + this.#queue.dropped
   }
@@ -128,11 +128,11 @@ export class Publications {
   #tooLarge(bytes: number, limit: number): void {
     this.#missed++
     this.#periodic.pause(tooLargePause_ms)
-    const text = `the information document is not published over MQTT, because it has more than ${Math.max(0, limit)} bytes`
+    const text = `the information document is not published over MQTT because it exceeds ${Math.max(0, limit)} bytes`
     this.#ctx.errors.raise(
       'mqtt-info-size',
       limit < payloadLimit
-        ? `${text}, which is the limit of the broker: raise it, or read the document over HTTP`
+        ? `${text}, the limit of the broker: raise it, or read the document over HTTP`
         : `${text}: read it over HTTP`,
     )
     this.#ctx.log.debug({ bytes, limit }, 'the information document is too large')

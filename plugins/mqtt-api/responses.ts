@@ -11,7 +11,7 @@ export function isOwnResponseTopic(serial: string, topic: string): boolean {
   const prefix = `base/${serial}/`
   if (!topic.startsWith(prefix) || topic.length > 256) return false
   const rest = topic.slice(prefix.length)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters on purpose
   return rest !== '' && !ownTopics.test(rest) && !/[+#\u0000-\u001f\u007f]/.test(rest)
 }
 
@@ -38,8 +38,8 @@ const errorCode = 'mqtt-refused'
 const longestReason = 300
 
 /**
- * What was refused and could not be answered: the newest reason stands in `base.state.errors` until something that comes the same way
- * is accepted. Whoever sends without a response topic sees nothing else of it.
+ * Rejections without a response topic: the newest reason is kept in `base.state.errors` until a message of the same kind
+ * is accepted. It is the only feedback for such a sender.
  */
 export class Refusals {
   readonly #ctx: Pick<PluginContext, 'errors' | 'serial'>

@@ -22,7 +22,7 @@ export class BrokerChoice {
     this.#port = port
   }
 
-  /** The parameters as they are set. */
+  /** The configured parameters. */
   get parameters(): Broker {
     return { host: this.#host.get(), port: this.#port.get() }
   }

@@ -18,13 +18,13 @@ export interface BrokerChange {
 }
 
 /**
- * A broker that replaces one that worked is on trial: if it does not accept the station in time, the old values return. A link
- * that was down has nothing to return to, unless the change came over MQTT: then it was up a moment ago.
+ * A broker that replaces a working one is on trial: if it does not accept the station in time, the old values return. If the link
+ * was down there is nothing to return to, unless the change came over MQTT, because then the link was just up.
  */
 export class BrokerTrial {
   readonly #ctx: PluginContext
   readonly #limit_s: number
-  /** The settings in force. */
+  /** The current settings. */
   #now: LinkSettings | undefined
   /** The parameters that return; undefined while nothing is on trial. */
   #old: Broker | undefined
@@ -94,7 +94,7 @@ export class BrokerTrial {
     const text =
       result.result === 'ok'
         ? `${what}: back to ${nameOf(old)}`
-        : `${what}, and ${nameOf(old)} could not be set again (${result.errors?.[0]?.message}): set mqtt-host by hand`
+        : `${what}, and ${nameOf(old)} could not be restored (${result.errors?.[0]?.message}): set mqtt-host manually`
     this.#ctx.errors.raise('mqtt-broker-change', text)
   }
 

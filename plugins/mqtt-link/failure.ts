@@ -13,11 +13,11 @@ export const noFailure: Failure = { cause: '', text: '' }
 /** The broker sent what no broker sends, or more than the station takes. @param what `it …` */
 export const breachFailure = (what: string): Failure => ({
   cause: 'protocol',
-  text: `the station ended the session with the broker: ${what}`,
+  text: `the station closed the session with the broker: ${what}`,
   isBreach: true,
 })
 
-/** It says something about the way to the broker; the others come from a broker that was reached. */
+/** A failure of the route to the broker; the others come from a broker that was reached. */
 export const isOfTheWay = ({ cause }: Failure): boolean => ['dns', 'unreachable', 'timeout', 'ping'].includes(cause)
 
 /** Only the protocol version is wrong: MQTT 3.1.1 answers 1, MQTT 5 answers 132 (0x84). */

@@ -11,7 +11,7 @@ import { BrokerLink } from './link/link.js'
 import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/online-status.js'
 
-/** The link to the broker: identity, sessions, online status. What is said over it belongs to other plugins. */
+/** The link to the broker: identity, sessions, online status. Its messages belong to other plugins. */
 export default definePlugin({
   name: 'mqtt-link',
   version: '1.0.0',
@@ -23,7 +23,7 @@ export default definePlugin({
       default: 'auto',
       description: '4: MQTT 3.1.1; auto: MQTT 5, or 3.1.1 where the broker has no 5',
     }),
-    insecure: Type.Boolean({ default: false, description: 'plain TCP, for a desk; an identity turns TLS on again' }),
+    insecure: Type.Boolean({ default: false, description: 'plain TCP, for tests; an identity still enables TLS' }),
     ca: Type.Optional(Type.String({ description: "PEM file of the broker's authority" })),
     cert: Type.Optional(Type.String({ description: "PEM file of the station's certificate, followed by its chain" })),
     key: Type.Optional(Type.String({ description: "PEM file of the station's private key" })),
@@ -120,6 +120,6 @@ const hostSchema = Type.String({
 })
 
 const notAdopted = ({ message }: Error) => ({
-  text: `the identity could not be copied into the protected store (${message}): the files are used`,
-  advice: 'the next start tries again',
+  text: `the identity could not be copied into the protected store (${message}): the files stay in use`,
+  advice: 'it is retried at the next start',
 })

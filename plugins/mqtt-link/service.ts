@@ -3,7 +3,7 @@ import { Signer } from './identity/signer.js'
 import type { BrokerLink } from './link/link.js'
 import type { LinkSettings } from './settings.js'
 
-/** What other plugins may do with the link. */
+/** The service `mqtt-link` for other plugins. */
 export function linkService(link: BrokerLink, settings: () => LinkSettings): MqttLink {
   let signer: Signer | undefined
   return {

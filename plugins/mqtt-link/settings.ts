@@ -16,7 +16,7 @@ export const sameBroker = (a: Broker, b: Broker | undefined): boolean => a.host 
 /** `host` and `port` name the broker that the link uses; `''` as host: none. */
 export interface LinkSettings extends Broker {
   enabled: boolean
-  /** `mqtt-host` and `mqtt-port` as they are set. */
+  /** `mqtt-host` and `mqtt-port` as configured. */
   parameters: Broker
 }
 

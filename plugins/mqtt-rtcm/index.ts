@@ -77,6 +77,6 @@ const reasons: Record<Exclude<Outcome, 'sent'>, string> = {
   offline: 'the MQTT link is down',
   full: 'the outbox is full',
   none: 'the receiver has sent no epoch yet',
-  waiting: 'a publication is being signed',
-  unsigned: 'it cannot be signed; base.state.errors has the reason',
+  waiting: 'another publication is being signed',
+  unsigned: 'the epoch cannot be signed; see base.state.errors',
 }

@@ -90,8 +90,8 @@ export class Publisher {
       // The gate may have closed meanwhile.
       return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
     } catch (error) {
-      const text = `RTCM is not published over MQTT, because it cannot be signed: ${(error as Error).message}`
-      const advice = 'give the station a certificate, or set mqtt-rtcm-sign to 0'
+      const text = `RTCM is not published over MQTT because it cannot be signed: ${(error as Error).message}`
+      const advice = 'install a station certificate, or set mqtt-rtcm-sign to 0'
       this.#ctx.errors.raise('mqtt-rtcm-sign', { text, advice })
       return 'unsigned'
     } finally {
@@ -108,7 +108,7 @@ export class Publisher {
     return result === 'sent' ? this.#ctx.mqtt.publish(`${topic}/sig`, JSON.stringify(signature)) : result
   }
 
-  /** Publishes the certificate for verifiers; without signatures the one that the broker may hold is deleted: an empty payload. */
+  /** Publishes the certificate for verifiers. Without signatures an empty payload deletes a retained one. */
   publishCertificate(): void {
     const certificate = this.#settings.signed() ? this.#ctx.services.find(mqttLink)?.certificate : ''
     if (certificate === undefined) return

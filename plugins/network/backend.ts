@@ -1,13 +1,13 @@
 import type { Event, PluginContext } from 'rtk-base/plugin'
 import type { Network } from 'rtk-base/services'
 
-/** Who does the work behind the service `network`. */
+/** The implementation of the service `network`. */
 export interface Backend extends Network {
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** `onChange` of a service: what is noted several times in one turn of the event loop is emitted once. */
+/** `onChange` of a service, emitted once per turn of the event loop. */
 export class Changes {
   readonly on: Event<void>
   readonly #emit: () => void

@@ -10,7 +10,7 @@ export const NetworkOptions = Type.Object(
   {
     backend: Type.Union([Type.Literal('networkmanager'), Type.Literal('simulator')], {
       default: 'networkmanager',
-      description: 'Who manages the interfaces of the machine; simulator: those of the plugin simulated-machine',
+      description: 'Manager of the interfaces of the machine; simulator: those of the plugin simulated-machine',
     }),
     bus: Type.String({
       default: '',

@@ -1,6 +1,6 @@
 /**
- * Why a device is in its state: NetworkManager's numbers (nm-dbus-interface.h, NMDeviceStateReason), what a caller decides by, and
- * the words for a person. Numbers that say nothing about a failure of ours are left out: `reasonText` names them by number.
+ * Why a device is in its state: NetworkManager's numbers (nm-dbus-interface.h, NMDeviceStateReason), their categories for callers,
+ * and their texts. Numbers unrelated to failures are omitted: `reasonText` shows them by number.
  */
 
 import { RtkError, unavailable } from 'rtk-base/plugin'
@@ -51,7 +51,7 @@ export const reasonText = (reason: number): string => known[reason]?.text ?? `re
 
 export const failureOf = (reason: number): NetworkFailure => known[reason]?.failure ?? 'other'
 
-/** The daemon refused, or could not complete, what was asked of it. `networkFailureOf` reads `failure` from the error. */
+/** The daemon rejected or could not complete a request. `networkFailureOf` reads `failure` from the error. */
 export const networkError = (text: string, failure: NetworkFailure = 'other', cause?: unknown): RtkError =>
   new RtkError('RTK_ERR_NETWORK', text, { cause: { failure, ...(cause === undefined ? {} : { cause }) } })
 

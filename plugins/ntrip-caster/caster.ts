@@ -27,7 +27,7 @@ const head_ms = 10_000
 const certificateLook_ms = 60_000
 /** Until the clock is known, it is asked for this often. */
 const clockLook_ms = 300_000
-/** Unsent bytes after which a rover is let go: half a minute of a full stream. */
+/** Unsent bytes after which a rover is disconnected: half a minute of a full stream. */
 const backlog_bytes = 131_072
 
 export interface CasterSecrets {
@@ -65,7 +65,7 @@ export class Caster {
     this.rovers = new Rovers(ctx)
   }
 
-  /** @param listening false: nobody can connect until `move` */
+  /** @param listening false: no client can connect until `move` */
   start(port: number, listening: boolean): void {
     const { services, serial } = this.#ctx
     const stream = services.use(rtcmStream)
@@ -88,12 +88,12 @@ export class Caster {
     return this.#own.has(name)
   }
 
-  /** What rovers can ask for now. */
+  /** The current mount points. */
   get mountNames(): string[] {
     return [...this.#own.keys(), ...this.#foreign.keys()]
   }
 
-  /** A password counts from now on: the base that pushes with another one is let go. */
+  /** Applies a new password: a base that uses another one is disconnected. */
   basePasswordChanged(mount: string): void {
     this.#foreign.get(mount)?.release('its password was changed')
     this.basesChanged()
@@ -138,7 +138,7 @@ export class Caster {
     this.#looking = this.#ctx.timers.every(certificateLook_ms, () => this.#lookAtCertificate(files, secure))
   }
 
-  /** Whoever renews it replaces the files, and tells nobody. */
+  /** Renewal replaces the files without notice. */
   #lookAtCertificate(files: CertificateFiles, secure: Listener): void {
     const { errors, services, log } = this.#ctx
     try {
@@ -151,7 +151,7 @@ export class Caster {
       else errors.clear('ntrip-caster-certificate')
     } catch (error) {
       const text = `the certificate for rovers cannot be read: ${(error as Error).message}`
-      errors.raise('ntrip-caster-certificate', { text, advice: 'the one before it stays in use' })
+      errors.raise('ntrip-caster-certificate', { text, advice: 'the previous one stays in use' })
     }
   }
 
@@ -180,7 +180,7 @@ export class Caster {
       const head = reader.push(bytes)
       if (head === undefined) return
       void late()
-      // What follows waits for whoever takes the request; a request that is refused has nothing to say any more.
+      // Later data waits for the handler of the request; data after a refused request is dropped.
       connection.onData(() => {})
       connection.pause()
       if (head === 'too-large') return this.#refuse(connection, 400, 'the request is too large', 1)
@@ -230,7 +230,7 @@ export class Caster {
     const login = basicLogin(headers)
     const user = await this.#check(users, login, name, connection)
     if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
-    // On the local network a station without users is open; with users only where `anonymous` says so.
+    // On the local network, login is optional without users, or with `anonymous`.
     const isOpen = isLocal && (anonymous() || users.count === 0)
     if (!user && !isOpen) {
       if (login) this.#pacing.failed(connection.remoteAddress)
@@ -280,8 +280,8 @@ export class Caster {
   }
 
   /**
-   * One that was right lately passes at once: many rovers can have one address, and one of them a wrong password. The others wait their
-   * turn, who sent the fewest wrong ones first.
+   * A recently correct login passes at once: many rovers can share an address, and one of them may have a wrong password. The others wait
+   * their turn, the sender of the fewest wrong logins first.
    */
   async #check(logins: Logins, login: ReturnType<typeof basicLogin>, mount: string, connection: Connection) {
     const known = logins.knows(login, mount)
@@ -289,7 +289,7 @@ export class Caster {
     if (!(await this.#paced(connection))) return 'unasked'
     const { remoteAddress } = connection
     const found = await logins.allows(login, mount, {
-      // Who has left gains nothing, and must not keep the others waiting.
+      // A closed connection must not keep the others waiting.
       isWanted: () => !connection.closed && this.#pacing.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
       priority: -this.#pacing.failures(remoteAddress),
     })
@@ -322,7 +322,7 @@ export class Caster {
     return this.#ctx.services.use(device).utc_ms()
   }
 
-  /** For `Date`: 0 while the clock may be wrong, which is worse than none. A boot without a clock goes on where the last run ended. */
+  /** For `Date`: 0 while the clock may be wrong, which is worse than no date. Without a clock, a boot continues at the time of the last run. */
   get #date_ms(): number {
     const unit = this.#ctx.services.use(device)
     return unit.knowsUtc || this.#isClockKept ? unit.utc_ms() : 0
@@ -347,7 +347,7 @@ export class Caster {
       place: place || serial,
       country,
       generator: `rtk-base ${this.#ctx.services.use(device).version}`,
-      // For who asks: readers exist that send their login only where the table says that it is wanted.
+      // For this client: some only send their login if the table requires one.
       needsLogin: !isLocal || (users.count > 0 && !anonymous()),
     }
     const offered = [...this.#own.values(), ...this.#foreign.values()].filter((mount) => mount.offered)

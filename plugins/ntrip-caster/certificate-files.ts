@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 
-/** Rovers do not say that they are refused: whoever renews the certificate is told so long before its end. */
+/** Rovers do not report their rejection, so the warning comes this long before the certificate expires. */
 const warned_ms = 14 * 86_400_000
 
-/** A certificate and its key in files that somebody else renews. */
+/** A certificate and its key in files that other software renews. */
 export class CertificateFiles {
   readonly #paths: { readonly cert: string; readonly key: string }
   #seen = ''
@@ -14,7 +14,7 @@ export class CertificateFiles {
     this.#paths = paths
   }
 
-  /** @throws what the file system says, or that it is no certificate */
+  /** @throws the file system error, or an invalid certificate */
   read(): { cert: string; key: string } {
     this.#seen = this.#state()
     const { cert, key } = this.#paths
@@ -23,18 +23,18 @@ export class CertificateFiles {
     return texts
   }
 
-  /** They are others than those that were read last. @throws what the file system says */
+  /** Whether the files changed since they were read. @throws the file system error */
   changed(): boolean {
     return this.#state() !== this.#seen
   }
 
-  /** What has to be done about it, '' nothing. @param utc_ms 0: the time is not known */
+  /** The required action, '' if none. @param utc_ms 0: unknown time */
   trouble(utc_ms: number): string {
     if (utc_ms === 0 || utc_ms < this.#until_ms - warned_ms) return ''
     const until = new Date(this.#until_ms).toISOString().slice(0, 10)
     return utc_ms < this.#until_ms
-      ? `the certificate for rovers ends on ${until}: renew ${this.#paths.cert}`
-      : `the certificate for rovers ended on ${until}, and rovers that use TLS are refused: renew ${this.#paths.cert}`
+      ? `the certificate for rovers expires on ${until}: renew ${this.#paths.cert}`
+      : `the certificate for rovers expired on ${until}, and rovers with TLS are rejected: renew ${this.#paths.cert}`
   }
 
   #state(): string {

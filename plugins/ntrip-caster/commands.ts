@@ -19,7 +19,7 @@ export function addCommands(ctx: PluginContext, owners: Owners): void {
 
 /** The logins of rovers. */
 function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
-  /** A login that was changed or deleted counts at once: who has connected with it has to log in again. */
+  /** A changed or deleted login takes effect at once: its clients must log in again. */
   const ended = (user: string) => {
     const connections = caster.rovers.endUser(user)
     if (connections === 0) return ''
@@ -42,7 +42,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
       // Mount points may come later: of another base, or with the next version of the variant.
       const { mountNames } = caster
       const absent = named.filter((mount) => !mountNames.includes(mount))
-      const warning = `; there is no mount point ${absent.join(', ')} now, only ${mountNames.join(', ')}`
+      const warning = `; unknown mount point ${absent.join(', ')}, available: ${mountNames.join(', ')}`
       return `user ${name} set${ended(name)}${absent.length > 0 ? warning : ''}`
     },
   )
@@ -79,7 +79,7 @@ function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
       if (caster.isOwn(mount)) throw badValue(`${mount} is a mount point of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)
       caster.basePasswordChanged(mount)
-      return `a base may push to ${mount}`
+      return `a base can now push to ${mount}`
     },
   )
   ctx.commands.add(

@@ -4,7 +4,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 const shown_ms = 60_000
 const window_ms = 120_000
 
-/** What a mount point sends, as measured: messages with their intervals, bits a second. */
+/** Measured contents of a mount point: messages with their intervals, bits per second. */
 export class Contents {
   readonly #clock: PluginContext['clock']
   /** By message number: monotonic ms of the last one, seconds between the last two. */

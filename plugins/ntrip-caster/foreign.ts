@@ -12,12 +12,12 @@ const replaced_ms = 10_000
 /** Its connection is ended then. */
 const ended_ms = 60_000
 const look_ms = 5_000
-/** What a rover needs before it can use observations. */
+/** Messages that a rover needs before observations. */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
-/** What the next version of the plugin gets with a base's connection. */
+/** State handed over with a base's connection. */
 export const HandedBase = Type.Object({
   base: Type.String(),
   agent: Type.String(),
@@ -40,7 +40,7 @@ interface Push {
   frames: number
 }
 
-/** A mount point for another base: what it pushes goes to the rovers of this mount point, frame by frame, and nowhere else. */
+/** A mount point for another base: its frames go only to the rovers of this mount point. */
 export class ForeignMount implements MountPoint {
   readonly name: string
   readonly unverified = true
@@ -66,7 +66,7 @@ export class ForeignMount implements MountPoint {
     return position && referencePoint(position)?.arp
   }
 
-  /** What its rovers know goes over with the base. */
+  /** The knowledge of its rovers is handed over with the base. */
   readonly known = { position: '', sequence: 0 }
 
   get generator(): string {
@@ -95,7 +95,7 @@ export class ForeignMount implements MountPoint {
     this.rovers.delete(rover)
   }
 
-  /** A base begins to push. @returns takes what it sends */
+  /** A base starts to push. @returns consumer of its data */
   take(connection: Connection, facts: { agent: string; since: number; chunked: boolean }): (bytes: Buffer) => void {
     const { agent, since, chunked } = facts
     return this.#accept(connection, agent, since, chunked ? new ChunkReader() : undefined)
@@ -206,7 +206,7 @@ export class ForeignMount implements MountPoint {
     if (this.#push && this.#ctx.clock.monotonic() - this.#push.good_ms >= ended_ms) this.#leave('silent for 60 s')
   }
 
-  /** Rovers stay: what the next base sends begins with its own position. */
+  /** Rovers stay connected: the next base starts with its own position. */
   #leave(text: string): void {
     const push = this.#push
     if (!push) return
@@ -221,7 +221,7 @@ export class ForeignMount implements MountPoint {
     )
   }
 
-  /** The base that pushes is let go. @param why for the log */
+  /** Disconnects the base. @param why for the log */
   release(why: string): void {
     this.#leave(why)
   }

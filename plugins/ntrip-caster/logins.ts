@@ -6,7 +6,7 @@ import { type PluginContext, RtkError } from 'rtk-base/plugin'
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
 const mostLogins = 256
 
-/** What a client sends. */
+/** Credentials from a client. */
 interface Given {
   readonly user: string
   readonly password: string
@@ -22,26 +22,26 @@ export interface Login {
   most: number
 }
 
-/** Who waits for an answer about a login. */
+/** A client waiting for its login check. */
 export interface Asker {
-  /** False: nobody waits any more, or too much was wrong meanwhile. Asked when the turn comes. */
+  /** False: the client left, or its address is blocked by now. Called when its turn comes. */
   isWanted(): boolean
   /** The highest is next. */
   readonly priority: number
 }
 
-/** Logins, hashed, in the protected store; one that was right lately is not derived again. */
+/** Logins, hashed, in the protected store; a recently correct one is not derived again. */
 export class Logins {
   readonly #ctx: PluginContext
   readonly #key: string
   readonly #most: number
   #all: Record<string, Login> = {}
-  /** Keyed hashes of the passwords that were right: deriving costs 50 ms of a core on purpose. One that is set anew is another login. */
+  /** Keyed hashes of correct passwords: deriving deliberately costs 50 ms of a core. A new password creates a new login. */
   readonly #known = new WeakMap<Login, string>()
   readonly #secret = randomBytes(32)
   /** One after the other: many wrong logins at once would take the threads that files and names need too. */
   readonly #deriving = new Mutex()
-  /** One change after the other: each begins with what the one before has stored. */
+  /** One change after the other: each starts from the result of the previous one. */
   readonly #changes = new Mutex()
 
   /** @param key under which they are stored */
@@ -101,7 +101,7 @@ export class Logins {
     return given && user && this.#known.get(user) === this.#keyOf(given) ? user : undefined
   }
 
-  /** @returns the login where it is right for this mount; `unasked`: it was not looked at, as nobody wants the answer */
+  /** @returns the login if correct for this mount; `unasked`: not checked, because the client left */
   async allows(given: Given | undefined, mount: string, asker: Asker): Promise<Login | 'unasked' | undefined> {
     const known = this.knows(given, mount)
     const user = known ?? this.#find(given, mount)
@@ -113,7 +113,7 @@ export class Logins {
     )
     if (hash === undefined) return 'unasked'
     if (!timingSafeEqual(hash, Buffer.from(user.hash, 'hex'))) return undefined
-    // Changed or deleted meanwhile: what was right is not any more.
+    // Changed or deleted meanwhile: no longer correct.
     if (this.#all[given.user] !== user) return undefined
     this.#known.set(user, this.#keyOf(given))
     return user
@@ -129,7 +129,7 @@ export class Logins {
   }
 }
 
-/** So many wrong logins in a row, and answers come late; so many, and none is looked at for a while. */
+/** Wrong logins in a row from which answers are delayed, and from which they are refused for a while. */
 const lateFrom = 5
 const refusedFrom = 20
 const late_ms = 2_000
@@ -161,7 +161,7 @@ export class Pacing {
     const count = this.failures(address) + 1
     this.#failures.delete(address)
     this.#failures.set(address, { count, until_ms: now_ms + (count < refusedFrom ? 60_000 : 600_000) })
-    // The oldest address goes: whoever floods from many gains nothing for any of them.
+    // Drops the oldest address: flooding from many addresses gains nothing.
     if (this.#failures.size > 1_024) this.#failures.delete(this.#failures.keys().next().value as string)
   }
 

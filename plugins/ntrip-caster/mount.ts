@@ -4,7 +4,7 @@ import type { Connection, PluginContext } from 'rtk-base/plugin'
 import type { Ecef, RtcmStream } from 'rtk-base/services'
 import { Contents } from './contents.js'
 
-/** One that takes the stream. */
+/** A client of the stream. */
 export interface Rover {
   readonly connection: Connection
   readonly user: string
@@ -15,17 +15,17 @@ export interface Rover {
   readonly since: number
   /** It has the position of the base: nothing else goes out before. */
   primed: boolean
-  /** Where it says that it is, and when it said so (monotonic ms). */
+  /** Its reported position and the time of the report (monotonic ms). */
   gga?: { position: Gga; at_ms: number; distance_m: number | undefined }
 }
 
-/** What a rover has: the position as a text to compare, and the number of the newest item of the stream. */
+/** State of a rover: the position as comparable text, and the number of its newest stream item. */
 export interface Known {
   position: string
   sequence: number
 }
 
-/** What rovers ask for by its name: the own stream, or that of a foreign base. */
+/** A named stream for rovers: the station's own, or that of a foreign base. */
 export interface MountPoint {
   readonly name: string
   /** A foreign base: this station has not verified what it sends. */
@@ -36,7 +36,7 @@ export interface MountPoint {
   readonly rovers: ReadonlySet<Rover>
   /** For the source table; '' where it is this station. */
   readonly generator: string
-  /** What its rovers have. */
+  /** State of its rovers. */
   readonly known: Known
   /** Offered in the source table. */
   readonly offered: boolean
@@ -45,7 +45,7 @@ export interface MountPoint {
   delete(rover: Rover): void
 }
 
-/** The same bytes to one rover, as it takes them. Nothing is left out: one that is too slow is disconnected. */
+/** Sends to one rover in its encoding. Nothing is skipped: a rover that is too slow is disconnected. */
 export function send({ connection, chunked }: Rover, piece: Piece): boolean {
   connection.write(chunked ? piece.chunk : piece.bytes)
   return true

@@ -3,10 +3,13 @@ import { Type } from 'typebox'
 
 const Mount = Type.Object(
   {
-    name: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,32}$', description: 'letters, digits, _ . -; rovers name it' }),
+    name: Type.String({
+      pattern: '^[A-Za-z0-9_.-]{1,32}$',
+      description: 'letters, digits, _ . -; the name used by rovers',
+    }),
     ...selectionFields,
     plainV2: Type.Optional(
-      Type.Boolean({ description: 'NTRIP 2 without chunks, for clients that cannot take them away' }),
+      Type.Boolean({ description: 'NTRIP 2 without chunks, for clients that cannot decode them' }),
     ),
   },
   { additionalProperties: false },

@@ -1,4 +1,4 @@
-/** What a caster answers, each head in one piece: clients exist that look at the first packet alone. */
+/** The caster's answers, each head in one write: some clients only read the first packet. */
 const server = 'NTRIP rtk-base/1.0'
 
 const date = (now_ms: number) => (now_ms > 0 ? `Date: ${new Date(now_ms).toUTCString()}\r\n` : '')
@@ -34,7 +34,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-/** What bases of NTRIP 1 know. */
+/** Errors defined for bases by NTRIP 1. */
 const sourceErrors: Readonly<Record<number, string>> = {
   401: 'Bad Password',
   403: 'Not Allowed',

@@ -11,7 +11,7 @@ const longestLine = 256
 const mostShown = 8
 const mostText = 24
 
-/** What the next version of the plugin gets with a rover's connection. */
+/** State handed over with a rover's connection. */
 export const HandedRover = Type.Object({
   mount: Type.String(),
   user: Type.String(),
@@ -51,7 +51,7 @@ export class Rovers {
     return this.#byUser.get(user) ?? 0
   }
 
-  /** Connects a rover to a mount point. @returns takes what the rover sends */
+  /** Connects a rover to a mount point. @returns consumer of the rover's data */
   add(
     connection: Connection,
     mount: MountPoint,
@@ -89,8 +89,8 @@ export class Rovers {
   }
 
   /**
-   * A rover whose line was cut comes back while its old connection still counts as open, for minutes. One of this login whose
-   * other end has left bytes unacknowledged for 10 s makes room. @returns false: they are all alive
+   * A rover whose line was cut reconnects while its old connection still counts as open, for minutes. One connection of this login that
+   * has left bytes unacknowledged for 10 s is closed. @returns false: all of them are alive
    */
   async displace(user: string): Promise<boolean> {
     for (const { rover } of this.#all.values()) {
@@ -99,7 +99,7 @@ export class Rovers {
       connection.destroy()
       this.#ctx.log.info(
         { address: connection.remoteAddress },
-        'a rover whose line was cut makes room for its next connection',
+        'a stale connection is closed for the reconnecting rover',
       )
       return true
     }
@@ -113,7 +113,7 @@ export class Rovers {
     return found.length
   }
 
-  /** @returns false: there is no such rover */
+  /** @returns false: unknown rover */
   kick(id: number): boolean {
     const found = this.#all.get(id)
     found?.rover.connection.destroy()

@@ -2,7 +2,7 @@ import { ecefToGeodetic } from 'rtk-base/gnss'
 import { casterLine, networkLine, type StreamRow, streamLine } from 'rtk-base/ntrip'
 import type { MountPoint } from './mount.js'
 
-/** Tens of the message numbers of MSM, and what tables call the system. */
+/** Tens of the MSM message numbers, and the names of the systems in source tables. */
 const systems: readonly (readonly [number, string])[] = [
   [107, 'GPS'],
   [108, 'GLO'],
@@ -36,7 +36,7 @@ export function reachedAt(header: string | undefined, { localAddress = '', local
   return { host: name ?? localAddress.replace(/^::ffff:/, ''), port: Number(port ?? localPort) }
 }
 
-/** The rows of a table: the caster, its network, and what it offers. */
+/** The rows of a table: the caster, its network, and its mount points. */
 export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): string[] {
   const { serial, host, port, place, country, needsLogin } = facts
   const arp = mounts.find(({ unverified }) => !unverified)?.arp
@@ -48,7 +48,7 @@ export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): st
   ]
 }
 
-/** As measured: what a mount has not sent in the last minute is not offered. */
+/** As measured: messages not sent in the last minute are not listed. */
 export function rowOf(mount: MountPoint, { serial, place, country, generator, needsLogin }: TableFacts): StreamRow {
   const { messages, bitrate } = mount.contents
   const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
@@ -79,7 +79,7 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
   }
 }
 
-/** What a rover has to know by itself to use the GLONASS observations. */
+/** Missing information without which a rover cannot use the GLONASS observations. */
 function glonassNotes(types: readonly number[]): string[] {
   const glonass = types.filter((type) => Math.floor(type / 10) === 108)
   if (glonass.length === 0) return []

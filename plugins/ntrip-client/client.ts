@@ -8,13 +8,13 @@ import { ggaOf, type Nearest, nearer, type Source } from './source.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
-/** An open stream without a good frame is one that has died. */
+/** An open stream without a valid frame for this long is dead. */
 const silent_ms = 30_000
 const gga_ms = 10_000
 /** A wrong password does not become right by asking often. */
 const final_ms = 600_000
 const mostTable_bytes = 4_194_304
-/** A large one comes in seconds; one that drips is given up. */
+/** A large table takes seconds; a trickling one is abandoned. */
 const table_ms = 60_000
 /** Casters ban who asks more often. */
 const apart_ms = 10_000
@@ -33,7 +33,7 @@ export class NtripClient {
   #mount = ''
   #notBefore_ms = 0
   #late: Dispose = () => {}
-  /** What the end of the connection means: it depends on what was being read. */
+  /** Handles the end of the connection, depending on what was being read. */
   #ended: () => void = () => {}
   /** When the stream began, and when its last good message came. */
   #begun_ms = 0
@@ -118,11 +118,11 @@ export class NtripClient {
     }
   }
 
-  /** A mount point that is silent may wait for the position: where nobody said whether it is to be sent, it is from now on. */
+  /** A silent mount point may expect the position: if not configured, it is sent from now on. */
   #triesGga(): string {
     if (this.#source.gga !== undefined || this.#wantsGga) return ''
     this.#wantsGga = true
-    return ': the next attempt sends the position, as some mount points want it (gga)'
+    return ': the next attempt sends the position, which some mount points require (gga)'
   }
 
   #connect(): void {
@@ -182,7 +182,7 @@ export class NtripClient {
     return () => {}
   }
 
-  /** A table in place of a stream: the mount point is wrong, or this address blocked; or it is what was asked for. */
+  /** A table instead of a stream: a wrong mount point, a blocked address, or the requested source table. */
   #tableReader(mount: string): (bytes: Buffer) => void {
     const here = this.#here
     let there = false
@@ -196,7 +196,7 @@ export class NtripClient {
       if (mount !== '')
         return this.#over(
           true,
-          there ? 'the caster gives no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
+          there ? 'the caster sends no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
         )
       if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
       this.#mount = nearest.row.mount
@@ -210,7 +210,7 @@ export class NtripClient {
     }
     this.#ended = done
     this.#late = this.#ctx.timers.after(table_ms, () =>
-      this.#over(false, `the source table did not come to its end in ${table_ms / 1000} s`),
+      this.#over(false, `the source table did not end within ${table_ms / 1000} s`),
     )
     return (bytes) => {
       table.push(bytes)

@@ -14,7 +14,7 @@ export default definePlugin({
     const source = ctx.config.define('ntrip-client', Source, {
       default: { host: '' },
       secret: true,
-      title: 'Caster that corrections come from',
+      title: 'Caster for corrections',
     })
     const client = new NtripClient(ctx)
     ctx.config.onChange([source.name], () => client.apply(source.get()))

@@ -18,9 +18,7 @@ export const Source = Type.Object(
     password: Type.Optional(Password),
     version: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP 1 or 2; 2' })),
     tls: Type.Optional(Tls),
-    gga: Type.Optional(
-      Type.Boolean({ description: 'the position is sent; left out: where the source table asks for it' }),
-    ),
+    gga: Type.Optional(Type.Boolean({ description: 'send the position; if omitted: if the source table requires it' })),
   },
   {
     additionalProperties: false,
@@ -35,7 +33,7 @@ export interface Nearest {
   readonly distance_m: number
 }
 
-/** The nearer one of what was nearest until now and a row, which has to be RTCM 3 with coordinates. */
+/** The nearer of the best so far and a row. The row must be RTCM 3 with coordinates. */
 export function nearer(best: Nearest | undefined, row: StreamRow, here: Ecef): Nearest | undefined {
   const { format, lat, lon } = row
   if (!/RTCM ?3/i.test(format) || (lat === 0 && lon === 0)) return best

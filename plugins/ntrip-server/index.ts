@@ -7,7 +7,7 @@ import { CasterPush } from './push.js'
 import { KeptWait } from './retry.js'
 import { nameOf, Target } from './target.js'
 
-const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] is nobody'
+const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] for none'
 
 /** Pushes the gated stream to casters, each with its own messages, queue, state and waits. */
 export default definePlugin({
@@ -71,7 +71,7 @@ class CasterPushes {
     for (const push of this.#all) push.networkUp()
   }
 
-  /** What is the same goes on; what was changed by a person is tried at once. */
+  /** Unchanged targets continue; changed ones are tried at once. */
   apply(targets: readonly Target[]): void {
     const same = (push: CasterPush) => targets.some((target) => Value.Equal(target, push.target))
     const old = this.#all
@@ -93,7 +93,7 @@ class CasterPushes {
     this.#ctx.status(targets.length === 0 ? 'no caster is set' : count)
   }
 
-  /** Resolves when the waits are stored: a restart of the service is no attempt too many. */
+  /** Resolves when the delays are stored: a restart of the service must not cause an extra attempt. */
   async stop(): Promise<void> {
     for (const push of this.#all) push.stop()
     await this.#writing
@@ -116,6 +116,6 @@ class CasterPushes {
     const retries = this.#kept
     this.#writing = this.#writing
       .then(() => this.#ctx.store.batch({ retries }))
-      .catch((error) => this.#ctx.log.debug({ err: error }, 'the waits of the casters could not be stored'))
+      .catch((error) => this.#ctx.log.debug({ err: error }, 'the retry delays of the casters could not be stored'))
   }
 }

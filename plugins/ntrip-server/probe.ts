@@ -20,7 +20,7 @@ export interface ProbeRequest {
   mount: string
   /** Of the station, for the request. */
   agent: string
-  /** Whether this frame is what was looked for: the probe ends then. */
+  /** Whether this is the expected frame, which ends the probe. */
   wanted?(frame: Uint8Array): boolean
 }
 
@@ -47,17 +47,17 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
       signal.removeEventListener('abort', stopped)
       resolve(found)
     }
-    /** What was read until now is all there is. */
+    /** The connection ended: evaluates the data read so far. */
     const over = (why: string) => {
       reader.end()
       table.end()
       end(resultOf(reader.answer, rows, mount) ?? { kind: 'failed', text: why })
     }
-    const stopped = () => end({ kind: 'failed', text: 'the plugin stops' })
+    const stopped = () => end({ kind: 'failed', text: 'the plugin is stopping' })
     const late = timers.after(probe_ms, () => {
       // Of a table that is cut off here the row may follow.
       const isUnknown = mount === '' && reader.answer?.kind === 'table' && rows.length === 0
-      if (isUnknown) end({ kind: 'failed', text: 'the source table did not end in 10 s' })
+      if (isUnknown) end({ kind: 'failed', text: 'the source table did not end within 10 s' })
       else over('the caster did not answer in 10 s')
     })
     const line = dial(
@@ -89,7 +89,7 @@ function resultOf(answer: Answer | undefined, rows: StreamRow[], mount: string):
   if (answer === undefined) return undefined
   if (answer.kind === 'refused') return { kind: 'failed', text: answer.text }
   if (answer.kind === 'stream') return { kind: 'stream', found: false }
-  // In place of a stream a table says that there is no such mount point.
+  // A table instead of a stream means an unknown mount point.
   if (mount !== '') return { kind: 'failed', text: `the caster has no mount point ${mount} for rovers` }
   return { kind: 'table', rows }
 }

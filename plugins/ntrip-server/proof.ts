@@ -15,14 +15,14 @@ const apart_ms = 15_000
 const table_ms = [300_000, 900_000] as const
 const echo_ms = [1_800_000, 3_600_000] as const
 const resolve_ms = 600_000
-/** An echo is compared with what was sent in this time. */
+/** An echo is compared with the messages sent within this time. */
 const kept_ms = 60_000
 const mostKept = 4_096
 
 export type ProofState = 'none' | 'proven' | 'failed'
 
 export interface ProofEvents {
-  /** The proof came, or failed; it is said in `text`. */
+  /** The proof succeeded or failed, see `text`. */
   changed(): void
   /** The name leads elsewhere now, and the caster that was left does not forward. */
   moved(text: string): void
@@ -71,7 +71,7 @@ export class Proof {
     return [this.#text, this.#tableText].filter(Boolean).join('; ')
   }
 
-  /** The caster said yes. @param address that is connected */
+  /** The caster accepted. @param address connected address */
   start(address: string): void {
     this.stop()
     this.#address = address
@@ -135,7 +135,7 @@ export class Proof {
     const result = await probe(this.#ctx, { target: this.#target, mount: '', agent: this.#agent })
     if (cancels !== this.#cancels) return
     if (result.kind === 'table') this.#tableText = tableText(result.rows, mount)
-    // What could not be looked at says nothing.
+    // An unreadable table is inconclusive.
     else this.#tableText = ''
     this.#events.changed()
   }
@@ -145,7 +145,7 @@ export class Proof {
     let delay_ms: number | undefined
     const wanted = (frame: Uint8Array) => {
       const age_ms = this.#ctx.clock.monotonic() - (this.#sent.get(checksumOf(frame)) ?? Number.NEGATIVE_INFINITY)
-      // What a caster kept from before is not what it forwards now.
+      // Old buffered data does not prove that the caster forwards now.
       if (age_ms > kept_ms) return false
       delay_ms ??= age_ms
       return true

@@ -30,7 +30,7 @@ const backlog_bytes = 16_384
 /** A link is called slow for so long after an epoch was left out. */
 const slow_ms = 60_000
 const mostResponse_bytes = 4_096
-/** Of what a caster sends during the stream, so much is kept: a word may come in two pieces. */
+/** Kept tail of the caster's data during the stream: a word may arrive in two pieces. */
 const mostHeard = 256
 
 /** One connection to a caster, and when to make the next. */
@@ -61,7 +61,7 @@ export class CasterPush implements StreamSink {
   #rtcm_ms = Number.NEGATIVE_INFINITY
   #isAcknowledged = false
   #dropped_ms = Number.NEGATIVE_INFINITY
-  /** Bytes that were written when the caster said yes: they are the request. */
+  /** Bytes written when the caster accepted: the request. */
   #request_bytes = 0
   #acknowledgement: Acknowledgement | undefined
   #heardText = ''
@@ -236,12 +236,13 @@ export class CasterPush implements StreamSink {
           socket.write(requestOf(this.target, this.#ctx.services.use(device).version))
         },
         data: (bytes) => {
-          // Some send a heart-beat, or say that they ban: only that is of interest.
+          // Some casters send heartbeats or a ban notice; only the ban matters.
           if (this.#streaming) return this.#heard(bytes.toString('latin1'))
           const head = reader.push(bytes)
           if (head === undefined) return
           void this.#late()
-          if (head === 'too-large') return this.#over('other', 'what answers is no NTRIP caster: check host and port')
+          if (head === 'too-large')
+            return this.#over('other', 'the answer is not from an NTRIP caster: check host and port')
           const reply = readReply(head.lines, this.target.version ?? 1, head.rest.toString('latin1'))
           if (reply.accepted) this.#accepted()
           else this.#over(reply.kind, reply.text)
@@ -256,7 +257,7 @@ export class CasterPush implements StreamSink {
     )
   }
 
-  /** The answer has no proper end: a refusal in it is one all the same. @param otherwise what there is to say without one */
+  /** The answer is incomplete: a rejection in it still counts. @param otherwise text without one */
   #noMoreAnswer(head: { lines: string[] } | undefined, otherwise: string): void {
     const reply = head && readReply(head.lines, this.target.version ?? 1)
     if (reply === undefined || reply.accepted) this.#over('network', otherwise)
@@ -284,15 +285,14 @@ export class CasterPush implements StreamSink {
 
   #heard(text: string): void {
     this.#heardText = (this.#heardText + text).slice(-mostHeard)
-    if (saysBanned(this.#heardText)) this.#over('final', 'the caster says that it bans this address')
+    if (saysBanned(this.#heardText)) this.#over('final', 'the caster bans this address')
   }
 
   #closedText(): string {
     const lasted_ms = this.#ctx.clock.monotonic() - this.#accepted_ms
     this.#shortLived = lasted_ms < shortLived_ms ? this.#shortLived + 1 : 0
-    if (this.#shortLived >= 3)
-      return 'the caster accepts and closes again and again: another base may use this mount point'
-    if (this.#shortLived >= 2) return 'accepted, not forwarded: the caster closes soon after its yes'
+    if (this.#shortLived >= 3) return 'the caster repeatedly accepts and closes: another base may use this mount point'
+    if (this.#shortLived >= 2) return 'accepted, not forwarded: the caster closes soon after accepting'
     return 'the caster closed the connection'
   }
 
@@ -331,7 +331,7 @@ export class CasterPush implements StreamSink {
     if (!this.#streaming) return
     const { state, text: proof } = this.#proof
     const isSlow = this.#ctx.clock.monotonic() - this.#dropped_ms < slow_ms
-    const text = isSlow ? ['slow link: whole epochs are left out', proof].filter(Boolean).join('; ') : proof
+    const text = isSlow ? ['slow link: whole epochs are skipped', proof].filter(Boolean).join('; ') : proof
     this.#become(!this.#isAcknowledged ? 'accepted' : state === 'proven' ? 'proven' : 'acknowledged', text)
   }
 
@@ -340,11 +340,11 @@ export class CasterPush implements StreamSink {
     const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push is ended until RTCM goes out again`)
+    if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push pauses until RTCM is sent again`)
     const silent_ms = await this.#acknowledgement?.look()
     if (this.#line?.socket !== socket || silent_ms === undefined) return
     if (silent_ms >= unacknowledged_ms) return this.#over('network', cutText(silent_ms))
-    // Of the stream: that the request arrived says nothing of it.
+    // Stream data only: the acknowledged request proves nothing.
     if (silent_ms > 0 || socket.bytesWritten <= this.#request_bytes) return this.#judge()
     this.#isAcknowledged = true
     this.#judge()

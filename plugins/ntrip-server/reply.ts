@@ -1,4 +1,4 @@
-/** What a caster answers to a push, and what that means. */
+/** Interprets a caster's answer to a push. */
 import { parseHeaders } from 'rtk-base/ntrip'
 
 /** How long to stay away, see `retry.ts`. */
@@ -12,13 +12,13 @@ const shown = (text: string) =>
     .trim()
     .slice(0, 120)
 
-/** Whether a caster says that it bans the station. */
+/** Whether a caster's text announces a ban. */
 export const saysBanned = (text: string): boolean => /\b(ban|banned|blocked)\b/i.test(text)
 
 /**
- * Reads an answer. Only what certainly is a yes is one: pages of a login portal contain "OK" too.
+ * Parses an answer. Only an unambiguous acceptance counts: login portal pages contain "OK" too.
  * @param lines of the head
- * @param body what came with the head: some casters give the reason there
+ * @param body data received with the head: some casters give the reason there
  */
 export function readReply(lines: readonly string[], version: 1 | 2, body = ''): Reply {
   const first = (lines[0] ?? '').trim()
@@ -34,13 +34,13 @@ function readHead(first: string, lines: readonly string[], version: 1 | 2): Repl
   if (version === 1 && (first === 'ICY 200 OK' || first === 'OK')) return { accepted: true }
   const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(first) ?? []
   if (status !== undefined) return readHttp(Number(status), first, lines, version)
-  if (/bad password|not authorized/i.test(first)) return refused('final', 'the caster does not accept the password')
+  if (/bad password|not authorized/i.test(first)) return refused('final', 'the caster rejects the password')
   if (/taken/i.test(first) && !/invalid/i.test(first)) return refused('taken', 'another base uses this mount point')
   if (/mount ?point taken or invalid/i.test(first))
     return refused('taken', 'the mount point is in use, or not known to the caster')
   if (/mount ?point|missing/i.test(first))
     return refused('final', `the caster does not know the mount point: ${shown(first)}`)
-  return refused('other', first === '' ? 'the caster answered nothing' : `the caster refused: ${shown(first)}`)
+  return refused('other', first === '' ? 'the caster did not answer' : `the caster refused: ${shown(first)}`)
 }
 
 function readHttp(status: number, first: string, lines: readonly string[], version: 1 | 2): Reply {
@@ -49,8 +49,8 @@ function readHttp(status: number, first: string, lines: readonly string[], versi
     return refused('portal', 'a network login page answers, not a caster: log in to that network')
   }
   if (version === 2 && status === 200) return { accepted: true }
-  if (status === 401) return refused('final', 'the caster does not accept user and password')
-  if (status === 403) return refused('final', 'the caster does not let this user push')
+  if (status === 401) return refused('final', 'the caster rejects user and password')
+  if (status === 403) return refused('final', 'the caster does not allow this user to push')
   if (status === 404) return refused('final', 'the caster does not know the mount point')
   if (status === 409) return refused('taken', 'another base uses this mount point')
   return refused('other', `the caster refused: ${shown(first)}`)

@@ -1,9 +1,9 @@
-/** When the next attempt may come: so that no caster ever bans the station. Times are monotonic but where a name says UTC. */
+/** Time of the next attempt, chosen so that no caster ever bans the station. Times are monotonic unless named UTC. */
 import { type Static, Type } from 'typebox'
 import type { RefusalKind } from './reply.js'
 
 const ladder_s = [15, 30, 60, 120, 300, 600, 900]
-/** Never sooner after the last attempt, whatever happened. */
+/** Minimum delay after the last attempt. */
 const shortest_ms = 15_000
 const taken_ms = 30_000
 const mostTaken = 5
@@ -30,7 +30,7 @@ export const fresh: RetryState = {
   last: '',
 }
 
-/** What the store has of it: only a wait that a caster asked for. Another one is no harm to a caster when it is cut short by a restart. */
+/** Stored state: only delays caused by a caster. Cutting others short by a restart does no harm to a caster. */
 export const KeptWait = Type.Object({
   failures: Type.Integer(),
   taken: Type.Integer(),
@@ -44,7 +44,7 @@ export type KeptWait = Static<typeof KeptWait>
 
 /** @param random 0–1, the jitter of ±20 % */
 export function afterEnd(state: RetryState, end: End, now_ms: number, random: number): RetryState {
-  // A push that the station ends itself is no failure of the caster: the next wait is not a longer one.
+  // A push ended by the station is not a failure of the caster: the next delay is not longer.
   const failures = end === 'idle' ? state.failures : state.failures + 1
   const taken = end === 'taken' ? state.taken + 1 : 0
   const rung = ladder_s[Math.min(state.failures, ladder_s.length - 1)] as number
@@ -53,7 +53,7 @@ export function afterEnd(state: RetryState, end: End, now_ms: number, random: nu
   return { failures, taken, notBefore_ms: now_ms + Math.max(shortest_ms, wait_ms), tried_ms: state.tried_ms, last: end }
 }
 
-/** The own network came back: a wait that only it was to blame for is over, one that a caster asked for is not. */
+/** The station's network came back: delays caused only by the network end, delays caused by a caster do not. */
 export function afterNetworkUp(state: RetryState): RetryState {
   if (state.last !== 'network') return state
   return { ...state, notBefore_ms: Math.min(state.notBefore_ms, state.tried_ms + shortest_ms) }
@@ -70,8 +70,8 @@ export function keptOf(state: RetryState, now_ms: number, utc_ms: number): KeptW
 }
 
 /**
- * The state after a restart: the whole rest is waited for, less what has passed meanwhile where that is known. A clock that was set
- * back, or one that is wrong, makes nobody wait longer than the rest.
+ * The state after a restart: the rest of the delay, less the elapsed time if known. A clock that was set
+ * back or is wrong never extends the delay.
  */
 export function restored(kept: KeptWait, now_ms: number, utc_ms: number): RetryState {
   const { failures, taken, last, since_utc_ms } = kept

@@ -18,13 +18,13 @@ export const Target = Type.Object(
     ...selectionFields,
     proof: Type.Optional(
       Type.Union([Type.Literal('off'), Type.Literal('table'), Type.Literal('echo')], {
-        description: 'table: looks for its row in the source table; echo: reads its own mount point too; table',
+        description: 'table: looks up its row in the source table; echo: also reads its own mount point; default table',
       }),
     ),
     echo: Type.Optional(
       Type.Object(
         { user: User, password: Password },
-        { additionalProperties: false, description: 'a rover’s login for the echo; left out: user and password' },
+        { additionalProperties: false, description: 'a rover’s login for the echo; default: user and password' },
       ),
     ),
   },

@@ -7,7 +7,7 @@ const redirects = 5
 /** Until the head of the answer, and between two pieces. */
 const silence_ms = 60_000
 
-/** What the part on the disk is a part of. */
+/** The image to which the partial file belongs. */
 const Meta = Type.Object({ url: Type.String(), etag: Type.String() })
 type Meta = Static<typeof Meta>
 
@@ -28,7 +28,7 @@ interface Options {
   progress(received: number, total: number): void
 }
 
-/** The disk, or what this user may have of it. */
+/** The disk or the user's quota is full. */
 const isFull = /^(ENOSPC|EDQUOT)$/
 
 /** No next attempt makes it smaller. */
@@ -36,19 +36,19 @@ const isTooLarge = /^RTK_ERR_(IMAGE_LARGE|FETCH_TOO_LARGE)$/
 
 /** An image is trusted for its signature, whichever way it came, so plain http will do. @throws RTK_ERR_FETCH_URL */
 export function checkUrl(text: string): URL {
-  // A login or a token in it is nobody's business.
+  // Hides a login or token.
   const shown = text.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*$/s, '?…')
   const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${shown.slice(0, 200)}" ${why}`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
-  if (!URL.canParse(text) || /[\s\u0000-\u001f]/.test(text)) throw wrong('is no URL')
+  if (!URL.canParse(text) || /[\s\u0000-\u001f]/.test(text)) throw wrong('is not a URL')
   const url = new URL(text)
   if (url.protocol === 'https:' || url.protocol === 'http:') return url
-  throw wrong('is no https or http URL')
+  throw wrong('is not an https or http URL')
 }
 
 /**
- * Fetches an image into a file, and goes on where an earlier attempt ended, also after a restart of the service: if the server still
- * has the same content (a strong ETag that it was asked for with If-Range).
+ * Fetches an image into a file, and resumes an earlier attempt, also after a restart of the service, if the server still
+ * has the same content (a strong ETag sent with If-Range).
  */
 export class Download {
   readonly #deps: DownloadDeps
@@ -66,10 +66,10 @@ export class Download {
 
   /**
    * One attempt.
-   * @returns when the file is whole
-   * @throws RTK_ERR_FETCH_…; what has come so far stays for the next attempt
-   * @throws RTK_ERR_IMAGE_LARGE, RTK_ERR_FETCH_TOO_LARGE: nothing stays
-   * @throws RTK_ERR_STORE_WRITE the disk is full: nothing stays, all others of the station write there too
+   * @returns when the file is complete
+   * @throws RTK_ERR_FETCH_…; the partial file is kept for the next attempt
+   * @throws RTK_ERR_IMAGE_LARGE, RTK_ERR_FETCH_TOO_LARGE: the partial file is deleted
+   * @throws RTK_ERR_STORE_WRITE the disk is full: the partial file is deleted, because the station needs the space
    */
   async attempt(url: URL, options: Options): Promise<void> {
     try {
@@ -80,7 +80,7 @@ export class Download {
       if (!isFull.test(code)) throw error
       await this.discard()
       const text =
-        'the image does not fit on the disk, and what had come of it is removed; free space, then send the command again'
+        'the image does not fit on the disk, and the partial file was removed; free space, then send the command again'
       throw new RtkError('RTK_ERR_STORE_WRITE', text, { cause: error })
     }
   }
@@ -102,7 +102,7 @@ export class Download {
       if (response.status === 206) await this.discard()
       throw new RtkError('RTK_ERR_FETCH_ANSWER', text)
     }
-    // It was asked for as it is: what is compressed on the way has another length than what comes out of it.
+    // Requested uncompressed: a compressed transfer has another length than its content.
     const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'
     if (!goesOn) await this.#begin(url, isPlain ? (response.headers.get('etag') ?? '') : '')
     const start = goesOn ? have : 0
@@ -161,7 +161,7 @@ export class Download {
   /** The mark goes before the content: a part is never taken for another content's. */
   async #begin(url: URL, etag: string): Promise<void> {
     await this.discard()
-    // A weak one says that the content is alike, not that its bytes are the same.
+    // A weak ETag does not guarantee equal bytes.
     const meta: Meta = { url: url.href, etag: /^"[^"]*"$/.test(etag) ? etag : '' }
     await replaceFile(this.#meta, JSON.stringify(meta), { fs: this.#fs })
   }

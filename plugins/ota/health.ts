@@ -1,6 +1,6 @@
 import type { Before } from './memory.js'
 
-/** What is seen of a version on trial. */
+/** Signs of health of a version on trial. */
 export interface Signs {
   /** Its own HTTP server answers. */
   control: boolean
@@ -9,7 +9,7 @@ export interface Signs {
   broker: boolean
 }
 
-/** What is missing, for the operator. */
+/** Missing signs, as texts for the operator. */
 const texts: Readonly<Record<keyof Signs, string>> = {
   control: 'its HTTP server did not answer',
   rtcm: 'no RTCM went out, though it did before the update',

@@ -18,11 +18,11 @@ const Options = Type.Object(
       default: [],
       maxItems: 16,
       publicKeys: true,
-      description: 'Who may sign images: public keys as PEM text, or absolute paths of PEM files',
+      description: 'Public keys that may sign images: PEM texts or absolute paths of PEM files',
     }),
     installer: Type.Union([Type.Literal('slots'), Type.Literal('rauc')], {
       default: 'slots',
-      description: 'Who installs whole updates: the launcher with its two slots, or RAUC with those of the boot loader',
+      description: 'Installer of whole updates: the launcher with its two slots, or RAUC with those of the boot loader',
     }),
     bus: Type.String({
       default: '',
@@ -89,7 +89,7 @@ export default definePlugin({
         try {
           updates.fetch(arg)
         } catch (error) {
-          // The word of commands for what cannot be done now.
+          // The error code of commands for an action that is currently impossible.
           if ((error as RtkError).code === 'RTK_ERR_UPDATE_RUNNING') throw unavailable((error as Error).message)
           throw error
         }
@@ -148,7 +148,7 @@ export default definePlugin({
   ],
 })
 
-/** At the first start of a process: what has become of the last update. */
+/** At the first start of a process: the result of the last update. */
 async function lookBack(
   ctx: PluginContext,
   { installer, memory, updates, trial }: { installer: Slots; memory: UpdateMemory; updates: Updates; trial: Trial },
@@ -169,7 +169,7 @@ async function lookBack(
   }
 }
 
-/** For what is downloaded. The part of an earlier attempt and the file that marks it are in it too. */
+/** The download folder, including a partial file and its marker. */
 const folderOf = (ctx: PluginContext, limit_mb: number) =>
   ctx.dataDir('incoming', { quota_bytes: bytesOf(limit_mb + 1) }).path
 

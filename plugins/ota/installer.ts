@@ -1,30 +1,30 @@
 import type { ImageManifest } from 'rtk-base/image'
 import { RtkError } from 'rtk-base/plugin'
 
-/** Where whole bundles are installed: what the trial of a version needs of it. */
+/** The installer of whole bundles, as used by the trial of a version. */
 export interface Installer {
-  /** Name of what runs now. */
+  /** Name of the running slot. */
   readonly running: string
-  /** The trial succeeded: what runs is started from now on. Durable when it resolves. */
+  /** The trial succeeded: the running slot is started from now on. Durable once resolved. */
   confirm(): Promise<void>
   /** The trial failed: the one before is started from now on. */
   giveUp(): Promise<void>
-  /** Ends this run; what is to run next is started. */
+  /** Ends this run and starts the next version. */
   restart(): Promise<void>
 }
 
-/** Takes the files of an image whose signature this plugin has verified: the slots of the launcher. */
+/** Installs the files of a verified image: the slots of the launcher. */
 export interface FolderInstaller extends Installer {
   /**
-   * An empty place for the files of an image. What ran last and what runs now stay as they are.
-   * @throws RTK_ERR_UNAVAILABLE with the reason when there is no room
+   * An empty slot for the files of an image. The previous and the running version are untouched.
+   * @throws RTK_ERR_UNAVAILABLE with the reason without free space
    */
   prepare(manifest: ImageManifest): Promise<{ slot: string; folder: string }>
   /** The files are there: from the next start on the bundle is on trial. Durable when it resolves. */
   commit(manifest: ImageManifest): Promise<void>
   /** Removes what `prepare` made. */
   abandon(): Promise<void>
-  /** A slot whose trial has ended without success and that nobody has reported yet. */
+  /** A slot whose failed trial has not been reported yet. */
   givenUp(): Promise<string | undefined>
   /** It was reported. */
   reported(): Promise<void>

@@ -6,7 +6,7 @@ import gt from 'semver/functions/gt.js'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
-/** What was so before an update, and has to be so after it. */
+/** Health before an update, which must be restored after it. */
 export const Before = Type.Object({ rtcm: Type.Boolean(), broker: Type.Boolean() })
 export type Before = Static<typeof Before>
 
@@ -32,7 +32,7 @@ const Pending = Type.Object({
 })
 export type Pending = Static<typeof Pending>
 
-/** What outlives a restart: in the protected store, so that a factory reset brings no old version and no old key back. */
+/** State that survives a restart, in the protected store, so that a factory reset restores no old version or key. */
 export class UpdateMemory {
   readonly #ctx: PluginContext
   readonly #keys: readonly string[]
@@ -43,7 +43,7 @@ export class UpdateMemory {
     this.#keys = keys
   }
 
-  /** The public keys that are trusted, by id. One that cannot be read is reported and left out. */
+  /** The trusted public keys by ID. Unreadable keys are reported and omitted. */
   async keys(): Promise<Map<string, KeyObject>> {
     const { errors, store } = this.#ctx
     const stored = await store.protected.get('newKeys')
@@ -119,7 +119,7 @@ export class UpdateMemory {
     await this.#add({ installed: true })
   }
 
-  /** Counts a start of the service on trial. @returns how many there were with this one @throws RTK_ERR_STORE_WRITE */
+  /** Counts a start of the service on trial. @returns their number, including this one @throws RTK_ERR_STORE_WRITE */
   async started(): Promise<number> {
     const starts = ((await this.pending())?.starts ?? 0) + 1
     await this.#add({ starts })
@@ -131,12 +131,12 @@ export class UpdateMemory {
     if (pending) await this.#ctx.store.protected.set('pending', { ...pending, ...more })
   }
 
-  /** The update is over. @param failed why it has failed @throws RTK_ERR_STORE_WRITE */
+  /** The update is over. @param failed reason of a failure @throws RTK_ERR_STORE_WRITE */
   async end(failed?: string): Promise<void> {
     await this.#ctx.store.protected.batch({ pending: undefined, failed })
   }
 
-  /** The update is over and stays: its floor and its keys count from now on. @throws RTK_ERR_STORE_WRITE */
+  /** The update is confirmed: its minimum version and its keys apply from now on. @throws RTK_ERR_STORE_WRITE */
   async confirm({ minVersion = '', newKeys = [] }: Pending): Promise<void> {
     const floor = await this.minVersion()
     const stored = await this.#ctx.store.protected.get('newKeys')

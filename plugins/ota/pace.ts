@@ -5,7 +5,7 @@ const head_ms = 10_000
 /** The slowest link that an update is worth waiting for. */
 const least_bytes_s = 512
 const window_ms = 60_000
-/** What has to come in each window. */
+/** Minimum data in each window. */
 export const leastWindow_bytes = (least_bytes_s * window_ms) / 1000
 /** Names, handshakes, pauses between attempts. */
 const spare_ms = 600_000
@@ -66,7 +66,7 @@ export class DownloadPace {
       const end = () => reject(new RtkError('RTK_ERR_IMAGE_SLOW', text))
       cancel = this.#ctx.timers.after(Math.max(0, left_ms), end)
     })
-    // Whoever loses the race is heard by nobody.
+    // The loser of the race is ignored.
     next.catch(() => {})
     return Promise.race([next, late]).finally(() => void cancel())
   }

@@ -3,16 +3,16 @@ import { RtkError } from 'rtk-base/plugin'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
 
-/** What this station is, as far as it decides which image it takes. */
+/** The station properties that decide which images are accepted. */
 export interface StationFacts {
   hardware: string
-  /** Names of the variant that runs, and of the one that the installed bundle was made of. */
+  /** Names of the running variant, and of the variant of the installed bundle. */
   variants: readonly string[]
   /** `linux-arm64` and alike. */
   machine: string
   /** Digest of the bundle that runs. */
   bundle: string
-  /** What runs of what the image replaces: the version of the service, or of that plugin; `''` nothing. */
+  /** Running version of the service or plugin that the image replaces; `''` none. */
   running: string
   /** No older version of it is taken; `''`: any. */
   minVersion: string
@@ -20,7 +20,7 @@ export interface StationFacts {
   largest_bytes: number
 }
 
-/** Decides by what was signed, before anything is written. @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE */
+/** Checks the signed manifest before anything is written. @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE */
 export function checkImage(image: ImageManifest, station: StationFacts): void {
   const refuse = (text: string) => {
     throw new RtkError('RTK_ERR_IMAGE', `${image.name} ${image.version} is refused: ${text}`)
@@ -38,7 +38,7 @@ export function checkImage(image: ImageManifest, station: StationFacts): void {
     refuse(`this station takes no version before ${station.minVersion}`)
   }
   if (!image.downgrade && isBefore(image.version, station.running)) {
-    refuse(`${station.running} runs, and the image does not say that it may replace a newer version`)
+    refuse(`the running version ${station.running} is newer, and the image does not allow a downgrade`)
   }
   if (image.type === 'plugin' && image.bundle !== undefined && image.bundle !== station.bundle) {
     refuse(`it was made for the bundle ${image.bundle.slice(0, 12)}…, and this is ${station.bundle.slice(0, 12)}…`)
@@ -50,5 +50,5 @@ export function checkImage(image: ImageManifest, station: StationFacts): void {
   }
 }
 
-/** A plugin may call its version what it likes: one that cannot be compared is no limit. */
+/** Plugin versions are free text: one that cannot be compared is no limit. */
 const isBefore = (version: string, limit: string) => valid(limit) !== null && lt(version, limit)

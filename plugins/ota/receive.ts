@@ -20,7 +20,7 @@ export async function beginning(
   return { first, whole: all(), drop: async () => void (await pieces.return?.()) }
 }
 
-/** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, what the file system says */
+/** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, or the file system error */
 export async function receive(source: AsyncIterable<Uint8Array>, path: string, largest_bytes: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const file = await open(path, 'w', 0o600)

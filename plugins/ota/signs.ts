@@ -31,7 +31,7 @@ export class StationSigns {
     })
   }
 
-  /** What an update has to bring back. */
+  /** The health that an update must restore. */
   before(): Before {
     const now_ms = this.#ctx.clock.monotonic()
     return { rtcm: now_ms - this.#epoch_ms < before_ms, broker: this.#isUp() || now_ms - this.#up_ms < before_ms }

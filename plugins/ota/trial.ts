@@ -81,7 +81,7 @@ export class Trial {
     if (await memory.pending()) this.#ctx.timers.after(60_000, () => this.settle())
   }
 
-  /** What counts once an update is confirmed. */
+  /** Applies a confirmed update. */
   async settle(): Promise<void> {
     const { memory } = this.#deps
     try {
@@ -101,7 +101,7 @@ export class Trial {
     const { installer, memory } = this.#deps
     const { log } = this.#ctx
     log.error(`this version is given up: ${text}; the one before it is started`)
-    // What cannot be written costs the reason, or two more starts that the launcher counts.
+    // A failed write costs the reason, or two more starts counted by the launcher.
     for (const step of [() => memory.note(text), () => installer.giveUp(), () => installer.restart()]) {
       await step().catch((error) => log.error({ err: error }, (error as Error).message))
     }
@@ -120,7 +120,7 @@ export function reasonOf(pending: Pending | undefined, lastEnd: RunEnd | undefin
 function causeOf(pending: Pending | undefined, lastEnd: RunEnd | undefined, tried: boolean): string {
   if (pending?.verdict) return pending.verdict
   if (!tried) return 'the service was ended before all of it was installed: send it again'
-  // The version before was stopped gracefully, so any other end is one of the trial.
+  // The previous version was stopped gracefully, so any other end belongs to the trial.
   if (lastEnd === undefined || lastEnd.how === 'stopped' || lastEnd.how === 'first') {
     return 'it did not come up: it ended, or hung, before it could record why'
   }

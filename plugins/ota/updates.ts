@@ -28,15 +28,15 @@ export interface UpdatesDeps {
   memory: UpdateMemory
   signs: StationSigns
   download(): Download
-  /** Takes images; undefined where there is no place for another bundle. */
+  /** The installer; undefined if no further bundle can be installed. */
   folders(): FolderInstaller | undefined
   /** Takes bundles of another format instead, which are kept in `folder` until then. */
   bundles?: { installer: BundleInstaller; folder(): string } | undefined
-  /** What runs is on trial. */
+  /** The running version is on trial. */
   isTrial(): boolean
-  /** Where what runs lies; `''` unknown. */
+  /** Location of the running version; `''` unknown. */
   partition(): string
-  /** Of an image as it is sent. */
+  /** Maximum size of a sent image. */
   largest_bytes: number
   changed(): void
 }
@@ -92,7 +92,7 @@ export class Updates implements FirmwareInstaller {
     try {
       return await this.#install(pace.watch(image), begin)
     } catch (error) {
-      // Another update may have begun meanwhile: what it shows is its own.
+      // Another update may have started meanwhile and owns the shown state.
       if (isOurs) this.#running = false
       if (!this.#running) this.#tellFailed(error)
       throw error
@@ -122,7 +122,7 @@ export class Updates implements FirmwareInstaller {
     }).catch(() => {})
   }
 
-  /** Whoever sent it by MQTT gets no answer, and sees `base.update`. An update that is under way stays what is shown. */
+  /** A sender over MQTT gets no answer, but sees `base.update`. A running update stays shown. */
   #checked(text: string): URL {
     try {
       return checkUrl(text)
@@ -132,12 +132,12 @@ export class Updates implements FirmwareInstaller {
     }
   }
 
-  /** What runs, or whether it is on trial, changed. */
+  /** The running version or its trial changed. */
   look(): void {
     this.#changed.emit()
   }
 
-  /** An update that failed earlier, or a trial: what `base.update` says of it. */
+  /** Shows an earlier failed update, or a trial, in `base.update`. */
   show(state: UpdateStateName, progress: number): void {
     this.#show(state, progress)
   }
@@ -157,7 +157,7 @@ export class Updates implements FirmwareInstaller {
         await this.#installer()?.restart()
       } catch (error) {
         this.#running = false
-        this.showFailure(`what was installed is not started: ${(error as Error).message}`, 'restart the machine')
+        this.showFailure(`the installed version was not started: ${(error as Error).message}`, 'restart the machine')
       }
     })
   }
@@ -196,7 +196,7 @@ export class Updates implements FirmwareInstaller {
   #tellFailed(error: unknown): void {
     this.#cancel = undefined
     const text = `the update failed: ${(error as Error).message}`
-    this.#ctx.log.warn({ err: error }, `${text}; what runs is untouched`)
+    this.#ctx.log.warn({ err: error }, `${text}; the running version is unchanged`)
     this.showFailure(text)
   }
 
@@ -226,11 +226,11 @@ export class Updates implements FirmwareInstaller {
         if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
         if (signal.aborted || hopeless.test(code) || refused.test(message)) throw error
         if (clock.monotonic() - begun_ms > longest_ms(size)) throw error
-        // What trickles in is no progress.
+        // Trickling data is not progress.
         failures = received - before >= leastWindow_bytes ? 1 : failures + 1
         const pause_ms = pauses_ms[failures - 1]
         if (pause_ms === undefined) throw error
-        log.warn({ err: error }, `the download stopped: ${message}; it goes on in ${pause_ms / 1000} s`)
+        log.warn({ err: error }, `the download stopped: ${message}; it resumes in ${pause_ms / 1000} s`)
         await pause(this.#ctx.timers, pause_ms)
         if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
       }
@@ -260,7 +260,7 @@ export class Updates implements FirmwareInstaller {
     const { first, whole, drop } = await beginning(this.#whileRunning(image))
     // A manifest, of a plugin.
     if (first === 0x7b) return this.#installImage(whole, begin)
-    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: what was sent is empty')
+    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: the upload is empty')
     // Its signature lies at its end.
     begin()
     if (file !== undefined) {
@@ -335,7 +335,7 @@ export class Updates implements FirmwareInstaller {
     return { version }
   }
 
-  /** What goes on after this plugin is gone would write beside its successor. */
+  /** A leftover after this plugin's end would write in parallel with its successor. */
   async *#whileRunning(image: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of image) {
       this.#throwIfStopped()
@@ -375,7 +375,7 @@ export class Updates implements FirmwareInstaller {
       )
     }
     if (!installer) {
-      const text = 'the service was not started from slots, so there is no place for another version'
+      const text = 'the service was not started from slots, so another version cannot be installed'
       throw unavailable(`${text}: install the Debian package, or run the simulator by \`rtk-base run\``)
     }
     const { memory, signs } = this.#deps
@@ -387,7 +387,7 @@ export class Updates implements FirmwareInstaller {
         return prepared.folder
       },
       commit: async () => {
-        // In this order: whatever starts next knows what it has to bring back.
+        // In this order: the next start must know the health to restore.
         const { version } = this.#ctx.services.use(device)
         await memory.begin(manifest, { from: version, slot, before: signs.before() })
         await this.#ctx.services.use(device).keepSettings()

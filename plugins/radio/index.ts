@@ -8,7 +8,7 @@ import { realMachine, simulatedMachine, watchSimulated } from './machine.js'
 import { limitsOf, RadioOptions } from './options.js'
 import { Tools } from './tools/tools.js'
 
-/** The WiFi radio: who has it, access point or uplink, and the tools that read and set what the network daemon does not. */
+/** The WiFi radio: its assignment to access point or uplink, and tools for settings that the network daemon does not cover. */
 export default definePlugin({
   name: 'radio',
   version: '1.0.0',

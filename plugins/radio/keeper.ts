@@ -20,7 +20,7 @@ const look_ms = 5_000
 const wishes_ms = 10_000
 const joinLimit_ms = 50_000
 const startLimit_ms = 20_000
-/** A change waits for the access point so long; what takes longer goes on by itself. */
+/** A change waits this long for the access point; slower work continues in the background. */
 const answer_ms = 8_000
 const scanLimit_ms = 15_000
 const apWaits = { first_ms: 5_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
@@ -33,16 +33,16 @@ export interface KeeperSettings {
   readonly limits: Limits
 }
 
-/** What the next instance goes on with. */
+/** State handed over to the next instance. */
 export interface Wishes {
   accessPoint: AccessPointProfile | undefined
   station: StationProfile | undefined
-  /** The profile in force, see `#key`. */
+  /** The current profile, see `#key`. */
   applied: string
   starts: number
 }
 
-/** Does what `decide` decides: one thing at a time, through the network daemon. */
+/** Carries out the decisions of `decide`, one at a time, through the network daemon. */
 export class RadioKeeper {
   readonly onChange
   readonly #ctx: PluginContext
@@ -227,7 +227,7 @@ export class RadioKeeper {
     const present = (this.#network?.ready ?? false) && (roles.station ?? roles.accessPoint) !== undefined
     if (present !== this.#wasPresent) {
       this.#note({ kind: 'radio' })
-      // Whatever comes back was not told anything.
+      // A radio that comes back is unconfigured.
       if (!present) this.#wishes = { ...this.#wishes, applied: '' }
     }
     this.#wasPresent = present
@@ -348,7 +348,7 @@ export class RadioKeeper {
   async #joinFailed(network: Network, one: NetworkInterface, { ssid }: StationProfile, error: unknown): Promise<void> {
     const { code } = error as { code?: unknown }
     if (code === 'RTK_ERR_ABORTED' || this.#ctx.signal.aborted) return
-    // The daemon went away: that says nothing of the network.
+    // The daemon went away: no conclusion about the network.
     if (code === 'RTK_ERR_UNAVAILABLE' && !this.#network?.ready) return
     const message = messageOf(error)
     const failure = networkFailureOf(error)
@@ -368,7 +368,7 @@ export class RadioKeeper {
     try {
       const found = await this.#limited(network.scan(one.name), scanLimit_ms, 'the scan')
       const seen = found.some(({ ssid }) => ssid === this.#wishes.station?.ssid)
-      // A radio that hears nobody at all is one that does not listen.
+      // A scan without any network means that the radio did not scan.
       this.#note(found.length === 0 ? { kind: 'scanRefused' } : { kind: 'scanned', seen })
     } catch (error) {
       if (this.#ctx.signal.aborted) return
@@ -473,7 +473,7 @@ function stateOf(
   return { state, text } as Shown
 }
 
-/** Names the profile in force, for comparison. */
+/** Identifies the current profile, for comparison. */
 const keyOf = ({ name, mac }: NetworkInterface, profile: AccessPointProfile) =>
   JSON.stringify([name, mac, profile.ssid, profile.password, profile.channel, profile.address])
 

@@ -45,7 +45,7 @@ export function simulatedMachine({ services }: Pick<PluginContext, 'services'>):
   }
 }
 
-/** Says while there is no simulated machine. */
+/** Reports a missing simulated machine. */
 export function watchSimulated({ errors, services, status }: PluginContext): void {
   services.watch(simulatedRadio, (service) => {
     if (service) return errors.clear('radio-simulator')

@@ -47,8 +47,8 @@ export function isAccessPoint(one: NetworkInterface | undefined, ssid: string): 
 }
 
 /**
- * Does what takes an interface away from the uplink. Where the broker is reached through it, the link to the broker ends with `q`
- * first and comes back afterwards.
+ * Runs an action that takes an interface away from the uplink. If the broker is reached through it, the MQTT link ends with `q`
+ * first and reconnects afterwards.
  */
 export async function leaving(
   ctx: Pick<PluginContext, 'services' | 'log'>,

@@ -4,7 +4,7 @@ import type { Tools } from './tools/tools.js'
 
 /** The daemon has to show the added interface within this time. */
 const appears_ms = 15_000
-/** What could not be found out or added is tried again after this time. */
+/** Retry delay after a failure. */
 const again_ms = 3_600_000
 
 /** The second interface of a radio whose driver can be access point and station at once. */

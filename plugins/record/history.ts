@@ -1,4 +1,4 @@
-/** The record as it is read: lines made into dated entries. */
+/** Reads the record: lines to dated entries. */
 
 import { crc32 } from 'node:zlib'
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
@@ -8,7 +8,7 @@ export type Situation = Record<string, RecordValue>
 
 const isWhole = (minute: Partial<RecordMinute>) => minute.frames !== undefined && minute.pos !== undefined
 
-/** What `situation` becomes by an entry; the same object when that changes nothing. */
+/** Applies an entry to `situation`; returns the same object if nothing changes. */
 export function applied(situation: Situation, { all, set, run }: RecordEntry): Situation {
   if (all) return all
   if (run) return {}
@@ -24,8 +24,8 @@ export function applied(situation: Situation, { all, set, run }: RecordEntry): S
 type Texts = () => AsyncIterable<string>
 
 /**
- * Every entry, oldest first, with the time that it truly had: a station often boots with a wrong clock, which is set later; what was
- * written before that moves by as much. Torn and damaged lines are left out.
+ * Every entry, oldest first, with its true time: a station often boots with a wrong clock that is set later, and
+ * entries written before are shifted accordingly. Torn and damaged lines are omitted.
  */
 export async function* entries(texts: Texts): AsyncGenerator<RecordEntry> {
   const steps = await clockSteps(texts)
@@ -49,7 +49,7 @@ export async function* entries(texts: Texts): AsyncGenerator<RecordEntry> {
       }
       const { min, ...rest } = stored
       if (min && (minute || isWhole(min))) minute = { ...minute, ...min } as RecordMinute
-      // What the first minute of the oldest file leaves out was in a file that is gone.
+      // The values omitted in the first minute of the oldest file were in a deleted file.
       else if (min) continue
       yield { ...rest, t: stored.t + offset_ms, ...(min && minute && { min: minute }) }
     }
@@ -98,7 +98,7 @@ export async function* between(
   let isIn = false
   for await (const entry of all) {
     if (entry.t > to_ms) {
-      // A clock that was set back while nobody noticed: later lines may be earlier.
+      // A clock set back unnoticed: later lines may have earlier times.
       continue
     }
     if (entry.t < from_ms) {
@@ -113,14 +113,14 @@ export async function* between(
   if (!isIn && before && from_ms <= to_ms) yield { t: from_ms, up: before.up + (from_ms - before.t), all: situation }
 }
 
-/** An entry as it stands in a file: what is as in the minute before is left out of a minute. */
+/** An entry as stored: a minute omits values unchanged since the previous minute. */
 export type StoredEntry = Omit<RecordEntry, 'min'> & { readonly min?: Partial<RecordMinute> }
 
 const longest = 8_192
 
 const checksumOf = (json: string): string => crc32(json).toString(16).padStart(8, '0')
 
-/** `crc32 json`: one line. What is too long for a line is left out. */
+/** `crc32 json`: one line. Values too long for a line are omitted. */
 export function lineOf(entry: StoredEntry): string {
   const json = JSON.stringify(entry)
   return json.length > longest ? '' : `${checksumOf(json)} ${json}\n`

@@ -14,14 +14,14 @@ const segments = 32
 /** Each reads the whole record from the disk. */
 const mostReaders = 2
 
-/** The flight record: how gate, procedure, receiver, links and uplinks were, and what each minute had; and why no RTCM went out. */
+/** The flight record: history of gate, procedure, receiver, links and uplinks, statistics per minute, and why no RTCM was sent. */
 export default definePlugin({
   name: 'record',
   version: '1.0.0',
   api: '^1.1.0',
   needs: [device, station, logs],
   options: Type.Object(
-    { size_mb: Type.Integer({ default: 4, minimum: 1, maximum: 256, description: 'What it may take on the disk' }) },
+    { size_mb: Type.Integer({ default: 4, minimum: 1, maximum: 256, description: 'Maximum disk usage' }) },
     { additionalProperties: false },
   ),
 
@@ -46,7 +46,7 @@ export default definePlugin({
     const texts = () => ring.read()
 
     let readers = 0
-    /** @returns what ends the reading. @throws RTK_ERR_UNAVAILABLE while so many read */
+    /** @returns a function that ends the reading. @throws RTK_ERR_UNAVAILABLE while too many are reading */
     const beginReading = () => {
       if (readers >= mostReaders) throw unavailable(`${mostReaders} others read the record: try again in a moment`)
       readers += 1
@@ -77,7 +77,7 @@ export default definePlugin({
     })
     ctx.commands.add(
       'why-no-rtcm',
-      'why-no-rtcm=02:13 says why no RTCM went out then (UTC; also an ISO time or epoch seconds); alone: now',
+      'why-no-rtcm=02:13 explains why no RTCM was sent at that time (UTC; also an ISO time or epoch seconds); alone: now',
       async ({ arg }) => {
         const unit = ctx.services.use(device)
         const now_ms = unit.utc_ms() || ctx.clock.now()

@@ -42,7 +42,7 @@ export class Minutes {
     this.#fixes += 1
   }
 
-  /** What the minute that is over had; the next one begins. */
+  /** Returns the finished minute and starts the next. */
   take(): RecordMinute {
     const { services, clock } = this.#ctx
     const fix = services.find(receiver)?.fix
@@ -73,7 +73,7 @@ export class Minutes {
   }
 }
 
-/** Without what is as in the minute before. The epochs are always there: they are what the record is asked for. */
+/** Omits values unchanged since the previous minute. The epochs are always kept: they are the main question to the record. */
 export function shortened(minute: RecordMinute, before: RecordMinute | undefined): Partial<RecordMinute> {
   if (!before) return minute
   const short = Object.entries(minute).filter(

@@ -1,4 +1,4 @@
-/** How everything is now, by key: what the record keeps of it. */
+/** The current situation by key, as recorded. */
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
 import {
@@ -16,9 +16,9 @@ import {
 import type { Situation } from './history.js'
 
 const longest = 300
-/** Lists are bounded, whatever is listed. */
+/** Maximum entries of any list. */
 const most = 32
-/** Corrections that are older than this are said not to come any more. */
+/** Older corrections count as missing. */
 const freshFor_s = 15
 
 const cut = (text: string) => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text)
@@ -79,7 +79,7 @@ export function observe({ services }: PluginContext): Situation {
   return found
 }
 
-/** What became of it; undefined when nothing did. A text in which only a number changed is the same text: it would be a line a second. */
+/** The changes; undefined if none. A text in which only a number changed counts as equal, otherwise it would add a line every second. */
 export function changesOf(before: Situation, now: Situation): Record<string, RecordValue | null> | undefined {
   const changes: Record<string, RecordValue | null> = {}
   for (const [key, value] of Object.entries(now)) if (!same(before[key], value)) changes[key] = value

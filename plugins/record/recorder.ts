@@ -8,10 +8,10 @@ import type { RecordRing } from './ring.js'
 
 const look_ms = 1_000
 const minute_ms = 60_000
-/** Changes of one thing that a minute has at most: what flaps must not push weeks of the record out. */
+/** Maximum changes per key and minute: flapping must not displace weeks of the record. */
 const mostChanges = 12
 const mostNotes = 30
-/** A smaller difference is no step of the clock: it is kept by slewing. */
+/** A smaller difference is not a clock step, but slewing. */
 const clockStep_ms = 1_500
 const longestNote = 240
 
@@ -33,7 +33,7 @@ export class FlightRecorder {
     this.#minutes = new Minutes(ctx)
   }
 
-  /** @param before the clock of the instance before this one; undefined: the service starts */
+  /** @param before the clock of the previous instance; undefined: the service starts */
   start(before: number | undefined): void {
     const { services, timers } = this.#ctx
     this.#offset_ms = before
@@ -132,7 +132,7 @@ export class FlightRecorder {
     for (const key of Object.keys(changes)) {
       const count = (this.#changes.get(key) ?? 0) + 1
       this.#changes.set(key, count)
-      // As it was: the next minute sees the difference again, and writes how it is then.
+      // Unchanged: the next minute sees the difference again and records it then.
       if (count <= mostChanges) continue
       delete changes[key]
       const old = this.#situation[key]
@@ -148,7 +148,7 @@ export class FlightRecorder {
     const offset_ms = t - this.#ctx.clock.monotonic()
     const by_ms = Math.round(offset_ms - (this.#offset_ms ?? offset_ms))
     if (this.#offset_ms !== undefined && Math.abs(by_ms) < clockStep_ms) {
-      // A clock that is slewed: what is small now would be a step in a week.
+      // A slewed clock: small differences would add up to a step within a week.
       this.#offset_ms += by_ms / 60
       return
     }

@@ -5,14 +5,14 @@ import { type DataDir, nodeFileSystem, type PluginContext, syncFolder } from 'rt
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
 const pattern = /^(\d{8,15})\.record$/
-/** Twice the largest that is written: what is larger is not read. */
+/** Twice the largest file written; larger files are not read. */
 const largest_bytes = 16_777_216
 /** Lines that wait for the disk at most. */
 const mostQueued_bytes = 131_072
 const portion_bytes = 4_096
 /**
- * Lines that do not matter wait in memory so long, as each write to the disk costs flash some 20 kB of blocks and journal; with one
- * that matters all are durable this soon.
+ * Unimportant lines wait in memory for this long, because each disk write costs flash about 20 kB of blocks and journal. An important
+ * line makes all durable within the shorter time.
  */
 const lazySync_ms = 600_000
 const soonSync_ms = 2_000
@@ -31,8 +31,8 @@ export interface RingOptions {
 }
 
 /**
- * Lines on disk: files of a bounded size, the oldest dropped. Appended in the background, in order; what waits is bounded, so a slow or full
- * disk holds nobody up. A cut anywhere costs the line that was being written, and what was not durable yet.
+ * Lines on disk: files of bounded size, the oldest dropped. Appended in the background, in order. The queue is bounded, so a slow or full
+ * disk delays nothing. A power cut costs the line being written, and those not durable yet.
  */
 export class RecordRing {
   readonly #ctx: PluginContext
@@ -59,7 +59,7 @@ export class RecordRing {
 
   start(): void {
     this.#isOpen = true
-    // Also when the process ends by an error: the last lines say which.
+    // Also if the process ends by an error: the last lines show it.
     process.on('exit', this.#onExit)
   }
 
@@ -160,7 +160,7 @@ export class RecordRing {
     this.#dirty = true
   }
 
-  /** Goes on with the newest file, or begins another: where room is short, in place of the oldest. */
+  /** Continues the newest file or starts another, replacing the oldest if space is short. */
   async #next(): Promise<void> {
     const { segments, segment_bytes, head } = this.#options
     const dir = this.#options.dir()
@@ -191,10 +191,10 @@ export class RecordRing {
       }
     }
     this.#file = await open(join(dir.path, nameOf(newest + 1)), 'ax', 0o600)
-    // Its lines are made durable later; its name has to be so too.
+    // Its lines become durable later, and so must its name.
     await syncFolder(dir.path, nodeFileSystem)
     this.#size = 0
-    // What is written first after a start says how everything is.
+    // The first line after a start contains the full situation.
     const bytes = Buffer.from(this.#isFirst ? '' : head())
     this.#isFirst = false
     await this.#file.write(bytes)
@@ -228,7 +228,7 @@ export class RecordRing {
     }
   }
 
-  /** In the last moment of the process: what still waits, at once. */
+  /** At process exit: writes the queue synchronously. */
   #flushNow(): void {
     const { fd } = this.#file ?? {}
     if (fd === undefined) return
@@ -238,7 +238,7 @@ export class RecordRing {
   }
 }
 
-/** @param all also those that are no file: a folder or a link is not read, and its number is not used */
+/** @param all including folders and links, which are not read and whose numbers are not reused */
 function numbersIn(path: string, all = false): number[] {
   return readdirSync(path, { withFileTypes: true })
     .flatMap((entry) => (all || entry.isFile() ? (pattern.exec(entry.name)?.[1] ?? []) : []))

@@ -28,7 +28,7 @@ export function momentOf(text: string, now_ms: number): number {
   }
   const at_ms = timeOf(text.replace(/(?<=\d\d:\d\d(:\d\d)?) (?=\d\d:?\d\d$)/, '+'))
   if (at_ms === undefined)
-    throw badValue(`'${text.slice(0, 40)}' is no time: ${forms}; or 02:13 for the last time that it was that late`)
+    throw badValue(`'${text.slice(0, 40)}' is not a time: ${forms}; or 02:13 for the latest occurrence of that time`)
   return at_ms
 }
 
@@ -42,10 +42,10 @@ export function rangeOf(query: unknown): { from_ms: number; to_ms: number } {
   const one = (name: string, otherwise: number) => {
     const text = given[name]
     if (text === undefined) return otherwise
-    if (typeof text !== 'string') throw refused(`${name} stands there more than once`)
+    if (typeof text !== 'string') throw refused(`${name} is given more than once`)
     // In a query a plus sign means a blank.
     const at_ms = timeOf(text.replace(/ (?=\d\d:?\d\d$)/, (blank, at: number) => (at > 10 ? '+' : blank)))
-    if (at_ms === undefined) throw refused(`${name}='${text.slice(0, 40)}' is no time: ${forms}`)
+    if (at_ms === undefined) throw refused(`${name}='${text.slice(0, 40)}' is not a time: ${forms}`)
     return at_ms
   }
   const from_ms = one('from', 0)

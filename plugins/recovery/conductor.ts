@@ -14,7 +14,7 @@ import type { LinkTable } from './table.js'
 
 const look_ms = 10_000
 const mostSteps = 4
-/** A way that is tried again and again is logged, counted and shown; what it says is bounded. */
+/** Maximum length of a shown reason. */
 const longestText = 180
 
 /** Looks at all links together, takes the steps that a link cannot take alone, and records each with its reason. */
@@ -49,7 +49,7 @@ export class Conductor {
     this.#ctx.timers.every(look_ms, () => this.#look())
   }
 
-  /** The default route stays where it is over a reload; whoever takes the plugin out gets the network back as it was. */
+  /** A reload keeps the default route; removing the plugin restores it. */
   async stop(): Promise<void> {
     if (this.#state.steered !== undefined) await this.#prefer(undefined).catch(() => {})
   }

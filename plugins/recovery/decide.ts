@@ -1,5 +1,5 @@
 /**
- * What the recovery ladder does next when no link comes through: pure, from how the links, the uplinks and the modem are. The first steps
+ * The next step of the recovery ladder if no link is up. Pure, from the states of links, uplinks and modem. The first steps
  * (reconnect, resolve, address family) are the links' own (`rtk-base/link`).
  */
 import type { Link, Uplink } from 'rtk-base/services'
@@ -19,7 +19,7 @@ export interface Facts {
   isProven(link: Link): boolean
   /** Undefined where no plugin knows them. */
   readonly uplinks: readonly Uplink[] | undefined
-  /** Undefined where there is no modem. */
+  /** Undefined without a modem. */
   readonly modem: { readonly connected: boolean | undefined; readonly pending: readonly string[] } | undefined
   /** An update of the station is under way. */
   readonly updating: boolean
@@ -28,11 +28,11 @@ export interface Facts {
   readonly limits: Limits
 }
 
-/** What lasts from one look to the next. Times are monotonic. */
+/** State between two evaluations. Times are monotonic. */
 export interface State {
-  /** Since when no link comes through; undefined: one does. */
+  /** Start of the outage; undefined: a link is up. */
   readonly outage_ms: number | undefined
-  /** Since when a link comes through again, while the outage is not over yet. */
+  /** Since when a link is up again, while the outage is not over yet. */
   readonly better_ms: number | undefined
   /** When the last step of this outage was taken: the wait for the next one begins there. */
   readonly lastStep_ms: number | undefined
@@ -44,7 +44,7 @@ export interface State {
   readonly rounds: number
   /** The uplink that was given the default route. */
   readonly steered: string | undefined
-  /** When the way back is due, and how long was waited for it. */
+  /** When the return to the usual uplink is due, and the delay used. */
   readonly back: { readonly at_ms: number; readonly wait_ms: number } | undefined
 }
 
@@ -67,23 +67,23 @@ export type Step =
 export interface Decision {
   readonly state: State
   readonly step: Step | undefined
-  /** What is waited for, for a person; '' while nothing is wrong. */
+  /** The current wait as text; '' without an outage. */
   readonly text: string
 }
 
 /** A link that is up for less than this has proven nothing: some accept a connection and never carry anything. */
 const steady_ms = 60_000
 const longest_ms = 6 * 3_600_000
-/** The way back to the usual uplink: after so many waits, then twice as long each time that it failed. */
+/** Return to the usual uplink: after this many waits, doubled after each failure. */
 const backAfter = 3
 
 const minutes = (ms: number) => `${Math.max(1, Math.round(ms / 60_000))} min`
 
-/** Only links that were up once count: what never worked may be a wrong name. An outage needs all of them, and none that was refused. */
+/** Only links that were up once count: others may have a wrong name. An outage requires all of them down, and none refused. */
 export function isCutOff(links: readonly Link[], isProven: Facts['isProven']): boolean {
   const outside = links.filter(({ local }) => !local)
   const counted = outside.filter((link) => link.state !== 'idle' && isProven(link))
-  // A peer that said no was reached, whether it was proven or not.
+  // A peer that refused was reached, proven or not.
   const reached = outside.some(({ state }) => state === 'up' || state === 'refused')
   return counted.length > 0 && !reached
 }
@@ -92,7 +92,7 @@ export function decide(before: State, facts: Facts): Decision {
   const { now_ms, links } = facts
   const state = observed(before, now_ms, isCutOff(links, facts.isProven))
   if (state.outage_ms === undefined) return wayBack(state, facts)
-  const lasts = `no link comes through for ${minutes(now_ms - state.outage_ms)}`
+  const lasts = `no link is up for ${minutes(now_ms - state.outage_ms)}`
   const internet = facts.uplinks?.find((one) => one.default && one.reach === 'internet')
   if (internet) {
     const text = `${lasts}, but the internet is reached through ${internet.name}: the peers are at fault`
@@ -130,7 +130,7 @@ function next(state: State, facts: Facts, lasts: string): Decision {
   )
   const stepped = { ...state, lastStep_ms: now_ms, tried }
   if (other) {
-    // Counted from this change: what an earlier outage left may be over already.
+    // Counted from this change: a delay left by an earlier outage may have elapsed.
     const wait_ms = state.back?.wait_ms ?? backAfter * limits.wait_ms
     const why = `${lasts} through ${present?.name ?? 'any uplink'}`
     const to = { ...stepped, steered: other.name, back: { at_ms: now_ms + wait_ms, wait_ms } }
@@ -146,7 +146,7 @@ function next(state: State, facts: Facts, lasts: string): Decision {
   }
   const against = againstRestart(facts)
   const round = { ...stepped, tried: [], rounds: state.rounds + 1, note: against.text }
-  // Looked at again at the next turn, not a round later: a scan is over in minutes.
+  // Evaluated again at the next turn, not a round later: a scan takes minutes.
   if (against.soon) return { state, step: undefined, text: `${lasts}; the modem is not restarted: ${against.text}` }
   if (against.text !== '') return { state: round, step: undefined, text: `${lasts}; ${against.text}` }
   const why = `${lasts} and the modem is ${facts.modem?.connected === false ? 'not connected' : 'the only way out'}`
@@ -156,7 +156,7 @@ function next(state: State, facts: Facts, lasts: string): Decision {
 /** Why the modem is not restarted; '' nothing speaks against it. */
 function againstRestart({ modem, uplinks, updating, limits, restarts }: Facts): { text: string; soon: boolean } {
   const never = (text: string) => ({ text, soon: false })
-  if (modem === undefined) return never('the links try again by themselves')
+  if (modem === undefined) return never('the links retry automatically')
   const isWay = uplinks?.some((one) => one.kind === 'cellular' && (one.default || !uplinks.some(({ up }) => up)))
   if (uplinks !== undefined && !isWay) return never('the modem is not the way out, so it is not restarted')
   if (uplinks === undefined && modem.connected !== false) return never('the modem is connected, so it is not restarted')
@@ -168,7 +168,7 @@ function againstRestart({ modem, uplinks, updating, limits, restarts }: Facts): 
   return never('')
 }
 
-/** Nothing is wrong: the default route goes back to the usual uplink when that reaches the internet, or is due to be tried. */
+/** No outage: the default route returns to the usual uplink once that reaches the internet, or is due for a try. */
 function wayBack(state: State, { now_ms, uplinks = [], limits }: Facts): Decision {
   const { steered } = state
   if (steered === undefined) {
@@ -180,11 +180,9 @@ function wayBack(state: State, { now_ms, uplinks = [], limits }: Facts): Decisio
   const proven = others.find(({ reach }) => reach === 'internet')
   const back = state.back ?? { at_ms: now_ms + backAfter * limits.wait_ms, wait_ms: backAfter * limits.wait_ms }
   if (!proven && (now_ms < back.at_ms || others.length === 0))
-    return { state: { ...state, back }, step: undefined, text: `the uplink ${steered} stands in for the usual one` }
+    return { state: { ...state, back }, step: undefined, text: `the uplink ${steered} replaces the usual one` }
   const wait_ms = Math.min(longest_ms, back.wait_ms * 2)
-  const why = proven
-    ? `${proven.name} reaches the internet again`
-    : `${steered} stood in for the usual uplink long enough`
+  const why = proven ? `${proven.name} reaches the internet again` : `${steered} replaced the usual uplink long enough`
   // Should it fail, the next way back is tried later.
   const to = { ...state, steered: undefined, back: { at_ms: now_ms + wait_ms, wait_ms } }
   return { state: to, step: { step: 'back', why }, text: '' }

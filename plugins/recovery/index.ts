@@ -5,11 +5,11 @@ import { Conductor } from './conductor.js'
 import { RecoveryMemory } from './memory.js'
 import { LinkTable } from './table.js'
 
-/** The document is bounded: so many links, and texts of some length. */
+/** Maximum links and text length in the document. */
 const mostShown = 12
 const longestText = 80
 
-/** How the outputs that lead out of the box are; and when none comes through: another uplink, then a restart of the modem. */
+/** Monitors all outbound connections. If all are down: switches the uplink, then restarts the modem. */
 export default definePlugin({
   name: 'recovery',
   version: '1.0.0',

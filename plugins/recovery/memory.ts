@@ -10,7 +10,7 @@ const Kept = Type.Object({
 const day_ms = 24 * 3_600_000
 const mostProven = 64
 
-/** What a restart of the service must not forget: which links worked, how often the modem was restarted, which uplink stands in. */
+/** State that survives a restart of the service: working links, modem restarts, the replacement uplink. */
 export class RecoveryMemory {
   readonly #ctx: PluginContext
   #proven: string[] = []
@@ -57,7 +57,7 @@ export class RecoveryMemory {
     return this.#restarts.length
   }
 
-  /** Durable when it resolves. @throws RTK_ERR_STORE_WRITE: then it must not be restarted, nobody would count it */
+  /** Durable once resolved. @throws RTK_ERR_STORE_WRITE: the modem must then not be restarted, because the restart would not be counted */
   async countRestart(now_ms: number): Promise<void> {
     this.#restarts.push(now_ms)
     await this.#keep().catch((error) => {

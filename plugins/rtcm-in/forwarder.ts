@@ -3,7 +3,7 @@ import { Budget, type Rate } from 'rtk-base/link'
 
 /** Many small writes starve the receiver on a slow line. */
 const batch_ms = 50
-/** What a receiver is given; a base that sends every constellation once a second needs 2 kB/s at most. */
+/** Input limit of a receiver; a base that sends every constellation once a second needs at most 2 kB/s. */
 export const receiverInputRate: Rate = { bytes_s: 4_096, burst_bytes: 8_192, packets_s: 100 }
 
 export interface ForwarderDeps {
@@ -53,7 +53,7 @@ export class Forwarder {
     this.#timer ??= this.#deps.after(batch_ms, () => this.flush())
   }
 
-  /** What the receiver does not accept is lost: old corrections are worth nothing. */
+  /** Data rejected by the receiver is dropped: old corrections are useless. */
   flush(): void {
     void this.#timer?.()
     this.#timer = undefined

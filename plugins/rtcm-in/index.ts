@@ -11,7 +11,7 @@ const usualAge_s = 30
 const modes: Readonly<Record<string, { input: InputMode; text: string }>> = {
   1: { input: 'on', text: 'corrections are accepted at all times' },
   0: { input: 'off', text: 'no corrections are accepted' },
-  auto: { input: 'auto', text: 'corrections are accepted while they are wanted' },
+  auto: { input: 'auto', text: 'corrections are accepted while wanted' },
 }
 
 /** Corrections of another station for the receiver: over UDP (through udp-rtcm) or from that station's MQTT topic. */
@@ -27,7 +27,7 @@ export default definePlugin({
       topic: Type.Optional(
         Type.String({
           pattern: '^base/[A-Za-z0-9_-]{1,64}/drtk$',
-          description: 'The topic of another station whose RTCM is taken: base/<serial number>/drtk',
+          description: 'Topic of the correction source, another station: base/<serial number>/drtk',
         }),
       ),
       allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
@@ -48,7 +48,7 @@ export default definePlugin({
       send: (frames) => find()?.sendCorrections(frames) ?? false,
       changed: (taken) =>
         ctx.log[taken ? 'info' : 'warn'](
-          taken ? 'the receiver accepts corrections again' : 'the receiver accepts no corrections now: they are lost',
+          taken ? 'the receiver accepts corrections again' : 'the receiver accepts no corrections: they are dropped',
         ),
     })
     const corrections = new Corrections({

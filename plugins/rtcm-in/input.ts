@@ -1,4 +1,4 @@
-/** Which corrections are accepted, from whom, and what is known of them. Pure: time and surroundings are passed in. */
+/** Decides which corrections are accepted from which source. Pure: time and state are passed in. */
 import { crc24q, distance, messageNumber, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
 
@@ -9,7 +9,7 @@ export interface CorrectionFrame {
   bytes: Uint8Array
 }
 
-/** The frames of a packet that consists of whole, right RTCM 3 frames and nothing else; undefined for any other. */
+/** The frames of a packet that consists only of whole, valid RTCM 3 frames; otherwise undefined. */
 export function framesOf(packet: Uint8Array): CorrectionFrame[] | undefined {
   const frames: CorrectionFrame[] = []
   for (let at = 0; at < packet.length; ) {
@@ -25,9 +25,9 @@ export function framesOf(packet: Uint8Array): CorrectionFrame[] | undefined {
 
 /** A source with our station ID whose reference point is nearer than this is this station itself. */
 const ourselves_m = 1
-/** Where we have no reference yet our own fix is compared: nobody else with our station ID is nearer than a fix may be wrong. */
+/** Without a reference the own fix is compared: no other station with this ID is closer than the error of a fix. */
 const ourselvesByFix_m = 100
-/** After `rtcmin=1` so long the first sender of the local network is the one that was meant: anybody there can send a datagram. */
+/** For this long after `rtcmin=1`, the first sender of the local network counts as the intended one: anybody there can send a datagram. */
 const invitation_ms = 600_000
 /** How many senders are remembered beside the present source. */
 const mostKnown = 16
@@ -37,7 +37,7 @@ export interface InputDeps {
   /** The procedure asks for corrections. */
   wanted(): boolean
   maxAge_s(): number
-  /** What we send ourselves; `arp` undefined while there is no reference. */
+  /** The station's own stream; `arp` undefined without a reference. */
   own(): { stationId: number; arp: Ecef | undefined } | undefined
   /** Where we are. */
   position(): Ecef | undefined
@@ -51,7 +51,7 @@ export interface InputDeps {
 /** `rtcmin`: all corrections are taken, none, or those that are wanted. */
 export type InputMode = NonNullable<CorrectionStatus['input']>
 
-/** What goes over to the next instance on a reload. */
+/** State handed over to the next instance on a reload. */
 export interface InputSnapshot {
   input: InputMode
   total: number
@@ -93,8 +93,8 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (this.input === 'off') return 'the input is switched off (rtcmin=0)'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
     if (remote.startsWith('udp ') && !this.#maySend(remote, address.replace(/^::ffff:/, ''), allow))
-      return `${address} is not in the option allow, and nobody asked for its corrections (rtcmin=1)`
-    if (this.remote !== '' && this.remote !== remote) return `${this.remote} is the source already`
+      return `${address} is not in the option allow, and its corrections were not requested (rtcmin=1)`
+    if (this.remote !== '' && this.remote !== remote) return `${this.remote} is already the source`
     const echo = this.#echo(frames, remote)
     if (echo) return echo
     const now = now_ms()
@@ -120,13 +120,13 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     this.#invited = ''
   }
 
-  /** Where a datagram says that it comes from proves nothing: corrections by UDP move the reference, so somebody has to have named the sender. */
+  /** A UDP source address proves nothing, and corrections move the reference: the sender must be configured. */
   #maySend(remote: string, address: string, allow: readonly string[]): boolean {
     const named = [remote, `udp ${address}`]
     if (allow.includes(address) || this.#deps.trusted().some((source) => named.includes(source))) return true
     if (this.#invited === address && this.remote.startsWith(`udp ${address}:`)) return true
     if (this.#deps.now_ms() - this.#asked_ms > invitation_ms) return false
-    // It was silent for the maximum age: within the time, another one may be the one that was meant.
+    // Silent for the maximum age: within the time limit, another sender may be the intended one.
     if (this.remote !== '') return false
     this.#invited = address
     return true
@@ -142,7 +142,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     return this.#total
   }
 
-  /** Who sends now; '' when the newest is older than the maximum age. */
+  /** The current source; '' if its newest packet is older than the maximum age. */
   get remote(): string {
     return this.#source && this.age_s() <= this.#deps.maxAge_s() ? this.#source.remote : ''
   }
@@ -179,7 +179,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     this.#source = source
   }
 
-  /** Our own stream must never come back to us. @returns '' when it is somebody else's */
+  /** Our own stream must never come back to us. @returns '' if it is another station's */
   #echo(frames: readonly CorrectionFrame[], remote: string): string {
     const own = this.#deps.own()
     if (!own) return ''
@@ -202,7 +202,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     return position && distance(arp, position) < ourselvesByFix_m
   }
 
-  /** The source has our station ID, and is taken as it is somewhere else. */
+  /** The source has this station's ID, but is accepted because it is elsewhere. */
   get sharesId(): boolean {
     return this.#sharesId
   }

@@ -14,13 +14,13 @@ export const Line = Type.Object(
       description: 'a device path (best below /dev/serial/by-id) or tcp://host:port; empty: none',
     }),
     baud: Type.Optional(
-      Type.Integer({ minimum: 300, maximum: 4_000_000, description: 'rate of the line; 57600 where it is left out' }),
+      Type.Integer({ minimum: 300, maximum: 4_000_000, description: 'rate of the line; default 57600' }),
     ),
     budget: Type.Optional(
       Type.Integer({
         minimum: 30,
         maximum: 400_000,
-        description: 'bytes a second that the radio carries; left out: 80 % of what the line does',
+        description: 'capacity of the radio, bytes per second; default: 80 % of the line',
       }),
     ),
   },
@@ -58,14 +58,14 @@ export class SerialOutput implements StreamSink {
     this.#kept = new KeptPort(device, ctx, {
       baud: () => baud,
       opened: () => this.#opened(),
-      // What a radio says is of no interest, but has to be read.
+      // Input from the radio must be read, but is ignored.
       data: () => {},
       closed: (reason) => this.#closed(reason),
       ended: (reason) => this.#closed(reason),
     })
     this.#thinner = new Thinner(budgetOf(line), () => ctx.clock.monotonic(), {
       write: (bytes) => this.#kept.write(bytes),
-      thinned: ({ text }) => ctx.log.info({ port, budget: budgetOf(line) }, `to fit the line it sends: ${text}`),
+      thinned: ({ text }) => ctx.log.info({ port, budget: budgetOf(line) }, `reduced to fit the line: ${text}`),
     })
   }
 
@@ -116,7 +116,7 @@ export class SerialOutput implements StreamSink {
   }
 
   #closed(reason: string): void {
-    if (this.#listed) this.#ctx.log.warn({ port: this.line.port }, `the port was lost: ${reason}; it is opened again`)
+    if (this.#listed) this.#ctx.log.warn({ port: this.line.port }, `the port was lost: ${reason}; it is reopened`)
     this.#listed?.close()
     this.#listed = undefined
     this.#text = reason

@@ -1,5 +1,5 @@
 /**
- * What of the stream fits through a line. Pure. Messages are left out from the end of this list upwards:
+ * Selects the part of the stream that fits the line. Pure. Messages are skipped from the end of this list upwards:
  *
  * | rank | messages                                        |
  * |------|-------------------------------------------------|
@@ -9,8 +9,8 @@
  * | 3    | MSM of GLONASS, 1230                            |
  * | 4    | MSM of BeiDou                                   |
  * | 5    | MSM of the others (QZSS, SBAS, NavIC)           |
- * | 6    | 1033, 1008 and alike: receiver and antenna      |
- * | 7    | ephemerides, and what is not in this list       |
+ * | 6    | 1033, 1008 etc.: receiver and antenna           |
+ * | 7    | ephemerides, and messages not in this list      |
  */
 import { constellationOf, isMsm } from 'rtk-base/gnss'
 import { isPosition } from 'rtk-base/ntrip'
@@ -46,7 +46,7 @@ const step = (rank: number, msm4: boolean, epoch_s: number, other_s: number, tex
   text,
 })
 
-/** Tried in this order: the first one that fits is taken. */
+/** Tried in this order; the first that fits is used. */
 export const steps: readonly Step[] = [
   step(7, false, 0, 0, 'everything'),
   step(7, true, 0, 0, 'MSM4'),
@@ -60,7 +60,7 @@ export const steps: readonly Step[] = [
   ...[2, 5, 10, 15, 30].map((epoch_s) => step(1, true, epoch_s, 10, `GPS each ${epoch_s} s`)),
 ]
 
-/** What was measured of one message. */
+/** Measured rate of one message. */
 export interface Measured {
   count: number
   bytes: number

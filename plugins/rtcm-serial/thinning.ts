@@ -4,9 +4,9 @@ import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 import { fittingStep, type Measured, rankOf, type Step, steps } from './plan.js'
 
 const window_ms = 10_000
-/** More is sent again only after it would have fitted for so long: what a rover gets does not change from minute to minute. */
+/** A smaller reduction is used only after it would have fitted for this long, so that the output does not change every minute. */
 const patience_ms = 60_000
-/** The line may be ahead of its budget by so many seconds. */
+/** Maximum lead over the budget, seconds. */
 const burst_s = 2
 
 export interface ThinnerEvents {
@@ -32,7 +32,7 @@ export class Thinner implements StreamSink {
   #credit: number
   #credit_ms: number
   #pace = new Pace()
-  /** The last one that went out of each message of no epoch. */
+  /** The last sent message of each type outside epochs. */
   readonly #last = new Map<number, { bytes: Uint8Array; at_ms: number }>()
   sent_bytes = 0
   /** Epochs that did not fit, or that the line did not take. */
@@ -118,7 +118,7 @@ export class Thinner implements StreamSink {
     if (this.#step !== before) this.#events.thinned(this.step)
   }
 
-  /** Whether so many bytes may go out now. A single epoch may be larger than what is saved up: then the next ones wait for it. */
+  /** Whether this many bytes may be sent now. A single epoch may exceed the saved budget; the next epochs then wait. */
   #affords(bytes: number): boolean {
     const now_ms = this.#now_ms()
     const most = this.#budget * burst_s

@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { Known, TcpOutput } from './output.js'
 import { nameOf, Target, TcpPushes } from './pushes.js'
 
-/** The gated stream over plain TCP: to whoever connects, and to addresses that it connects to. */
+/** The gated stream over plain TCP: for connecting clients, and to configured addresses. */
 export default definePlugin({
   name: 'rtcm-tcp',
   version: '1.0.0',
@@ -23,12 +23,12 @@ export default definePlugin({
   setup(ctx, options) {
     const port = ctx.config.define(
       'rtcm-tcp-port',
-      Type.Integer({ minimum: 0, maximum: 65_535, description: '0: nobody can connect' }),
+      Type.Integer({ minimum: 0, maximum: 65_535, description: '0: closed' }),
       { default: 0, title: 'RTCM over TCP: port' },
     )
     const targets = ctx.config.define(
       'rtcm-tcp-push',
-      Type.Array(Target, { maxItems: 8, description: 'e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] is nobody' }),
+      Type.Array(Target, { maxItems: 8, description: 'e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none' }),
       {
         default: [],
         title: 'RTCM over TCP: addresses to connect to',
@@ -59,7 +59,7 @@ export default definePlugin({
   },
 })
 
-/** Whoever connects gets the stream; what a client sends is read and dropped. */
+/** Connected clients get the stream; their input is read and dropped. */
 class Clients {
   readonly #ctx: PluginContext
   readonly #host: string

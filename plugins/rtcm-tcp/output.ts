@@ -4,12 +4,12 @@ import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 
-/** Unsent bytes from which on the stream keeps what follows, epoch by epoch, and drops the oldest. */
+/** Unsent bytes from which later epochs stay in the stream's queue, which drops the oldest. */
 const backlog_bytes = 65_536
 /** More than one epoch has. */
 const mostObservations = 16
 
-/** What a connection has got of the stream: the next version of the plugin goes on there. */
+/** Position of a connection in the stream, where the next plugin instance continues. */
 export const Known = Type.Object({
   /** The position of the base, as a text to compare. */
   position: Type.String(),
@@ -84,7 +84,7 @@ export class TcpOutput {
     return { position: positionOf(this.#stream), sequence, observations: [...this.#observations] }
   }
 
-  /** What was written is with the system. */
+  /** The written data was passed to the operating system. */
   drained(): void {
     this.#patience.ends()
     this.#subscription.resume()
@@ -100,7 +100,7 @@ export class TcpOutput {
     void this.#stopWaiting()
     this.#waitsForEpoch = false
     this.#sendMissed(frames)
-    // The first one of the next epoch ends this one where its own last message did not come.
+    // The first message of the next epoch ends this one if its own last message is missing.
     if (this.#newest && !frames.includes(this.#newest)) this.#send(this.#newest)
     this.#newest = undefined
   }
@@ -128,7 +128,7 @@ export class TcpOutput {
 /** The kernel itself gives a peer up after a quarter of an hour only. */
 const patience_ms = 30_000
 
-/** Ends a connection whose peer takes nothing: it would keep its place for ever, and a push would never be made again. */
+/** Ends a connection whose peer reads nothing: it would keep its place forever, and a push would never reconnect. */
 export class Patience {
   readonly #timers: PluginContext['timers']
   readonly #over: () => void
@@ -144,7 +144,7 @@ export class Patience {
     this.#end ??= this.#timers.after(patience_ms, this.#over)
   }
 
-  /** The peer takes again, or is gone. */
+  /** The peer reads again, or is gone. */
   ends(): void {
     void this.#end?.()
     this.#end = undefined

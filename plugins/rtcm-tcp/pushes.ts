@@ -36,7 +36,7 @@ export class TcpPushes {
     this.apply(targets)
   }
 
-  /** What is the same goes on. */
+  /** Unchanged targets continue. */
   apply(targets: readonly Target[]): void {
     const stream = this.#stream
     if (!stream) return
@@ -110,11 +110,11 @@ class TcpPush {
             ip: socket.remoteAddress ?? '',
             unsent_bytes: () => socket.writableLength,
             write: (bytes) => void socket.write(bytes),
-            stuck: () => this.#over('the other end takes nothing for 30 s', false),
+            stuck: () => this.#over('the other end reads nothing for 30 s', false),
           })
           this.#unwatch = whenCut(this.#ctx, socket, (reason) => this.#over(reason, false))
         },
-        // What the other end says is of no interest, but has to be read.
+        // Input from the other end must be read, but is ignored.
         data: () => {},
         drain: () => this.#output?.drained(),
         failed: (text, answered) => this.#over(text, answered),
@@ -131,7 +131,7 @@ class TcpPush {
     this.#drop()
   }
 
-  /** A wait that only the network was to blame for is over. */
+  /** Ends a delay caused only by the network. */
   #networkUp(): void {
     if (this.#state !== 'waiting' || this.#stopped) return
     this.#backoff.reset()

@@ -1,4 +1,4 @@
-/** What an operator enters about the antenna, and the messages that tell rovers: 1008, 1033, and 1006 in place of 1005. */
+/** The antenna parameters, and the messages that announce them to rovers: 1008, 1033, and 1006 instead of 1005. */
 import { decodeRtcm, encodeRtcm } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
@@ -56,7 +56,7 @@ export function defineAntenna({ config }: Pick<PluginContext, 'config'>, changed
   return () => ({ descriptor: descriptor.get(), serial: serial.get(), height: height.get() })
 }
 
-/** A 1006 in place of a 1005: everything in it stays, the height is added. Other frames come back as they are. */
+/** Turns a 1005 into a 1006 with the height. Other frames are returned unchanged. */
 export function withHeight(frame: RtcmFrame, height: number): RtcmFrame {
   const message = height > 0 && frame.type === 1005 ? decodeRtcm(frame.bytes) : undefined
   if (message?.type !== 1005) return frame

@@ -1,7 +1,7 @@
 import { decodeMsmHeader, isMsm, moreFollows } from 'rtk-base/gnss'
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 
-/** An epoch whose last MSM never came is closed this long after the newest one. */
+/** An epoch without its last MSM is closed this long after the newest MSM. */
 const close_ms = 250
 
 /**
@@ -13,7 +13,7 @@ export class EpochGrouper {
   readonly #after: (ms: number, fn: () => void) => () => void | Promise<void>
   #frames: RtcmFrame[] = []
   #timer: (() => void | Promise<void>) | undefined
-  /** Counts epochs: the number of the one that is open, or comes next. */
+  /** Counts epochs: the number of the open or next epoch. */
   sequence = 0
 
   constructor(after: (ms: number, fn: () => void) => () => void | Promise<void>, closed: (epoch: RtcmEpoch) => void) {
@@ -31,7 +31,7 @@ export class EpochGrouper {
     else this.#close(true)
   }
 
-  /** Forgets the open epoch: what was gathered may not go out. */
+  /** Discards the open epoch: its frames may not be sent. */
   reset(): void {
     void this.#timer?.()
     this.#timer = undefined
@@ -47,7 +47,7 @@ export class EpochGrouper {
   }
 }
 
-/** Decoded by who asks for what is in it: most takers want the bytes only, and as soon as may be. */
+/** Decoded on demand: most subscribers only want the bytes, with minimum delay. */
 class Epoch implements RtcmEpoch {
   readonly frames: readonly RtcmFrame[]
   readonly complete: boolean

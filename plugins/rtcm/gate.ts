@@ -11,13 +11,13 @@ interface Reference {
   stationId?: number
 }
 
-/** What the gate goes by. `receiver`: no judge has spoken, the receiver's own mode counts. */
+/** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
 type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
 
-const gone = { kind: 'held' as const, reason: 'nobody verifies the reference' }
+const gone = { kind: 'held' as const, reason: 'no plugin verifies the reference' }
 
 export interface GateDeps {
-  /** The mode of the receiver now: `listening` is trusted in any case, `fixed` where nobody judges. */
+  /** The current receiver mode: `listening` is always trusted, `fixed` only without a verifying plugin. */
   mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
   /** Whether a plugin of this variant judges the reference, be it running yet or not. */
   isJudged(): boolean
@@ -35,7 +35,7 @@ export class Gate implements RtcmGate {
   #verdict: Verdict = { kind: 'receiver' }
   #judge: object | undefined
   #grace: (() => void | Promise<void>) | undefined
-  /** As it was when something changed last: the hot path asks nobody. */
+  /** Cached at the last change, for the hot path. */
   #open = false
   #reason = 'no receiver'
   /** The minute after a frame spoke of another reference; calling it off ends it. */
@@ -45,12 +45,12 @@ export class Gate implements RtcmGate {
     this.#deps = deps
   }
 
-  /** While the judge is reloaded too, why the gate is held; undefined else. For the gate after this one. */
+  /** Reason of a held gate while the verifying plugin is reloaded too, otherwise undefined. For the next gate instance. */
   get heldReason(): string | undefined {
     return this.#grace && this.#verdict.kind === 'held' ? this.#verdict.reason : undefined
   }
 
-  /** Goes on with what the gate before this one was held for, until the judge is back. */
+  /** Keeps the previous instance's reason until the verifying plugin is back. */
   resume(heldReason: string): void {
     this.#awaitJudge()
     this.#decide({ kind: 'held', reason: heldReason })
@@ -71,7 +71,7 @@ export class Gate implements RtcmGate {
     if (this.#flaps !== '') return this.#flaps
     if (this.#verdict.kind === 'held') return this.#verdict.reason
     if (this.#verdict.kind === 'trusted') return ''
-    // What the receiver's flash says is nobody's word: the judge may still be on its way.
+    // The receiver's flash proves nothing: the verifying plugin may still be starting.
     if (this.#deps.isJudged()) return 'the reference is not verified yet'
     if (mode === 'fixed') return ''
     return mode === 'unknown' ? 'no receiver' : 'the receiver holds no reference position'
@@ -85,11 +85,11 @@ export class Gate implements RtcmGate {
     return this.#open
   }
 
-  /** Once is what a change of the reference looks like. A receiver that says this and that in turn would open and close it for ever. */
+  /** One contradiction looks like a change of the reference. A receiver that alternates would open and close the gate forever. */
   #contradicted(reason: string): void {
     if (this.#contradiction) {
       this.#flaps =
-        'the receiver announces different reference positions in turn: nothing goes out until it kept to one for a minute'
+        'the receiver announces different reference positions in turn: no RTCM is sent until it keeps one for a minute'
       void this.#contradiction()
     }
     this.#contradiction = this.#deps.after(contradiction_ms, () => {
@@ -100,12 +100,12 @@ export class Gate implements RtcmGate {
     this.#decide({ kind: 'held', reason })
   }
 
-  /** Whether a frame that came before it opened fits what is trusted now; without a judge nobody knows. */
+  /** Whether a frame received before the gate opened fits the trusted reference; unknown without a verdict. */
   fits(frame: RtcmFrame): boolean {
     return this.#open && this.#verdict.kind === 'trusted' && !this.#difference(frame)
   }
 
-  /** Whether observations have to wait until the reference position has gone out: a receiver that is listened to may send none. */
+  /** Whether observations must wait for the reference position: a receiver in listening mode may send none. */
   get announces(): boolean {
     return this.#deps.mode() !== 'listening'
   }
@@ -115,7 +115,7 @@ export class Gate implements RtcmGate {
     return referenceDifference(frame.bytes, this.#verdict.reference)
   }
 
-  /** The receiver's mode, or who judges the reference, may have changed. */
+  /** The receiver's mode or the verifying plugin may have changed. */
   look(): void {
     const reason = this.#reasonNow()
     if (reason === this.#reason) return
@@ -128,7 +128,7 @@ export class Gate implements RtcmGate {
   judge(): RtcmJudge {
     const me = {}
     void this.#grace?.()
-    // A judge that came back from a reload goes on with the verdict of the one before it, until it has its own.
+    // A reloaded plugin keeps the verdict of its previous instance until it has its own.
     const cameBack = this.#judge === undefined && this.#grace !== undefined
     this.#grace = undefined
     this.#judge = me
@@ -164,7 +164,7 @@ export class Gate implements RtcmGate {
   }
 
   #decide(verdict: Verdict): void {
-    // From one reference to another it closes in between: what was gathered under the first may not go out under the second.
+    // The gate closes between two references: frames gathered under the first may not be sent under the second.
     if (this.#open && verdict.kind === 'trusted' && !this.#isSame(verdict.reference)) {
       this.#verdict = { kind: 'held', reason: 'the reference changes' }
       this.look()

@@ -4,7 +4,7 @@ import type { RtcmEpoch, RtcmFrame, RtcmItem } from 'rtk-base/services'
 const kept_ms = 5_000
 const mostKept = 256
 
-/** What went out in the last seconds, so that a plugin that was reloaded misses nothing. */
+/** The output of the last seconds, so that a reloaded plugin misses nothing. */
 export class History {
   readonly #now_ms: () => number
   #items: (RtcmItem & { readonly at_ms: number })[] = []
@@ -30,7 +30,7 @@ export class History {
     return this.#items.filter(({ at_ms }) => at_ms >= from_ms)
   }
 
-  /** What was gathered may not go out any more. */
+  /** The gathered frames may no longer be sent. */
   clear(): void {
     this.#items = []
   }
@@ -39,7 +39,7 @@ export class History {
     this.sequence += 1
     const at_ms = this.#now_ms()
     this.#items.push({ ...item, sequence: this.sequence, at_ms })
-    // Seldom: most of what is shifted out at once is old.
+    // Rarely needed: most items are removed by age.
     if (this.#items.length > mostKept) this.#items = this.#items.slice(mostKept >> 1)
   }
 }

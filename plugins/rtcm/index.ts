@@ -15,7 +15,7 @@ export default definePlugin({
       default: 65_536,
       minimum: 4_096,
       maximum: 16_777_216,
-      description: 'What may wait for one slow subscriber; beyond it loses whole oldest epochs',
+      description: 'Queue limit per subscriber; a slow subscriber loses its oldest epochs beyond it',
     }),
   }),
 

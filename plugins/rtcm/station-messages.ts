@@ -25,7 +25,7 @@ export class StationMessages {
     this.#deps = deps
   }
 
-  /** What goes out for a frame of the receiver: a 1006 in place of a 1005 where a height is entered. */
+  /** The frame to send for a receiver frame: a 1006 instead of a 1005 if a height is set. */
   outgoing(frame: RtcmFrame): RtcmFrame {
     if (frame.type === 1008 || frame.type === 1033) this.#receiver_ms.set(frame.type, frame.arrival_ms)
     return frame.type === 1005 ? withHeight(frame, this.#deps.antenna().height) : frame
@@ -52,7 +52,7 @@ export class StationMessages {
   }
 }
 
-/** @returns seconds; undefined where nobody says so */
+/** @returns seconds; undefined if unknown */
 export function nominal_s(type: number, receiver: Receiver['intervals_s']): number | undefined {
   if (isMsm(type)) return receiver?.observations
   if (type === 1005 || type === 1006) return receiver?.reference

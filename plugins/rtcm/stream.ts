@@ -22,10 +22,10 @@ import { nominal_s, StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
 import { Subscribers } from './subscribers.js'
 
-/** What a rover needs before it can use observations: kept as "newest of type" (1006 stands in for 1005). */
+/** Messages that a rover needs before observations; the newest of each type is kept (1006 replaces 1005). */
 const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
-/** Keeps the newest frame of each type; a 1006 stands for the 1005 before it, and the other way round. */
+/** Keeps the newest frame of each type; a 1006 replaces an earlier 1005 and vice versa. */
 function keepNewest(frames: Map<number, RtcmFrame>, frame: RtcmFrame): void {
   if (frame.type === 1005) frames.delete(1006)
   if (frame.type === 1006) frames.delete(1005)
@@ -59,11 +59,11 @@ export class GatedStream implements RtcmStream {
   readonly #history: History
   readonly #antenna: () => Antenna
   readonly #messages: StationMessages
-  /** What the receiver said last, whether it may go out or not. */
+  /** The receiver's newest reference messages, sent or not. */
   readonly #heard = new Map<number, RtcmFrame>()
-  /** The same of what has gone out since the gate opened. */
+  /** The reference messages sent since the gate opened. */
   readonly #reference = new Map<number, RtcmFrame>()
-  /** What the station itself said of its antenna last. */
+  /** The station's own newest antenna messages. */
   #own: readonly RtcmFrame[] = []
 
   constructor(ctx: PluginContext, queue_bytes: number) {
@@ -113,11 +113,11 @@ export class GatedStream implements RtcmStream {
     if (isReference) keepNewest(this.#heard, frame)
     if (!this.gate.admit(frame)) return
     if (isReference) this.#sendReference(outgoing)
-    // Observations belong to a position: a rover gets that one first, or it would use them with another.
+    // Observations belong to a position: a rover must get the position first, or it would use a wrong one.
     else if (this.#isAnnounced || !isMsm(frame.type) || !this.gate.announces) this.#send(frame)
   }
 
-  /** What the station says of its antenna follows the position. */
+  /** The station's antenna messages follow the position. */
   #sendReference(frame: RtcmFrame): void {
     keepNewest(this.#reference, frame)
     this.#send(frame)
@@ -131,7 +131,7 @@ export class GatedStream implements RtcmStream {
     }
   }
 
-  /** Something else was entered: what was said before is withdrawn, and the position goes out again with what is true now. */
+  /** The antenna parameters changed: the earlier messages are discarded, and the position is sent again with the new ones. */
   #antennaChanged(): void {
     for (const message of this.#own)
       if (this.#reference.get(message.type) === message) this.#reference.delete(message.type)
@@ -141,7 +141,7 @@ export class GatedStream implements RtcmStream {
     if (position && this.#isAnnounced) this.#sendReference(this.#messages.outgoing(position))
   }
 
-  /** The reference position has gone out since the gate opened. */
+  /** The reference position was sent since the gate opened. */
   get #isAnnounced(): boolean {
     return this.#reference.has(1005) || this.#reference.has(1006)
   }
@@ -152,7 +152,7 @@ export class GatedStream implements RtcmStream {
     this.#epochs.push(frame)
   }
 
-  /** The gate opened: what the receiver said of its reference before goes out at once, where it fits. */
+  /** The gate opened: the receiver's earlier reference messages are sent at once if they fit. */
   #announce(): void {
     for (const frame of inOrder(this.#heard)) {
       if (this.gate.fits(frame)) this.#sendReference(this.#messages.outgoing(frame))
@@ -206,7 +206,7 @@ export class GatedStream implements RtcmStream {
     return this.#statistics.received
   }
 
-  /** Goes on counting where the instance before this one ended. */
+  /** Continues the count of the previous instance. */
   resumeCount(received: unknown): void {
     if (typeof received === 'number') this.#statistics.received = received
   }
@@ -234,7 +234,7 @@ export class GatedStream implements RtcmStream {
     if (open) log.info('RTCM goes out')
     else log[wasOpen ? 'warn' : 'debug'](`no RTCM goes out: ${reason}`)
     if (!open) {
-      // What was gathered under a reference that is not trusted any more stays here.
+      // Frames gathered under a reference that is no longer trusted are not sent.
       this.#reference.clear()
       this.#messages.restart()
       this.#subscribers.clear()

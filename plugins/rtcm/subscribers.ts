@@ -1,10 +1,10 @@
 import { roundTo } from 'rtk-base/gnss'
 import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk-base/services'
 
-/** The document shows so many, the most recently seen. */
+/** Maximum number in the document, most recently seen first. */
 const mostShown = 64
 
-/** A subscriber whose `take` never throws: undefined means that it failed or that its plugin is gone. */
+/** A subscriber whose `take` never throws: undefined: it failed or its plugin is gone. */
 export interface GuardedSubscriber extends Omit<RtcmSubscriber, 'take'> {
   take(frame: RtcmFrame): boolean | undefined
 }
@@ -25,7 +25,7 @@ export interface SubscriberDeps {
 
 const isPosition = ({ frame }: Queued) => frame.type === 1005 || frame.type === 1006
 
-/** One subscriber and what waits for it: whole epochs, the oldest dropped first. */
+/** One subscriber with its queue of whole epochs, the oldest dropped first. */
 class Subscription implements RtcmSubscription {
   readonly subscriber: GuardedSubscriber
   name: string
@@ -73,7 +73,7 @@ class Subscription implements RtcmSubscription {
     this.name = name
   }
 
-  /** What waits may not go out any more. */
+  /** The queue may no longer be sent. */
   clear(): void {
     this.#queue = []
     this.#queued_bytes = 0
@@ -102,7 +102,7 @@ class Subscription implements RtcmSubscription {
   #dropEpoch(oldest: number, current: number): void {
     const gone = this.#queue.filter(({ epoch }) => epoch === oldest)
     const rest = this.#queue.filter(({ epoch }) => epoch !== oldest)
-    // The reference position is never lost: without it what follows would be used with the one before.
+    // The reference position is never dropped: the rover would use later epochs with the previous one.
     const position = rest.some(isPosition) ? undefined : gone.findLast(isPosition)
     this.#queue = position ? [{ ...position, epoch: rest[0]?.epoch ?? current }, ...rest] : rest
     this.#queued_bytes = this.#queue.reduce((sum, { frame }) => sum + frame.bytes.length, 0)
@@ -111,7 +111,7 @@ class Subscription implements RtcmSubscription {
   }
 }
 
-/** A taker that is only shown. */
+/** A client that is only listed. */
 interface Listed {
   readonly taker: RtcmTaker
   seen_ms: number
@@ -153,7 +153,7 @@ export class Subscribers {
     for (const subscription of this.#all) subscription.clear()
   }
 
-  /** Shows a taker of epochs in the document. */
+  /** Lists a client of epochs in the document. */
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
     const listed: Listed = { taker, seen_ms: this.#deps.now() }
     this.#listed.add(listed)
@@ -175,7 +175,7 @@ export class Subscribers {
     return rovers
   }
 
-  /** For the document: `seen` is seconds since it was last heard of, 0 for one that is connected. */
+  /** For the document: `seen` is the seconds since its last sign of life, 0 while connected. */
   block(): { via: string; name: string; seen: number; ip: string }[] {
     const now_ms = this.#deps.now()
     const connected: Shown[] = []

@@ -23,7 +23,7 @@ export default definePlugin({
   setup(ctx, options) {
     const { commands, services } = ctx
     const machine = new SimulatedMachine(ctx, options)
-    // The radio is that of the network which the station has, whoever manages it.
+    // The radio belongs to the station's network, with any network manager.
     const radio = new SimulatedRadioMachine(ctx, () => services.find(network)?.interfaces ?? [])
     services.provide(simulatedNetwork, { backend: machine, command: (line) => runNetworkCommand(machine, line) })
     services.provide(simulatedRadio, { machine: radio, command: (line) => runRadioCommand(radio, line) })

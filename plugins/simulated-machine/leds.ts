@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files as the kernel makes them for LEDs of this kind; what is written into them can be read there. */
+/** Files as the kernel makes them for LEDs of this kind; written values can be read back. */
 const files: Readonly<Record<string, string>> = {
   trigger: 'none timer [pattern]\n',
   max_brightness: '255\n',

@@ -1,4 +1,4 @@
-/** The correction input of the simulated receiver: what came in, how old it is, and the reports about it. */
+/** The correction input of the simulated receiver: input, age, and its reports. */
 import { constellationOf, isMsm, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Corrections } from './solution.js'
@@ -41,7 +41,7 @@ export class CorrectionInput {
     }
   }
 
-  /** RXM-RTCM of what came since the last call. */
+  /** RXM-RTCM of the input since the last call. */
   reports(): Uint8Array[] {
     return this.#reports.splice(0)
   }

@@ -1,4 +1,4 @@
-/** What a simulated receiver is, what it does wrong, and what is handed over on a reload. */
+/** Options, faults and reload state of a simulated receiver. */
 import type { ModelSnapshot } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
 import type { ConfigSnapshot } from './firmware/config-store.js'
@@ -41,13 +41,13 @@ export const ReceiverOptions = Type.Object(
     }),
     nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second solution' }),
     satellites: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 128, description: 'It receives at most so many satellites' }),
+      Type.Integer({ minimum: 0, maximum: 128, description: 'Maximum number of received satellites' }),
     ),
     record: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 4_096,
-        description: 'File with the answer of GET /record: what happened to that receiver happens to this one',
+        description: 'File with the answer of GET /record: replays the events of that receiver',
       }),
     ),
     recordDelay_s: Type.Integer({

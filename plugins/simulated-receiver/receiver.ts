@@ -214,7 +214,7 @@ export class SimulatedZed implements CommandTarget {
     return Math.max(25, this.config.get(measKey) * Math.max(1, this.config.get(navKey)))
   }
 
-  /** Epochs stand on whole multiples of the rate. */
+  /** Epochs are at whole multiples of the rate. */
   #schedule(): void {
     void this.#timer()
     const period_ms = this.#period_ms

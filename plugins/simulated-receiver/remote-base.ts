@@ -1,4 +1,4 @@
-/** Another base station under the same sky: its RTCM is what a corrected survey-in lives on. */
+/** Another base station under the same sky: the correction source of a corrected survey-in. */
 import { offsetEnu } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
@@ -18,8 +18,8 @@ export class RemoteBase {
   #away_m: number | undefined
 
   /**
-   * @param neighbour where it is counted from, and whose time it has
-   * @param deliver one packet of whole frames a second
+   * @param neighbour the station whose position and time it is based on
+   * @param deliver called with one packet of whole frames per second
    */
   constructor(neighbour: SimulatedZed, edges: Edges, deliver: (packet: Uint8Array) => void) {
     this.#neighbour = neighbour

@@ -28,10 +28,10 @@ const onOff = (text: string | undefined): boolean => {
 const keyNamed = (key: string | undefined): string | undefined => {
   if (key === undefined || key === 'off') return undefined
   if (isKey(key)) return key
-  throw badValue(`sim: there is no configuration key '${key}'`)
+  throw badValue(`sim: unknown configuration key '${key}'`)
 }
 
-/** The controls of `sim`: usage, help, and what is done. */
+/** The controls of `sim`: usage, help and action. */
 const faults: Record<string, [args: string, help: string, run: (receiver: SimulatedReceiver, args: string[]) => void]> =
   {
     move: [
@@ -53,7 +53,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     noise: [
       'quiet|typical|obstructed',
-      'how rough the surroundings are: multipath, ionosphere, slips, what is in the way',
+      'noise of the surroundings: multipath, ionosphere, slips, obstructions',
       (receiver, [name]) => {
         if (name !== 'quiet' && name !== 'typical' && name !== 'obstructed') {
           throw badValue(`sim: noise is quiet, typical or obstructed, not '${name ?? ''}'`)
@@ -63,12 +63,12 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     'lose-lock': [
       'N|most|all [S]',
-      'so many satellites lose their lock, most is 80 %, and are not received for S seconds',
+      'this many satellites lose lock (most: 80 %) and are not received for S seconds',
       (receiver, [which, away]) => receiver.loseLock(howMany(which), positive(away ?? '0', 'the time')),
     ],
     slip: [
       'N|most|all [CYCLES] [silent]',
-      'the phases of so many satellites jump by cycles, 0.5 too; silent: the lock indicators do not show it',
+      'the phases of this many satellites jump by cycles, also 0.5; silent: not shown by the lock indicators',
       (receiver, [which, cycles, silent]) => {
         if (silent !== undefined && silent !== 'silent') throw badValue(`sim: slip takes silent, not '${silent}'`)
         receiver.slip(howMany(which), number(cycles ?? '1', 'the cycles'), silent === 'silent')
@@ -117,7 +117,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     spoof: [
       '0|1|2|3|off',
-      'what it says of feigned satellites: unknown, none, indicated, in several ways',
+      'reported spoofing state: unknown, none, indicated, multiple',
       (receiver, [state]) => {
         const value = state === 'off' ? 1 : number(state, 'the state')
         if (value !== 0 && value !== 1 && value !== 2 && value !== 3) throw badValue('sim: spoof is 0, 1, 2 or 3')
@@ -126,7 +126,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     antenna: [
       'ok|short|open',
-      'the supervisor says so, and nothing is received',
+      'reported by the supervisor, and nothing is received',
       (receiver, [state]) => {
         if (state !== 'ok' && state !== 'short' && state !== 'open') {
           throw badValue(`sim: antenna is ok, short or open, not '${state ?? ''}'`)
@@ -146,7 +146,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     flash: [
       'rover|survey-in|fixed [E N U]',
-      'what someone left in its flash as time mode, fixed so far away; with RTCM on',
+      'a time mode left in its flash, fixed at this distance, with RTCM enabled',
       (receiver, [mode, east, north, up]) => {
         if (mode === 'rover' || mode === 'survey-in') receiver.flash(mode)
         else if (mode !== 'fixed') throw badValue(`sim: flash is rover, survey-in or fixed, not '${mode ?? ''}'`)
@@ -191,7 +191,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
       'its 1005 is wrong by M metres in X',
       (receiver, [error]) => receiver.wrongReference(error === 'off' ? 0 : number(error ?? '10', 'metres')),
     ],
-    silence: ['on|off', 'it says and answers nothing', (receiver, [on]) => receiver.silence(onOff(on))],
+    silence: ['on|off', 'it sends and answers nothing', (receiver, [on]) => receiver.silence(onOff(on))],
     corrupt: [
       'N',
       'the next N RTCM frames are damaged',

@@ -187,7 +187,7 @@ export class Navigation {
     if (hasFix) this.#hadFix = true
     const carrier = this.#carrier(hasFix && this.mode === 0 ? corrections : undefined, dt_s)
     const corrected = hasFix && this.mode === 0 && this.#fresh(corrections)
-    // The noise goes on whether it is looked at or not, so that a mode change does not make the position jump back.
+    // The noise always continues, so that a mode change does not make the position jump.
     const alone = this.#error('none', dt_s)
     const drift = this.#model.surroundings.drift(epoch.gps_s, dt_s)
     const own = offsetEnu(this.#model.truth, {
@@ -250,7 +250,7 @@ export class Navigation {
     return isWrong ? by : { east: 0, north: 0, up: 0 }
   }
 
-  /** Relative to the base: what its position is wrong by, this one is wrong by too. */
+  /** Relative to the base: an error of its position also affects this one. */
   #correctedPosition(error: Enu, corrections: Corrections | undefined): Ecef {
     const wrong = this.#wrong ?? { east: 0, north: 0, up: 0 }
     const { x: ex, y: ey, z: ez } = corrections?.error ?? { x: 0, y: 0, z: 0 }
@@ -280,7 +280,7 @@ export class Navigation {
     }
   }
 
-  /** Measured minus predicted range; what all satellites share goes into the clock. */
+  /** Measured minus predicted range; the common part goes into the clock. */
   #residuals(used: readonly Track[], arp: Ecef | undefined): Map<number, number> {
     const truth = this.#model.truth
     const raw = used.map(({ sight, noise_m }) => {

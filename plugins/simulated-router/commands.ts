@@ -1,4 +1,4 @@
-/** The language of the simulated router: what happens to it, one line each. */
+/** Commands of the simulated router, one line each. */
 import { badValue } from 'rtk-base/plugin'
 import { type Damage, damages } from './device/faults.js'
 import { pinStates, technologies } from './mobile/operators.js'
@@ -47,7 +47,7 @@ const controls: Record<string, Control> = {
   replug: ['', 'power again: it boots for reboot_s', (router) => router.replug()],
   replace: [
     '[PSWD]',
-    'another router stands there: other MAC, serial number, IMEI and certificate, as from the factory',
+    'replaced by another router: different MAC, serial number, IMEI and certificate, in factory state',
     (router, [pswd]) => router.replace(pswd),
   ],
   certificate: ['', 'it makes a new certificate', (router) => router.certificate()],
@@ -99,7 +99,7 @@ const controls: Record<string, Control> = {
   ],
   technology: [
     'GSM|WCDMA|LTE|NR',
-    'what it is served by, where there is a choice',
+    'the serving technology, if there is a choice',
     (router, [name]) => router.technology(oneOf(technologies, name, 'the technology')),
   ],
   temperature: [

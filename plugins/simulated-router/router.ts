@@ -17,7 +17,7 @@ type Partially<T> = T extends readonly unknown[] ? T : T extends object ? { [K i
 /** `ports`: where it listened before; left out: on free ones. */
 export type SimulatedRouterOptions = Partially<RouterOptions> & { clock: SimulatorClock; ports?: Ports }
 
-/** With what depends on other options filled in. @throws RTK_ERR_COMMAND_VALUE when they contradict each other */
+/** Fills in dependent options. @throws RTK_ERR_COMMAND_VALUE if they contradict each other */
 function complete(given: Partially<RouterOptions>): RouterOptions {
   const options = Value.Default(RouterOptions, structuredClone(given)) as RouterOptions
   const [problem] = Value.Errors(RouterOptions, options)
@@ -203,8 +203,7 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
   }
   /** Someone else writes and commits a value. */
   set(config: string, section: string, option: string, value: string): void {
-    if (!this.#device.uci.write(config, section, option, value))
-      throw badValue(`there is no section ${config}.${section}`)
+    if (!this.#device.uci.write(config, section, option, value)) throw badValue(`unknown section ${config}.${section}`)
   }
   timeShift(by_s: number): void {
     this.#device.timeShift_s = by_s

@@ -3,7 +3,7 @@ import { network, radio } from 'rtk-base/services'
 import { defineParameters } from './parameters.js'
 import { scanText, Uplink } from './uplink.js'
 
-/** The WiFi uplink: which network is joined, and what is in reach. */
+/** The WiFi uplink: the joined network, and the networks in reach. */
 export default definePlugin({
   name: 'sta',
   version: '1.0.0',

@@ -19,7 +19,7 @@ interface Readings {
   readonly silence_ms: number
 }
 
-/** The uplink as it is wanted, and what the driver says of it. */
+/** The uplink: configuration and driver state. */
 export class Uplink {
   readonly #ctx: PluginContext
   readonly #parameters: Parameters
@@ -51,7 +51,7 @@ export class Uplink {
     this.#changed()
   }
 
-  /** The plugin goes for good. */
+  /** The plugin is removed. */
   end(): void {
     this.#radio?.setStation(undefined)
   }
@@ -60,7 +60,7 @@ export class Uplink {
     return this.#radio?.station.state === 'up'
   }
 
-  /** The caller comes through this uplink, and it is joined as it is set now. */
+  /** The caller uses this uplink, and it runs with the current settings. */
   reaches({ source, address }: Caller): boolean {
     if (!this.isUp) return false
     if (source === 'mqtt') return this.#ctx.services.find(mqttLink)?.via === 'sta'
@@ -173,5 +173,5 @@ export function scanText(found: readonly ScannedNetwork[]): string {
     .join('\n')
 }
 
-/** Names come from strangers: what would move a terminal's cursor or begin another line is shown as a dot. */
+/** Names are untrusted: control characters and line breaks are shown as dots. */
 const printable = (ssid: string) => ssid.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '·').slice(0, 32)

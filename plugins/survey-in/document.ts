@@ -12,7 +12,7 @@ function referenceFields(reference: Reference) {
   return { type: 'ecef', ...arp, acc: roundTo(acc_m, 4), t, tm: formatTm(t), hp: hasTenthMm(arp), corr, frame, epoch }
 }
 
-/** What was entered; no reference until a group of coordinates is complete. */
+/** The entered position; not a reference until a group of coordinates is complete. */
 function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
   const { x, y, z, acc, hp, corr } = parameters.manual()
   const { manual } = references
@@ -60,7 +60,7 @@ export function runtimeRef(base: ReferenceStation) {
   return { survey: surveyBlock(base) }
 }
 
-/** Of a receiver that is only listened to the manual reference is its own; the parameters are in force all the same. */
+/** In listening mode the manual reference is the receiver's own; the parameters still apply. */
 export function configRef(base: ReferenceStation, parameters: Parameters) {
   const { frame: frame_corr, epoch: epoch_corr } = parameters.datum.ofCorrections()
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()

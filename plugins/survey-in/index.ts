@@ -7,7 +7,7 @@ import { defineParameters } from './parameters.js'
 import { ReferenceStation, type Snapshot } from './reference-station.js'
 import { historyRoutes, procedureRoute } from './routes.js'
 
-/** The reference position: the GNSS procedure, the survey-in, and what was used so far. */
+/** The reference position: the GNSS procedure, the survey-in, and the reference history. */
 export default definePlugin({
   name: 'survey-in',
   version: '1.0.0',
@@ -26,14 +26,14 @@ export default definePlugin({
       runtime: () => (base.listening ? undefined : runtimeRef(base)),
       config: () => configRef(base, parameters),
     })
-    // `rtcmin=1` and `rtcmin=0` say so whatever the procedure wants.
+    // `rtcmin=1` and `rtcmin=0` override the procedure.
     const input = () => ctx.services.find(correctionStatus)?.input
     const wantsCorrections = () => input() === 'on' || (input() !== 'off' && base.wantsCorrections)
     ctx.info.block('gnss.state.want_corr', () => (wantsCorrections() ? 1 : 0))
     ctx.info.block('gnss.pos.delta', () => roundTo(base.delta_m ?? 0, 3))
     ctx.metrics.gauge({
       name: 'antenna_reference_distance_meters',
-      help: 'How far the antenna is from its reference, by evidence other than the position that a base repeats.',
+      help: 'Distance of the antenna to its reference, by evidence other than the position a base repeats.',
       collect(gauge) {
         if (base.delta_m !== undefined) gauge.set(base.delta_m)
       },
@@ -56,13 +56,13 @@ export default definePlugin({
     command(
       'use-incomplete-survey-in',
       'accepts a survey-in that missed its accuracy target',
-      'Every position of a rover will be off by the error of this one.',
+      'All rover positions will be off by the error of this reference.',
       () => base.useIncomplete(),
     )
     command(
       'stop-survey-in',
-      'ends a survey-in; the station returns to the reference that it had',
-      'What was averaged so far is lost.',
+      'ends a survey-in; the station returns to its previous reference',
+      'The average so far is lost.',
       () => base.stopSurvey(),
     )
     ctx.config.onChange(parameters.reference, (_changed, source) => base.changed(source))

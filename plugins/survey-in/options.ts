@@ -8,19 +8,19 @@ const model = (defaults: AccuracyModel, description: string) =>
         default: defaults.floor_s,
         minimum: 1,
         maximum: 86_400,
-        description: 'Correlation time of the errors that is assumed at least, seconds',
+        description: 'Minimum assumed correlation time of the errors, seconds',
       }),
       bias_m: Type.Number({
         default: defaults.bias_m,
         minimum: 0,
         maximum: 100,
-        description: '1 sigma that no averaging takes away, metres',
+        description: '1 sigma that averaging does not reduce, metres',
       }),
       bias_ppm: Type.Number({
         default: defaults.bias_ppm,
         minimum: 0,
         maximum: 100,
-        description: 'The same, growing with the distance to the source of the corrections',
+        description: 'Growth of the bias with the distance to the correction source',
       }),
     },
     { default: {}, additionalProperties: false, description },
@@ -29,19 +29,19 @@ const model = (defaults: AccuracyModel, description: string) =>
 /** Deploy-time options of the plugin. */
 export const SurveyInOptions = Type.Object(
   {
-    plain: model(plainModel, 'What is assumed of single-point positions'),
-    corrected: model(correctedModel, 'What is assumed of RTK-fixed positions'),
+    plain: model(plainModel, 'Accuracy model of single-point positions'),
+    corrected: model(correctedModel, 'Accuracy model of RTK-fixed positions'),
     trustedSources: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
       default: [],
       maxItems: 64,
       description:
-        'Sources of corrections whose announced position is known to be right, as `gnss.ref.survey.rtcm.remote` names them, with or without the port; not empty: a survey-in uses no others',
+        'Correction sources whose announced position is known to be correct, as in `gnss.ref.survey.rtcm.remote`, with or without the port; if set, a survey-in uses no others',
     }),
     history: Type.Integer({
       default: 200,
       minimum: 1,
       maximum: 1000,
-      description: 'Entries that the ledger of references keeps',
+      description: 'Maximum entries of the reference history',
     }),
   },
   { additionalProperties: false },

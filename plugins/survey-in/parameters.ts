@@ -31,7 +31,7 @@ const keyOf = (name: string) => `gnss-ref-manual-${name}`
 export interface Parameters extends ReferenceSettings {
   /** The parameters that make up the reference. */
   readonly reference: readonly string[]
-  /** What the reference and the corrections are in. */
+  /** Frame and epoch of the reference and of the corrections. */
   readonly datum: DatumParameters
   /** Which point of the antenna was entered, and how far the phase centre is above the reference point. */
   point(): { point: Point; offset_m: number }
@@ -138,7 +138,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
       ...entry((name) => (name === 'hp' ? hp.get() : entered[name].get())),
       acc: acc.get(),
       corr: corr.get(),
-      // Absent where nothing was entered: what was remembered of the entry before stays the same.
+      // Absent if nothing was entered, so that the earlier stored entry stays equal.
       ...(point.get() === 'phase-centre' && { phaseCentre_m: offset.get() }),
       ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
     }),

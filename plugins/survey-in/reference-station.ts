@@ -1,4 +1,4 @@
-/** The reference and its procedure as others see them: the service, what people ask for, and what outlives a receiver and a restart. */
+/** The reference and its procedure for other plugins: the service, the commands, and the state that survives a receiver and a restart. */
 import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
 import {
   device,
@@ -26,7 +26,7 @@ import { CorrectionInput } from './survey/correction-input.js'
 import type { SurveySnapshot } from './survey/survey-run.js'
 import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
 
-/** What is handed over to the next instance on a reload. */
+/** State handed over to the next instance on a reload. */
 export interface Snapshot extends RunSnapshot {
   progress?: SurveySnapshot
   asked?: string
@@ -68,7 +68,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.references = new References(parameters, this.surveyor, this.#store, options.history, utc_s)
   }
 
-  // ── the service, and what the document shows ──────────────────────────────────────────────────────────────────────
+  // ── the service and the document ──────────────────────────────────────────────────────────────────────────────────
 
   get status(): string {
     return this.#listened?.status ?? states[this.state].status
@@ -132,7 +132,7 @@ export class ReferenceStation implements ProcedureStatus {
     const dispatch = (event: Event) => this.#run?.dispatch(event)
     const survey = new SurveyStep({ ...shared, corrections: this.#corrections }, dispatch)
     this.#survey = survey
-    // Not sooner: from here on the verdict of the instance before this one has no time limit.
+    // Not sooner: from here on the verdict of the previous instance has no time limit.
     const judge = gate.judge()
     this.#run = new Run({ ...shared, judge, survey, base: new BaseWatch(), store: this.#store }, changed)
     this.#run.start(before)
@@ -147,7 +147,7 @@ export class ReferenceStation implements ProcedureStatus {
     return left && { ...left, ...(progress && { progress }), ...(asked !== undefined && { asked }) }
   }
 
-  /** What outlived the service, and what the previous instance knew. */
+  /** Restores the stored state and that of the previous instance. */
   async #recall(before: Snapshot | undefined): Promise<void> {
     const store = this.#store
     await store.load()
@@ -166,12 +166,12 @@ export class ReferenceStation implements ProcedureStatus {
     const { state, corrected, datum } = record
     if (state === 'complete' && corrected && datum && isUndeclared(datum) && this.#parameters.datum.wanted().frame)
       this.#ctx.log.warn(
-        'nobody said which frame the corrections are in (gnss-recvrtcm-frame): the surveyed reference takes it, whether it is gnss-ref-frame or not',
+        'the frame of the corrections is not declared (gnss-recvrtcm-frame): the surveyed reference is in that frame, which may differ from gnss-ref-frame',
       )
     this.compareFrames()
   }
 
-  /** Reports where a corrected survey-in takes another frame than the one that the reference is meant to be in. */
+  /** Reports a corrected survey-in whose frame differs from the intended frame of the reference. */
   compareFrames(): void {
     const { state, corrected, datum } = this.surveyor.record
     const runs = state === 'running'
@@ -194,11 +194,11 @@ export class ReferenceStation implements ProcedureStatus {
     if (this.listening) throw unavailable('the receiver is only listened to: someone else set its reference')
   }
 
-  /** @param by who asks @returns what will happen */
+  /** @param by the requester @returns the effect, as text */
   askForSurvey(by: string): string {
     this.#mustApply()
     this.surveyor.asked = by
-    // Shown and kept from now on, whatever becomes of the receiver and of the service.
+    // Shown and stored from now on, even if the receiver or the service restarts.
     this.surveyor.begin(false, by)
     const { state } = this
     this.#run?.dispatch('survey asked for')
@@ -212,7 +212,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (!this.surveyor.run) throw unavailable('no survey-in runs')
     this.surveyor.asked = undefined
     const isAsked = this.state !== 'survey'
-    // One that has not begun is no step of the procedure yet: the start-up check goes on without it.
+    // A survey-in that has not begun is not a step of the procedure yet: the start-up check continues without it.
     if (isAsked) this.surveyor.abort(stoppedReason)
     else this.#survey?.stop()
     this.references.noteChosen()
@@ -232,7 +232,7 @@ export class ReferenceStation implements ProcedureStatus {
     return 'the incomplete survey-in is the surveyed reference'
   }
 
-  /** Parameters of the reference were changed. @param by who changed them */
+  /** Reference parameters were changed. @param by the requester */
   async changed(by: string): Promise<void> {
     if (this.listening) return
     await this.references.noteManual(by)
@@ -249,7 +249,7 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   #referenceMayHaveChanged(): void {
-    // Whoever sends the reference again while the antenna is said to have moved answers for it.
+    // Sending the same reference again while a move is suspected confirms it.
     if (!this.references.noteChosen() && !this.#integrity?.suspicion) return
     this.#integrity?.settle()
     this.#reports.clear('gnss-survey')

@@ -1,9 +1,9 @@
-/** What outlives the service: the survey-in, when the manual reference was entered, the ledger, and what integrity remembers of them. */
+/** Stored state: the survey-in, the entry time of the manual reference, the reference history, and the evidence of integrity. */
 import type { PluginContext } from 'rtk-base/plugin'
 import type { EvidenceMemory } from 'rtk-base/services'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { LedgerEntry } from './reference/ledger.js'
+import type { HistoryEntry } from './reference/history.js'
 import { storedValues } from './stored-values.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 
@@ -11,12 +11,12 @@ export interface StoredValues {
   survey: SurveyRecord
   /** `entry` shows whether it is still the same one. */
   manual: { entry: string; t: number; by: string }
-  /** These two are what integrity remembers: it knows what they mean, see `EvidenceMemory`. */
+  /** The evidence of integrity, opaque here, see `EvidenceMemory`. */
   trusted: unknown
   suspicion: unknown
   /** The error "reference moved by …", until the next change. */
   moved: string
-  ledger: readonly LedgerEntry[]
+  ledger: readonly HistoryEntry[]
 }
 
 const schemas: Readonly<Record<keyof StoredValues, TSchema>> = storedValues
@@ -25,7 +25,7 @@ export class ReferenceStore implements EvidenceMemory {
   readonly #ctx: PluginContext
   #values: Partial<StoredValues> = {}
   #writes: Promise<unknown> = Promise.resolve()
-  /** What could not be stored, said once until it can. */
+  /** Values that could not be stored, each reported once. */
   readonly #unstored = new Set<keyof StoredValues>()
 
   constructor(ctx: PluginContext) {
@@ -36,7 +36,7 @@ export class ReferenceStore implements EvidenceMemory {
     try {
       this.#values = this.#valid(await this.#ctx.store.entries())
     } catch (error) {
-      this.#ctx.log.error({ err: error }, 'what was stored of the reference cannot be read; it is determined again')
+      this.#ctx.log.error({ err: error }, 'the stored reference data cannot be read; the reference is determined again')
     }
   }
 
@@ -70,7 +70,7 @@ export class ReferenceStore implements EvidenceMemory {
   #notStored(name: keyof StoredValues, error: unknown): void {
     if (this.#unstored.has(name)) return
     this.#unstored.add(name)
-    const text = `what is known of the reference (${name}) could not be stored: it is lost at the next restart of the service (disk full?)`
+    const text = `reference data (${name}) could not be stored and will be lost at the next restart (disk full?)`
     this.#ctx.log.error({ err: error, name }, text)
   }
 

@@ -1,10 +1,10 @@
-/** Over HTTP: the ledger, with the way back to a reference that was used, and the procedure, of which the document shows the states that people know. */
+/** HTTP: the reference history with its way back to an earlier reference, and the procedure with its states. */
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { states, table } from './procedure/table.js'
-import type { LedgerEntry } from './reference/ledger.js'
+import type { HistoryEntry } from './reference/history.js'
 import type { ReferenceStation } from './reference-station.js'
 import { ledgerEntry } from './stored-values.js'
 
@@ -16,7 +16,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
       summary: 'Every reference that was used',
       response: { 200: Type.Object({ entries: Type.Array(ledgerEntry) }) },
     },
-    handler: async () => ({ entries: base.references.ledger.entries }),
+    handler: async () => ({ entries: base.references.history.entries }),
   })
   ctx.http.route({
     method: 'POST',
@@ -30,7 +30,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
     },
     handler: async (request) => {
       const id = Number((request.params as { id: string }).id)
-      const entry = base.references.ledger.find(id)
+      const entry = base.references.history.find(id)
       if (!entry) throw new RtkError('RTK_ERR_NOT_FOUND', `the history has no entry ${id}`)
       if (base.listening) throw unavailable('the receiver is only listened to: its reference is not set from here')
       return goBack(ctx, base, entry)
@@ -39,7 +39,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
 }
 
 /** Chooses the reference of an entry again. The start-up check comes before it is used. */
-async function goBack(ctx: PluginContext, base: ReferenceStation, entry: LedgerEntry) {
+async function goBack(ctx: PluginContext, base: ReferenceStation, entry: HistoryEntry) {
   const { method, x, y, z, acc, corr, frame = '', epoch = '' } = entry
   const manual = {
     'gnss-ref-manual-x': x,
@@ -51,7 +51,7 @@ async function goBack(ctx: PluginContext, base: ReferenceStation, entry: LedgerE
     'gnss-ref-manual-hp': true,
     'gnss-ref-manual-acc': acc,
     'gnss-ref-manual-corr': corr,
-    // What was used, and is entered again, is the reference point.
+    // History entries are positions of the reference point.
     'gnss-ref-manual-point': 'arp',
     'gnss-ref-frame': frame,
     'gnss-ref-epoch': epoch,
@@ -86,7 +86,7 @@ export function procedureRoute(ctx: PluginContext, base: ReferenceStation): void
     url: '/procedure',
     schema: { summary: 'The states of the GNSS procedure, as a table', response: { 200: Procedure } },
     handler: async () => {
-      if (base.listening) throw unavailable('the receiver is only listened to: there is no procedure')
+      if (base.listening) throw unavailable('the receiver is in listening mode: no procedure is running')
       return {
         state: base.state,
         since: base.since_s,

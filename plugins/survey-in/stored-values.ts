@@ -1,4 +1,4 @@
-/** What the stored values of the plugin look like: a disk may have damaged them, or a person. Additional members are ignored. */
+/** Shapes of the plugin's stored values, which a disk or a person may have damaged. Additional members are ignored. */
 import { Type } from 'typebox'
 
 const number = Type.Number()
@@ -61,8 +61,8 @@ const progress = Type.Object({
   trusted: optional(Type.Literal(true)),
 })
 
-/** One entry; the ledger leaves out those that are damaged. */
-export const ledgerEntry = Type.Object({
+/** A history entry; damaged entries are dropped. */
+export const historyEntry = Type.Object({
   id: Type.Integer({ minimum: 1 }),
   what: Type.Union([Type.Literal('used'), Type.Literal('moved')]),
   method,

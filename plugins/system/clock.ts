@@ -3,14 +3,14 @@ import type { Device } from 'rtk-base/services'
 
 const look_ms = 10_000
 const tolerated_ms = 2_000
-/** Between two times that the clock is set: what is off again by then has a keeper that does not agree, or no good crystal. */
+/** Minimum time between two clock settings: a clock that is off again has a competing keeper or a bad crystal. */
 const pause_ms = 600_000
 /** After a failure the pause is twice as long, up to this. */
 const longestPause_ms = 6 * 3_600_000
 
 /**
- * Sets the system clock from the receiver where nothing else keeps it and it is off by more than 2 s, as long as the station runs:
- * a base station often boots without a clock, TLS needs one, and a crystal drifts by a quarter of an hour in a year.
+ * Sets the system clock from the receiver at runtime, if it is off by more than 2 s and nothing else keeps it:
+ * base stations often boot without a clock, TLS needs one, and a crystal drifts by a quarter of an hour per year.
  */
 export class SystemClock {
   readonly #ctx: PluginContext
@@ -72,7 +72,7 @@ export class SystemClock {
     } catch (error) {
       this.#isSet = false
       this.#rest(++this.#failures)
-      // Of a program that failed: what it said last.
+      // The last output line of a failed program.
       const cause = (error as Error).message.trim().split('\n').at(-1)
       const off = `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause})`
       const text = `${off}: let NTP keep it, or run the service as a user that may set it`

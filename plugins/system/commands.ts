@@ -3,7 +3,7 @@ import { device, station } from 'rtk-base/services'
 import type { BootRecord } from './boot-record.js'
 import { SelfTest } from './self-test/index.js'
 
-/** Until a restart: the answer to whoever asked for it has to leave. */
+/** Delay before a restart, so that the answer can be sent. */
 const answer_ms = 200
 
 /** @param changed the record was changed */
@@ -29,14 +29,15 @@ function addRestarts(ctx: PluginContext): void {
     return 'settings cleared, restarting'
   }
   ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
-  const caution = 'All settings, positions and logs are gone for good. The station may not be reachable afterwards.'
+  const caution =
+    'All settings, positions and logs are permanently deleted. The station may not be reachable afterwards.'
   ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {
     value: false,
     caution,
   })
 }
 
-/** What becomes of a change that is on trial. */
+/** Commands that end a change on trial. */
 function addTrialCommands(ctx: PluginContext): void {
   const nothing = unavailable('no change is on trial')
   const keep = async () => {

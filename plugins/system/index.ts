@@ -19,7 +19,7 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
-/** The controller itself: `esp`, what is wrong with it, restarts, the production flag, the system clock. */
+/** The controller itself: `esp`, its errors, restarts, the production flag, the system clock. */
 export default definePlugin({
   name: 'system',
   version: '1.0.0',

@@ -23,7 +23,7 @@ const server = 4
 const unsynchronised = 3
 const localStratum = 1
 
-/** What is known of the time: undefined without a receiver that tells it. */
+/** The known time; undefined without a receiver that provides it. */
 export interface TimeNow {
   readonly utc_ms: number
   readonly dispersion_s: number
@@ -31,11 +31,11 @@ export interface TimeNow {
   readonly told_ms: number
 }
 
-/** UTC by the receiver, from the arrivals of the last minute. Pure but for its samples. */
+/** UTC by the receiver, from the arrivals of the last minute. Pure except for its samples. */
 export class ReceiverTime {
   #samples: { readonly at_ms: number; readonly offset_ms: number }[] = []
 
-  /** @param offset_ms UTC less the monotonic clock, as the newest arrival says; the same as before: nothing has arrived */
+  /** @param offset_ms UTC minus the monotonic clock at the newest arrival; unchanged: no arrival */
   add(at_ms: number, offset_ms: number): void {
     if (this.#samples.at(-1)?.offset_ms === offset_ms) return
     this.#samples = [...this.#samples.filter((one) => at_ms - one.at_ms < window_ms), { at_ms, offset_ms }]
@@ -45,7 +45,7 @@ export class ReceiverTime {
     const newest = this.#samples.at(-1)
     if (!newest || at_ms - newest.at_ms > stale_ms) return undefined
     const offsets = this.#samples.map(({ offset_ms }) => offset_ms)
-    // What arrives late seems to be earlier: the largest offset has the least delay.
+    // A late arrival looks earlier: the largest offset has the least delay.
     const best_ms = Math.max(...offsets)
     const spread_s = (best_ms - Math.min(...offsets)) / 1000
     const age_s = (at_ms - (this.#samples[0]?.at_ms ?? at_ms)) / 1000
@@ -58,7 +58,7 @@ export class ReceiverTime {
 }
 
 /**
- * The answer to a client (RFC 4330 and 5905, section 7.3); undefined for what is no request.
+ * The answer to a client (RFC 4330 and 5905, section 7.3); undefined if it is not a request.
  * @param received, sent the time at these moments
  */
 export function answerTo(

@@ -26,7 +26,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
       await router.factory(signal)
       return 'the router goes back to its factory settings and restarts; its password is the one of its label then'
     },
-    { value: false, caution: 'The settings of the router are gone for good.' },
+    { value: false, caution: 'All settings of the router are permanently deleted.' },
   )
   for (const maker of ['vendor', 'teltonika']) {
     ctx.commands.add(`pull-${maker}-data`, 'reads everything from the router now', pull, noValue)
@@ -54,7 +54,7 @@ async function pairRepeater(ctx: PluginContext, router: Router, signal: AbortSig
   return `the station uses the WiFi network ${wap.ssid} of the router as its uplink`
 }
 
-/** Of the lookup server where there is one, else made of what is known. */
+/** From the lookup server if there is one, otherwise from known values. */
 async function qrText(router: Router, { signal }: CommandCall): Promise<string> {
   const found = await router.lookup.find(router.macaddr, signal).catch(() => undefined)
   const label = found ?? knownLabel(router)
@@ -71,7 +71,7 @@ function knownLabel({ facts, macaddr, credentials }: Router): RouterLabel {
     serial: board?.serial ?? '',
     imei: modem?.imei ?? '',
     macaddr,
-    // As it is printed, also on routers whose login is `root`.
+    // As printed, also on routers with the login `root`.
     user: 'admin',
     pswd: credentials.pswd,
     batch: board?.hwbatch ?? '',

@@ -9,7 +9,7 @@ type Word = (typeof words)[number]
 const help =
   'teltonika info | set_user USER [--protected] | set_pswd PASSWORD [--protected] | scan | select PLMN (0: automatic) | reboot | reboot-modem'
 
-/** The console group of the router. What the modem's plugin does is asked of its commands and parameters. */
+/** The console group of the router. Modem functions use the commands and parameters of the modem plugin. */
 export function addConsoleGroup(ctx: PluginContext, router: Router): void {
   const groups: Readonly<Record<Word, (args: readonly string[], call: CommandCall) => string | Promise<string>>> = {
     info: () => shortReport(router),
@@ -51,7 +51,7 @@ export function addConsoleGroup(ctx: PluginContext, router: Router): void {
       throw badValue(`select takes a PLMN of 5 or 6 digits, or 0, not '${plmn.slice(0, 20)}'`)
     await change({ 'mobile-operator': Number(plmn) }, 'modem')
     return plmn === '0'
-      ? 'mobile-operator is 0: the modem selects by itself'
+      ? 'mobile-operator is 0: the modem selects automatically'
       : `mobile-operator is ${plmn}: it is selected on the modem when that is free; modem.cfg.plmn shows it then`
   }
 

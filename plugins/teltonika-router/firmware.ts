@@ -34,7 +34,7 @@ export function firmwareService(ctx: PluginContext, router: Router): RouterFirmw
         router.link.restarts('its firmware is updated')
         return 'the router has checked the image and restarts into it; that takes some minutes'
       } finally {
-        // The next update may begin when no image of this one is left.
+        // The next update may only start once this image is deleted.
         await clearImages(ctx).finally(() => {
           isRunning = false
         })
@@ -74,7 +74,7 @@ function accepted(step: string, outcome: Outcome | undefined): void {
   throw new RtkError('RTK_ERR_ROUTER_REFUSED', `the image was not accepted (${step}): ${outcome?.text ?? 'no answer'}`)
 }
 
-/** Removes what an update left behind, also one that was cut by a power failure. */
+/** Removes leftovers of an update, also after a power failure. */
 export async function clearImages(ctx: Pick<PluginContext, 'dataDir'>): Promise<void> {
   const { path } = imageDir(ctx)
   for (const name of await readdir(path)) await rm(join(path, name), { force: true })
@@ -100,7 +100,7 @@ async function fetchImage(ctx: PluginContext, url: string, signal: AbortSignal):
   return path
 }
 
-/** `multipart/form-data` that is read from the disk as it is sent. */
+/** `multipart/form-data` streamed from the disk. */
 async function formOf(path: string): Promise<Blob> {
   const field = (name: string, value: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`

@@ -16,7 +16,7 @@ import { makersDefaults, RouterOptions } from './options.js'
 import { Router } from './router.js'
 import { addRutRoute } from './rut.js'
 
-/** The cellular router: its link, credentials and certificate, what is known of it, and the modem inside it for the plugin `modem`. */
+/** The cellular router: its link, credentials, certificate and state, and its modem for the plugin `modem`. */
 export default definePlugin({
   name: 'teltonika-router',
   version: '1.0.0',

@@ -1,7 +1,7 @@
 import type { CellularModem } from 'rtk-base/services'
 import type { Router } from './router.js'
 
-/** The modem behind the router, for the plugin `modem`. What it reads is kept for the `router` block too. */
+/** The modem behind the router, for the plugin `modem`. Its readings are also used for the `router` block. */
 export function modemService(router: Router): CellularModem {
   const { facts } = router
   const options = (signal: AbortSignal | undefined) => (signal ? { signal } : {})

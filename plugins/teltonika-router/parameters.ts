@@ -38,7 +38,7 @@ export class RouterParameters {
     config.onChange([this.#pingHost.name], () => changed.pingHost())
   }
 
-  /** `pswd` is empty where nobody has set one. */
+  /** `pswd` is empty if not set. */
   get override(): Credentials {
     return { user: this.#user.get(), pswd: this.#pswd.get() }
   }

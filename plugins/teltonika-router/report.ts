@@ -6,7 +6,7 @@ import type { Known } from './state/facts.js'
 /** A command has 30 s. */
 const limit_ms = 25_000
 
-/** What is read, in this order, and the fact that it is kept as. */
+/** Readings in this order, with their fact names. */
 const operations = {
   board: 'board',
   deviceName: 'deviceName',
@@ -53,7 +53,7 @@ export async function readEverything(ctx: PluginContext, router: Router, signal:
   return lines.join('\n')
 }
 
-/** What is known without asking: for `teltonika info`. */
+/** The known values without a request: for `teltonika info`. */
 export function shortReport(router: Router): string {
   const { facts, state, error } = router
   const board = facts.get('board')

@@ -18,7 +18,7 @@ import { CertificatePin } from './transport/certificate.js'
 /** How long a person waits for a turn: commands have 30 s. */
 const patience_ms = 15_000
 
-/** The router: its link, what is known of it, and its credentials, put together. */
+/** The router: its link, state and credentials. */
 export class Router {
   readonly facts: RouterFacts
   readonly pin: CertificatePin
@@ -142,7 +142,7 @@ export class Router {
     return this.#link?.credentials ?? (override.pswd === '' ? this.vault.default : override)
   }
 
-  /** A person set credentials: they are tried at once, whatever happened to them before. */
+  /** A person set credentials: they are tried at once, even if rejected before. */
   tryCredentials(): void {
     const { user, pswd } = this.parameters.override
     const set = [...usersOf(user).map((one) => ({ user: one, pswd })), this.vault.default]

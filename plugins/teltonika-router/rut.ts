@@ -21,7 +21,7 @@ const Call = Type.Union([
 ])
 const RutRequest = Type.Union([Call, Type.Array(Call, { minItems: 1 })])
 
-/** `POST /rut`: JSON-RPC of somebody else, with the station's session. */
+/** `POST /rut`: JSON-RPC of a client, with the station's session. */
 export function addRutRoute(ctx: PluginContext, router: Router): void {
   ctx.http.route({
     method: 'POST',

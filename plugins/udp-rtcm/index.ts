@@ -16,13 +16,13 @@ export default definePlugin({
     allow: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
       default: [],
       maxItems: 64,
-      description: 'IP addresses outside of the networks of own interfaces that are served too',
+      description: 'Additional IP addresses served outside the networks of the station’s interfaces',
     }),
     queue_bytes: Type.Integer({
       default: 1_048_576,
       minimum: 16_384,
       maximum: 67_108_864,
-      description: 'Bytes handed to the socket and not sent yet; beyond it frames wait in the stream',
+      description: 'Limit of unsent bytes in the socket; beyond it frames wait in the stream',
     }),
   }),
 

@@ -12,7 +12,7 @@ export interface PeerLimits {
   readonly maxPerAddress: number
 }
 
-/** A peer as it is handed over to the next instance. */
+/** A peer, as handed over to the next instance. */
 export interface PeerRecord {
   address: string
   port: number
@@ -39,7 +39,7 @@ export function isRtcm(datagram: Buffer): boolean {
   return datagram.length >= 6 && datagram[0] === 0xd3 && (datagram[1] & 0xfc) === 0
 }
 
-/** Who gets frames by UDP: everyone who sent a datagram in the last 60 s. */
+/** The UDP subscribers: every peer that sent a datagram in the last 60 s. */
 export class Peers {
   readonly #ctx: PluginContext
   readonly #stream: RtcmStream
@@ -102,8 +102,8 @@ export class Peers {
   }
 
   /**
-   * Who asks gets a place: one of its own where its address has its share, else the address with most of them gives one up. The
-   * peer that was silent for longest goes, and loses nothing but its frames until it asks again.
+   * Makes room for a new peer: within its address if that has its share, otherwise from the address with the most places. The
+   * longest silent peer is removed. It only loses frames until it asks again.
    */
   #makeRoom(address: string): void {
     const { maxSubscribers, maxPerAddress } = this.#limits

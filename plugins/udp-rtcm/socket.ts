@@ -58,8 +58,8 @@ export class UdpSocket {
       this.#waitForRoom()
       return false
     }
-    // Without a callback: most datagrams leave at once, and a callback for each would cost more than that. What a peer
-    // that is gone or unreachable rejects comes as an error of the socket.
+    // Without a callback: most datagrams leave at once, and a callback for each would cost more than that. Rejections by a
+    // missing or unreachable peer arrive as socket errors.
     this.#socket.send(bytes, 0, bytes.length, port, address)
     return true
   }

@@ -31,19 +31,19 @@ export function baseState({ stopping, updating, status, sending, elapsed_ms }: B
   return elapsed_ms < startTime_ms && !stuck ? 'starting' : 'degraded'
 }
 
-/** What a person can do, by the status of the procedure. */
+/** Advice by the status of the procedure. */
 const advice: Readonly<Record<string, string>> = {
-  offline: 'check the cable and the power of the receiver; its port is opened again by itself',
+  offline: 'check the cable and the power of the receiver; its port is reopened automatically',
   stalled: 'check the power of the receiver and the line to it',
-  identify: 'the receiver is asked again; if this lasts, check that the line works in both directions',
+  identify: 'the receiver is polled again; if this lasts, check that the line works in both directions',
   configure: 'the receiver is configured again; if this lasts, check that the line works in both directions',
-  accept: 'the receiver is configured again; if this lasts, check whether something else configures it',
+  accept: 'the receiver is configured again; if this lasts, check whether other software configures it',
   acquire:
     'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
   fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
   moved: 'set or choose another reference (gnss-ref-chosen), or send start-survey-in',
-  fault: 'check whether something else configures the receiver; everything is tried again every minute',
+  fault: 'check whether other software configures the receiver; it is retried every minute',
 }
 const usualAdvice = 'check the receiver, and the state of each plugin with `rtk-base plugins`'
 
@@ -54,7 +54,7 @@ export interface SummaryFacts {
   update: UpdateStateName
   /** The version that runs is on trial. */
   onTrial: boolean
-  /** Who takes the RTCM stream. */
+  /** Number of outputs of the RTCM stream. */
   outputs: number
   /** Why no RTCM goes out. */
   reason: string
@@ -69,16 +69,16 @@ const texts: Readonly<Record<BaseStateName, (facts: SummaryFacts) => string>> = 
   stopping: () => 'restarting',
 }
 
-/** What the station does, in a line. */
+/** One-line summary of the station. */
 export function summaryOf(facts: SummaryFacts): string {
   const text = texts[facts.base](facts)
   return facts.onTrial ? `update on trial; ${text}` : text
 }
 
-/** `base.state.base`, from what the station does and not from what it was configured to do. */
+/** `base.state.base`, from the actual behaviour and not from the configuration. */
 export class BaseState {
   readonly #ctx: PluginContext
-  /** Uptime when what is waited for began. */
+  /** Uptime at the start of the current wait. */
   #begun_ms = 0
   #look: Dispose = () => {}
   #settled: Dispose = () => {}
@@ -96,7 +96,7 @@ export class BaseState {
     return state !== 'idle' && state !== 'failed' && !onTrial
   }
 
-  /** Notices what changes it, also while nobody reads the document: what follows a survey-in is a start. */
+  /** Tracks changes even while nobody reads the document: a survey-in is followed by a start. */
   watch(): void {
     const { on, services, timers } = this.#ctx
     const follow = (event: Event<unknown> | undefined) => {
@@ -115,7 +115,7 @@ export class BaseState {
     })
     services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
     services.watch(receiver, (source) => follow(source?.onState))
-    // Who takes the stream changes without an event.
+    // The number of outputs changes without an event.
     timers.every(outputs_ms, () => this.look())
   }
 
@@ -126,7 +126,7 @@ export class BaseState {
     const status = services.find(procedureStatus)?.status
     if (status === 'survey') this.#begun_ms = uptime_ms
     const { isSending } = this
-    // What was ready once does not start any more: missing RTCM is a fault from then on.
+    // Once ready, missing RTCM is a fault and not a start.
     if (isSending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
     const { stopping } = services.use(device)
@@ -171,13 +171,13 @@ export class BaseState {
     const source = services.find(receiver)
     if (!source) return 'no plugin has a receiver'
     if (source.link !== 'up') return `the receiver is ${source.link}`
-    if (!stream) return 'the plugin rtcm does not run'
+    if (!stream) return 'the plugin rtcm is not running'
     return stream.reason || 'the receiver sends no observations'
   }
 
   /**
-   * RTCM goes out, by what does: the gate stays open for a while when the observations end, and always where a receiver is only
-   * listened to.
+   * RTCM is really sent: the gate stays open for a while after observations end, and always for a receiver in
+   * listening mode.
    */
   get isSending(): boolean {
     const { services } = this.#ctx

@@ -3,7 +3,7 @@ import { device, station, verdict } from 'rtk-base/services'
 import { BaseState } from './base-state.js'
 import { VerdictWatch } from './verdict-watch.js'
 
-/** What the base does, and whether it is fit to serve: `base.state.base`, `base.state.verdict`, judged from services alone. */
+/** State of the base and its fitness to serve: `base.state.base`, `base.state.verdict`, from services alone. */
 export default definePlugin({
   name: 'verdict',
   version: '1.0.0',
@@ -16,7 +16,7 @@ export default definePlugin({
     const state = new BaseState(ctx)
     const watch = new VerdictWatch(ctx, state)
     ctx.services.provide(verdict, watch)
-    // Built before `base.state.errors` of system, as it is shallower: why there is no RTCM is one of them.
+    // Built before the deeper `base.state.errors` of system, because it can raise one of those errors.
     const block = ctx.info.block('base.state', () => ({ base: watch.base, verdict: watch.verdict }))
     return { state, watch, block }
   },

@@ -1,4 +1,4 @@
-/** Observations are missing after so many of their intervals, but not before the time below. */
+/** Observations are missing after this many intervals, but not before the time below. */
 const missed = 3
 const shortest_ms = 3_000
 

@@ -1,11 +1,11 @@
 /**
- * Whether the base is fit to serve, by one table: the first row that holds is the verdict. Pure. What a person sees (document, MQTT,
- * metrics, page) is this, so that no two of them can disagree. A row holds on evidence alone: what is unknown is no fault.
+ * The fitness of the base by one table: the first row that applies is the verdict. Pure. Document, MQTT, metrics and page all
+ * show this verdict, so they cannot disagree. A row requires evidence: unknown is not a fault.
  */
 import type { BaseStateName, Fitness, MqttFailureCause } from 'rtk-base/schemas'
 import type { AntennaStatus, ChosenReference, Jamming, Link, Spoofing, StationError } from 'rtk-base/services'
 
-/** What decides, from the services of the station. What nobody says is `unknown` or undefined. */
+/** The input, from the station's services. Missing information is `unknown` or undefined. */
 export interface Facts {
   base: BaseStateName
   /** RTCM goes out. */
@@ -33,7 +33,7 @@ export interface Facts {
   linkFailure: MqttFailureCause
 }
 
-/** What is wrong, and what a person can do. */
+/** The fault and its remedy. */
 type Finding = readonly [why: string, advice: string]
 type Rule = readonly [code: string, fitness: Exclude<Fitness, 'fit'>, find: (facts: Facts) => Finding | undefined]
 
@@ -41,28 +41,28 @@ type Rule = readonly [code: string, fitness: Exclude<Fitness, 'fit'>, find: (fac
 const fewSatellites = 8
 /** Fewer give no position: an antenna line that looks faulty is the cause then. */
 const blindSatellites = 4
-/** So many of the phases lost lock: rovers lose their fix. */
+/** Share of phases that lost lock at which rovers lose their fix. */
 const manySlips_percent = 10
-/** A link without a broker is not wanted, and one that is held comes back at once. */
+/** A link without a broker is not wanted, and a held link comes back at once. */
 const notAFailure: readonly MqttFailureCause[] = ['', 'config', 'held']
 /** A reference that is worse puts every position of every rover so far off. */
 const coarse_m = 5
 const noReference: ChosenReference = { method: 'manual', acc_m: undefined, isComplete: true }
 
 const when = (holds: boolean, why: string, advice: string): Finding | undefined => (holds ? [why, advice] : undefined)
-/** By what goes out, not by `base`: an update may be fetched while a survey-in runs, or without a receiver. */
+/** By the actual output, not by `base`: an update may be fetched during a survey-in, or without a receiver. */
 const stopped = (facts: Facts) => !facts.isSending
 /** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
 export const isFew = (satellites: number | undefined): boolean => satellites !== undefined && satellites < fewSatellites
 export const isJammed = (jamming: Jamming): boolean => jamming === 'warning' || jamming === 'critical'
 export const isSpoofed = (spoofing: Spoofing): boolean => spoofing === 'indicated' || spoofing === 'multiple'
 
-/** What a station that starts is at, by the status of its procedure. */
+/** The start-up step, by the status of the procedure. */
 const beginnings: Readonly<Record<string, string>> = {
-  identify: 'the receiver is asked what it is',
-  configure: 'the receiver is configured',
-  acquire: 'the receiver looks for its position',
-  initial: 'its position is checked',
+  identify: 'the receiver is being identified',
+  configure: 'the receiver is being configured',
+  acquire: 'the receiver is acquiring a position',
+  initial: 'its position is being checked',
 }
 
 function startOf({ status = '' }: Facts): string {
@@ -81,7 +81,7 @@ const coded =
   ({ code }: { code: string }): boolean =>
     codes.includes(code)
 
-/** The code of the error that stands where no other error says why no RTCM goes out. */
+/** The error raised if no other error explains the missing RTCM. */
 export const degradedCode = 'base-degraded'
 
 const antennaOf = ({ antenna }: Facts): Finding | undefined =>
@@ -103,9 +103,9 @@ export const rules: readonly Rule[] = [
     'unfit',
     ({ status }) => when(status === undefined, 'no plugin has a receiver', 'add gnss-zed to the variant'),
   ],
-  // What an absent receiver said last of its antenna is no cause of now.
+  // The last antenna status of an absent receiver is not a current cause.
   ['offline', 'unfit', status('offline', 'the receiver is not connected', 'check its cable and its power')],
-  ['stalled', 'unfit', status('stalled', 'the receiver says nothing', 'check its power and the line to it')],
+  ['stalled', 'unfit', status('stalled', 'the receiver is silent', 'check its power and the line to it')],
   // Behind a splitter that blocks DC the receiver sees an open line, and works all the same.
   [
     'antenna',
@@ -162,7 +162,7 @@ export const rules: readonly Rule[] = [
     ({ spoofing }) =>
       when(
         isSpoofed(spoofing),
-        'satellite signals look feigned',
+        'satellite signals look spoofed',
         'find out what transmits nearby; do not trust the positions meanwhile',
       ),
   ],
@@ -182,10 +182,7 @@ export const rules: readonly Rule[] = [
     'degraded',
     ({ isListening, isJudged }) =>
       isListening
-        ? [
-            'the receiver is only listened to: nobody here checks its position',
-            'let the station configure the receiver',
-          ]
+        ? ['the receiver is in listening mode: its position is not checked', 'let the station configure the receiver']
         : when(
             !isJudged,
             'no plugin checks whether the antenna is at the position that goes out',
@@ -209,7 +206,7 @@ export const rules: readonly Rule[] = [
     ({ reference: { acc_m = 0, method } = noReference }) =>
       when(
         acc_m > coarse_m,
-        `the ${method === 'survey' ? 'surveyed' : 'entered'} position is good to ${acc_m.toFixed(1)} m only: every position of a rover is off by as much`,
+        `the ${method === 'survey' ? 'surveyed' : 'entered'} position is only accurate to ${acc_m.toFixed(1)} m: all rover positions are off by as much`,
         'survey with corrections or for longer, or enter the position',
       ),
   ],
@@ -249,7 +246,7 @@ export const rules: readonly Rule[] = [
     ({ linkFailure }) =>
       when(
         !notAFailure.includes(linkFailure),
-        'the MQTT broker is not reached: the station cannot be run from afar',
+        'the MQTT broker cannot be reached: remote control is unavailable',
         'check the network of the station, and mqtt-host',
       ),
   ],
@@ -280,7 +277,7 @@ export function judge(facts: Facts): Judgement {
   }
   const why =
     facts.outputs > 0
-      ? 'RTCM goes out from a position that is checked'
-      : 'RTCM is ready from a position that is checked; nobody takes it now'
+      ? 'RTCM is sent from a verified position'
+      : 'RTCM is ready from a verified position; no client is connected'
   return { fitness: 'fit', code: 'ok', why, advice: '' }
 }

@@ -18,7 +18,7 @@ import { Steady } from './steady.js'
 
 /** Metrics that raise no event, such as the number of satellites, are looked at so often. */
 const look_ms = 2_000
-/** A link that is down for less is no fault: brokers restart, mobile connections move, and the next attempts follow. */
+/** A shorter outage of a link is not a fault: brokers restart, mobile connections roam, and retries follow. */
 const brief_ms = 60_000
 
 const steadySatellites = () => new Steady(isFew, 30_000, 60_000)
@@ -46,7 +46,7 @@ export class VerdictWatch implements BaseVerdict {
     this.#since_ms = ctx.clock.monotonic()
     ctx.metrics.gauge({
       name: 'fitness',
-      help: 'Whether the base is fit to serve: 1 at the one that holds.',
+      help: 'Whether the base is fit to serve: 1 for the current one.',
       labels: ['fitness'],
       collect: (gauge) => {
         for (const fitness of fitnesses) gauge.set(fitness === this.#now.fitness ? 1 : 0, { fitness })
@@ -94,7 +94,7 @@ export class VerdictWatch implements BaseVerdict {
     return utc_ms > 0 ? utc_ms - (this.#ctx.clock.monotonic() - this.#since_ms) : 0
   }
 
-  /** Of now; what flickers counts when it lasts. */
+  /** The current facts; intermittent conditions count once they last. */
   #facts(): Facts {
     const { clock, services } = this.#ctx
     const now_ms = clock.monotonic()

@@ -17,7 +17,7 @@ export interface AccessPointOptions extends DhcpFolders {
   readonly leases: string
 }
 
-/** What the driver and wpa_supplicant say of the access point that is up. */
+/** State of the running access point, from the driver and wpa_supplicant. */
 export interface Facts {
   readonly radio: RadioInterface | undefined
   /** 0: unknown, or not limited. */
@@ -30,7 +30,7 @@ const whileUp = ['wap-stations', 'wap-inactive', 'wap-facts', 'wap-revgw', 'wap-
 
 const unknown: Facts = { radio: undefined, maxStations: 0, beacon_tu: 0 }
 
-/** The access point as it is wanted, what is true of it, and what follows it: clients, DHCP, the reverse gateway. */
+/** The access point: configuration, state, clients, DHCP and the reverse gateway. */
 export class AccessPoint {
   readonly regulatory: RegulatoryDomain
   readonly stations: Stations
@@ -75,7 +75,7 @@ export class AccessPoint {
   get password(): string {
     return this.#parameters.password.get() || this.#devicePassword
   }
-  /** The password is the one that was made for this device. */
+  /** The password is the device's generated one. */
   get hasDevicePassword(): boolean {
     return this.#parameters.password.get() === ''
   }
@@ -97,8 +97,8 @@ export class AccessPoint {
   }
 
   /**
-   * Brings the parameters into force. @param changed those of a change; none: at the start
-   * @throws RTK_ERR_NETWORK what the machine or the daemon refuses
+   * Applies the parameters. @param changed the changed ones; empty: at the start
+   * @throws RTK_ERR_NETWORK if the machine or the daemon rejects it
    */
   apply(changed: ReadonlySet<string>): Promise<void> {
     return this.#turns
@@ -106,7 +106,7 @@ export class AccessPoint {
         const radio = this.#radio
         if (!radio) return
         const { country, channel, enabled, maxStations, txPower } = this.#parameters
-        // A change has 10 s: only what it touches is done.
+        // A change has 10 s: only the affected parts are applied.
         const touches = ({ name }: { name: string }) => changed.size === 0 || changed.has(name)
         if (touches(country) || touches(channel)) await this.#applyCountry(radio, changed.size > 0)
         if (enabled.get() === 0) {
@@ -164,12 +164,12 @@ export class AccessPoint {
     return one?.wifi?.mode === 'ap' ? one.ip4.map(({ address }) => address) : []
   }
 
-  /** The caller comes through this access point, and it runs as it is set now. */
+  /** The caller uses this access point, and it runs with the current settings. */
   reaches({ source, address = '' }: Caller): boolean {
     return source === 'http' && this.addresses.includes(address)
   }
 
-  /** The plugin goes for good. */
+  /** The plugin is removed. */
   async end(): Promise<void> {
     const radio = this.#radio
     if (!radio) return
@@ -178,12 +178,12 @@ export class AccessPoint {
     await radio.setAccessPoint(undefined).catch(() => {})
   }
 
-  /** The station leaves the network as it is, but for the route through a client that nobody watches from now on. */
+  /** Leaves the network unchanged, except the route through a client, which is no longer monitored. */
   async pause(): Promise<void> {
     if (this.#radio) await this.gateway.remove(this.#radio)
   }
 
-  /** What is refused is shown by whoever refuses it, and tried again. */
+  /** Rejected settings are reported at their source, and retried. */
   #applyAll(): void {
     this.apply(new Set()).catch((error: unknown) => {
       if (!this.#ctx.signal.aborted) this.#ctx.log.warn({ err: error }, 'the access point is not up yet')
@@ -208,7 +208,7 @@ export class AccessPoint {
     } catch (error) {
       if (isAsked && wanted !== '' && radio.accessPoint.state !== 'absent') throw error
       if (wanted !== '')
-        this.#trouble.raise('wap-country', `the country ${wanted} is not in force: ${(error as Error).message}`)
+        this.#trouble.raise('wap-country', `the country ${wanted} could not be applied: ${(error as Error).message}`)
     }
     const refusal = isAsked ? this.regulatory.refusal(this.#parameters.channel.get()) : undefined
     if (refusal !== undefined) throw new Error(refusal)
@@ -232,19 +232,19 @@ export class AccessPoint {
 
   async #setTxPower(radio: Radio): Promise<void> {
     const wanted_dbm = this.#parameters.txPower.get()
-    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm are not in force`, async () => {
+    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm could not be applied`, async () => {
       await radio.tools.setTxPower(this.interfaceName, wanted_dbm)
       const { txPower_dbm } = await radio.tools.interface(this.interfaceName)
       if (txPower_dbm > 0 && Math.abs(txPower_dbm - wanted_dbm) >= 1)
         throw new Error(
-          `the driver sends with ${txPower_dbm} dBm, as its own limits or those of the country say: set wap-txpwr to that, or look at wifi-reg-cc`,
+          `the driver transmits with ${txPower_dbm} dBm because of its own or the country's limits: set wap-txpwr to that, or check wifi-reg-cc`,
         )
     })
   }
 
   async #afterStart(radio: Radio): Promise<void> {
     this.#starts = radio.accessPoint.starts
-    // wpa_supplicant was restarted and has forgotten the limit: nobody is on the air yet.
+    // wpa_supplicant was restarted and has forgotten the limit: no client is connected yet.
     if (await this.#limitStations(radio)) {
       await radio.restartAccessPoint()
       this.#starts = radio.accessPoint.starts
@@ -275,7 +275,7 @@ export class AccessPoint {
     this.#changed()
   }
 
-  /** What was refused is tried again, and what may have changed is read. */
+  /** Retries rejected settings, and reads the state. */
   async #look(): Promise<void> {
     const radio = this.#radio
     if (!radio || !this.isUp) return

@@ -1,7 +1,7 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { AccessPoint } from './access-point.js'
 
-/** The answer to whoever asked may go over the access point itself. */
+/** Delay for the answer, which may go over the access point itself. */
 const answer_ms = 200
 
 export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void {

@@ -10,7 +10,7 @@ export interface DhcpFolders {
 
 const limit_ms = 5_000
 
-/** NetworkManager's dnsmasq. It has no control of its own: what it does beyond the daemon's wishes stands in a file in `dnsmasq-shared.d`. */
+/** NetworkManager's dnsmasq. It has no control interface: extra settings go to a file in `dnsmasq-shared.d`. */
 export class DhcpServer {
   readonly #folders: DhcpFolders
 
@@ -26,7 +26,7 @@ export class DhcpServer {
   async configure({ machine }: Radio, maxStations: number): Promise<void> {
     const text = [
       '# Written by rtk-base (plugin wap); changes are lost.',
-      // Room for clients that left and whose lease has not ended.
+      // Room for clients that left with a running lease.
       `dhcp-lease-max=${Math.max(16, maxStations * 4)}`,
       // A client that asks for the address of another network gets one of this network at once.
       'dhcp-authoritative',

@@ -59,7 +59,7 @@ export default definePlugin({
   },
 })
 
-/** The `wap` block: while the access point is up what the driver says, else what is set. */
+/** The `wap` block: the driver's values while the access point is up, otherwise the settings. */
 export function wapBlock(accessPoint: AccessPoint, parameters: Parameters): WapInfo {
   const { facts, regulatory, stations, gateway, isUp } = accessPoint
   const { radio } = facts

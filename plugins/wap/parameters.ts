@@ -15,7 +15,7 @@ export interface Parameters {
   readonly country: ConfigKey<string>
 }
 
-/** @param reaches see `ConfigOptions.trial`: a caller that comes through the access point as it is set now */
+/** @param reaches see `ConfigOptions.trial`: a caller that uses the access point with its current settings */
 export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) => boolean): Parameters {
   const { config, serial } = ctx
   const trial = { reaches }

@@ -3,13 +3,13 @@ import type { Radio, Regulatory } from 'rtk-base/services'
 import type { Parameters } from './parameters.js'
 import type { Trouble } from './trouble.js'
 
-/** `wifi-reg-cc`, and what its rules allow. */
+/** `wifi-reg-cc` and its rules. */
 export class RegulatoryDomain {
   readonly #ctx: PluginContext
   readonly #parameters: Parameters
   readonly #trouble: Trouble
   #rules: Regulatory | undefined
-  /** In force before a country was set. */
+  /** The country before one was set. */
   #original: string | undefined
 
   constructor(ctx: PluginContext, parameters: Parameters, trouble: Trouble) {
@@ -18,7 +18,7 @@ export class RegulatoryDomain {
     this.#trouble = trouble
     const { channel, country } = parameters
     ctx.config.rule([channel.name], (get) => {
-      // Another country in the same change has other rules: it is judged when they are in force.
+      // Another country in the same change has other rules: validated once they apply.
       if (this.#rules === undefined || get(country.name) !== country.get()) return undefined
       return this.refusal(get(channel.name) as number)
     })
@@ -49,7 +49,7 @@ export class RegulatoryDomain {
     return maxChannel
   }
 
-  /** Brings the country into force. @throws RTK_ERR_NETWORK when the machine refuses it */
+  /** Applies the country. @throws RTK_ERR_NETWORK if the machine rejects it */
   async apply(radio: Radio): Promise<void> {
     await this.read(radio)
     const wanted = this.#parameters.country.get() || this.#original
@@ -58,13 +58,13 @@ export class RegulatoryDomain {
     await radio.tools.setCountry(wanted)
     await this.read(radio)
     const { country } = this.#rules ?? {}
-    // Digits stand for the world or for several countries at once, as some drivers have them; letters for rules of its own.
+    // Digits mean the world or several countries, as in some drivers; letters mean one country.
     if (country !== undefined && /^[A-Z]{2}$/.test(country) && country !== wanted)
       throw new RtkError(
         'RTK_ERR_NETWORK',
         `the radio keeps the rules of country ${country}: its driver has rules of its own, and wifi-reg-cc does not change them`,
       )
-    this.#ctx.log.info({ country: wanted }, 'the rules of the country are in force')
+    this.#ctx.log.info({ country: wanted }, 'the rules of the country are applied')
   }
 
   /** @throws RTK_ERR_NETWORK */

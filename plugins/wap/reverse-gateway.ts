@@ -6,7 +6,7 @@ import type { Trouble } from './trouble.js'
 const metric = 700
 /** Names the routes of this plugin among those of others (219 has no name in rt_protos of iproute2). */
 const protocol = 219
-/** A client that was not seen in so many looks in a row is gone. */
+/** Checks in a row without a client after which it is gone. */
 const mostMissed = 2
 
 export interface GatewayWish {
@@ -22,7 +22,7 @@ interface Applied {
   readonly dns: string
 }
 
-/** A client of the access point that gives the internet: a default route through it, and its DNS server, as long as it is there. */
+/** A client of the access point that provides internet access: a default route through it and its DNS server, while it is connected. */
 export class ReverseGateway {
   readonly #ctx: PluginContext
   readonly #trouble: Trouble
@@ -35,12 +35,12 @@ export class ReverseGateway {
     this.#trouble = trouble
   }
 
-  /** Address and DNS server in force; empty without one. */
+  /** Current address and DNS server; empty without one. */
   get shown(): { ip: string; dns: string } {
     return { ip: this.#applied?.ip ?? '', dns: this.#applied?.dns ?? '' }
   }
 
-  /** @param address IPv4 of the gateway as it is on the air now; `''` or undefined: it has none, or is away */
+  /** @param address current IPv4 address of the gateway; `''` or undefined: none, or absent */
   async follow(radio: Radio, { mac, dns }: GatewayWish, address: string | undefined): Promise<void> {
     const { name } = radio.accessPoint
     if (!this.#isClean && name !== '') {

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
-/** What the driver or a daemon does not do, one error a setting. */
+/** Errors of settings that the driver or a daemon did not apply, one per setting. */
 export class Trouble {
   readonly #ctx: Pick<PluginContext, 'errors' | 'log' | 'signal'>
   readonly #shown = new Map<string, string>()
@@ -9,7 +9,7 @@ export class Trouble {
     this.#ctx = ctx
   }
 
-  /** Runs `work`; when it fails the error says `what` and the reason, and is gone after it succeeds. @returns whether it did */
+  /** Runs `work`. On failure it raises an error with `what` and the reason, on success it clears the error. @returns whether it did */
   async during(code: string, what: string, work: () => Promise<void>): Promise<boolean> {
     try {
       await work()

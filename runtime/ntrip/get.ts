@@ -52,7 +52,7 @@ export function readAnswer(lines: readonly string[]): Answer {
     return refused(false, 'a network login page answers, not a caster')
   if (status === 200) return { kind: 'stream', chunked }
   if (status === 401) return refused(true, 'the caster does not accept user and password')
-  if (status === 403) return refused(true, 'the caster does not let this user in')
+  if (status === 403) return refused(true, 'the caster does not allow this user')
   if (status === 404) return refused(true, 'the caster does not know the mount point')
   return refused(false, `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
 }
@@ -81,7 +81,7 @@ export class AnswerReader {
     if (this.answer) return this.#chunks?.push(bytes) ?? [bytes]
     const head = this.#head.push(bytes)
     if (head === undefined) return []
-    if (head === 'too-large') throw new RangeError('what answers is no NTRIP caster: check host and port')
+    if (head === 'too-large') throw new RangeError('the answer is not from an NTRIP caster: check host and port')
     this.answer = readAnswer(head.lines)
     if (this.answer.kind !== 'refused' && this.answer.chunked) this.#chunks = new ChunkReader(mostChunk_bytes)
     return head.rest.length > 0 ? this.push(head.rest) : []

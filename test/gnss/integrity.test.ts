@@ -25,7 +25,7 @@ import { warmStart } from '../../plugins/integrity/warm/warm-start.js'
 import { BaseWatch } from '../../plugins/survey-in/procedure/base-watch.js'
 import { ListenedReceiver } from '../../plugins/survey-in/procedure/listened-receiver.js'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
-import { Ledger } from '../../plugins/survey-in/reference/ledger.js'
+import { ReferenceHistory } from '../../plugins/survey-in/reference/history.js'
 import { disagreement } from '../../plugins/survey-in/reference/manual-entry.js'
 import type { Reference } from '../../plugins/survey-in/reference/reference.js'
 import { CorrelationTime } from '../../plugins/survey-in/survey/correlation.js'
@@ -537,7 +537,7 @@ t.test('the offset that is shown is that of the second solution, else of the ran
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 4) < 0.1)
   for (let s = 0; s <= 15; s++) watch.secondFix(fixAt(-3, s * 1000), s * 1000)
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 3) < 0.01)
-  t.match(watch.warning('Base station position seems incorrect'), { text: /^the receiver says: Base/, size_m: 50 })
+  t.match(watch.warning('Base station position seems incorrect'), { text: /^the receiver reports: Base/, size_m: 50 })
   t.equal(warningEvidence('txbuf alloc'), undefined)
 })
 
@@ -936,7 +936,7 @@ t.test('a position without corrections is new, of ten epochs, and not echoed', a
 })
 
 t.test('the ledger has each reference and each move once, and keeps the newest', async (t) => {
-  const ledger = new Ledger(4)
+  const ledger = new ReferenceHistory(4)
   t.equal(ledger.used(reference({ t: 5 }), 10), true)
   t.equal(ledger.used(reference({ t: 5 }), 11), false)
   ledger.moved(reference({ t: 5 }), 12, 'phases', enu(0.1234, -0.5, 2))
@@ -959,7 +959,7 @@ t.test('the ledger has each reference and each move once, and keeps the newest',
     [2, 3, 4, 5],
   )
   t.equal(ledger.find(1), undefined)
-  const next = new Ledger(4)
+  const next = new ReferenceHistory(4)
   next.restore([...ledger.entries, { id: 'x' }])
   t.same(
     next.entries.map(({ id }) => id),
@@ -1246,7 +1246,7 @@ function memoryOf(values: Partial<Record<EvidenceName, unknown>> = {}) {
 t.test('a suspicion stands over a restart until it is settled', async (t) => {
   const { remembered, make } = memoryOf()
   t.equal(remembered.suspicion, undefined)
-  const suspected = { text: 'the ranges say 12.0 m', size_m: 12 }
+  const suspected = { text: 'the ranges show 12.0 m', size_m: 12 }
   const written = remembered.suspect(suspected)
   t.strictSame(remembered.suspicion, suspected, 'at once')
   await written
@@ -1297,7 +1297,7 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
     return answer === undefined ? 'ask' : why
   }
   t.match(judged(), /nothing was trusted before/)
-  const isBrief = (one = last) => one.ways(receiver, reference({})).byPhases
+  const isBrief = (one = last) => one.continuity(receiver, reference({})).byPhases
   t.same([isBrief(), last.seen], [false, undefined])
   t.match(last.judge(receiver, reference({}), undefined), { answer: false, why: /nothing was trusted before/ })
   t.equal(last.age_ms, 1_790_000_001_000)
@@ -1314,7 +1314,7 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
   ] as const) {
     pass(seconds)
     t.same([isBrief(), judged()], [brief, against])
-    t.equal(last.ways(receiver, reference({})).againstRanges, againstRanges)
+    t.equal(last.continuity(receiver, reference({})).againstRanges, againstRanges)
   }
   t.equal(last.age_ms, 11_100)
   rig.now.ms = 1_060_000
@@ -1323,9 +1323,9 @@ t.test('a warm start is not asked for where nothing can come of it', async (t) =
   await last.remember(receiver, reference({}), seenHere, {})
   for (const other of [{ serial: 'B' }, { module: 'N' }, { maker: 'X' }, { serial: '' }]) {
     const another = { ...receiver, identity: { ...receiver.identity, ...other } } as Receiver
-    t.equal(last.ways(another, reference({})).byPhases, false, JSON.stringify(other))
+    t.equal(last.continuity(another, reference({})).byPhases, false, JSON.stringify(other))
   }
-  t.equal(last.ways(receiver, reference({ arp: at(0.01) })).byPhases, false, 'another reference')
+  t.equal(last.continuity(receiver, reference({ arp: at(0.01) })).byPhases, false, 'another reference')
   await rig.remembered.suspect({ text: 'x', size_m: 1 })
   t.match(judged(rig.make()), /may have moved/)
 })
@@ -1347,7 +1347,7 @@ t.test('the trusted moment is kept twice a minute, and in the settings what has 
   tick(undefined)
   t.same(writes, ['trusted', 'trusted'])
   t.equal(last.seen, undefined)
-  t.equal(last.ways(receiver, target).byPhases, true)
+  t.equal(last.continuity(receiver, target).byPhases, true)
   pass(30)
   Object.assign(receiver, { sinceReset_ms: undefined })
   tick(seenHere)
@@ -1404,7 +1404,7 @@ function skyOfResiduals({ east, north, up }: Enu, noise_m: (elevation_deg: numbe
 t.test('what speaks for a move says how far it is', async (t) => {
   const watch = new MovementWatch(reference({}), seenHere)
   t.same(watch.warning('Base station position seems incorrect'), {
-    text: 'the receiver says: Base station position seems incorrect',
+    text: 'the receiver reports: Base station position seems incorrect',
     size_m: 50,
   })
   t.equal(watch.warning('antenna short'), undefined)
@@ -1422,12 +1422,12 @@ t.test('what speaks for a move says how far it is', async (t) => {
     }
   let found: unknown
   for (let s = 0; s < 40 && !found; s++) found = watch.secondFix(fixAt(12, s * 1_000), s * 1_000)
-  t.match(found, { text: 'the second position solution says 12.0 m', size_m: Number })
+  t.match(found, { text: 'the second position solution shows 12.0 m', size_m: Number })
   const ranges = new MovementWatch(reference({}), seenHere)
   const far = skyOfResiduals(enu(12), () => 0)
   found = undefined
   for (let s = 0; s < 40 && !found; s++) found = ranges.residuals(far, s * 1_000)
-  t.match(found, { text: 'the ranges say 12.0 m', size_m: Number })
+  t.match(found, { text: 'the ranges show 12.0 m', size_m: Number })
   t.equal(ranges.residuals(far.slice(0, 7), 35_000), undefined, 'too few to say')
   t.ok(Math.abs((ranges.delta_m(35_000) ?? 0) - 12) < 1e-6)
 })

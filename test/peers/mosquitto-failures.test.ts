@@ -193,7 +193,7 @@ t.test('TLS', unless, async (t) => {
     const clock = new ManualClock(Date.now())
     const station = await start(t, broker.port, { ca: pki.ca, ...ended }, { clock })
     await until(() => station.device.errors().length > 0, 'the entry')
-    t.match(station.device.errors(), [{ code: 'mqtt-cert', text: /expired on .*: exchange it by hand/ }])
+    t.match(station.device.errors(), [{ code: 'mqtt-cert', text: /expired on .*: replace it manually/ }])
   })
 
   t.test('a key that does not belong to the certificate', async (t) => {

@@ -563,15 +563,15 @@ t.test('as it is read', async (t) => {
       t.equal(timeOf(text), undefined, text)
     t.equal(momentOf('02:13', at + 5_000), at)
     t.equal(momentOf('02:13', at - 5_000), at - 86_400_000, 'yesterday')
-    t.throws(() => momentOf('25:00', at), { code: 'RTK_ERR_COMMAND_VALUE', message: /'25:00' is no time: e\.g\./ })
+    t.throws(() => momentOf('25:00', at), { code: 'RTK_ERR_COMMAND_VALUE', message: /'25:00' is not a time: e\.g\./ })
     t.same(
       rangeOf({ from: '2026-11-22T03:13 01:00', to: String(at / 1000 + 60) }),
       { from_ms: at, to_ms: at + minute_ms },
       'a plus sign in a query',
     )
     for (const [query, text] of [
-      [{ from: 'x' }, /from='x' is no time/],
-      [{ to: ['1', '2'] }, /to stands there more than once/],
+      [{ from: 'x' }, /from='x' is not a time/],
+      [{ to: ['1', '2'] }, /to is given more than once/],
       [{ from: '2', to: '1' }, /from \(1970-01-01T00:00:02Z\) is after to/],
       [{ since: '1' }, /has from and to, not 'since'/],
     ] as const)
@@ -680,7 +680,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ],
   ],
   [
-    'the receiver said nothing',
+    'the receiver was silent',
     story([{ t: at(12), set: { receiver: { link: 'stalled', mode: 'unknown', fix: 'none' } } }], silent(12)),
     [/^No RTCM/, /receiver was silent since/],
   ],
@@ -693,9 +693,9 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [/^No RTCM/, /gate was closed/, /Interference was too strong for the receiver since/],
   ],
   [
-    'feigned satellites',
+    'spoofing',
     story([{ t: at(12), set: { air: { jammed: false, spoofed: true }, ...closed('held') } }], silent(12)),
-    [/^No RTCM/, /gate/, /reported feigned satellites/],
+    [/^No RTCM/, /gate/, /reported spoofing/],
   ],
   [
     'a survey-in that somebody started',
@@ -748,7 +748,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [
       /^No RTCM/,
       /gate was closed since 2026-11-22T02:05:00Z/,
-      /stood at moved.*a person had to decide/,
+      /stood at moved.*an operator had to decide/,
       /^Error gnss-reference-moved: reference moved by E 30 m\.$/,
     ],
   ],
@@ -875,7 +875,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
       (minute) => (minute >= 9 ? { rovers: 0, links: 0 } : {}),
     ),
     [
-      /^RTCM was made at .* \(60 epochs\), but nobody got it: no link was up\.$/,
+      /^RTCM was made at .* \(60 epochs\), but no client got it: no link was up\.$/,
       /^No uplink was up\.$/,
       /^The uplink eth0 was down since 2026-11-22T02:09:00Z: the modem of the router has no data connection\.$/,
       /^The modem had no data connection since/,
@@ -1087,7 +1087,7 @@ t.test('a station that is watched', async (t) => {
     t.equal(status, 422, query)
     t.match(text, /RTK_ERR_RECORD_RANGE/)
   }
-  t.match(await command('why-no-rtcm=soon'), { status: 400, text: /'soon' is no time/ })
+  t.match(await command('why-no-rtcm=soon'), { status: 400, text: /'soon' is not a time/ })
   t.match(await command('why-no-rtcm=2030-01-01'), { status: 400, text: /in the future/ })
   const many = await Promise.all(Array.from({ length: 4 }, () => command('why-no-rtcm')))
   t.same(many.map(({ status }) => status).sort(), [200, 200, 503, 503], 'each reads the whole record: two at once')
@@ -1265,7 +1265,7 @@ t.test('replay', async (t) => {
     writeFileSync(join(path, 'a'), 'no record\n')
     for (const [file, text] of [
       ['missing', /ENOENT/],
-      ['a', /its first line is no line of a record/],
+      ['a', /its first line is not a line of a flight record/],
     ] as const) {
       const rig = await station(t, { simulator: { record: join(path, file) } })
       await rig.clock.advance(1_000)

@@ -234,7 +234,7 @@ t.test('base.state.base', async (t) => {
     t.match(rig.station.field('base.state'), { base: 'ready', errors: [] })
   })
 
-  await t.test('feigned signals are the cause where they hold RTCM back, and only there', async (t) => {
+  await t.test('spoofed signals are the cause where they hold RTCM back, and only there', async (t) => {
     for (const spoofedHold of [false, true]) {
       const options = { port: 'simulator', simulator: { boot: 'rover' }, spoofedHold }
       const rig = await simulator(t, {
@@ -244,7 +244,7 @@ t.test('base.state.base', async (t) => {
       await rig.until(() => verdict().code === 'ok', 300)
       rig.simulated.spoof(3)
       await rig.seconds(20)
-      t.match(verdict(), { code: spoofedHold ? 'silent' : 'spoofing', why: /feigned/ })
+      t.match(verdict(), { code: spoofedHold ? 'silent' : 'spoofing', why: /spoofed/ })
       if (spoofedHold) continue
       // What stops RTCM then is something else.
       await rig.station.unload('survey-in')
@@ -253,7 +253,7 @@ t.test('base.state.base', async (t) => {
       const codes = rig.station.device.errors().map(({ code }) => code)
       t.ok(codes.includes('gnss-spoofed') && codes.includes('base-degraded'), codes.join(', '))
       t.match(verdict(), { code: 'silent', why: /^no RTCM goes out: / })
-      t.notMatch(verdict().why, /feigned|RTCM goes on/)
+      t.notMatch(verdict().why, /spoofed signals|RTCM is still sent/)
     }
   })
 
@@ -359,15 +359,15 @@ t.test('the verdict', async (t) => {
     { code: 'silent', why: 'no RTCM goes out' },
     'an error with which RTCM keeps going out is not why there is none',
   )
-  const feigned: Facts = { ...good, spoofing: 'multiple', ...error('gnss-spoofed') }
-  t.match(judge(feigned), { fitness: 'degraded', code: 'spoofing' })
+  const spoofed: Facts = { ...good, spoofing: 'multiple', ...error('gnss-spoofed') }
+  t.match(judge(spoofed), { fitness: 'degraded', code: 'spoofing' })
   const stalled = { code: 'base-degraded', why: 'no RTCM goes out: the receiver is stalled', advice: 'wait' }
-  const why = [...feigned.errors, { ...stalled, severity: 'degrades' as const }]
-  t.match(judge({ ...feigned, ...silent, errors: why }), { code: 'silent', why: /receiver is stalled/ })
+  const why = [...spoofed.errors, { ...stalled, severity: 'degrades' as const }]
+  t.match(judge({ ...spoofed, ...silent, errors: why }), { code: 'silent', why: /receiver is stalled/ })
   t.match(
-    judge({ ...feigned, ...silent, ...error('gnss-spoofed', 'silences') }),
+    judge({ ...spoofed, ...silent, ...error('gnss-spoofed', 'silences') }),
     { fitness: 'unfit', code: 'silent', why: 'gnss-spoofed happened' },
-    'feigned signals that hold RTCM back',
+    'spoofed signals that hold RTCM back',
   )
   t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
 
@@ -382,7 +382,7 @@ t.test('the verdict', async (t) => {
   }
   t.match(judge(unknown), { fitness: 'fit' }, 'what is unknown is no fault')
   t.match(judge({ ...unknown, ...silent, antenna: 'open' }), { code: 'antenna' }, 'but what is known is one')
-  t.match(judge({ ...good, outputs: 0 }), { fitness: 'fit', why: /nobody takes it/ })
+  t.match(judge({ ...good, outputs: 0 }), { fitness: 'fit', why: /no client is connected/ })
   t.match(
     judge({ ...good, isJudged: false }),
     { code: 'unverified', advice: /survey-in/ },

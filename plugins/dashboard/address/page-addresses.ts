@@ -45,12 +45,12 @@ export function pageAddresses(
     }))
 }
 
-/** An address that nobody assigned changes with each start. */
+/** A link-local address changes with each start. */
 const rank = ({ address }: Own) => (address.startsWith('169.254.') ? 1 : 0)
 
-/** Light modules around it on a terminal: enough for cameras, and half of what paper needs. */
+/** Quiet zone in modules on a terminal: enough for cameras, half of the standard for paper. */
 const margin = 2
-/** Black on bright white, whatever the colours of the terminal. */
+/** Black on bright white, independent of the terminal colours. */
 const [colours, plain] = ['\u001b[30;107m', '\u001b[0m']
 /** Two modules a character: the upper and the lower one dark or light. */
 const halves = [' ', '▄', '▀', '█'] as const

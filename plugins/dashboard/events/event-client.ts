@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream'
 import { PassThrough } from 'node:stream'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 
-/** What a page is told: event name and data, which is JSON without line breaks. */
+/** An event for a page: name and data (JSON without line breaks). */
 export interface PageEvent {
   readonly name: string
   readonly data: string
-  /** A line among others: kept while the page is slow, up to a limit. What is no line is replaced by the next of its name. */
+  /** A log line: queued while the page is slow, up to a limit. Other events are replaced by the next of the same name. */
   readonly isLine?: boolean
 }
 
@@ -23,7 +23,7 @@ function bytesOf(event: PageEvent): Uint8Array {
   return bytes
 }
 
-/** So many lines wait for a slow page, those that it gets when it opens too; the oldest are dropped. */
+/** Maximum queued lines of a slow page, including those it gets when opened; the oldest are dropped. */
 const mostLines = 500
 
 /**

@@ -4,7 +4,7 @@ import type { SurveyCurve } from '../history/survey-curve.js'
 import type { PanelFiles } from '../panels.js'
 import { EventClient, type PageEvent } from './event-client.js'
 
-/** What a page can ask for with `/events?want=…`. */
+/** The topics of `/events?want=…`. */
 export const topics = ['document', 'satellites', 'survey', 'log', 'panels'] as const
 export type Topic = (typeof topics)[number]
 
@@ -34,7 +34,7 @@ interface Page extends Caller {
   readonly client: EventClient
 }
 
-/** What goes to several pages: each event is one object, which is encoded once. */
+/** An event for several pages: one object, encoded once. */
 interface News {
   readonly document: (reader: Caller['reader']) => PageEvent
   /** Undefined: the same as a second ago. */
@@ -42,14 +42,14 @@ interface News {
   readonly panels: PageEvent | undefined
 }
 
-/** Every open page, and what it is told. What several of them want is made once. */
+/** All open pages and their events. An event wanted by several pages is built once. */
 export class EventHub {
   readonly #ctx: PluginContext
   readonly #survey: SurveyCurve
   readonly #panels: PanelFiles
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
-  /** What every page was told last. */
+  /** The last events sent to every page. */
   #told: { epoch?: SatelliteEpoch | undefined; panels: string } = { panels: '' }
 
   constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles) {
@@ -64,7 +64,7 @@ export class EventHub {
     timers.every(beat_ms, () => this.#beat())
   }
 
-  /** @throws RTK_ERR_UNAVAILABLE when so many pages are open */
+  /** @throws RTK_ERR_UNAVAILABLE if too many pages are open */
   open(caller: Caller): EventClient {
     const fromHere = [...this.#pages].filter(({ address }) => address === caller.address).length
     if (fromHere >= mostPerPeer) throw tooMany(`${mostPerPeer} pages of ${caller.address}`)
@@ -85,7 +85,7 @@ export class EventHub {
     return page.client
   }
 
-  /** Pages come back by themselves. */
+  /** Pages reconnect automatically. */
   stop(): void {
     for (const { client } of this.#pages) client.end()
   }

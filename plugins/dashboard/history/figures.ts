@@ -3,7 +3,7 @@ import { type Fitness, fitnesses, valueAt } from 'rtk-base/schemas'
 import type { Reception, SatelliteEpoch } from 'rtk-base/services'
 import type { Figure } from './ring.js'
 
-/** What they are read from: safety from the services, the rest from the document. Undefined: nobody says. */
+/** Input of the series: safety from the services, the rest from the document. Undefined: unknown. */
 export interface Evidence {
   readonly fitness: Fitness | undefined
   readonly reception: Pick<Reception, 'satellitesUsed' | 'satellitesVisible' | 'slips'> | undefined
@@ -38,7 +38,7 @@ const field =
     return typeof value === 'number' ? value : undefined
   }
 
-/** 0 says that nothing is known, of a signal strength and of the distance to the reference. */
+/** For a signal strength and the distance to the reference, 0 means unknown. */
 const unless0 =
   (read: Read): Read =>
   (evidence) =>

@@ -44,7 +44,7 @@ export class FigureRecorder {
     timers.every(save_ms, () => this.save())
   }
 
-  /** Never rejects: curves are no reason to stop anything. */
+  /** Never rejects: curves must not stop anything. */
   async save(): Promise<void> {
     const { log } = this.#ctx
     // It would replace a day by minutes without a time.
@@ -113,7 +113,7 @@ export class FigureRecorder {
     }
   }
 
-  /** Joins what was recorded before to what is recorded now. */
+  /** Prepends the saved recording to the current one. */
   #restore(): void {
     const now_s = Math.floor(this.#ctx.services.use(device).utc_ms() / 1_000)
     if (!this.#saved || now_s === 0) return

@@ -55,8 +55,8 @@ export class SampleRing {
   }
 
   /**
-   * @param names of figures; those that are not known are left out
-   * @param step so many samples are one value, their mean
+   * @param names series names; unknown ones are omitted
+   * @param step number of samples averaged to one value
    */
   series(names: readonly string[], step: number): Record<string, (number | null)[]> {
     const { length } = this
@@ -98,8 +98,8 @@ export class SampleRing {
   }
 
   /**
-   * Takes the figures that both have: another version may record others.
-   * @returns false, and the ring is as it was, when the bytes are of another shape
+   * Loads the series that both have: another version may record others.
+   * @returns false, with the ring unchanged, if the bytes have another shape
    */
   load(bytes: Buffer): boolean {
     const saved = samplesIn(bytes)
@@ -110,7 +110,7 @@ export class SampleRing {
     return true
   }
 
-  /** Puts what was saved before in front of what was recorded since. @param gap samples between them. @returns as `load` */
+  /** Puts the saved samples in front of those recorded since. @param gap samples between them. @returns as `load` */
   loadBefore(bytes: Buffer, gap: number): boolean {
     const since = samplesIn(this.save())
     if (!this.load(bytes)) return false

@@ -1,4 +1,4 @@
-/** How strong signals were by direction, over about a day: shows what shades the antenna. Pure. */
+/** Signal strength by direction over about a day, which shows obstructions of the antenna. Pure. */
 import type { Satellite } from 'rtk-base/services'
 
 /** Cells of 10° of azimuth and 10° of elevation. */
@@ -13,7 +13,7 @@ export class Shading {
   readonly #count = new Uint16Array(columns * rows)
 
   add(satellites: readonly Satellite[]): void {
-    // Nothing at all is received: that is the antenna, and no shade.
+    // No reception at all: an antenna fault, not an obstruction.
     if (satellites.every(({ cno_dbhz }) => cno_dbhz === 0)) return
     for (const { azimuth_deg, elevation_deg, cno_dbhz } of satellites) {
       if (azimuth_deg === undefined || elevation_deg === undefined || elevation_deg < 0) continue

@@ -26,7 +26,7 @@ export function surveyFactsOf(document: Record<string, unknown>): SurveyFacts | 
   const { gnss } = document as {
     gnss?: { pos?: Ecef & { t: number }; ref?: { survey?: Ecef & Omit<SurveyFacts, 'mean' | 'now'> } }
   }
-  // A position of time 0 is none: the receiver has said nothing yet.
+  // Time 0 means no position yet.
   if (!gnss?.pos?.t || !gnss.ref?.survey) return undefined
   const { state, elapsed, count, acc, x, y, z } = gnss.ref.survey
   return { state, elapsed, count, acc, mean: { x, y, z }, now: { x: gnss.pos.x, y: gnss.pos.y, z: gnss.pos.z } }
@@ -48,7 +48,7 @@ export class SurveyCurve {
     return this.#points
   }
 
-  /** Looks, once a second. @returns the new point; `anew` when the curve is another one; undefined: nothing new */
+  /** Called once a second. @returns the new point; `anew` for a new curve; undefined: nothing new */
   take(): SurveyPoint | 'anew' | undefined {
     const facts = this.#look()
     if (facts?.state !== 'running' || facts.count === 0) return undefined
@@ -68,7 +68,7 @@ export class SurveyCurve {
     return 'anew'
   }
 
-  /** Goes on with the curve of the instance before. */
+  /** Continues the curve of the previous instance. */
   restore(points: readonly SurveyPoint[]): void {
     this.#points = [...points]
     const [first, second] = points

@@ -102,7 +102,7 @@ function Choices() {
   )
 }
 
-/** Where a session ended, the page waits behind the login as it was left: what was entered is still there. */
+/** After the end of a session the page stays behind the login, with all entered values. */
 function App() {
   const isAsked = loginWanted.value !== ''
   return (

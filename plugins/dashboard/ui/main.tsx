@@ -12,7 +12,7 @@ void chooseLanguage()
 const root = document.getElementById('app')
 if (root) mount(root)
 follow()
-// What is shown of a station that is not heard any more is grey.
+// Values of a station without contact are grey.
 effect(() => {
   document.body.classList.toggle('out-of-contact', !inContact.value)
 })

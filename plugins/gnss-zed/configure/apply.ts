@@ -11,13 +11,13 @@ export interface Applied {
   refused: string[]
   /** Those of them that every known firmware should have. */
   unexpected: string[]
-  /** What was different before, as `KEY was 0, not 1`. */
+  /** The differences found, as `KEY was 0, not 1`. */
   differences: string[]
 }
 
 /** Why a base could not be configured, for people. */
 export class NotConfigured extends Error {}
-/** The receiver says nothing; nobody knows what it holds. */
+/** The receiver does not answer; its configuration is unknown. */
 export class NoAnswer extends NotConfigured {
   constructor() {
     super('the receiver does not answer')
@@ -26,7 +26,7 @@ export class NoAnswer extends NotConfigured {
 
 type Timers = Edges['timers']
 
-/** What the receiver holds of the keys of a step; `refused` are those it does not know. */
+/** The receiver's values of the keys of a step; `refused` are unknown keys. */
 interface Held {
   values: Map<number, ubx.ConfigValue>
   refused: number[]
@@ -101,7 +101,7 @@ async function write(dialog: UbxDialog, step: Step, { values, refused }: Held) {
   const takes = step.pairs.filter(([key]) => !refused.includes(key))
   const differs = takes.filter(([key, value]) => values.get(key) !== value)
   const nothing: { done: ubx.ConfigPair[]; refused: number[] } = { done: [], refused }
-  // A part of what is required is no base: nothing of it is written then.
+  // A required step is all or nothing: a partial one makes no base.
   if (differs.length === 0 || (step.required && refused.length > 0)) return nothing
   const pairs = step.whole ? takes : differs
   const answer = await dialog.set(pairs, ubx.layerBit.ram)
@@ -111,7 +111,7 @@ async function write(dialog: UbxDialog, step: Step, { values, refused }: Held) {
   return writeAlone(dialog, pairs, refused)
 }
 
-/** A message was refused: each key by itself, so that only the culprit is missing. */
+/** A message was rejected: writes each key alone, so that only the culprit is missing. */
 async function writeAlone(dialog: UbxDialog, pairs: readonly ubx.ConfigPair[], refused: readonly number[]) {
   const result = { done: [] as ubx.ConfigPair[], refused: [...refused] }
   for (const pair of pairs) {
@@ -123,7 +123,7 @@ async function writeAlone(dialog: UbxDialog, pairs: readonly ubx.ConfigPair[], r
   return result
 }
 
-/** An ACK says that the message was understood; only the value itself says that it is there. */
+/** An ACK only confirms that the message was understood; reading the value proves it. */
 async function readBack(
   dialog: UbxDialog,
   written: readonly [Step, ubx.ConfigPair[]][],

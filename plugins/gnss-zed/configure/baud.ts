@@ -1,6 +1,6 @@
 /**
- * Raises the rate of the receiver's UART, in RAM. The ACK comes at the old rate while we are on our way to the new one, so
- * it is the answer to a poll at the new rate that counts; without one everything goes back to how it was.
+ * Raises the rate of the receiver's UART, in RAM. The ACK is sent at the old rate while the port switches to the new one, so
+ * only the answer to a poll at the new rate counts. Without it everything is restored.
  */
 import { type Edges, pause } from 'rtk-base/link'
 import type { UbxDialog } from '../link/ubx-dialog.js'

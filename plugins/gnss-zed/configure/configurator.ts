@@ -18,7 +18,7 @@ export interface ConfiguratorOptions extends Omit<BaseSettings, 'correctionTimeo
   correctionMaxAge_s(): number
 }
 
-/** What must be known of the receiver before it can be configured. */
+/** Required knowledge of the receiver before configuring it. */
 export interface Known {
   port: ubx.PortName
   firmware: Firmware
@@ -52,8 +52,8 @@ export class Configurator {
   }
 
   /**
-   * @param stillThere false once the link went or the receiver restarted: what was written is gone
-   * @throws RTK_ERR_UNAVAILABLE with the reason, which then stands in `base.state.errors` too
+   * @param stillThere false once the link dropped or the receiver restarted: the written values are lost
+   * @throws RTK_ERR_UNAVAILABLE with the reason, which is also in `base.state.errors`
    */
   async configure(
     target: ReceiverTarget,
@@ -73,7 +73,7 @@ export class Configurator {
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
-      const advice = 'nothing goes out until it is configured'
+      const advice = 'no RTCM is sent until it is configured'
       this.#ctx.errors.raise(errorCode, { text: error.message, advice, severity: 'silences' })
       throw unavailable(error.message)
     }
@@ -100,13 +100,13 @@ export class Configurator {
     }
   }
 
-  /** The signals that it is set to track; undefined when it does not say so. */
+  /** The signals it is configured to track; undefined if it does not report them. */
   async expectedSignals(): Promise<ubx.ExpectedSignals | undefined> {
     const values = await this.#dialog.values([ubx.everySignalKey], 'ram')
     return values === undefined || values === 'refused' ? undefined : ubx.expectedSignals(values)
   }
 
-  /** Switches on what is needed to show anything of it. @returns false when it does not answer */
+  /** Enables the minimum for a status. @returns false without an answer */
   async show(port: ubx.PortName): Promise<boolean> {
     try {
       this.#report(await apply(this.#dialog, this.#ctx.timers, shownSteps(port)))
@@ -121,7 +121,7 @@ export class Configurator {
   async resetAmbiguities(): Promise<void> {
     await this.#searchMode(dgnssMode.float)
     await pause(this.#ctx.timers, float_ms)
-    // What is lost here is found when the configuration is read again.
+    // A lost message is found when the configuration is read again.
     await this.#searchMode(dgnssMode.fixed)
   }
 
@@ -136,7 +136,7 @@ export class Configurator {
     return values === undefined || values === 'refused' ? undefined : targetOf(values)
   }
 
-  /** It refuses a station ID, as firmware before HPG 1.13 may: it sends 0 then, whatever is wanted. */
+  /** It rejects a station ID, as firmware before HPG 1.13 may, and always sends 0. */
   get lacksStationId(): boolean {
     return this.#lacks.has('CFG-RTCM-DF003_OUT')
   }
@@ -152,7 +152,7 @@ export class Configurator {
     return this.#load(full, known) < maxLoad ? full : this.#plan(target, known, false)
   }
 
-  /** Of the line by a plan, 0 to 1 and beyond; 0 where it is no UART. */
+  /** Load of the line by a plan, 0 to 1 and beyond; 0 if it is not a UART. */
   #load(steps: readonly Step[], { port }: Known): number {
     const { baud } = this.#line
     const isSerial = baud > 0 && (port === 'UART1' || port === 'UART2')
@@ -165,7 +165,7 @@ export class Configurator {
     if (load <= 1) return ''
     const { baud } = this.#line
     const needed = neededRate(bytesPerSecond(steps, known.port), baud)
-    return `the line carries ${baud} baud, but the receiver has to send ${Math.round(load * 100)} % of that, so messages get lost, observations too: ${needed} baud are needed, see the options baud and raiseBaud`
+    return `the line carries ${baud} baud, but the output of the receiver is ${Math.round(load * 100)} % of that, so messages are lost, observations too: ${needed} baud are needed, see the options baud and raiseBaud`
   }
 
   #reportChange(differences: readonly string[]): void {
@@ -173,8 +173,8 @@ export class Configurator {
     const shown =
       differences.slice(0, 3).join('; ') + (differences.length > 3 ? `; ${differences.length - 3} more` : '')
     errors.raise(changedCode, {
-      text: `somebody else changed the receiver: ${shown}`,
-      advice: 'it is set back, check what else is connected to it',
+      text: `other software changed the receiver: ${shown}`,
+      advice: 'the change is reverted; check for other software connected to the receiver',
       severity: 'silences',
     })
     this.#endOfChanged()
@@ -203,7 +203,7 @@ export class Configurator {
     }
     this.#badRates.add(wanted)
     if (change === 'lost') throw new NotConfigured(`the receiver is silent since its rate was changed to ${wanted}`)
-    this.#ctx.log.warn({ baud, wanted }, 'the line does not carry the rate that it needs; it stays as it is')
+    this.#ctx.log.warn({ baud, wanted }, 'the line does not support the required rate; the rate is unchanged')
   }
 }
 

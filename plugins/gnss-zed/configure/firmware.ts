@@ -1,4 +1,4 @@
-/** What a firmware has and lacks, by what MON-VER says of it. */
+/** Capabilities of a firmware, by its MON-VER. */
 import type { Identity } from '../ubx/layouts-mon.js'
 
 export interface Firmware {
@@ -6,9 +6,9 @@ export interface Firmware {
   glonass: boolean
   /** The private message 4072 of a moving base, which must not get into a public stream. */
   private4072: boolean
-  /** Tells which corrections it took: RXM-RTCM, or RXM-COR where that is gone. */
+  /** Reports the accepted corrections: RXM-RTCM, or RXM-COR in firmware without it. */
   correctionReport: 'RXM-RTCM' | 'RXM-COR'
-  /** A second navigation solution that goes on in fixed mode. */
+  /** A second navigation solution that keeps running in fixed mode. */
   nav2: boolean
   /** MON-HW, for where MON-RF is refused. */
   monHw: boolean
@@ -20,7 +20,7 @@ const firstNav2 = 27.3
 const firstX20 = 50
 
 /**
- * Firmware that says nothing of itself counts as an F9P without NAV2.
+ * Unidentified firmware counts as an F9P without NAV2.
  * @see README.md, "Hardware"
  */
 export function firmwareOf(identity: Pick<Identity, 'firmware' | 'protocol'> | undefined): Firmware {

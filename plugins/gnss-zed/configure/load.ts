@@ -1,10 +1,10 @@
-/** How full a UART gets with what a plan makes the receiver send, and which rate is needed for it. */
+/** The UART load of a plan, and the rate it requires. */
 import { messageOutKey, type OutputMessage, type PortName } from '../ubx/keys.js'
 import type { Step } from './plan.js'
 
 /** The load of a line that still leaves room for answers, and that an epoch does not wait for another. */
 export const maxLoad = 0.6
-/** What UARTs are commonly run at, rising. */
+/** Common UART rates, ascending. */
 const usualRates = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600]
 /** Start, eight data bits, stop. */
 const bitsPerByte = 10
@@ -38,7 +38,7 @@ const sizes: Partial<Record<OutputMessage, number>> = {
   1230: 14,
 }
 
-/** Bytes a second that the plan's messages come to, at one epoch a second. */
+/** Bytes per second of the plan's messages, at one epoch per second. */
 export function bytesPerSecond(steps: readonly Step[], port: PortName): number {
   const rates = new Map(steps.flatMap(({ pairs }) => pairs.map(([key, value]) => [key, Number(value)] as const)))
   let bytes = 0

@@ -1,6 +1,6 @@
 /**
- * What a base's configuration consists of: steps in the order in which they are written. A step is one message, because
- * one refused key refuses the whole message; so what a base cannot do without stands together, everything else alone.
+ * The configuration of a base as steps in write order. A step is one message, because one rejected key rejects the whole message.
+ * So everything a base requires is together, everything else alone.
  */
 import type { ReceiverTarget } from 'rtk-base/services'
 import type { ConfigPair } from '../ubx/config.js'
@@ -43,7 +43,7 @@ export interface Step {
   /** For people. */
   name: string
   pairs: readonly ConfigPair[]
-  /** Without it there is no base: a refusal fails the configuration. */
+  /** Without it there is no base: a rejection fails the configuration. */
   required: boolean
   /** Written as a whole as soon as one value differs. */
   whole?: boolean
@@ -51,7 +51,7 @@ export interface Step {
   mayLack?: boolean
   /** How long the receiver needs after it, milliseconds. */
   settle_ms?: number
-  /** What is done when it is refused. */
+  /** The alternative if it is rejected. */
   fallback?: Step
 }
 
@@ -79,7 +79,7 @@ const notNeeded: readonly OutputMessage[] = [
 /** Without these nothing can be shown; every F9P firmware knows them. */
 const shown = ['NAV-PVT', 'NAV-HPPOSECEF', 'NAV-STATUS', 'NAV-SAT'] as const
 
-/** What is switched on at each new link, whatever mode the receiver is in. */
+/** Enabled at each new link, in any mode of the receiver. */
 export function shownSteps(port: PortName): Step[] {
   const step = (name: string, messages: readonly OutputMessage[]): Step => ({
     name,

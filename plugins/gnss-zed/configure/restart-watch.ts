@@ -1,6 +1,6 @@
 /**
- * What the receiver was put into, and every way in which it shows that it no longer holds that: it restarted by itself and
- * so lost its RAM, or someone else changed it.
+ * The configured target, and every sign that the receiver no longer holds it: it restarted and lost its RAM, or
+ * other software changed it.
  */
 import type { ReceiverTarget } from 'rtk-base/services'
 
@@ -47,7 +47,7 @@ export class RestartWatch {
     return Math.abs(went_ms - (now_ms - before.at_ms)) <= roundPlay_ms ? undefined : 'its clock started again'
   }
 
-  /** An epoch came. @returns what is wrong; '' while the mode is to be left as it is */
+  /** An epoch arrived. @returns the fault; '' while the mode should not be changed */
   mode(mode: 'fixed' | 'rover', now_ms: number): string | undefined {
     const wanted = this.holds?.mode
     if (wanted === undefined || mode === wanted) {
@@ -61,7 +61,7 @@ export class RestartWatch {
   /** @param epochAt_ms when the newest epoch came. @returns what is wrong, once for each time that it is */
   missing(epochAt_ms: number, now_ms: number): string | undefined {
     const since_ms = (at_ms: number) => now_ms - Math.max(this.#expectedFrom_ms, at_ms)
-    // Only who configured NAV-STATUS can miss it.
+    // NAV-STATUS can only be missing once configured.
     const statusMissing = this.holds !== undefined && since_ms(this.#clock?.at_ms ?? 0) > missing_ms
     if (since_ms(epochAt_ms) <= missing_ms && !statusMissing) return undefined
     this.#expectedFrom_ms = now_ms
@@ -69,7 +69,7 @@ export class RestartWatch {
   }
 }
 
-/** The first lines that a receiver says when it starts, as text of INF-NOTICE or of NMEA TXT. */
+/** The receiver's boot banner, as text of INF-NOTICE or NMEA TXT. */
 export function isBootText(text: string): boolean {
   return /u-blox A[Gg] - www\.u-blox\.com/.test(text)
 }

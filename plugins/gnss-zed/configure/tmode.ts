@@ -22,7 +22,7 @@ export const tmodeKeys: readonly number[] = [
   ...llhKeys.flatMap(({ coarse, fine }) => [coarse, fine]),
 ]
 
-/** What must be written, all in one message: the receiver applies mode and position together. */
+/** The keys to write, all in one message: the receiver applies mode and position together. */
 export function tmodePairs(target: ReceiverTarget): ConfigPair[] {
   if (target.mode === 'rover') return [[key('MODE'), 0]]
   const position = ecefKeys.flatMap(({ axis, cm, hp }): ConfigPair[] => {
@@ -40,7 +40,7 @@ export function tmodePairs(target: ReceiverTarget): ConfigPair[] {
   ]
 }
 
-/** What the receiver holds. */
+/** The receiver's current target. */
 export function targetOf(values: ReadonlyMap<number, ConfigValue>): ReceiverTarget | { mode: 'survey-in' } {
   const value = (id: number) => Number(values.get(id) ?? 0)
   const mode = value(key('MODE'))

@@ -1,6 +1,6 @@
 /**
- * What the receiver was configured to, and whether it still holds that. Asks which receiver is there at each new link, configures on request,
- * and notices when the receiver forgot. One question or configuration at a time.
+ * Keeps the receiver configured. Identifies the receiver at each new link, configures it on request, and notices
+ * when it lost its configuration. One question or configuration at a time.
  */
 import { Mutex } from 'async-mutex'
 import type { PluginContext } from 'rtk-base/plugin'
@@ -26,7 +26,7 @@ export interface UpkeepDeps {
   mayWrite(): void
   /** Mode or `configured` changed. */
   changed(): void
-  /** What the receiver is set to track. */
+  /** The signals the receiver is configured to track. */
   expectSignals(signals: ExpectedSignals): void
 }
 
@@ -122,13 +122,13 @@ export class Upkeep {
     if (wrong !== '') this.#setMode(mode)
   }
 
-  /** A restart was requested: what it holds in RAM is lost. */
+  /** A restart was requested: its RAM is lost. */
   restarted(): void {
     this.#forgot('a restart was requested')
   }
 
   said(text: string): void {
-    if (isBootText(text)) this.#forgot('it says that it starts')
+    if (isBootText(text)) this.#forgot('it printed its boot banner')
   }
 
   /** Called a few times a second. @param epochAt_ms when the newest epoch came */
@@ -143,7 +143,7 @@ export class Upkeep {
     }
   }
 
-  /** Something came that it was not configured to send: what it holds is read again at once. */
+  /** It sent something it is not configured for: its configuration is read again at once. */
   suspect(): void {
     if (this.#deps.now_ms() - this.#verifiedAt_ms >= suspect_ms) this.#verify(false)
   }
@@ -173,14 +173,14 @@ export class Upkeep {
       })
   }
 
-  /** What came while the event loop was blocked is not read yet: its messages are expected from now on. */
+  /** Data received while the event loop was blocked is not read yet: its messages are expected from now on. */
   #excuse(): void {
     const lost_ms = this.#deps.lost_ms()
     if (lost_ms !== this.#lost_ms) this.#watch.expect(this.#deps.now_ms())
     this.#lost_ms = lost_ms
   }
 
-  /** Asks who is there and switches on what is needed, as far as it may write. */
+  /** Identifies the receiver and enables the required messages, if writing is allowed. */
   ask(): void {
     if (this.#deps.listening || this.#asking) return
     this.#asking = true
@@ -198,7 +198,7 @@ export class Upkeep {
     const life = this.#lives
     const there = await whoIsThere(this.#deps.dialog)
     if (!there || life !== this.#lives) return
-    if (!there.port) this.#deps.log.warn('the receiver does not say which of its ports this is; it is asked again')
+    if (!there.port) this.#deps.log.warn('the receiver port in use could not be determined; asking again')
     else if (await this.#deps.configurator.show(there.port)) {
       if (life !== this.#lives) return
       this.#known = { ...there, port: there.port }

@@ -1,4 +1,4 @@
-/** Who is there, and which of its ports we are on. */
+/** Identifies the receiver and its port in use. */
 import type { UbxDialog } from '../link/ubx-dialog.js'
 import * as ubx from '../ubx/index.js'
 import { type Firmware, firmwareOf } from './firmware.js'
@@ -9,7 +9,7 @@ export interface Answerer {
   port: ubx.PortName | undefined
 }
 
-/** Undefined when the receiver does not answer. Whoever reads all messages hears version and unique id as well. */
+/** Undefined without an answer. Other readers of the messages get version and unique ID too. */
 export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefined> {
   const version = await dialog.poll(ubx.monVer)
   if (!version) return undefined
@@ -20,7 +20,7 @@ export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefine
 /** Header and checksum of a poll, which is all that we send between two looks. */
 const poll_bytes = 8
 
-/** The port whose receive counter goes up while we ask; a radio on another one makes that count up as well, but otherwise. */
+/** The port whose receive counter grows with our polls; the counter of a radio's port grows differently. */
 async function ownPort(dialog: UbxDialog): Promise<ubx.PortName | undefined> {
   const counters = async () => {
     const payload = await dialog.poll(ubx.monComms)

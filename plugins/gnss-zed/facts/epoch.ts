@@ -1,5 +1,5 @@
 /**
- * Puts the messages of one navigation epoch together. A receiver sends what it is configured to send, in the order of message
+ * Assembles the messages of one navigation epoch. A receiver sends its configured messages in the order of message
  * numbers, so an epoch is complete when both NAV-PVT and NAV-HPPOSECEF are there, at NAV-EOE, when a message of another
  * epoch comes, or after 300 ms; then the finest position that came counts.
  */
@@ -106,7 +106,7 @@ export class EpochAssembler {
     this.#reported_iTOW_ms = epoch.iTOW_ms
     const { pvt, status } = epoch
     const place = placeOf(epoch)
-    // NAV-STATUS alone is no navigation epoch, e.g. of a receiver that sends its positions as NMEA.
+    // NAV-STATUS alone is not a navigation epoch, e.g. of a receiver that sends its positions as NMEA.
     if (!pvt && !place) return
     this.#ubxAt_ms = epoch.arrival_ms
     this.#onFix({
@@ -124,7 +124,7 @@ export class EpochAssembler {
   #fixName({ pvt, status }: Pending): GpsFix {
     if (pvt) return fixName(pvt.fixType, pvt.carrSoln)
     if (status) return fixName(status.gpsFix, status.carrSoln)
-    // Only a position: what NMEA says of it, else that it is one.
+    // Only a position: its fix type by NMEA, otherwise 3D.
     return this.#gga ? (ggaFixes[this.#gga.quality] ?? 'none') : '3d'
   }
 }

@@ -1,4 +1,4 @@
-/** What the messages of the receiver say: identity, fixes, satellites, antenna, interference, corrections, time, its own reference. */
+/** State decoded from the receiver's messages: identity, fixes, satellites, antenna, interference, corrections, time, its own reference. */
 import { decodeGga, gpsToUnix, referencePoint } from 'rtk-base/gnss'
 import {
   type AntennaReading,
@@ -46,7 +46,7 @@ export interface FactEdges {
 
 type Handler = (payload: Uint8Array, now_ms: number) => void
 
-/** An epoch older than this says nothing about now. */
+/** Older epochs are stale. */
 const fixIsFresh_ms = 5000
 
 export class ReceiverFacts {
@@ -92,7 +92,7 @@ export class ReceiverFacts {
     return this.#fix?.arrival_ms ?? 0
   }
 
-  /** The receiver is away or silent: what it said of itself is no longer known. */
+  /** The receiver is absent or silent: its state is unknown. */
   absent(): void {
     this.startTimes = undefined
   }

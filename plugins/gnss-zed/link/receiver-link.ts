@@ -116,7 +116,7 @@ export class ReceiverLink {
     this.#bauds = [baud, ...this.#bauds.filter((other) => other !== baud)]
   }
 
-  /** Goes on at another rate without closing; the one before is the next to be tried when nothing makes sense there. */
+  /** Switches to another rate without closing; the previous rate is tried next if no valid frame arrives. */
   async setBaud(baud: number): Promise<void> {
     if (!(await this.#kept.setBaud(baud))) return
     this.prefer(baud)
@@ -144,7 +144,7 @@ export class ReceiverLink {
     this.#silentAt_ms = now_ms
     this.#byteAt_ms = 0
     this.#change('stalled', 'open, no frame yet')
-    // The first question need not wait: a receiver that is not configured may have nothing to say by itself.
+    // Poll at once: an unconfigured receiver may send nothing by itself.
     this.#events.silence()
   }
 
@@ -209,7 +209,7 @@ export class ReceiverLink {
   }
 
   #change(state: LinkState, reason: string): void {
-    // Of a port that cannot be opened another reason is news: it says what to do.
+    // For a port that cannot be opened, a new reason is reported: it contains the remedy.
     const same = this.#state === state && (state !== 'offline' || this.#reason === reason)
     this.#state = state
     this.#reason = reason

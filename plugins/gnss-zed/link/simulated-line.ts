@@ -23,7 +23,7 @@ export class SimulatedLine implements BytePort {
   present(): boolean {
     // The simulator that was opened may have been replaced.
     if (this.#open && this.#open !== this.#line) return false
-    // Without one it is tried all the same: the refusal says why.
+    // Without a simulator opening is still tried: the failure has the reason.
     return this.#line?.present?.() ?? true
   }
 

@@ -1,6 +1,6 @@
 /**
- * CFG-VALSET, -VALGET and -VALDEL: lists of keys and values. How wide a value is says its key (bits 30-28); how it is to
- * be read says the key table.
+ * CFG-VALSET, -VALGET and -VALDEL: lists of keys and values. Bits 30-28 of a key define the width of its value, the key table
+ * its type.
  */
 
 import { keyOf } from './keys.js'
@@ -22,7 +22,7 @@ export const maxPairs = 64
 export type ConfigValue = number | bigint
 export type ConfigPair = readonly [key: number, value: ConfigValue]
 
-/** Bytes of a value; undefined for an id whose size bits mean nothing. */
+/** Bytes of a value; undefined for an ID with invalid size bits. */
 export function valueSize(key: number): number | undefined {
   return [undefined, 1, 1, 2, 4, 8][(key >>> 28) & 7]
 }
@@ -116,7 +116,7 @@ export function decodeValset(payload: Uint8Array): ValsetMessage | undefined {
   return pairs && { version, layers: payload[1], transaction: version === 1 ? payload[2] : 0, pairs }
 }
 
-/** The question. @param position skips so many values: an answer holds 64. */
+/** The poll. @param position number of values to skip: an answer holds 64. */
 export function valgetPoll(keys: readonly number[], layer: LayerName, position = 0): Uint8Array {
   const payload = keyList(keys, 4)
   payload.set([0, layerNumber[layer], position & 0xff, position >> 8])

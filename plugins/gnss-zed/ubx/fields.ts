@@ -7,7 +7,7 @@ export interface Field<T> {
   readonly at: number
   /** Bytes from `at` that must be there. */
   readonly size: number
-  /** What is encoded when the caller leaves the field out. */
+  /** The value encoded if the caller omits the field. */
   readonly fallback: T
   read(view: DataView, base: number): T
   write(view: DataView, base: number, value: T): void

@@ -30,7 +30,7 @@ const table: Record<string, readonly [id: number, signed?: 'i']> = {
   'CFG-TMODE-SVIN_MIN_DUR': [0x40030010],
   'CFG-TMODE-SVIN_ACC_LIMIT': [0x40030011],
 
-  // RTCM station id: what is sent, and what is taken.
+  // RTCM station ID: output and accepted input.
   'CFG-RTCM-DF003_OUT': [0x30090001],
   'CFG-RTCM-DF003_IN': [0x30090008],
   'CFG-RTCM-DF003_IN_FILTER': [0x20090009],
@@ -180,7 +180,7 @@ export function messageOutKey(message: OutputMessage | `${OutputMessage}`, port:
 /** Which INF messages are sent as UBX on UART1; bit 0 error, 1 warning, 2 notice. */
 const infMessages = 0x20920002
 
-/** The key that says which INF messages `port` sends as UBX. */
+/** The key of the INF messages that `port` sends as UBX. */
 export function infKey(port: PortName): number {
   return infMessages + portOffset[port]
 }
@@ -209,7 +209,7 @@ export const configKeys: readonly ConfigKey[] = allKeys()
 const byId = new Map(configKeys.map((key) => [key.id, key]))
 const byName = new Map(configKeys.map((key) => [key.name, key]))
 
-/** What is known of a key; undefined for one that the table does not have. */
+/** The table entry of a key; undefined if missing. */
 export function keyOf(id: number): ConfigKey | undefined {
   return byId.get(id >>> 0)
 }

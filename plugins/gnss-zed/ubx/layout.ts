@@ -62,7 +62,7 @@ export function decode<L extends Layout>(l: L, payload: Uint8Array): Decoded<L> 
   return result as Decoded<L>
 }
 
-/** A payload of the layout. Values are rounded and saturated; what is left out gets the field's fallback. */
+/** A payload of the layout. Values are rounded and saturated; omitted fields get their fallback. */
 export function encode<L extends Layout>(l: L, values: Encodable<L>): Uint8Array {
   const blocks = values.blocks ?? []
   const payload = new Uint8Array(l.length + (l.group ? l.group.size * blocks.length : 0))

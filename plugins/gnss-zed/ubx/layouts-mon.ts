@@ -181,7 +181,7 @@ export function encodeInf(level: (typeof infNames)[number], message: string): { 
 }
 
 export interface Identity {
-  /** `ZED-F9P`; '' where the firmware doesn't say. */
+  /** `ZED-F9P`; '' if the firmware does not report it. */
   module: string
   /** `HPG 1.32` */
   firmware: string

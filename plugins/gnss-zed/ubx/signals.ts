@@ -1,4 +1,4 @@
-/** What u-blox numbers mean: constellations by gnssId, signals by gnssId and sigId, as RINEX names their bands. */
+/** Meaning of u-blox numbers: constellations by gnssId, signals by gnssId and sigId, as RINEX names their bands. */
 import type { ConstellationName } from 'rtk-base/services'
 
 const names: Readonly<Record<number, ConstellationName>> = {

@@ -1,4 +1,4 @@
-/** What speaks for a move of a base whose own position is an echo of its reference: ranges, a second position, the receiver's own words. */
+/** Code evidence for a move of a base, whose own position only echoes its reference: ranges, a second position, receiver warnings. */
 import { type Enu, enu, isPosition } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { OffsetWatch, type Prior } from './offset-watch.js'
@@ -22,11 +22,11 @@ export class ResidualEvidence extends OffsetWatch {
   hear(residuals: readonly SatelliteResidual[], now_ms: number): Suspect | undefined {
     const offset = offsetOf(residuals)
     const away_m = offset && this.add(offset, now_ms)
-    return away_m === undefined ? undefined : { text: `the ranges say ${away_m.toFixed(1)} m`, size_m: away_m }
+    return away_m === undefined ? undefined : { text: `the ranges show ${away_m.toFixed(1)} m`, size_m: away_m }
   }
 }
 
-/** A second position solution of the receiver that goes on in fixed mode. */
+/** A second position solution of the receiver that keeps running in fixed mode. */
 export class SecondFixEvidence extends OffsetWatch {
   readonly #arp: Ecef
 
@@ -37,21 +37,21 @@ export class SecondFixEvidence extends OffsetWatch {
 
   /** @returns undefined while nothing speaks for a move */
   hear(fix: ReceiverFix, now_ms: number): Suspect | undefined {
-    // In firmware whose second solution only echoes the first it is of kind `time`, and says nothing.
+    // In firmware whose second solution only echoes the first its kind is `time`, and it proves nothing.
     if (!isPosition(fix)) return undefined
     const away_m = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
     return away_m === undefined
       ? undefined
-      : { text: `the second position solution says ${away_m.toFixed(1)} m`, size_m: away_m }
+      : { text: `the second position solution shows ${away_m.toFixed(1)} m`, size_m: away_m }
   }
 }
 
-/** How the receiver says that its ranges do not fit the position that it holds. */
+/** The receiver's warning that its ranges do not fit its configured position. */
 const warning = /base station position seems incorrect/i
-/** What the receiver notices is about 50 m to 25 km. */
+/** The receiver detects about 50 m to 25 km. */
 const warned_m = 50
 
 /** The receiver's own judgement, in its own words. */
 export function warningEvidence(text: string): Suspect | undefined {
-  return warning.test(text) ? { text: `the receiver says: ${text}`, size_m: warned_m } : undefined
+  return warning.test(text) ? { text: `the receiver reports: ${text}`, size_m: warned_m } : undefined
 }

@@ -59,7 +59,7 @@ export class MovementWatch {
     return offset && Math.hypot(offset.east, offset.north, offset.up)
   }
 
-  /** Whether the last seconds bear out that the antenna is where it was; undefined while nothing says so. */
+  /** Whether the last seconds confirm the antenna position; undefined without evidence. */
   confirms(now_ms: number): boolean | undefined {
     const found = [this.#second.confirms(now_ms), this.#residuals.confirms(now_ms)]
     if (found.includes(false)) return false

@@ -18,7 +18,7 @@ interface Rule {
 const times = (factor: number, { level_m, up_m }: Limit): Limit => ({ level_m: factor * level_m, up_m: factor * up_m })
 const alike = (limit_m: number): Limit => ({ level_m: limit_m, up_m: limit_m })
 
-/** What the errors of code ranges explain, by the noise of single offsets. */
+/** Offset explained by code range errors, for a given noise of single offsets. */
 const explained = (sigma_m: number): Limit => ({
   level_m: Math.max(3, 1.5 * sigma_m),
   up_m: Math.max(4.5, 2.25 * sigma_m),
@@ -27,8 +27,8 @@ const explained = (sigma_m: number): Limit => ({
 const doubtful = (sigma_m: number): Limit => ({ level_m: Math.max(2.2, 1.2 * sigma_m), up_m: Math.max(7, 4 * sigma_m) })
 const cleared = 0.6
 /**
- * What is suspect: a median over the window that is farther from where it is expected than code ranges explain. They wander by
- * metres over minutes to hours; the limits were chosen with `npm run bench holds`.
+ * Rule for a suspicion: a median over the window that is farther from the expected offset than code ranges explain. Code errors wander by
+ * metres over minutes to hours. The limits were chosen with `npm run bench holds`.
  */
 const fast: Rule = { window_ms: 30_000, limit: (sigma_m) => times(3, explained(sigma_m)) }
 const middle: Rule = {
@@ -40,13 +40,13 @@ export const rules: readonly Rule[] = [fast, middle, slow]
 
 /** The median of the first 10 min is where it is expected from then on, as far as the prior bears it out. */
 const baseline_ms = 600_000
-/** An offset must be within this of where it is expected to confirm it, and be measured well enough to say so. */
+/** An offset confirms the expectation only within this distance of it, and if measured at least this well. */
 const confirms_m = 6
 const confirmSigmas = 3
 const confirm_ms = 14_000
-/** Medians of so long stand for their samples. */
+/** Samples are condensed to medians of this length. */
 const block_ms = 10_000
-/** Medians of blocks, of so many: for what is looked at over many minutes. */
+/** Number of blocks per median for rules over many minutes. */
 const blocksOfLong = 6
 const minute_ms = blocksOfLong * block_ms
 
@@ -99,9 +99,9 @@ export class OffsetWatch {
   #baseline: Enu | undefined
 
   /**
-   * @param prior the offset to be expected
-   * @param baseline that of the watch before this one, where the base was fixed all the time
-   * @param mirrored whether the opposite of the prior is as likely
+   * @param prior the expected offset
+   * @param baseline the baseline of the previous watch, if the base was fixed throughout
+   * @param mirrored whether the opposite of the prior is equally likely
    */
   constructor(prior: Prior, baseline: Enu | undefined, mirrored: boolean) {
     this.#prior = prior
@@ -117,7 +117,7 @@ export class OffsetWatch {
   add(offset: MeasuredOffset, at_ms: number): number | undefined {
     this.#startedAt_ms ??= at_ms
     const last = this.#recent.at(-1)
-    // A gap: what was seen before it is of another time.
+    // Samples from before a gap are stale.
     if (last && at_ms - last.at_ms > stale_ms) this.#recent = []
     this.#recent.push({ ...offset, at_ms })
     while (this.#recent[0].at_ms < at_ms - fast.window_ms) this.#recent.shift()
@@ -131,7 +131,7 @@ export class OffsetWatch {
     return last && now_ms - last.at_ms <= stale_ms ? middleOf(this.#recent) : undefined
   }
 
-  /** Whether the last 15 s bear out where it is expected; undefined while they do not say. */
+  /** Whether the last 15 s confirm the expected offset; undefined if they are inconclusive. */
   confirms(now_ms: number): boolean | undefined {
     const [first] = this.#recent
     const offset = this.newest(now_ms)

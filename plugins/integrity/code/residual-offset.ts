@@ -2,11 +2,11 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { SatelliteResidual } from 'rtk-base/services'
 
-/** With fewer used satellites the geometry says too little. */
+/** With fewer used satellites the geometry is too weak. */
 const fewestSatellites = 8
 const radians = Math.PI / 180
 
-/** An offset with its accuracy by the spread of what it was computed from: 3D, 1 sigma, metres. */
+/** An offset with its accuracy from the spread of its inputs: 3D, 1 sigma, metres. */
 export interface MeasuredOffset extends Enu {
   sigma_m: number
 }
@@ -17,7 +17,7 @@ const leastWeight = 0.05
 /**
  * Least squares of the residuals over the direction of each satellite, with one clock per constellation:
  * r = −(sin az cos el · E + cos az cos el · N + sin el · U) + clock, r measured less computed range (e.g. Misra and Enge,
- * Global Positioning System, 2nd ed., §6.1). Metres; undefined with fewer than 8 used satellites or a bad geometry.
+ * Global Positioning System, 2nd ed., §6.1). Metres; undefined with fewer than 8 used satellites or a poor geometry.
  */
 export function offsetOf(residuals: readonly SatelliteResidual[]): MeasuredOffset | undefined {
   const used = residuals.filter((satellite) => satellite.used)

@@ -1,7 +1,7 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { Displacement } from './displacement.js'
 
-/** It must last this long, with at least so many samples. */
+/** Minimum duration, with a minimum number of samples. */
 const confirm_ms = 3_000
 const fewest = 3
 /**

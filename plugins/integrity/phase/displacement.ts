@@ -1,6 +1,6 @@
 /** A displacement of the antenna from phase residuals: robust least squares over the directions of the satellites. */
 
-/** East, north, up, metres, and what it rests on. */
+/** East, north, up, metres, and its basis. */
 export interface Displacement {
   readonly east_m: number
   readonly north_m: number
@@ -12,8 +12,8 @@ export interface Displacement {
 }
 
 /**
- * What the phases say: a displacement; that none explains them, although there are enough of them; or, as undefined, nothing, where too
- * few satellites are there or their directions do not determine three axes.
+ * The solution: a displacement; a contradiction if no displacement explains sufficiently many phases; undefined if
+ * there are too few satellites or their directions do not determine three axes.
  */
 export type Explanation = Displacement | 'contradiction' | undefined
 
@@ -31,25 +31,25 @@ interface Row {
   residual_m: number
   /** Of the phase, with a direction that is exact. */
   phaseSigma_m: number
-  /** With what the direction may be wrong by, times the displacement of the present round. */
+  /** Includes the direction error times the displacement of the current round. */
   sigma_m: number
   /** Weight in the present round. */
   weight: number
-  /** What the solution leaves, in metres. */
+  /** The residual of the solution, in metres. */
   rest_m: number
   agrees: boolean
 }
 
-/** Bounds work and memory whatever a stream says. */
+/** Bounds work and memory for any stream. */
 const maxRows = 512
 const groups = 8
 const minSatellites = 6
 /**
- * Receivers give directions in whole degrees: an error within half a degree, its variance in each axis. A displacement of d leaves
- * residuals of this times d, which are no noise of the phases: 5 cm at 9 m.
+ * Receivers report directions in whole degrees: the variance per axis of an error within half a degree. A displacement of d leaves
+ * residuals of d times this error, which are not phase noise: 5 cm at 9 m.
  */
 const directionVariance_rad2 = (Math.PI / 180) ** 2 / 12
-/** Beyond this many times its scale a residual is no noise. */
+/** A residual beyond this multiple of its scale is an outlier. */
 const outlier = 4
 /** Noise never counts as smaller or, where signals agree at all, larger than the model by these factors. */
 const scaleLimits = { least: 0.7, most: 5 }
@@ -58,7 +58,7 @@ interface Quantile {
   readonly share: number
   readonly sigmas: number
 }
-/** What explains phases: how large a share of the satellites must agree, and which residuals tell the noise. */
+/** Requirements on a solution: the share of satellites that must agree, and the residuals that estimate the noise. */
 interface Demand {
   readonly least: number
   readonly noise: Quantile
@@ -122,7 +122,7 @@ export class DisplacementFit {
     return index
   }
 
-  /** What the last solution leaves of a row's residual. */
+  /** A row's residual after the last solution. */
   rest_m(index: number): number {
     return this.#rows[index].rest_m
   }
@@ -131,7 +131,7 @@ export class DisplacementFit {
     return this.#rows[index].agrees
   }
 
-  /** What an inexact direction may add to the residual of a row at this displacement, 1 sigma. */
+  /** Contribution of an inexact direction to a row's residual at this displacement, 1 sigma. */
   directionError_m(index: number): number {
     const { sigma_m, phaseSigma_m } = this.#rows[index]
     return Math.sqrt(Math.max(0, sigma_m * sigma_m - phaseSigma_m * phaseSigma_m))
@@ -158,8 +158,8 @@ export class DisplacementFit {
   #agreeing = 0
 
   /**
-   * From an antenna that stands still to what most satellites agree with.
-   * @param absolute rounds of sums of absolute values first: a third of slipped signals does not pull them away
+   * Iterates from a stationary antenna to the displacement that most satellites agree with.
+   * @param absolute number of initial L1 rounds, which a third of slipped signals cannot pull away
    */
   #settle(absolute: number, demand: Demand): Explanation {
     this.#agreeing = 0

@@ -4,11 +4,11 @@
 const jerk_mps3 = 1.5e-5
 const snap_mps4 = 2e-9
 
-/** What an extrapolation adds to the noise of one phase. */
+/** Error of an extrapolation beyond the noise of one phase. */
 export interface ExtrapolationError {
   /** Sum of the squared weights. */
   readonly noise: number
-  /** From what the polynomial leaves out of an orbit, metres. */
+  /** Orbit terms that the polynomial omits, metres. */
   readonly bias_m: number
 }
 

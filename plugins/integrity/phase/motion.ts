@@ -5,7 +5,7 @@ import type { Displacement } from './displacement.js'
 const capacity = 128
 /** The net displacement is the one over this time. */
 const span_ms = 10_000
-/** A displacement that lasts this long is no swing. At 1 Hz these are three epochs. */
+/** A displacement that lasts this long is not a swing. At 1 Hz these are three epochs. */
 const confirm_ms = 2_000
 /** While a mast sways, as long as this. */
 const confirmSwaying_ms = 8_000
@@ -13,17 +13,17 @@ const confirmSwaying_ms = 8_000
 const decideFrom = 0.6
 /** Of the displacement, that the epochs which confirm it may differ from their mean. */
 const steadiness = 0.5
-/** A displacement below so many standard deviations is noise. */
+/** A displacement of fewer standard deviations is noise. */
 export const significance = 5
 /**
- * A move of less than so many thresholds is decided from `atOnce` where at least `share` of it came within the samples that confirm it and
- * those just before, else from `slowly`: multipath and the clocks of satellites let an antenna that stands still drift by 2 to 3 cm in 10 s,
- * at 5 standard deviations every other week, but never by more than a third of that within 3 s.
+ * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came within the
+ * confirming samples and those just before, otherwise `slowly`: multipath and satellite clocks let a stationary antenna drift by 2 to 3 cm in 10 s
+ * (5 standard deviations every other week), but never by more than a third of that within 3 s.
  */
 const small = { thresholds: 4 / 3, atOnce: 4.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
-/** And above so many standard deviations: else it is noise. */
+/** And in standard deviations: below is noise. */
 const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
@@ -32,10 +32,10 @@ const still_m = 0.01
 const stillSamples = 4
 /** And only with this part of the satellites of the minute, all the time: others have other errors, which look like a step. */
 const settlesWith = 0.8
-/** With less than this share a move must be so many times the usual limit: few satellites give a position a little beside that of all. */
+/** With less than this share of satellites, the limit is multiplied: few satellites give a slightly different position than all. */
 const fewer = { share: 0.6, times: 3 }
 const usual_ms = 60_000
-/** From what size, from how many standard deviations, and which part of it must happen within two samples. */
+/** Minimum size, minimum standard deviations, and the part that must happen within two samples. */
 const step = { least_m: 0.012, significance: 7, sharpness: 0.6 }
 
 export interface Net extends Enu {
@@ -44,9 +44,9 @@ export interface Net extends Enu {
 }
 
 /**
- * What the sequence of positions says. Positions count from the start of the watch. The *level* is where the antenna is when
- * it does not swing: it changes only by steps that last, and each kept epoch remembers its own, so that a step does not bend
- * the polynomials that are fitted later.
+ * Interprets the sequence of positions. Positions count from the start of the watch. The *level* is the antenna position without
+ * swings. It changes only by lasting steps. Each kept epoch remembers its own level, so a step does not bend
+ * the polynomials fitted later.
  */
 export class Motion {
   readonly #threshold_m: number
@@ -88,7 +88,7 @@ export class Motion {
     return this.#calmAt_ms
   }
 
-  /** Most satellites were lost, and that was said: fewer are usual from now on. */
+  /** The loss of most satellites was reported: fewer are usual from now on. */
   forgetUsual(): void {
     if (this.#next > this.#first) this.#usualFrom_ms = this.#times_ms[(this.#next - 1) % capacity]
   }
@@ -148,8 +148,8 @@ export class Motion {
   }
 
   /**
-   * Where the antenna is, the threshold or more off its level: such an epoch would bend the polynomials that it comes into later.
-   * Only what is as clear as a move, of an antenna that was calm before: errors would feed themselves.
+   * The antenna position if it is the threshold or more off its level: such an epoch would bend later polynomials.
+   * Only as clear as a move, and only for an antenna that was calm before. Otherwise errors would feed themselves.
    * @param position the newest that was added
    */
   swungOut({ east_m, north_m, up_m, sigma }: Displacement): Enu | undefined {
@@ -183,8 +183,8 @@ export class Motion {
   }
 
   /**
-   * Whether the antenna moved: it is settled at least the threshold away from where it was at the start, or every sample of the last 2 s lies beyond the decision level, they agree with each other, and
-   * their mean is significant. While the mast sways, 8 s are looked at, and their mean and median alone.
+   * Whether the antenna moved: it has settled at least the threshold away from its start, or every sample of the last 2 s is beyond the decision
+   * level, they agree, and their mean is significant. While the mast sways, only the mean and median of 8 s are used.
    */
   moved(time_ms: number, position: Displacement): boolean {
     const { level } = this
@@ -203,7 +203,7 @@ export class Motion {
     let east = 0
     let north = 0
     let up = 0
-    // A second in which few satellites were received is no better for the good one behind it.
+    // A good second does not improve the preceding second with few satellites.
     const worst = this.#candidate.fill(0)
     // One more than begins within the time: the samples must span it.
     for (let sample = this.#next - 1; sample >= this.#first; sample--) {

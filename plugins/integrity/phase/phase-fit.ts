@@ -11,7 +11,7 @@ const varianceMemory = 40
 const leastVariance = 0.3
 const outlierVariance = 9
 
-/** What the phases of an epoch say; without a position when it is not determined. */
+/** The solution of an epoch, without a position if it is undetermined. */
 export interface Fitted {
   readonly position?: Displacement
   /** There are enough satellites in lock, but no displacement explains their phases. */

@@ -23,8 +23,8 @@ const lossOf = 5
 const blindingShare = 0.25
 const blindingOf = 2
 /**
- * For so long a constellation may be missing, where the others still show a move, and where they do not: lines drop frames, and its lock
- * times say afterwards whether it was tracked meanwhile.
+ * Maximum absence of a constellation, if the others still show moves (`seen`) and if they do not (`blind`). Lines drop frames; the
+ * lock times show afterwards whether the constellation was tracked meanwhile.
  */
 const absence_ms = { seen: 10_000, blind: 6_000 }
 /**
@@ -32,7 +32,7 @@ const absence_ms = { seen: 10_000, blind: 6_000 }
  * move. An antenna that moved meanwhile shows at the first epoch behind it.
  */
 const bridged = { share: 0.1, most_ms: 10_000 }
-/** Epochs whose phases contradict each other before that is reported and everything starts afresh: a single one may be damaged. */
+/** Contradicting epochs before a contradiction is reported and the watch restarts: a single epoch may be damaged. */
 const patience = 2
 /** After a move the history before it is of no use any more. */
 const renewAfter_ms = 10_000
@@ -44,10 +44,10 @@ interface Solved extends Partial<Fitted> {
 }
 
 /**
- * Watches the antenna through the carrier phases of its own observations: once an epoch it says how far the antenna moved
- * since the last one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
+ * Watches the antenna through the carrier phases of its own observations. For each epoch it reports the displacement since the
+ * previous one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
  *
- * Each phase is held against a polynomial through its own past, which takes the motion of the satellite away. What is left
+ * Each phase is compared with a polynomial through its own past, which removes the satellite motion. The residual
  * of all signals is the motion of the antenna along the lines of sight, and the clock of the receiver.
  */
 export class PhaseWatch {
@@ -67,7 +67,7 @@ export class PhaseWatch {
   #isSeen = false
   /** How far it moved, since that is reported. */
   #move: Enu | undefined
-  /** When a move is over for the history, and all starts afresh. */
+  /** When the watch restarts after a move. */
   #renew_ms = Infinity
 
   constructor({ threshold_m = moved_m }: PhaseWatchOptions = {}) {
@@ -114,7 +114,7 @@ export class PhaseWatch {
     return this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
   }
 
-  /** @param isUnknown the position is not determined @returns whether lock was lost on so many satellites that nothing is known about the antenna */
+  /** @param isUnknown the position is undetermined @returns whether too many satellites lost lock to know the antenna position */
   #lost({ tracked, lostShare }: LockReport, isUnknown: boolean): boolean {
     const blinds = this.#isSeen && isUnknown && lostShare >= blindingShare && lostShare * tracked >= blindingOf
     const losing = tracked >= lossOf && (lostShare > lossShare || blinds)

@@ -21,8 +21,8 @@ export const quickPlans: readonly Plan[] = [
   { lag_ms: 3_000, window_ms: 16_000, degree: 2, factor: 2 },
 ]
 /**
- * For an antenna that is pushed by millimetres a second: what ends 5 s ago follows it. The clocks of the satellites wander by
- * centimetres meanwhile, each its own way.
+ * For an antenna pushed by millimetres per second, which a plan that ends 5 s ago follows. The satellite clocks wander by
+ * centimetres meanwhile, independently.
  */
 export const slowPlans: readonly Plan[] = [
   { lag_ms: 20_000, window_ms: 120_000, degree: 3, factor: 1 },
@@ -32,7 +32,7 @@ export const slowPlans: readonly Plan[] = [
 ]
 /** Three axes and mostly one clock. */
 const unknowns = 4
-/** What a plan needs at long intervals: the epoch before this one stays out of the fit, and a fit has some epochs. */
+/** Minimum of a plan at long intervals: the previous epoch stays out of the fit, and a fit has several epochs. */
 const lagIntervals = 1.2
 const windowIntervals = { 2: 6, 3: 10 }
 

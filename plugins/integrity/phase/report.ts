@@ -17,7 +17,7 @@ export interface Move {
   readonly distance_m: number
 }
 
-/** What one epoch says. What is undefined is not known: too short a history, too few satellites, or no directions. */
+/** Result of one epoch. Undefined is unknown: too short a history, too few satellites, or no directions. */
 export interface PhaseReport extends LockReport {
   /** GPS time of week, ms. */
   readonly time_ms: number

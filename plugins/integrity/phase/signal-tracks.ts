@@ -13,13 +13,13 @@ import type { Sky } from './sky.js'
 export const kept = 152
 /** Epochs closer together than this are not kept, which bounds memory at 5 Hz and above. */
 const spacing_ms = 950
-/** Signals of seven constellations of a receiver with every band; what is above is left out. */
+/** Signals of seven constellations in every band; more are ignored. */
 const maxTracks = 512
 /** A rate needs two epochs; a satellite counts as lost only when it was tracked for some time. */
 const established = 3
 /** How long a loss counts towards "at once": receivers give satellites up one after the other. */
 const lossWindow_ms = 3_000
-/** What was not seen for so long, and was not lost, is of no interest. */
+/** A track that is unseen for this long, without loss of lock, is dropped. */
 const forgotten_ms = 20_000
 /** A common step of the phases above this is a correction of the receiver's clock. */
 const clockStep_m = 30
@@ -83,14 +83,14 @@ interface SatelliteLock {
   seen_ms: number
 }
 
-/** What an epoch says about lock. */
+/** Lock state of an epoch. */
 export interface LockReport {
   /** Signals with a usable phase. */
   signals: number
   satellites: number
   /** MSM1-3: their phases are modulo one light millisecond and of no use. */
   refused: number
-  /** Satellites all of whose signals lost lock at this epoch. */
+  /** Satellites that lost lock on all signals at this epoch. */
   lost: number
   /** Of the satellites that were tracked, those that lost lock within the last 3 s. */
   lostShare: number
@@ -100,7 +100,7 @@ export interface LockReport {
   clockStep_m: number
 }
 
-/** The phases of all signals with the history of each, and what their lock indicators say. */
+/** The phases of all signals with their histories and lock states. */
 export class SignalTracks {
   readonly #tracks = new Map<number, Track>()
   readonly #locks = new Map<number, SatelliteLock>()

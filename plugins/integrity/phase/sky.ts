@@ -8,7 +8,7 @@ export interface Direction {
   readonly elevation_deg: number
 }
 
-/** The directions of satellites, numbered as in MSM; undefined for one that is not known. */
+/** The directions of satellites, numbered as in MSM; undefined if unknown. */
 export type Sky = (constellation: Constellation, satellite: number) => Direction | undefined
 
 const constellations: Readonly<Record<ConstellationName, Constellation>> = {
@@ -20,12 +20,12 @@ const constellations: Readonly<Record<ConstellationName, Constellation>> = {
   glonass: 'GLONASS',
   navic: 'NavIC',
 }
-/** The first PRN of constellations whose satellites MSM counts from 1 (RTCM 10403.3, DF394). */
+/** First PRN of the constellations that MSM numbers from 1 (RTCM 10403.3, DF394). */
 const firstPrn: Partial<Record<Constellation, number>> = { SBAS: 120, QZSS: 193 }
 
 /**
  * The MSM's numbers of a satellite as the service `receiver` names it: SBAS PRN 120 is satellite 1, QZSS is J1 or PRN 193.
- * @returns undefined for what MSM cannot carry, e.g. a GLONASS satellite of unknown slot (255)
+ * @returns undefined if MSM cannot carry it, e.g. a GLONASS satellite of unknown slot (255)
  */
 export function msmSatellite(
   name: string,

@@ -19,7 +19,7 @@ export interface ThirdDifference {
   readonly slips: number
 }
 
-/** Works without directions: says that something moved or slipped, not where to. */
+/** Works without directions: detects that something moved or slipped, not the direction. */
 export class ThirdDifferences {
   readonly #watched: SignalTracks
   readonly #tracks: Track[] = []
@@ -73,7 +73,7 @@ export class ThirdDifferences {
         const rest = Math.abs(values[i] - median)
         if (rest > slip_m) slips = this.#slipped.push(this.#tracks[i])
         else squares += rest * rest
-        // Groups come one after the other, and what is written lies behind what is still read.
+        // Groups are sequential, so writes stay behind reads.
         this.#rests[used++] = rest
       }
     }
@@ -84,16 +84,16 @@ export class ThirdDifferences {
   readonly #rests = new Float64Array(maxTracks)
 }
 
-/** Beyond so many times what is usual at this station, and this much, something moved or all phases are bad. */
+/** Beyond this multiple of the station's usual value, and this minimum, something moved or all phases are bad. */
 const times = 2.5
 const least_m = 0.015
 /** Epochs that make up what is usual. */
 const memory = 60
 const warmUp = 5
-/** Fewer signals say nothing about all of them. */
+/** Fewer signals are not representative. */
 const minSignals = 8
 
-/** Knows the usual third difference of a station, and says when one is not. */
+/** Learns the usual third difference of a station and detects unusual ones. */
 export class Calm {
   #usual_m = 0
   #epochs = 0

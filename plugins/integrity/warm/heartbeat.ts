@@ -33,7 +33,7 @@ export class Heartbeat {
     this.#dir = dir
   }
 
-  /** @throws where there is no folder */
+  /** @throws without a folder */
   #path(): string {
     this.#file ??= join(this.#dir().path, 'last.json')
     return this.#file

@@ -1,4 +1,4 @@
-/** The last moment at which the base was trusted: remembered over restarts, and compared with the receiver that is there now. */
+/** The last moment at which the base was trusted. It is kept over restarts and compared with the current receiver. */
 import { isDeepStrictEqual } from 'node:util'
 import { sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
@@ -7,12 +7,12 @@ import type { Baselines, Seen } from '../code/movement.js'
 import { brief_ms, longestAway_s } from '../limits.js'
 import { Heartbeat } from './heartbeat.js'
 import type { Remembered, Trusted } from './remembered.js'
-import type { Ways } from './verification.js'
+import type { ContinuityEvidence } from './verification.js'
 import { holdsOther, warmStart } from './warm-start.js'
 
-/** A lock time that receivers count up to no more than a minute shows no break for as long: it has to be newer than that. */
+/** Receivers count the lock time up to about a minute. The stored moment must be newer to detect a break. */
 const remember_ms = 30_000
-/** What a time in whole seconds may be off by, and an epoch. */
+/** Error of a time in whole seconds, plus an epoch. */
 const second_ms = 1000
 
 export interface Clocks {
@@ -43,7 +43,7 @@ export class LastTrust {
     this.#clocks = clocks
   }
 
-  /** What the settings have, with the newest moment: that is in a file of its own. */
+  /** The stored evidence with the newest moment, which has its own file. */
   get #trusted(): Trusted | undefined {
     const stored = this.#remembered.trusted
     if (!stored) return undefined
@@ -51,12 +51,12 @@ export class LastTrust {
     return beat?.uid === stored.uid && beat.t > stored.t ? { ...stored, msss_ms: beat.msss_ms, t: beat.t } : stored
   }
 
-  /** Whether a start is warm: what speaks against it, before the receiver is asked what it holds and after it. */
+  /** Whether a start is warm and why not, before and after reading the receiver's configured position. */
   judge(receiver: Receiver, reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
     const why = this.#why(receiver, reference, held)
     if (why) return { answer: false, why }
     return held === 'not asked'
-      ? { answer: undefined, why: 'the receiver was not asked yet what it holds' }
+      ? { answer: undefined, why: 'the configured position was not read from the receiver yet' }
       : { answer: true, why }
   }
 
@@ -66,7 +66,7 @@ export class LastTrust {
     return this.#againstAsking || (held === 'not asked' ? '' : this.#against(receiver, reference, held))
   }
 
-  /** Why it is not even worth asking the receiver; '' when it is. */
+  /** Why reading the receiver is pointless; '' otherwise. */
   get #againstAsking(): string {
     if (!this.#trusted) return 'nothing was trusted before'
     const away_s = this.#away_ms / 1000
@@ -79,8 +79,8 @@ export class LastTrust {
     return heard?.who === whoIs(receiver) && sameEcef(heard.arp, arp) && this.#away_ms <= brief_ms
   }
 
-  /** What can show that a receiver which holds the reference went on with it. */
-  ways(receiver: Receiver, reference: ReferencePosition): Ways {
+  /** The evidence that can prove continuity of a receiver that holds the reference. */
+  continuity(receiver: Receiver, reference: ReferencePosition): ContinuityEvidence {
     const { arp, acc_m } = reference
     const againstRanges = this.#againstAsking || this.#against(receiver, reference, { mode: 'fixed', arp, acc_m })
     return { byPhases: this.#isBrief(receiver, reference), againstRanges }
@@ -93,12 +93,12 @@ export class LastTrust {
     return warmStart(trusted, reference, now, held)
   }
 
-  /** Below 0 without end before this process trusted a base. */
+  /** -Infinity before this process has trusted a base. */
   get #away_ms(): number {
     return this.#clocks.now_ms() - (this.heard?.at_ms ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Where the antenna was when that was last known otherwise than by an echo. */
+  /** The last antenna position that was not an echo of the reference. */
   get seen(): Seen | undefined {
     return this.#trusted?.seen
   }
@@ -110,14 +110,14 @@ export class LastTrust {
     return (this.#clocks.utc_s() - t) * second_ms + second_ms
   }
 
-  /** What the watch before saw of this very base in its first 10 min, when nothing was checked again since. */
+  /** Baselines of the previous watch of this base from its first 10 min, unless it was checked again since. */
   baselines(receiver: Receiver, { arp }: ReferencePosition, seen: Seen | undefined): Baselines {
     const trusted = this.#trusted
     const isSame = trusted?.uid === receiver.identity.serial && sameEcef(trusted.reference.arp, arp)
     return isSame && sameSeen(seen, trusted.seen) ? trusted.baselines : {}
   }
 
-  /** Called every second while the base is trusted: remembers it twice a minute, and in the settings what has changed. */
+  /** Called every second while the base is trusted: stores the moment twice a minute, and changes in the settings. */
   tick(...now: Parameters<LastTrust['remember']>): void {
     const [receiver, reference] = now
     if (this.#hears(receiver, reference) - this.#rememberedAt_ms < remember_ms) return
@@ -148,7 +148,7 @@ export class LastTrust {
     return at_ms
   }
 
-  /** Undefined where the receiver does not report how long it has been on. */
+  /** Undefined if the receiver does not report its uptime. */
   #momentOf(
     receiver: Receiver,
     reference: ReferencePosition,

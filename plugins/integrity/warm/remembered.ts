@@ -1,4 +1,4 @@
-/** What outlives a restart of the service: the last trusted moment, and a suspicion. Kept by the plugin that uses integrity. */
+/** Evidence that survives a restart of the service: the last trusted moment and a suspicion. Stored by the plugin that uses integrity. */
 
 import type { PluginContext } from 'rtk-base/plugin'
 import type { EvidenceMemory, EvidenceName, MoveSuspicion, ReferencePosition } from 'rtk-base/services'
@@ -45,7 +45,7 @@ export class Remembered {
     this.#log = log
   }
 
-  /** Without what is damaged: that is as if it had never been stored, but a suspicion stands whatever it says. */
+  /** Damaged data is treated as never stored, except that a damaged suspicion still counts. */
   open(memory: EvidenceMemory): void {
     this.#memory = memory
     const [trusted, suspicion] = [memory.get('trusted') ?? undefined, memory.get('suspicion') ?? undefined]
@@ -76,7 +76,7 @@ export class Remembered {
     return this.#suspicion && { text: this.#suspicion.evidence, size_m: this.#suspicion.size_m }
   }
 
-  /** Stands at once. Resolves when it is durable, or was reported not to be. */
+  /** Effective at once. Resolves when it is stored, or when its failure was reported. */
   async suspect({ text, size_m }: MoveSuspicion): Promise<void> {
     this.#suspicion = { evidence: text, ...(size_m !== undefined && { size_m }) }
     await this.#memory?.set('suspicion', this.#suspicion)

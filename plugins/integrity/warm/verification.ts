@@ -1,15 +1,15 @@
-/** Whether a base that was trusted before went on without a break: what a warm start needs instead of the start-up check. Pure. */
+/** Verifies that a previously trusted base kept running without a break. A warm start requires this instead of the start-up check. Pure. */
 import { lockTime } from 'rtk-base/gnss'
 import type { Judgement } from 'rtk-base/services'
 import type { HeardEpoch } from '../antenna-phases.js'
 import type { MovementWatch } from '../code/movement.js'
 import { fewestSatellites, moved_m, trackedShare, verified_ms } from '../limits.js'
 
-/** What can show that nothing changed. */
-export interface Ways {
-  /** The base was heard a moment ago: the carrier phases may bridge the gap. */
+/** Evidence that can prove continuity. */
+export interface ContinuityEvidence {
+  /** The base was heard recently: the carrier phases may bridge the gap. */
   readonly byPhases: boolean
-  /** Why ranges are not enough; '' where they are. */
+  /** Why ranges are insufficient; '' if they suffice. */
   readonly againstRanges: string
 }
 
@@ -22,7 +22,11 @@ export class Verification {
   /** From now on the carrier phases would show a move. */
   #watched = false
 
-  constructor(movement: Pick<MovementWatch, 'confirms'>, began_ms: number, { byPhases, againstRanges }: Ways) {
+  constructor(
+    movement: Pick<MovementWatch, 'confirms'>,
+    began_ms: number,
+    { byPhases, againstRanges }: ContinuityEvidence,
+  ) {
     this.#movement = movement
     this.#began_ms = began_ms
     this.#byPhases = byPhases
@@ -32,9 +36,9 @@ export class Verification {
   /** @param trusted_ms since the last trusted moment: most signals must have been tracked since before it */
   heard({ epoch: { messages }, report }: HeardEpoch, trusted_ms: number): void {
     const net = report?.net
-    // A net displacement from there on may be the beginning of a move that is not reported yet.
+    // A larger net displacement may be the start of a move that is not reported yet.
     this.#watched = net !== undefined && net.distance_m < moved_m
-    // The carrier phases started afresh: what they say is not about the time before.
+    // The carrier phases restarted: they say nothing about the time before.
     if (report && !net) this.#byPhases = false
     if (this.#unbroken) return
     let signals = 0
@@ -51,7 +55,7 @@ export class Verification {
     this.#unbroken = held >= trackedShare * signals && satellites.size >= fewestSatellites
   }
 
-  /** Called every second. @param announced the right 1005 came @returns what came out, and what is missing */
+  /** Called every second. @param announced the correct 1005 was received @returns the answer, and the missing evidence */
   second(now_ms: number, announced: boolean): Judgement {
     const confirms = this.#movement.confirms(now_ms)
     const why = this.#missing(announced)

@@ -8,10 +8,10 @@ import type { Trusted } from './remembered.js'
 const round_s = 2 ** 32 / 1000
 
 /**
- * Whether the receiver went on as the trusted base without a break, so that evidence of seconds takes the place of the start-up check: the
- * same receiver, its clock not gone back, less than 10 min since, and it holds the trusted reference.
- * @param target what was read from it
- * @returns '' or what speaks against it
+ * Whether the receiver kept running as the trusted base, so that evidence of seconds replaces the start-up check: the
+ * same receiver, its clock did not go back, less than 10 min elapsed, and it holds the trusted reference.
+ * @param target its configured position
+ * @returns '' or the reason against it
  */
 export function warmStart(
   trusted: Trusted,
@@ -32,7 +32,7 @@ export function warmStart(
   return holdsOther(chosen, target)
 }
 
-/** @returns '' where the receiver holds this reference, or what it holds instead */
+/** @returns '' if the receiver holds this reference, otherwise a description of its position */
 export function holdsOther(chosen: Pick<ReferencePosition, 'arp'>, target: HeldTarget): string {
   if (target?.mode !== 'fixed') return 'the receiver holds no reference position'
   return sameEcef(target.arp, chosen.arp) ? '' : 'the receiver holds another reference position'

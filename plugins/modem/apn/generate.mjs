@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 /**
  * The table as text.
  * @param {string} xml content of serviceproviders.xml, format 2.0
- * @param {string} source what the table says of its origin
+ * @param {string} source the origin, as stated in the table
  */
 export function generate(xml, source) {
   const networks = new Map()
@@ -33,7 +33,7 @@ export function generate(xml, source) {
   return `{"source":${JSON.stringify(source)},\n"settings":[\n${settings.join(',\n')}\n],\n"networks":{\n${lines.join(',\n')}\n}}\n`
 }
 
-/** What else tells an operator from those that use its network: few are marked as primary, but it has more networks, and more APNs. */
+/** Distinguishes an operator from its resellers: few are marked as primary, but operators have more networks and APNs. */
 function sizeOf(provider) {
   const gsm = childrenOf(provider, 'gsm')
   const count = (name) => gsm.flatMap((one) => childrenOf(one, name)).length

@@ -11,9 +11,9 @@ const limit_ms = 60_000
 /** How long a registered modem may be without a data connection before the next APN is tried. */
 const patience_ms = 180_000
 const longestGap_ms = 60_000
-/** What the router does not keep is written again after so long: each time the connection restarts. */
+/** Delay before rewriting settings that the router lost: each write restarts the connection. */
 const rewrite_ms = 600_000
-/** What could not be written is tried again after so long at the earliest. */
+/** Minimum retry delay after a failed write. */
 const retry_ms = 60_000
 const mostAlternatives = 8
 
@@ -31,8 +31,8 @@ export interface ApnDeps {
 type From = 'user' | 'table' | 'router' | ''
 
 /**
- * Gives the router the APN that the SIM needs: the user's own, else that of the table, chosen when a SIM is seen for the first
- * time. Where the modem is registered and has no connection, the next one that fits is tried, at last what the router had before.
+ * Sets the APN that the SIM needs: the user's own, otherwise from the table, chosen when a SIM is first
+ * seen. If the modem is registered without a connection, the next match is tried, finally the router's previous settings.
  */
 export class ApnKeeper {
   readonly #ctx: PluginContext
@@ -40,7 +40,7 @@ export class ApnKeeper {
   readonly #memory: ApnMemory
   #waiting_ms = 0
   #seen_ms: number | undefined
-  /** What was written last, or could not be, and when it may be written again. */
+  /** The last attempted write, and the time of the next allowed one. */
   #attempt: { wanted: ApnSettings; again_ms: number } | undefined
 
   constructor(ctx: PluginContext, deps: ApnDeps) {
@@ -159,7 +159,7 @@ export class ApnKeeper {
     const { readings } = this.#deps
     const candidates = this.#candidates
     const { written } = this.#memory
-    // What was written for an earlier SIM, or by the user, is nothing to return to.
+    // Settings for an earlier SIM, or by the user, are not restored.
     const before = written && isSame(actual, written) ? automatic : actual
     const first = keptAtFirst(candidates, { actual, connected: readings.connected === true })
     this.#restartWaiting()
@@ -186,7 +186,7 @@ export class ApnKeeper {
     if (step && isSame(this.actual, step)) await this.#memory.setSim({ ...sim, settled: true })
   }
 
-  /** No connection with what was tried last. */
+  /** No connection with the last attempt. */
   async #next(): Promise<void> {
     const { sim } = this.#memory
     if (!sim || !this.#recognised().isKnown) return
@@ -196,7 +196,7 @@ export class ApnKeeper {
       await this.#memory.setSim({ ...sim, step: sim.step + 1 })
       this.#ctx.log.warn(
         { apn: steps[sim.step]?.apn },
-        'no data connection with this APN: the next one that fits the SIM is tried',
+        'no data connection with this APN: trying the next match for the SIM',
       )
       await this.settle()
       return
@@ -204,8 +204,8 @@ export class ApnKeeper {
     if (!sim.settled) await this.#memory.setSim({ ...sim, settled: true })
     this.#report(
       candidates.length > 0
-        ? 'no data connection with the APN of the router: set mob-apn as the operator of the SIM says'
-        : 'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn as it says',
+        ? 'no data connection with the APN of the router: set mob-apn to the APN of the SIM operator'
+        : 'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn manually',
     )
   }
 

@@ -1,4 +1,4 @@
-/** What is tried for a SIM, in which order. Pure. */
+/** The APNs to try for a SIM, in order. Pure. */
 import type { ApnSettings } from 'rtk-base/services'
 import type { Candidate } from './lookup.js'
 

@@ -14,7 +14,7 @@ const SimRecord = Type.Object({
   /** ICCID, or IMSI where that cannot be read. */
   sim: Type.String(),
   imei: Type.String(),
-  /** What the router had before, where that was not the choice for an earlier SIM. */
+  /** The router's previous settings, unless chosen for an earlier SIM. */
   before: Settings,
   /** Tried before those of the table. */
   first: Type.Optional(Settings),
@@ -26,7 +26,7 @@ const SimRecord = Type.Object({
 /** The SIM for which an APN was chosen. */
 export type SimRecord = Static<typeof SimRecord>
 
-/** What must survive a restart, in the protected store: a password may be in it. */
+/** State that survives a restart, in the protected store, because it may contain a password. */
 export class ApnMemory {
   readonly #ctx: PluginContext
   #sim: SimRecord | undefined

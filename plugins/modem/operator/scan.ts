@@ -7,7 +7,7 @@ import type { Jobs } from '../jobs.js'
 import type { Figures } from '../state/figures.js'
 import type { Readings } from '../state/readings.js'
 
-/** The router ends it at 210 s by itself; before, calls of others may stand in its queue. */
+/** The router ends it after 210 s; other calls may be queued before it. */
 const limit_ms = 270_000
 const mostKept = 64
 const mostShown = 6
@@ -46,7 +46,7 @@ export class OperatorScan {
     return this.#shown
   }
 
-  /** Networks of the last scan, as they are written. */
+  /** Networks of the last scan, in written form. */
   get networks(): string[] {
     return this.#found.map(({ plmn }) => plmn)
   }

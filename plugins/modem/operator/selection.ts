@@ -6,14 +6,14 @@ import type { Jobs } from '../jobs.js'
 import type { Readings } from '../state/readings.js'
 import { plmnDigits } from './scan.js'
 
-/** The router ends it at 210 s by itself. */
+/** The router ends it after 210 s. */
 const limit_ms = 270_000
-/** What the modem refuses is tried again after so long. */
+/** Retry delay after a rejection by the modem. */
 const retry_ms = 60_000
 /** How long an operator that was never reached may take, and how long one may stay away that was. */
 const firstLimit_ms = 300_000
 const laterLimit_ms = 1_800_000
-/** Between two readings no more than this is counted: the modem was away, or busy. */
+/** Maximum counted time between two readings: longer gaps mean an absent or busy modem. */
 const longestGap_ms = 60_000
 const stored = 'operator-failed'
 
@@ -21,7 +21,7 @@ export interface SelectionDeps {
   access: Access
   jobs: Jobs
   readings: Readings
-  /** Networks of the last scan, as they are written. */
+  /** Networks of the last scan, in written form. */
   scanned(): Iterable<string>
   changed(): void
 }
@@ -91,7 +91,7 @@ export class OperatorSelection {
         )
       return
     }
-    // What cannot be read is as it should be, unless an operator is wanted.
+    // An unreadable selection counts as correct, unless an operator is wanted.
     if (Number(now?.plmn ?? 0) === wanted && (now !== undefined || wanted === 0)) return
     jobs.begin('operator', 'the modem selects an operator', () => this.#select())
   }
@@ -112,7 +112,7 @@ export class OperatorSelection {
       this.#away_ms = 0
       return
     }
-    // Registered, and the modem does not say where.
+    // Registered, but the modem does not report the network.
     if (registered && plmn === 0) return
     this.#away_ms += since_ms
     if (this.#away_ms >= (this.#reached ? laterLimit_ms : firstLimit_ms)) void this.#giveUp(wanted)

@@ -2,7 +2,7 @@ import type { Counter, PluginContext } from 'rtk-base/plugin'
 import type { ModemRegistration } from 'rtk-base/services'
 import type { Readings } from './readings.js'
 
-/** What is counted and measured of the modem, for Prometheus. What is not known has no sample. */
+/** Metrics of the modem. Unknown values have no sample. */
 export class Figures {
   readonly #technologyChanges: Counter
   readonly #reconnects: Counter

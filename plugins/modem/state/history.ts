@@ -35,7 +35,7 @@ export class SignalHistory {
     if (this.#entries.length > most) this.#entries.shift()
   }
 
-  /** Monotonic time goes on over a reload of the plugin. */
+  /** Monotonic time continues over a reload of the plugin. */
   restore(entries: readonly Entry[]): void {
     this.#entries = [...entries]
   }

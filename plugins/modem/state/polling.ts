@@ -2,9 +2,9 @@ import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Access, reasonOf } from '../access.js'
 
-/** How often it is looked whether something is due. */
+/** Interval of checking for due tasks. */
 const look_ms = 5_000
-/** What fails is tried again after this, then after twice that, and so on: the modem comes later than its router. */
+/** First retry delay, doubled after each failure: the modem starts later than its router. */
 const firstRetry_ms = 30_000
 const longestRetry_ms = 600_000
 
@@ -32,7 +32,7 @@ export class Polling {
   readonly #backoff = new Backoff({ first_ms: 15_000, longest_ms: 120_000, spread: [0.8, 1.2] })
   readonly #failed = new Set<string>()
   #probe_ms = 0
-  /** It was said that the modem may answer, and it was not asked since. */
+  /** The modem was announced, and not asked since. */
   #announced = false
 
   constructor(ctx: PluginContext, access: Access, tasks: readonly Task[]) {
@@ -46,7 +46,7 @@ export class Polling {
     this.soon()
   }
 
-  /** Everything is due, or what has one of these names. */
+  /** Makes all tasks due, or those named. */
   soon(...names: string[]): void {
     for (const entry of this.#entries) if (names.length === 0 || names.includes(entry.name)) entry.due_ms = 0
     this.#probe_ms = 0
@@ -55,7 +55,7 @@ export class Polling {
   }
 
   async #look(): Promise<void> {
-    // Whatever runs, the modem does not answer anything else meanwhile.
+    // The modem answers nothing else during a job.
     if (this.#access.busy || !this.#access.hasModem) return
     await this.#access.turn(() => (this.#access.offline ? this.#probe() : this.#round()))
   }
@@ -70,7 +70,7 @@ export class Polling {
     }
   }
 
-  /** Another one each time: one that this router never answers must not hide that it is back. */
+  /** Rotates the probe: a call that this router never answers must not hide its return. */
   async #probe(): Promise<void> {
     if (this.#now_ms < this.#probe_ms) return
     this.#announced = false

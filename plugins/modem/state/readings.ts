@@ -7,7 +7,7 @@ export class Reading<T> {
   #value: T | undefined
   #at_ms = Number.NEGATIVE_INFINITY
 
-  /** @param valid_ms how long it holds; infinite for what does not change by itself */
+  /** @param valid_ms lifetime; infinite for constant values */
   constructor(now_ms: () => number, valid_ms: number) {
     this.#now_ms = now_ms
     this.#valid_ms = valid_ms
@@ -32,7 +32,7 @@ export class Reading<T> {
 const live_ms = 90_000
 const slow_ms = 300_000
 
-/** What is known of the modem. */
+/** The known values of the modem. */
 export class Readings {
   readonly identity: Reading<ModemIdentity>
   readonly sim: Reading<ModemSim>
@@ -69,7 +69,7 @@ export class Readings {
     return connected ?? (packetService === 'detached' ? false : undefined)
   }
 
-  /** MCC and MNC of the SIM's own network as they are written, while the modem is registered there. */
+  /** MCC and MNC of the SIM's own network in written form, while the modem is registered there. */
   get homePlmn(): string | undefined {
     const { network, plmn = 0 } = this.registration.value ?? {}
     return network === 'home' && plmn > 0 ? String(plmn).padStart(5, '0') : undefined

@@ -4,8 +4,8 @@ import type { Identity } from './certificate.js'
 import type { IdentityStore } from './identity-store.js'
 
 /**
- * Which identity an attempt uses: the renewed one until it failed, then the old one, in turn until one of them connects. That
- * one stays.
+ * The identity for an attempt: the renewed one until it fails, then alternating with the old one until one of them connects. That
+ * identity is kept.
  */
 export class IdentityChoice {
   readonly #ctx: PluginContext
@@ -56,13 +56,13 @@ export class IdentityChoice {
       } else if (failure !== undefined) {
         await this.#identities.reject()
         const text = `the renewed certificate was not accepted (${failure.text}): the old one stays in use`
-        const advice = 'the next renewal follows by itself, or now with mqtt-renew'
+        const advice = 'the renewal is retried automatically, or now with mqtt-renew'
         this.#ctx.errors.raise('mqtt-renew', { text, advice })
       }
     } catch (error) {
       // Both stay in the store until the next connect.
       const text = `the renewed identity could not be stored (${(error as Error).message})`
-      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'the next connect tries again' })
+      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'it is retried at the next connect' })
     }
   }
 }

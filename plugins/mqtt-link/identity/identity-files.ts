@@ -40,7 +40,7 @@ export class IdentityFiles {
     return identityOf(read.cert, read.key, read.ca)
   }
 
-  /** What can be used of the files, for an identity that is stored: a file that is missing or not valid is left out. */
+  /** The usable files, for a stored identity: missing or invalid files are omitted. */
   async readUsable(): Promise<Identity> {
     const { ca, ...own } = await this.#texts(() => {})
     const { cert, key } = own.cert === undefined || own.key === undefined ? {} : own
@@ -64,7 +64,7 @@ export class IdentityFiles {
     return read
   }
 
-  /** The fault of files that could be read. TLS would ignore a `cert` whose `key` is empty. */
+  /** A fault of readable files. TLS would ignore a `cert` with an empty `key`. */
   #faultOf({ ca, cert, key }: IdentityPaths): Fault | undefined {
     for (const [part, pem] of [
       ['ca', ca],

@@ -30,7 +30,7 @@ export class IdentityStore {
     this.#files = new IdentityFiles(paths, ctx.log)
   }
 
-  /** The identity in force, read again for each attempt. Rejects with a text that names the file. */
+  /** The current identity, read again for each attempt. Rejects with a text that names the file. */
   async current(): Promise<Identity> {
     const stored = await this.#stored('identity')
     if (stored === undefined) return this.#files.read()
@@ -58,7 +58,7 @@ export class IdentityStore {
     return identityOf(cert, key, ca)
   }
 
-  /** Keeps a renewed identity beside the one in force. Durable when it resolves. @throws RTK_ERR_STORE_WRITE */
+  /** Stores a renewed identity next to the current one. Durable once resolved. @throws RTK_ERR_STORE_WRITE */
   async propose(cert: string, key: string): Promise<void> {
     const files = await this.#files.readUsable()
     const before = await this.#stored('identity')

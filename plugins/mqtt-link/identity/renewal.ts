@@ -60,7 +60,7 @@ export class Renewal {
   }
 
   #reportExpiry(left_s: number, life_s: number, until_s: number): void {
-    const what = this.#options.est === undefined ? 'exchange it by hand, or set mqtt-link.est' : 'it is being renewed'
+    const what = this.#options.est === undefined ? 'replace it manually, or set mqtt-link.est' : 'it is being renewed'
     if (left_s <= 0) this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expired on ${day(until_s)}: ${what}`)
     else if (left_s < (life_s * lastPart) / 2)
       this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expires on ${day(until_s)}: ${what}`)
@@ -68,8 +68,8 @@ export class Renewal {
   }
 
   /**
-   * Gets a certificate for a new key, keeps both beside the identity in force, and reconnects with them. Resolves with a text for
-   * the caller. @throws RTK_ERR_UNAVAILABLE with the reason; the old identity stays in use, and an error entry says so.
+   * Gets a certificate for a new key, stores both next to the current identity, and reconnects with them. Resolves with a text for
+   * the caller. @throws RTK_ERR_UNAVAILABLE with the reason; the old identity stays in use, and an error is raised.
    */
   async renew(): Promise<string> {
     const { est } = this.#options
@@ -92,7 +92,7 @@ export class Renewal {
 
   async #reEnrolled(url: string): Promise<{ serial: string; until: number }> {
     const identity = await this.#identities.current()
-    if (identity.cert === undefined) throw new Error('there is no certificate to renew: set mqtt-link.cert and key')
+    if (identity.cert === undefined) throw new Error('no certificate to renew: set mqtt-link.cert and key')
     const { requestLike, issuedFor } = await import('./certificate-request.js')
     const { reEnrol } = await import('./est.js')
     this.#open ??= await requestLike(identity.cert)
@@ -122,7 +122,7 @@ export class Renewal {
     // 0.5 to 1.5 times this, so that stations that failed together do not come back together.
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
     const text = `the certificate could not be renewed (${failureOf(error).text}): the old one stays in use`
-    const advice = 'the next attempt follows by itself, or now with mqtt-renew'
+    const advice = 'it is retried automatically, or now with mqtt-renew'
     this.#ctx.errors.raise('mqtt-renew', { text, advice })
     return text
   }

@@ -25,7 +25,7 @@ export class Signer {
   readonly #key: KeyObject
   readonly #scheme: Scheme
 
-  /** @throws when there is no key, or the key cannot sign */
+  /** @throws without a key, or if the key cannot sign */
   constructor(identity: Identity) {
     if (identity.key === undefined) throw new Error('the station has no certificate: set mqtt-link.cert and key')
     this.identity = identity

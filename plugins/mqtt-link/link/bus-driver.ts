@@ -9,10 +9,10 @@ export class BusDriver implements MqttDriver {
   readonly #ctx: PluginContext
   readonly #session: () => Session | undefined
   #filters: readonly string[] = []
-  /** The broker whose packet limit was logged. */
+  /** The last broker whose packet limit was logged. */
   #logged: Broker | undefined
 
-  /** @param session the one that is up */
+  /** @param session the current session */
   constructor(ctx: PluginContext, session: () => Session | undefined) {
     this.#ctx = ctx
     this.#session = session
@@ -37,25 +37,25 @@ export class BusDriver implements MqttDriver {
     )
   }
 
-  /** The bus wants these topics: subscribes what is new, unsubscribes what is gone. */
+  /** Sets the wanted topics: subscribes new ones, unsubscribes removed ones. */
   subscribe(filters: readonly string[]): void {
     this.#filters = filters
     this.subscribeAll(this.#session(), () => {})
   }
 
-  /** Subscribes what the bus wants. @param done the broker has answered, whatever it said */
+  /** Subscribes all wanted topics. @param done called on any answer of the broker */
   subscribeAll(session: Session | undefined, done: () => void): void {
     session?.subscribe(this.#filters, (refused) => {
       if (refused !== undefined)
         this.#ctx.log.warn(
           { err: refused },
-          'the broker rejected a subscription; publications go on, and the next session subscribes again',
+          'the broker rejected a subscription; publishing continues, and the next session subscribes again',
         )
       done()
     })
   }
 
-  /** Publishes `y`. @param session left out: the one that is up */
+  /** Publishes `y`. @param session default: the current one */
   sayOnline(session = this.#session()): void {
     session?.publish(onlineTopic(this.#ctx.serial), onlineStatus.online, {
       retain: true,

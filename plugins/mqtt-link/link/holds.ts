@@ -1,9 +1,9 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
-/** A hold that is never released ends after this time: it must not keep the station offline for good. */
+/** An unreleased hold ends after this time: it must not keep the station offline permanently. */
 const longest_ms = 600_000
 
-/** Who keeps the station away from its broker on purpose, and why. */
+/** The holds that keep the station disconnected on purpose, with their reasons. */
 export class Holds {
   readonly #ctx: PluginContext
   readonly #held = new Set<{ reason: string }>()

@@ -47,7 +47,7 @@ export class BrokerLink {
   #identity: Identity | undefined
   #session: Session | undefined
   #announced: { session: Session; name: string } | undefined
-  /** Counts the attempts, so that what was awaited for an earlier one is dropped. */
+  /** Counts the attempts, so that late results of earlier ones are dropped. */
   #turn = 0
   #accepted = 0
   #alive_ms = Number.NEGATIVE_INFINITY
@@ -144,12 +144,12 @@ export class BrokerLink {
     return this.#sessions.usesTls(this.#identity ?? {})
   }
 
-  /** Connects again, with the identity that is in force now. */
+  /** Reconnects with the current identity. */
   reconnect(): void {
     if (this.#state !== 'disabled') this.#dispatch('reconnect')
   }
 
-  /** A network came up: the cause of the failure may be gone, and an attempt that has reached nobody may use the wrong route. */
+  /** A network came up: the cause of the failure may be gone, and a pending attempt may use the wrong route. */
   networkUp(): void {
     if (this.#holds.reason !== undefined || this.#failure.isBreach) return
     this.#retry.reset()
@@ -198,7 +198,7 @@ export class BrokerLink {
     const next = nextState(before, event)
     if (next === undefined || this.#ctx.signal.aborted) return
     this.#state = next
-    // Failures of the broker or the identity before say nothing about the next one.
+    // Failures of the previous broker or identity do not apply to the next one.
     if (event === 'reconnect') this.#failure = noFailure
     this.#retry.cancel()
     this.#ctx.log.debug({ event, before, next }, 'link')
@@ -225,7 +225,7 @@ export class BrokerLink {
     void this.#quit()
   }
 
-  /** Publishes `q` and leaves, whatever is in progress. */
+  /** Publishes `q` and leaves, in any state. */
   #quit(): Promise<void> {
     this.#turn++
     return this.#farewell.quit(this.#takeSession())
@@ -299,7 +299,7 @@ export class BrokerLink {
         text: `the broker did not answer the subscription in ${subscribeLimit_ms / 1000} s`,
       })
     })
-    // First of all: the broker may still hold the `L` of the session before, and sends it to who subscribes.
+    // First: the broker may still retain the `L` of the previous session, and sends it to new subscribers.
     this.driver.sayOnline(session)
     this.driver.subscribeAll(session, () => {
       void late()
@@ -347,7 +347,7 @@ export class BrokerLink {
     else this.#dispatch('failed')
   }
 
-  /** What the recovery ladder goes by: whether the own network may be to blame. */
+  /** Input of the recovery ladder: whether the station's network may be at fault. */
   #reportFailure(wait_ms: number): void {
     const { cause, text } = this.#failure
     if (cause === 'config' || cause === 'held' || cause === 'identity') this.#out.idle(text)
@@ -356,13 +356,13 @@ export class BrokerLink {
     else this.#out.down(text, wait_ms, { evidence: false })
   }
 
-  /** TCP reports a dead connection only after up to a quarter of an hour, whatever is written. */
+  /** TCP reports a dead connection only after up to a quarter of an hour, even with pending data. */
   #ping(): void {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
     this.#ways.failed(text, this.#session.localAddress)
-    this.#ctx.log.warn({ cause: 'ping' }, `the MQTT link is given up and made again: ${text}`)
+    this.#ctx.log.warn({ cause: 'ping' }, `reconnecting the MQTT link: ${text}`)
     this.#dispatch('dead')
   }
 

@@ -34,7 +34,7 @@ export class Retry {
     this.#upSince_ms = this.#ctx.clock.monotonic()
   }
 
-  /** The session that was up has ended by itself. */
+  /** The session was lost. */
   lost(): void {
     if (this.#ctx.clock.monotonic() - this.#upSince_ms >= stable_ms) this.#backoff.reset()
   }
@@ -44,12 +44,10 @@ export class Retry {
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
     const wait_ms = isBreach ? this.#breaches.next() : this.#backoff.next()
-    this.#ctx.status(waits ? text : `down (${cause}): ${text}; the next attempt follows`)
+    this.#ctx.status(waits ? text : `down (${cause}): ${text}; retrying`)
     if (text !== this.#logged) {
       const minutes = Math.round(wait_ms / 60_000)
-      const soon = isBreach
-        ? `; the next attempt follows in ${minutes} min`
-        : '; the next attempts follow by themselves'
+      const soon = isBreach ? `; the next attempt follows in ${minutes} min` : '; retrying automatically'
       const next = waits ? '' : soon
       this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}${next}`)
     }

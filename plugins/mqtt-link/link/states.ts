@@ -8,11 +8,11 @@ export type LinkEvent =
   | 'disable'
   /** The broker accepted the session. */
   | 'accepted'
-  /** The attempt or the session ended by itself. */
+  /** The attempt or the session failed. */
   | 'failed'
   /** The session is up, but the broker does not answer any more: the station gives it up. */
   | 'dead'
-  /** The back-off is over, or a network came up. */
+  /** The back-off elapsed, or a network came up. */
   | 'due'
   /** Another broker, another identity. */
   | 'reconnect'

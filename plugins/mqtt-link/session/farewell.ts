@@ -7,8 +7,8 @@ import { leaveLimit_ms, type Session, within } from './session.js'
 const leastTime_ms = 500
 
 /**
- * How the station leaves its broker. `r` promises that it comes back. When it is stopped or switched off before it came back, `q`
- * replaces that `r`: over the session that is being made, or over one that is made only for this.
+ * Announces that the station leaves its broker. `r` promises a reconnect. If the station is stopped or disabled before that, `q`
+ * replaces the `r`, over the session being established, or over one made only for this.
  */
 export class Farewell {
   readonly #open: (broker: Broker) => Session | undefined
@@ -17,7 +17,7 @@ export class Farewell {
   /** The broker that has `r` retained. */
   #promised: Broker | undefined
 
-  /** @param open begins a session that does nothing by itself; undefined when none is possible */
+  /** @param open starts a passive session; undefined if impossible */
   constructor(open: (broker: Broker) => Session | undefined) {
     this.#open = open
   }

@@ -1,7 +1,7 @@
 /**
- * Looks at what a broker sends before the client's parser does: its packets are counted and paid for from a budget, and one
- * that no broker has a reason to send ends the session. The parser would take a timer and several calls for each of millions
- * of two-byte packets, and keep QoS 2 messages for ever.
+ * Inspects the broker's packets before the client's parser: they are counted against a budget, and an illegitimate packet ends the
+ * session. The parser would use a timer and several calls for each of millions
+ * of two-byte packets, and keep QoS 2 messages forever.
  */
 import { Transform, type TransformCallback } from 'node:stream'
 import { Budget, Intake, rates, rateText } from 'rtk-base/link'
@@ -11,7 +11,7 @@ export const largestInbound = 262_144
 /** Packets that the parser gets at once. */
 export const mostAtOnce = 64
 
-/** What the broker did, for `mqtt.state.error` and the log. */
+/** A protocol violation of the broker, for `mqtt.state.error` and the log. */
 export class Breach extends Error {}
 
 /** Control packets that a broker sends (MQTT 5, section 2.1.2). */
@@ -82,7 +82,7 @@ export class PacketWatch {
 
   #check(first: number, length: number): void {
     const name = names[first >> 4]
-    if (!this.#begun && name !== 'CONNACK') throw new NoBroker('its first packet is no CONNACK')
+    if (!this.#begun && name !== 'CONNACK') throw new NoBroker('its first packet is not a CONNACK')
     this.#begun = true
     if (name === undefined) throw new Breach(`it sent a packet of type ${first >> 4}, which no broker sends`)
     if (length > largestInbound) throw new Breach(`it sent a ${name} of more than ${largestInbound} bytes`)

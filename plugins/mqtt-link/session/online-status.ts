@@ -3,7 +3,7 @@ import type { OnlineStatus } from 'rtk-base/schemas'
 
 export type { OnlineStatus } from 'rtk-base/schemas'
 
-/** What is retained on `base/{SN}/online`; the meanings are in the schema. */
+/** Values retained on `base/{SN}/online`, described in the schema. */
 export const onlineStatus = {
   online: 'y',
   restarting: 'r',

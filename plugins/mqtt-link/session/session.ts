@@ -39,7 +39,7 @@ export interface SessionEvents {
   ended(end: SessionEnd): void
 }
 
-/** One connection to a broker, from the attempt to its end. It never reconnects by itself. */
+/** One connection to a broker, from the attempt to its end. It never reconnects. */
 export class Session {
   readonly broker: Broker
   readonly version: 4 | 5
@@ -52,7 +52,7 @@ export class Session {
   /** Bytes of QoS 1 and 2 publications that the broker has not acknowledged. */
   #unacknowledged = 0
   #subscribed = new Set<string>()
-  /** In this session so far: what was on its way when a topic was unsubscribed is no fault of the broker. */
+  /** Topics of this session: messages in transit when a topic was unsubscribed are not a fault of the broker. */
   readonly #asked = new Set<string>()
   readonly #socket: Socket
   #breach: Breach | undefined
@@ -68,7 +68,7 @@ export class Session {
     let error: unknown
     const failed = (reported: Error) => {
       error ??= reported
-      // The client would keep the connection to a broker whose packets it cannot read.
+      // The client would keep a connection with unreadable packets.
       socket.destroy()
     }
     const inspection = new Inspection()
@@ -126,7 +126,7 @@ export class Session {
     client.connect()
   }
 
-  /** The broker does what no broker does: nothing more of it is read. */
+  /** The broker violated the protocol: nothing more is read from it. */
   #endBy(breach: Breach): void {
     this.#breach ??= breach
     this.#socket.destroy()
@@ -137,7 +137,7 @@ export class Session {
     return this.#live && this.#client.connected && !this.#client.disconnecting && this.#socket.writable
   }
 
-  /** The name is still being resolved, or nobody has answered at its address. */
+  /** The name is still being resolved, or its address has not answered. */
   get unreached(): boolean {
     return this.#socket.connecting
   }
@@ -155,7 +155,7 @@ export class Session {
     return this.#socket.writableLength + this.#unacknowledged
   }
 
-  /** Whether a publication of so many bytes would be admitted. */
+  /** Whether a publication of this size would be accepted. */
   hasRoom(bytes: number): boolean {
     return this.waiting === 0 || this.waiting + bytes <= outboxLimit
   }
@@ -186,7 +186,7 @@ export class Session {
     return 'sent'
   }
 
-  /** Subscribes what is new, unsubscribes what is gone. @param done gets the error when the broker rejected one */
+  /** Subscribes new topics, unsubscribes removed ones. @param done gets the error if the broker rejected one */
   subscribe(filters: readonly string[], done: (refused?: Error) => void): void {
     if (!this.up) return
     const added = filters.filter((filter) => !this.#subscribed.has(filter))
@@ -254,8 +254,8 @@ function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttPro
 }
 
 /**
- * What `work` resolves with, or `otherwise` after `limit_ms` of real time: the process may be about to end, and sockets do not
- * follow a test's clock.
+ * The result of `work`, or `otherwise` after `limit_ms` of real time: the process may be about to end, and sockets do not
+ * follow a test clock.
  */
 export async function within<T>(limit_ms: number, work: Promise<T>, otherwise: T): Promise<T> {
   let limit: NodeJS.Timeout | undefined

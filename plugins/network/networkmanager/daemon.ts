@@ -11,7 +11,7 @@ import {
 } from './names.js'
 import { numberOf, ObjectModel } from './object-model.js'
 
-/** A fleet whose daemons start at the same moment, and a bus that does not come back. */
+/** For a fleet that starts simultaneously, and for a bus that stays away. */
 const waits = { first_ms: 500, longest_ms: 30_000, spread: [0.5, 1] } as const
 
 /** A port without a DHCP server keeps it starting for much longer. */
@@ -36,14 +36,14 @@ export class Daemon {
   #bus: Bus | undefined
   /** Unique name of the daemon; `''` while it does not run. */
   #owner = ''
-  /** Counts connections, and readings of the state: what was awaited for an earlier one is dropped. */
+  /** Counts connections and readings, so that late results of earlier ones are dropped. */
   #connection = 0
   #reading = 0
   #retry: Dispose = () => {}
   /** Signals between the arrival of the state and its use, a moment later. */
   #kept: Signal[] | undefined
   #loaded = false
-  /** Since its start it takes over, one by one, what the kernel has: until then a connection looks as if it were down. */
+  /** After its start the daemon takes over the kernel's connections one by one; until then they look down. */
   #starting = false
   #started: Dispose = () => {}
   #failure = 'NetworkManager was not asked yet'
@@ -131,7 +131,7 @@ export class Daemon {
     this.#bus?.close()
     this.#bus = undefined
     const wait_ms = this.#backoff.next()
-    this.#away(`the system bus (${this.#address}) is not reached: ${reason}; it is tried again by itself`)
+    this.#away(`the system bus (${this.#address}) cannot be reached: ${reason}; retrying automatically`)
     this.#again(wait_ms, () => this.#connect())
   }
 
@@ -154,7 +154,7 @@ export class Daemon {
     this.#kept = undefined
     try {
       const call = { path: managerPath, interface: objectManagerInterface, member: 'GetManagedObjects' }
-      // What is signalled before the answer is in the answer.
+      // Signals before the answer are included in it.
       const answered = () => {
         if (reading === this.#reading) this.#kept = []
       }
@@ -174,7 +174,7 @@ export class Daemon {
       if (reading !== this.#reading || this.#ctx.signal.aborted) return
       this.#kept = undefined
       const wait_ms = this.#backoff.next()
-      this.#away(`NetworkManager does not say what there is: ${(error as Error).message}; it is asked again by itself`)
+      this.#away(`NetworkManager does not report its state: ${(error as Error).message}; retrying automatically`)
       this.#again(wait_ms, () => this.#load())
     }
   }
@@ -204,7 +204,7 @@ export class Daemon {
     this.#events.changed()
   }
 
-  /** A device that failed is ready again at once, and says nothing of the reason then. */
+  /** A failed device becomes ready again at once, without a reason. */
   #noteReason({ path, body }: Signal): void {
     const [now, , reason] = body.map(numberOf)
     if (now === deviceFailed) this.#reasons.set(path, reason)

@@ -1,4 +1,4 @@
-/** What is named on the bus (NetworkManager's introspection files), and its numbers (nm-dbus-interface.h). */
+/** Names on the bus (NetworkManager's introspection files), and its numbers (nm-dbus-interface.h). */
 import type { InterfaceState, Reach } from 'rtk-base/services'
 
 export const service = 'org.freedesktop.NetworkManager'
@@ -64,7 +64,7 @@ export const deviceTypeVeth = 20
 /** NM80211ApFlags, NM80211ApSecurityFlags */
 export const security = { privacy: 0x1, psk: 0x100, eap: 0x200, sae: 0x400 } as const
 
-/** NMSettingsUpdate2Flags, NMSettingsAddConnection2Flags: on disk, and not activated by itself because of this call. */
+/** NMSettingsUpdate2Flags, NMSettingsAddConnection2Flags: on disk, without automatic activation by this call. */
 export const storeFlags = 0x1 | 0x20
 
 /** No call of the daemon is waited for longer: an owner of a change parameter has 10 s in all. */
@@ -74,5 +74,5 @@ export const activationLimit_ms = 60_000
 export const scanLimit_ms = 15_000
 /** The state is waited for at the start. */
 export const startLimit_ms = 2_000
-/** Metric of the default route of an interface that was given it: lower than what the daemon gives any (Ethernet 100, WiFi 600). */
+/** Metric of a preferred default route: below all metrics of the daemon (Ethernet 100, WiFi 600). */
 export const preferredMetric = 1

@@ -29,7 +29,7 @@ export class NetworkManager implements Backend {
   readonly #changes: Changes
   /** The activation that is waited for, by interface. */
   readonly #activations = new Map<string, Activation>()
-  /** Who waits for a change of the daemon's objects. */
+  /** Waiters for a change of the daemon's objects. */
   readonly #watchers = new Set<() => void>()
   #interfaces: readonly NetworkInterface[] = []
   /** For `nmcli`: the bus of the option, where that is another than the system's. */
@@ -115,7 +115,7 @@ export class NetworkManager implements Backend {
   /** By `nmcli`, which changes what is applied to a device and nothing that is stored. */
   async steer(name: string | undefined): Promise<void> {
     if (!this.ready) throw daemonAway(this.failure)
-    // By the metric also what a run of the service before this one left.
+    // The metric also identifies routes left by a previous run.
     const has = ({ metric, route6 }: NetworkInterface) =>
       metric === preferredMetric || route6?.metric === preferredMetric
     const before = new Set([...this.#interfaces.filter(has).map((one) => one.name), this.#steered])
@@ -194,7 +194,7 @@ export class NetworkManager implements Backend {
     return textOf(answer?.[0])
   }
 
-  /** Stores a profile and waits until it is in force. The store is as before when it is refused or does not come up. */
+  /** Stores a profile and waits until it is active. Restores the previous one if it is rejected or does not come up. */
   async #establish(kind: ProfileKind, name: string, settings: Settings): Promise<void> {
     const path = this.#device(name, 'wifi')
     this.#activations.get(name)?.superseded()
@@ -214,7 +214,7 @@ export class NetworkManager implements Backend {
       activation.failed(error as Error)
       // A newer call has written its own profile.
       if (before && this.#activations.get(name) === activation) await this.#restore(name, before)
-      // Taken out in the middle of it: what the daemon says to that is no help.
+      // Unplugged meanwhile: the daemon's error would not help.
       throw this.ready && devicePath(this.#daemon.model, name) === undefined ? noInterface(name, 'wifi') : error
     } finally {
       if (this.#activations.get(name) === activation) this.#activations.delete(name)
@@ -231,7 +231,7 @@ export class NetworkManager implements Backend {
     }
   }
 
-  /** The other use of the radio. What cannot be written is written at the next change. */
+  /** The other use of the radio. A failed write is retried at the next change. */
   async #keepFromComingBack(kind: ProfileKind, name: string): Promise<void> {
     try {
       await this.#profiles.setAutoconnect(kind, name, false)
@@ -242,7 +242,7 @@ export class NetworkManager implements Backend {
     }
   }
 
-  // ── what it says ──────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── state ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #changed(): void {
     if (this.#noted) return
@@ -278,7 +278,7 @@ export class NetworkManager implements Backend {
     activation.look(model, this.#daemon.lastReason(path) || now)
   }
 
-  /** Until the condition holds, or the limit is over. @throws RTK_ERR_UNAVAILABLE when the daemon goes, the reason of `signal` */
+  /** Waits for the condition, up to the limit. @throws RTK_ERR_UNAVAILABLE if the daemon disappears, the reason of `signal` */
   #until(condition: () => boolean, limit_ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (error?: unknown) => {

@@ -10,7 +10,7 @@ const mostRemoved = 100
 /** The daemon's objects and their properties, as far as they matter here. Kept true by signals. */
 export class ObjectModel {
   readonly #objects = new Map<string, Map<string, Properties>>()
-  /** Paths that are gone, the newest last. The daemon uses no path again. */
+  /** Removed paths, the newest last. The daemon never reuses a path. */
   readonly #removed = new Set<string>()
 
   /** The answer of GetManagedObjects. */
@@ -23,7 +23,7 @@ export class ObjectModel {
     this.#objects.clear()
   }
 
-  /** Whether the signal said anything. */
+  /** @returns whether the signal changed anything. */
   apply({ path, interface: name, member, body }: Signal): boolean {
     if (name === propertiesInterface && member === 'PropertiesChanged') {
       const [owner, changed] = body
@@ -48,7 +48,7 @@ export class ObjectModel {
     return this.#removed.has(path)
   }
 
-  /** Without such an object or interface there are no properties. */
+  /** Empty for an unknown object or interface. */
   of(path: string, name: string): Properties {
     return this.#objects.get(path)?.get(name) ?? none
   }
@@ -86,7 +86,7 @@ export class ObjectModel {
   }
 }
 
-// What the daemon says is taken for what it should be, and for nothing otherwise.
+// Values of an unexpected type are ignored.
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 export const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

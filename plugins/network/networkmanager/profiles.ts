@@ -43,7 +43,7 @@ export function accessPointSettings(name: string, { ssid, password, channel, add
       band: variant('s', 'bg'),
       channel: variant('u', channel),
     },
-    // What old clients can join too: WPA2 with CCMP, without protected management frames.
+    // For old clients: WPA2 with CCMP, without protected management frames.
     ...(password === ''
       ? {}
       : {
@@ -57,7 +57,7 @@ export function accessPointSettings(name: string, { ssid, password, channel, add
           },
         }),
     ipv4: { method: variant('s', 'shared'), 'address-data': variant('aa{sv}', [own]) },
-    // Nobody gives addresses there, and a caller over a link-local one would not be known as a client of the access point.
+    // No addresses are assigned there, and a caller with a link-local address would not be recognised as a client.
     ipv6: { method: variant('s', 'disabled') },
   }
 }

@@ -21,7 +21,7 @@ const hints: Partial<Record<NetworkFailure, string>> = {
   'not allowed': ' (this user may not: see the polkit rule in plugins/network/README.md)',
 }
 
-/** The daemon is gone: these are of the bus. */
+/** Errors of the bus: the daemon is gone. */
 const away: ReadonlySet<string> = new Set([
   'org.freedesktop.DBus.Error.ServiceUnknown',
   'org.freedesktop.DBus.Error.NameHasNoOwner',
@@ -29,7 +29,7 @@ const away: ReadonlySet<string> = new Set([
   'org.freedesktop.DBus.Error.Disconnected',
 ])
 
-/** What a call that was not completed means, for a person. @param what e.g. `eth0: it was not switched off` */
+/** The text of a failed call. @param what e.g. `eth0: it was not switched off` */
 export function refusal(what: string, error: unknown): RtkError {
   if (error instanceof BusLost) return daemonAway(`${what}: the connection to NetworkManager was lost`)
   if (error instanceof BusTimeout)

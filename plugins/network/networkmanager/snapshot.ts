@@ -42,7 +42,7 @@ function interfaceOf(model: ObjectModel, path: string, lastReason: number): Netw
   const state = deviceStates[numberOf(device.State)] ?? 'unavailable'
   const isUp = state === 'connected'
   const [, now = 0] = listOf(device.StateReason).map(numberOf)
-  // What the kernel has: while a device is being disconnected its addresses and routes are still in use.
+  // The kernel's view: while a device disconnects, its addresses and routes are still in use.
   const isActive = isUp || state === 'connecting' || state === 'disconnecting'
   const hasAddress = isUp || state === 'disconnecting'
   const ip4 = hasAddress ? model.of(textOf(device.Ip4Config), names.ip4) : {}
@@ -84,7 +84,7 @@ function metricOf({ RouteData }: Properties, everywhere: string): number | undef
   return metrics.length === 0 ? undefined : Math.min(...metrics)
 }
 
-/** With the check switched off the daemon says "full" without having looked. */
+/** With the check disabled the daemon reports "full" without checking. */
 function reachOf(model: ObjectModel, device: Properties, isUp: boolean, hasIp4: boolean): NetworkInterface['reach'] {
   if (!isUp) return 'none'
   const isChecked = model.of(rootPath, names.root).ConnectivityCheckEnabled === true

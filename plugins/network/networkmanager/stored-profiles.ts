@@ -6,7 +6,7 @@ import { type ProfileKind, profileId, type Settings, uuidOf } from './profiles.j
 
 const security = '802-11-wireless-security'
 
-/** A profile of ours as it was before a change; without `settings` there was none. */
+/** Our profile before a change; without `settings` there was none. */
 export interface Before {
   readonly path: string
   readonly settings: Settings | undefined
@@ -27,7 +27,7 @@ export class StoredProfiles {
       const answer = await this.#daemon.call(settingsPath, settingsInterface, 'GetConnectionByUuid', 's', [uuid])
       return answer?.[0] as string | undefined
     } catch (error) {
-      // The daemon has one error for every reason here; what is wrong beside that shows at the next call.
+      // The daemon has a single error here; other faults show at the next call.
       if ((error as { kind?: string }).kind?.endsWith('.InvalidConnection')) return undefined
       throw error
     }
@@ -46,13 +46,13 @@ export class StoredProfiles {
     return { path, settings: before }
   }
 
-  /** As it was before `write`. */
+  /** Restores the state before `write`. */
   async restore({ path, settings }: Before): Promise<void> {
     if (settings) await this.#update(path, settings)
     else await this.#daemon.call(path, connectionInterface, 'Delete')
   }
 
-  /** Whether the daemon may activate our profile by itself. Nothing is done where there is none. */
+  /** Allows or forbids automatic activation of our profile, if there is one. */
   async setAutoconnect(kind: ProfileKind, name: string, autoconnect: boolean): Promise<void> {
     const path = await this.find(kind, name)
     if (path === undefined) return

@@ -5,11 +5,11 @@ interface Report extends Finding {
   readonly at_ms: number
 }
 
-/** A finding says nothing about the present after so long. */
+/** Lifetime of a finding. */
 const life_ms = 600_000
 const mostReporters = 16
 
-/** Who reached what through which interface, as it was reported. */
+/** Reported reachability of peers through each interface. */
 export class Findings {
   readonly #now_ms: () => number
   readonly #reports = new Map<string, Report[]>()
@@ -29,7 +29,7 @@ export class Findings {
     return live.find(({ reached }) => reached) ?? live.at(0)
   }
 
-  /** What was found through the way as it was before says nothing about it now. */
+  /** Findings of the previous state of the uplink no longer apply. */
   forget(name: string): void {
     this.#reports.delete(name)
   }

@@ -1,10 +1,10 @@
-/** Which ways out there are: pure, from what is known of the interfaces, the cellular router and those who tried. */
+/** The list of uplinks. Pure, from interfaces, the cellular router and findings. */
 import type { NetworkInterface, Reach, Uplink } from 'rtk-base/services'
 
-/** What somebody found who talked through an uplink. */
+/** Reachability found through an uplink. */
 export interface Finding {
   readonly reached: boolean
-  /** Who, and what happened. */
+  /** The peer and the result. */
   readonly text: string
 }
 
@@ -24,7 +24,7 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
     .map((one): Uplink => {
       const found = findings(one.name)
       const viaRouter = one.gateway !== '' && one.gateway === router?.address
-      // A router whose modem is offline may have another way out: then somebody reached something through it.
+      // A router whose modem is offline may have another uplink, proven by a successful finding.
       const leadsOut = !viaRouter || router?.connected !== false || found?.reached === true
       const isCellular = viaRouter && !(router?.connected === false && leadsOut)
       const isUp = hasRoute(one) && leadsOut
@@ -42,7 +42,7 @@ export function uplinksOf({ interfaces, router, findings }: Known): Uplink[] {
     .sort((a, b) => Number(b.default) - Number(a.default))
 }
 
-/** One that is being disconnected has its route until the end: who connected again now would still go through it. */
+/** A disconnecting interface keeps its route until the end: a reconnect now would still use it. */
 const hasRoute = (one: NetworkInterface) =>
   (one.state === 'connected' || one.state === 'disconnecting') && (hasRoute4(one) || hasRoute6(one))
 
@@ -50,14 +50,14 @@ const hasRoute4 = ({ gateway, ip4, metric }: NetworkInterface) =>
   gateway !== '' && ip4.length > 0 && metric !== undefined
 const hasRoute6 = ({ ip6, route6 }: NetworkInterface) => ip6.length > 0 && route6 !== undefined
 
-/** What has IPv6 alone comes after the others: few brokers are reached through it. */
+/** IPv6-only uplinks come last: few brokers are reachable through them. */
 const byMetric = (a: NetworkInterface, b: NetworkInterface) =>
   Number(hasRoute4(b)) - Number(hasRoute4(a)) || rankOf(a) - rankOf(b)
 const rankOf = (one: NetworkInterface) => (hasRoute4(one) ? one.metric : one.route6?.metric) ?? 0
 
 /**
- * Who reached something proves the way. Who did not proves nothing against a check of the daemon that found the internet: the
- * other end may be down.
+ * A success proves the uplink. A failure proves nothing if the daemon's check found the internet: the
+ * peer may be down.
  */
 function reachOf(checked: Reach, found: Finding | undefined): Reach {
   if (found?.reached) return 'internet'
@@ -71,7 +71,7 @@ function textOf(checked: Reach, found: Finding | undefined): string {
     unknown: '',
     none: 'the network daemon reached nothing through it',
     local: 'the network is there, the internet was not reached through it',
-    portal: 'a login page answers instead of the internet: somebody has to log in there',
+    portal: 'a login page answers instead of the internet: log in to that network',
     internet: '',
   }[checked]
   return [text, found?.text].filter(Boolean).join('; ')
@@ -85,7 +85,7 @@ function downText({ name, state, reason, gateway }: NetworkInterface, leadsOut: 
   return reason === '' ? `${name} is ${state}` : `${name} is ${state}: ${reason}`
 }
 
-/** What became of the ways out between two looks: `down` has them as they were, `up` as they are. */
+/** Changes of the uplinks between two evaluations: `down` has the old entries, `up` the new ones. */
 export function changesOf(before: readonly Uplink[], now: readonly Uplink[]): { down: Uplink[]; up: Uplink[] } {
   const same = (one: Uplink, other: Uplink | undefined) => other?.up === true && ip4Of(one) === ip4Of(other)
   // IPv4 that is added to IPv6 leaves what was there.

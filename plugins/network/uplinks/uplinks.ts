@@ -4,11 +4,11 @@ import { Changes } from '../backend.js'
 import { Findings } from './findings.js'
 import { changesOf, uplinksOf } from './table.js'
 
-/** Findings age; what follows from that is seen this often. */
+/** Interval of evaluation, because findings age. */
 const look_ms = 30_000
 const longestText = 200
 
-/** The service `uplinks`: follows the interfaces and the cellular router, and says what came and went. */
+/** The service `uplinks`: follows the interfaces and the cellular router, and reports changes. */
 export class UplinkService implements Uplinks {
   readonly onUp: Uplinks['onUp']
   readonly onDown: Uplinks['onDown']

@@ -21,7 +21,7 @@ export class Rauc implements BundleInstaller {
     return this.#booted?.name ?? ''
   }
 
-  /** What the boot loader calls it. */
+  /** Its name in the boot loader. */
   get partition(): string {
     return this.#booted?.bootName || this.running
   }
@@ -45,13 +45,13 @@ export class Rauc implements BundleInstaller {
       if (!(await rauc.isIdle())) throw new RtkError('RTK_ERR_UPDATE_RUNNING', 'RAUC is busy: wait until it is idle')
       const other = (await rauc.slots()).find((slot) => slot.class === booted.class && !slot.booted)
       if (!other)
-        throw unavailable(`RAUC has one slot of the class ${booted.class} only: there is no place for another version`)
+        throw unavailable(`RAUC has one slot of the class ${booted.class}: another version cannot be installed`)
       const version = await rauc.versionOf(file)
-      // In this order: whatever starts next knows what it has to bring back.
+      // In this order: the next start must know the health to restore.
       await begin({ version: version || 'a bundle', slot: other.name })
       const { result, hasWritten } = await rauc.install(file, progress)
       if (result === 0) return
-      const reason = (await rauc.lastError().catch(() => '')) || 'it says no reason'
+      const reason = (await rauc.lastError().catch(() => '')) || 'no reason given'
       if (hasWritten) throw unavailable(`RAUC could not install ${version}: ${reason}`)
       throw new RtkError('RTK_ERR_IMAGE', `RAUC refused the bundle: ${reason}`)
     })

@@ -8,7 +8,7 @@ import { look_ms, reasonOf, type Trial } from '../trial.js'
 import type { Updates } from '../updates.js'
 import type { Rauc } from './index.js'
 
-/** Starts of the service on trial: the boot loader counts those of the machine, and nobody else counts these. */
+/** Maximum starts of the service on trial: the boot loader only counts those of the machine. */
 const mostStarts = 3
 const errorCode = 'update-rauc'
 
@@ -25,7 +25,7 @@ export interface RaucLife {
   isReload: boolean
 }
 
-/** Finds out what the boot loader has started, and what has become of the last update. Never rejects. */
+/** Determines the started slot and the result of the last update. Never rejects. */
 export async function followRauc(ctx: PluginContext, life: RaucLife): Promise<void> {
   await untilFound(ctx, life)
   try {
@@ -45,7 +45,7 @@ async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife):
       return
     } catch (error) {
       const text = `no update can be installed or confirmed: ${(error as Error).message}`
-      ctx.errors.raise(errorCode, { text, advice: 'asked again by itself' })
+      ctx.errors.raise(errorCode, { text, advice: 'retrying automatically' })
       await pause(ctx.timers, waits.next())
     }
   }

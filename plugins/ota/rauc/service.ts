@@ -29,7 +29,7 @@ export interface Completion {
 
 type Context = Pick<PluginContext, 'timers' | 'signal'>
 
-/** Opens a connection, and closes it when `run` has ended. @throws RTK_ERR_UNAVAILABLE with the reason, what `run` throws */
+/** Opens a connection, and closes it when `run` has ended. @throws RTK_ERR_UNAVAILABLE with the reason, or the error of `run` */
 export async function withRauc<T>(ctx: Context, address: string, run: (rauc: RaucService) => Promise<T>): Promise<T> {
   const rauc = await RaucService.open(ctx, address)
   try {
@@ -42,7 +42,7 @@ export async function withRauc<T>(ctx: Context, address: string, run: (rauc: Rau
 export class RaucService {
   readonly #bus: Bus
   readonly #ctx: Context
-  /** Who waits for the end of an installation. */
+  /** Waits for the end of an installation. */
   #listener: { signal(signal: Signal): void; lost(reason: string): void } | undefined
 
   private constructor(ctx: Context, bus: Bus) {
@@ -68,7 +68,7 @@ export class RaucService {
       return rauc
     } catch (error) {
       rauc?.close()
-      throw unavailable(`the system bus (${address}) is not reached: ${(error as Error).message}`)
+      throw unavailable(`the system bus (${address}) cannot be reached: ${(error as Error).message}`)
     }
   }
 
@@ -85,7 +85,7 @@ export class RaucService {
     })
   }
 
-  /** Version of a bundle; `''` when RAUC does not accept it: it does not say why before it is asked to install it. */
+  /** Version of a bundle; `''` if RAUC rejects it: it gives the reason only when installing. */
   async versionOf(file: string): Promise<string> {
     try {
       const [, version] = await this.#bus.call({ ...target('Info'), signature: 's', body: [file] })
@@ -139,7 +139,7 @@ export class RaucService {
     const outcome = new Promise<Completion | Error>((resolve) => {
       end = resolve
     })
-    const lost = (text: string) => end(new OutcomeUnknown(`${text}; \`rauc status\` shows what has become of it`))
+    const lost = (text: string) => end(new OutcomeUnknown(`${text}; \`rauc status\` shows the result`))
     const gone = () => lost('the plugin ota was stopped while RAUC installed')
     const silent = () => lost(`RAUC has reported nothing for ${silence_ms / 60_000} min`)
     let limit = timers.after(silence_ms, silent)
@@ -208,7 +208,7 @@ function progressOf([, values]: readonly unknown[]): [percent: number | undefine
   return [Number(progress[0]), String(progress[1])]
 }
 
-/** The service is not there: nobody owns its name, and nobody starts it. */
+/** The service is absent and cannot be activated. */
 const isAbsent = ({ kind }: BusError) => /\.(ServiceUnknown|NameHasNoOwner|Spawn\.\w+|NoReply|Disconnected)$/.test(kind)
 
 /** For the operator. */

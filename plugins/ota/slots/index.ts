@@ -20,8 +20,8 @@ export interface SlotsDeps {
 }
 
 /**
- * Two folders, of which one runs and the other takes the update. Every step leaves a tree from which the launcher starts the old or the
- * new version, whole: the target is taken out of `state` before it is touched, and is named there again after all of it is durable.
+ * Two folders: one runs, the other takes the update. After every step the launcher can start either the old or the
+ * new version completely: the target is removed from `state` before it is touched, and named again once everything is durable.
  */
 export class Slots implements FolderInstaller {
   readonly running: string
@@ -108,7 +108,7 @@ export class Slots implements FolderInstaller {
 
   async givenUp(): Promise<Slot | 'f' | undefined> {
     const { back, trial } = await readState(this.#root, this.#fs)
-    // Where the launcher cannot write, a trial stands there whose tries are spent.
+    // If the launcher cannot write, a trial without remaining tries is still listed.
     return back || (trial !== this.running ? trial : '') || undefined
   }
 

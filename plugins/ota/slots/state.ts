@@ -5,13 +5,13 @@ import { type FileSystem, syncFolder } from 'rtk-base/plugin'
 export type Slot = 'a' | 'b'
 
 export interface SlotState {
-  /** Confirmed last; `f` is what was installed with the system. */
+  /** The last confirmed slot; `f`: installed with the system. */
   good: Slot | 'f' | ''
   /** On trial, or to be tried. */
   trial: Slot | ''
   /** Starts of the trial. */
   tries: number
-  /** A slot that was given up and is not reported yet: a trial, or one that had been confirmed. */
+  /** An abandoned slot that is not reported yet: a trial, or a confirmed one. */
   back: Slot | 'f' | ''
   /** Good before `good`; it runs again when that ends again and again. */
   previous: Slot | 'f' | ''
@@ -25,7 +25,7 @@ const lines: readonly [keyof SlotState, RegExp][] = [
   ['previous', /^previous=([abf])$/],
 ]
 
-/** As the launcher reads it: what is missing or garbled counts as empty, and unknown tries as spent. */
+/** Parsed as by the launcher: missing or garbled values count as empty, and unknown tries as used up. */
 export function parseState(text: string): SlotState {
   const found: Record<string, string> = {}
   for (const line of text.split('\n')) {
@@ -38,13 +38,13 @@ export function parseState(text: string): SlotState {
 export const formatState = ({ good, trial, tries, back, previous }: SlotState): string =>
   `good=${good}\ntrial=${trial}\ntries=${tries}\nback=${back}\n${previous === '' ? '' : `previous=${previous}\n`}`
 
-/** What stands there now; of a missing file nothing. */
+/** The current state; empty for a missing file. */
 export async function readState(root: string, fs: FileSystem): Promise<SlotState> {
   const text = await fs.readFile(join(root, 'state'), 'utf8').catch(() => '')
   return parseState(text)
 }
 
-/** Written aside, synced, renamed, the folder synced: the old state or the new one stands, whatever happens. */
+/** Written aside, synced, renamed, folder synced: after any crash, either the old or the new state exists. */
 export async function writeState(root: string, state: SlotState, fs: FileSystem): Promise<void> {
   const aside = join(root, 'state.new')
   await fs.rm(aside, { force: true })

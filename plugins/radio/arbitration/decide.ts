@@ -1,5 +1,5 @@
 /**
- * Who has the radio. The rules, in this order:
+ * Assigns the radio. The rules, in this order:
  *
  * | # | situation                                                         | the radio is                                      |
  * |---|-------------------------------------------------------------------|---------------------------------------------------|
@@ -18,7 +18,7 @@
  * | 13| it is the access point, its driver cannot scan meanwhile          | the uplink, tried blindly at long intervals       |
  * | 14| else                                                              | the access point, which scans now and then        |
  *
- * The station's own access point is no uplink: whoever fills in `joined` counts a radio in station mode only.
+ * The station's own access point is not an uplink: `joined` only counts a radio in station mode.
  */
 import { hour_ms, type Limits, type Mode, type RadioMemory } from './memory.js'
 

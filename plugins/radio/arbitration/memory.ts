@@ -1,4 +1,4 @@
-/** What the arbitration remembers. Pure: an event and the time give the next memory. */
+/** State of the arbitration. Pure: an event and the time give the next memory. */
 import { type Static, Type } from 'typebox'
 
 /** What the radio does: nothing, its own access point, the uplink, or both at once. */
@@ -9,9 +9,9 @@ export interface Limits {
   readonly bootWait_ms: number
   /** The uplink may be away for so long, counted from its loss, before the access point takes the radio. */
   readonly fallback_ms: number
-  /** So many joins in a row that fail give the radio to the access point, */
+  /** Failed joins in a row that give the radio to the access point, */
   readonly mostFailures: number
-  /** or so many that fail by a wrong password, */
+  /** or failures by a wrong password, */
   readonly mostWrongPasswords: number
   /** for so long. With a wrong password each further time is twice as long, */
   readonly suppression_ms: number
@@ -79,7 +79,7 @@ export const RadioMemory = Type.Object({
 })
 export type RadioMemory = Readonly<Static<typeof RadioMemory>>
 
-/** `away`: the network was not there, which is no fault of the settings. */
+/** `away`: the network was out of reach, which is not a fault of the settings. */
 export type JoinFailure = 'password' | 'away' | 'other'
 
 export type Happening =

@@ -1,6 +1,6 @@
 /**
- * What `iw` writes. It promises no stable layout, so only the text behind a label is taken; what is missing or not a number is
- * left at "unknown". Layouts: iw 5.19.
+ * Parses the output of `iw`. Its layout is not stable, so only text after a label is used; missing values and non-numbers are
+ * "unknown". Layouts: iw 5.19.
  */
 import type { RadioInterface, RadioLink, RadioStation, Regulatory } from 'rtk-base/services'
 
@@ -89,7 +89,7 @@ export function channelOf(frequency_mhz: number): number {
 }
 
 /**
- * `iw reg get`: the part of this radio where it has one, else the common one. A channel counts where 20 MHz around its middle lie in
+ * `iw reg get`: the part of this radio if it has one, otherwise the common part. A channel counts where 20 MHz around its middle lie in
  * ranges on which a station may begin to send (not `NO-IR`, `PASSIVE-SCAN`).
  */
 export function regulatoryOf(text: string, phy = ''): Regulatory | undefined {

@@ -64,7 +64,7 @@ export class Supplicant {
   }
 }
 
-/** @param missing what to do where there is no such program. @throws RTK_ERR_NETWORK */
+/** @param missing advice for a missing program. @throws RTK_ERR_NETWORK */
 export async function run(
   machine: RadioMachine,
   file: string,

@@ -10,7 +10,7 @@ const countryWait_ms = 200
 /** Beacons in which a switch of channel is announced. */
 const announced = 5
 
-/** What can be done about a refusal of `iw`, by the number that it ends with. */
+/** Advice for an error of `iw`, by its error number. */
 const advice: Readonly<Record<string, string>> = {
   '-1': 'the service must run as root or with CAP_NET_ADMIN',
   '-16': 'the radio is busy: it is tried again',
@@ -19,7 +19,7 @@ const advice: Readonly<Record<string, string>> = {
   '-95': 'this driver cannot do it',
 }
 
-/** `iw`, and wpa_supplicant for what only it can do. */
+/** `iw`, and wpa_supplicant for the functions only it has. */
 export class Tools implements RadioTools {
   readonly #machine: RadioMachine
   readonly #supplicant: Supplicant
@@ -72,7 +72,7 @@ export class Tools implements RadioTools {
     }
     throw new RtkError(
       'RTK_ERR_NETWORK',
-      `the rules of country ${country} do not come into force, those of ${last} stay: the country is unknown, the package wireless-regdb is missing, or the driver has rules of its own`,
+      `the rules of country ${country} could not be applied, those of ${last} remain: the country is unknown, the package wireless-regdb is missing, or the driver has rules of its own`,
     )
   }
 

@@ -1,24 +1,24 @@
-/** What the record says about one minute, in sentences: the headline, then the chain of causes, nearest first. Pure. */
+/** Explains one minute of the record in sentences: the headline, then the chain of causes, nearest first. Pure. */
 import type { RecordValue } from 'rtk-base/schemas'
 import { iso } from '../times.js'
 import { type Found, minute_ms } from './found.js'
 
-/** A longer time without an epoch is an interruption, whatever rate the receiver is set to. */
+/** A longer time without an epoch is an interruption, at any configured rate. */
 const interruption_s = 10
 /** A minute that is not over yet has no count. */
 const present_ms = 90_000
 
-/** What each state of the procedure waits for. */
+/** Cause of waiting in each state of the procedure. */
 const waits: Readonly<Record<string, string>> = {
   offline: 'the port of the receiver could not be opened',
-  stalled: 'the receiver said nothing',
+  stalled: 'the receiver was silent',
   identify: 'the receiver was asked who it is',
   configure: 'the receiver was being configured',
   acquire: 'it waited for a 3D fix, or for the base to be confirmed',
   initial: 'it waited for a position that is good enough to be compared with the reference',
   survey: 'a survey-in ran: the reference was not known yet',
   fixed: 'the reference was in use',
-  moved: 'the antenna was not where the reference says, and a person had to decide',
+  moved: 'the antenna was not at its reference position, and an operator had to decide',
   fault: 'the receiver did not do what it was told; everything was tried again every minute',
 }
 
@@ -68,7 +68,7 @@ function away({ before, nextRun, at_ms, last_ms = 0 }: Found, when: string): str
 
 const endOf = ({ how, text, at_ms }: NonNullable<Found['nextRun']>) =>
   how === 'first'
-    ? 'There was no run before it.'
+    ? 'There was no earlier run.'
     : ended(`the run before ended${at_ms > 0 ? ` at ${iso(at_ms)}` : ''}: ${text}`)
 
 function ran(found: Found, when: string, now_ms: number): string[] {
@@ -96,7 +96,7 @@ function ran(found: Found, when: string, now_ms: number): string[] {
     ]
   if (rovers === 0 && wanted > 0 && isUp === 0)
     return [
-      `RTCM was made at ${when} (${count(epochs, 'epoch')}), but nobody got it: no link was up.`,
+      `RTCM was made at ${when} (${count(epochs, 'epoch')}), but no client got it: no link was up.`,
       ...networkOf(found),
       ...outputs,
     ]
@@ -119,7 +119,7 @@ interface Bad {
   readonly kinds: readonly { readonly value: RecordValue; readonly ms: number }[]
 }
 
-/** What was bad of a thing in the minute. @param field that tells kinds apart: numbers in it make no other kind */
+/** Bad values of a key in the minute. @param field distinguishes kinds, ignoring numbers */
 function badOf(found: Found, key: string, field: string, isBad: (value: RecordValue) => boolean): Bad | undefined {
   const { begin, during, at_ms } = found
   const changes = [{ t: at_ms, value: begin[key] }, ...(during.get(key) ?? [])]
@@ -152,8 +152,8 @@ function restarted({ nextRun, at_ms }: Found): string[] {
 }
 
 /**
- * Why none went out: the gate, the procedure, the receiver, the antenna, the air; then what was done just before. Of each what lasted longest in
- * the minute, and what it began with.
+ * Why none was sent: gate, procedure, receiver, antenna, interference, then recent actions. For each, the value that lasted longest in
+ * the minute, and the first one.
  */
 function causesOf(found: Found): string[] {
   const sentences: string[] = []
@@ -182,7 +182,7 @@ function causesOf(found: Found): string[] {
   const jammed = the('air', 'jammed', (air) => air.jammed === true)
   if (jammed) say(`interference was too strong for the receiver${since(found, jammed)}`)
   const spoofed = the('air', 'spoofed', (air) => air.spoofed === true)
-  if (spoofed) say(`the receiver reported feigned satellites${since(found, spoofed)}`)
+  if (spoofed) say(`the receiver reported spoofing${since(found, spoofed)}`)
   const { minute } = found
   const isHeard = !source && valuesOf(found, 'receiver').length > 0
   if (minute && isHeard && minute.fix === 'none')
@@ -194,7 +194,7 @@ function causesOf(found: Found): string[] {
     if (plugin) say(`the plugin ${key.slice(7)} was ${text(plugin.state)}: ${text(plugin.reason)}`)
   }
   if (sentences.length === 0 && isHeard) say('the gate was open and the receiver answered, but it sent no observations')
-  if (sentences.length === 0) say('the record does not say why')
+  if (sentences.length === 0) say('the record has no reason')
   return [...sentences, ...errorsOf(found), ...notesOf(found)]
 }
 
@@ -207,7 +207,7 @@ function reasonsOf({ origin }: Found, gate: RecordValue): string {
     : `${text(first.reason).replace(/[.;:,\s]+$/, '')}; after that: ${text(gate.reason)}`
 }
 
-/** The other states of the minute; what lasted for less than a second explains nothing. */
+/** The other states of the minute; those shorter than a second are not relevant. */
 function othersOf({ value, kinds }: Bad): string {
   const others = kinds.filter((kind) => kind.value !== value && kind.ms >= 1_000)
   if (others.length === 0) return ''
@@ -218,7 +218,7 @@ function othersOf({ value, kinds }: Bad): string {
 const keysOf = ({ begin, during }: Found, beginning: string): string[] =>
   [...new Set([...Object.keys(begin), ...during.keys()])].filter((key) => key.startsWith(beginning))
 
-/** What the station itself said was wrong. Its summary repeats what stands above. */
+/** Errors reported by the station. Its summary repeats the above. */
 function errorsOf(found: Found): string[] {
   return keysOf(found, 'error ')
     .filter((key) => key !== 'error base-degraded')
@@ -263,7 +263,7 @@ function outputsOf(found: Found): string[] {
   })
 }
 
-/** The own network: uplinks, modem, what the recovery did. */
+/** The station's network: uplinks, modem, recovery steps. */
 function networkOf(found: Found): string[] {
   const keys = keysOf(found, 'uplink ')
   const values = keys.map((key) => [key, valuesOf(found, key).at(-1)] as const)

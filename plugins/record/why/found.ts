@@ -1,4 +1,4 @@
-/** What the record says about one minute: gathered in one pass, so that no more than that is held. */
+/** The record's data of one minute, gathered in one pass to limit memory. */
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
 import { applied, type Situation } from '../history.js'
 
@@ -9,20 +9,20 @@ export interface Found {
   /** How everything was at the beginning of the minute, and at its end. */
   begin: Situation
   end: Situation
-  /** Since when a thing was as a value says; what was so before the record begins is missing. */
+  /** Start time of each value; missing if before the start of the record. */
   readonly since: WeakMap<RecordValue, number>
   /** The value with which the state of a value began: the gate is closed for another reason later, and is still closed. */
   readonly origin: WeakMap<RecordValue, RecordValue>
   /** Everything that any thing became in that minute, by key; undefined: it was gone. */
   readonly during: Map<string, { t: number; value: RecordValue | undefined }[]>
-  /** What was counted; undefined when no count of that minute was written. */
+  /** The statistics; undefined if none were written for that minute. */
   minute: RecordMinute | undefined
   /** Notes of the minute and of the ten before it. */
   readonly notes: { t: number; what: string; text: string }[]
   /** The first and the last entry of all. */
   first_ms: number | undefined
   last_ms: number | undefined
-  /** The last sign of the run before the minute, and how it ended by itself. */
+  /** The last entry of the run before the minute, and how it ended. */
   before: { t: number; stopped: string | undefined } | undefined
   /** The start that followed the minute, or was in it. */
   nextRun: { t: number; how: string; text: string; at_ms: number } | undefined
@@ -75,7 +75,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
     if (clock && t >= begin_ms && t < begin_ms + 60 * minute_ms) found.clock_ms += clock.by_ms
     if (lost && t >= begin_ms && t < end_ms + minute_ms) found.lost += lost
     if (note && t >= begin_ms - notesBefore_ms && t < end_ms) found.notes.push({ t, ...note })
-    // A count is of the minute that ends with it: the one that overlaps most.
+    // Statistics cover the minute before them: the one with most overlap is used.
     const away_ms = Math.abs(t - end_ms)
     if (min && away_ms <= minute_ms / 2 && away_ms < nearest_ms) {
       nearest_ms = away_ms
@@ -89,7 +89,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
         const value = now[key]
         const before = situation[key]
         if (value === before) continue
-        // What is said again at the start of a file is no change; nor is another reason for the same.
+        // A repetition at the start of a file is not a change, nor is another reason for the same state.
         const isSame = before !== undefined && stateOf(value) === stateOf(before)
         const since_ms = isSame ? found.since.get(before) : t
         if (value && since_ms !== undefined) found.since.set(value, since_ms)

@@ -1,4 +1,4 @@
-/** The language of the simulated network: what happens to it, one line each. */
+/** Commands of the simulated network, one line each. */
 import { badValue } from 'rtk-base/plugin'
 import type { Reach } from 'rtk-base/services'
 import { EthernetPort } from './ethernet-port.js'
@@ -29,7 +29,7 @@ const reach = (text = ''): Reach => {
 function port(machine: SimulatedMachine, name: string | undefined): EthernetPort {
   const one = machine.interface(word(name, 'the interface'))
   if (one instanceof EthernetPort) return one
-  throw badValue(`sim-network: ${one.name} is no Ethernet port`)
+  throw badValue(`sim-network: ${one.name} is not an Ethernet port`)
 }
 function radioOf({ all }: SimulatedMachine): Radio {
   const one = all.find((other) => other instanceof Radio)
@@ -70,7 +70,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   address: [
     'PORT|SSID IP/PREFIX [GATEWAY]',
-    'what its DHCP server hands out from the next lease on; without GATEWAY none',
+    'addresses assigned by its DHCP server from the next lease on; without GATEWAY none',
     (machine, [name, address, gateway = '']) => {
       if (!/^(\d{1,3}\.){3}\d{1,3}\/\d{1,2}$/.test(address ?? ''))
         throw badValue(`sim-network: the address is like 192.168.1.50/24, not '${address ?? ''}'`)
@@ -79,7 +79,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   reach: [
     'PORT|SSID unknown|none|local|portal|internet',
-    'what a connectivity check through it finds',
+    'result of a connectivity check through it',
     (machine, [name, value]) => {
       behind(machine, name).reach = reach(value)
       machine.noteChange()
@@ -161,7 +161,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   'network-off': [
     'SSID',
-    'this network is gone; who was joined loses it',
+    'this network disappears; joined stations are disconnected',
     (machine, [ssid]) => {
       const radio = radioOf(machine)
       const network = airOf(machine, ssid)
@@ -171,7 +171,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   password: [
     'SSID PASSWORD|open',
-    'the network has another password; who was joined is put out',
+    'the network gets another password; joined stations are disconnected',
     (machine, [ssid, password]) => {
       const network = airOf(machine, ssid)
       const now = word(password, 'the password')

@@ -1,4 +1,4 @@
-/** What the simulated daemon says: NetworkManager's numbers (nm-dbus-interface.h, NMDeviceStateReason) as far as it uses them. */
+/** Errors of the simulated daemon: NetworkManager's numbers (nm-dbus-interface.h, NMDeviceStateReason) as far as it uses them. */
 import { RtkError } from 'rtk-base/plugin'
 import type { NetworkFailure } from 'rtk-base/services'
 
@@ -20,7 +20,7 @@ export type Reason = keyof typeof reasons
 /** For a person; `''` for no reason. */
 export const reasonText = (reason: Reason): string => reasons[reason][0]
 
-/** The daemon refused, or could not complete, what was asked of it. */
+/** The daemon rejected or could not complete a request. */
 export const refused = (text: string, failure: NetworkFailure = 'other'): RtkError =>
   new RtkError('RTK_ERR_NETWORK', text, { cause: { failure } })
 

@@ -13,7 +13,7 @@ export interface Surroundings {
   changed(): void
 }
 
-/** Where addresses come from: what is at the other end of the cable or of the air. */
+/** The peer that assigns addresses, by cable or radio. */
 export interface Lease {
   address: string
   gateway: string
@@ -107,7 +107,7 @@ export abstract class SimulatedInterface {
     }
   }
 
-  /** Ends the profile that is in force. */
+  /** Ends the current profile. */
   drop(reason: Reason, state: InterfaceState = 'disconnected'): void {
     this.preferred = false
     void this.#step()
@@ -119,7 +119,7 @@ export abstract class SimulatedInterface {
     activation?.failed(reason)
   }
 
-  /** Something outside changed: the carrier, the presence, who manages it. */
+  /** An external change: the carrier, the presence, the manager. */
   reconsider(reason: Reason = 40): void {
     const canBeUp = this.present && this.managed && this.available
     const isBusy = this.#state === 'connected' || this.#state === 'connecting'
@@ -128,7 +128,7 @@ export abstract class SimulatedInterface {
     this.surroundings.changed()
   }
 
-  /** Begins to activate `profile`. The promise is for who asked; nobody needs to wait for it. */
+  /** Starts to activate `profile`. Waiting for the promise is optional. */
   protected begin(profile: string): Promise<void> {
     this.drop(60)
     this.#profile = profile

@@ -1,4 +1,4 @@
-/** The simulated network of a machine: what NetworkManager would answer, and what happens to it. */
+/** The simulated network of a machine: NetworkManager's answers, and external events. */
 import { badValue, type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { AccessPointProfile, Neighbour, Network, ScannedNetwork, StationProfile } from 'rtk-base/services'
 import type { MachineOptions } from '../options.js'
@@ -17,7 +17,7 @@ export class SimulatedMachine implements Network {
   readonly all: readonly SimulatedInterface[]
   /** Calls take so long. */
   slow_ms = 0
-  /** What the daemon says to every call; `''`: it does as asked. */
+  /** The daemon's error for every call; `''`: none. */
   refusal = ''
   readonly #timers: Edges['timers']
   readonly #options: MachineOptions
@@ -127,7 +127,7 @@ export class SimulatedMachine implements Network {
     return [`daemon ${this.#daemon}`, ...this.all.map((one) => one.describe), ...faults].filter(Boolean).join('; ')
   }
 
-  /** Started again it activates what it may activate by itself, whatever was disconnected on request before. */
+  /** After a restart it activates all automatic profiles, including those disconnected on request before. */
   daemon(isOn: boolean, within_s = this.#options.restart_s): void {
     void this.#start()
     this.#daemon = isOn ? 'starting' : 'off'

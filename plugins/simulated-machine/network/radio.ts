@@ -3,7 +3,7 @@ import type { SimulatedAccessPoint } from '../options.js'
 import type { Reason } from './failures.js'
 import { type Lease, SimulatedInterface, type Surroundings } from './interface.js'
 
-/** A network in the air, with what is behind it. */
+/** A visible network and its uplink. */
 export interface AirNetwork extends Required<Omit<ScannedNetwork, 'rssi' | 'ssid'>>, Lease {
   readonly ssid: string
   password: string
@@ -82,7 +82,7 @@ export class Radio extends SimulatedInterface {
     return this.air.map(({ ssid, bssid, channel, rssi, auth }) => ({ ssid, bssid, channel, rssi, auth }))
   }
 
-  /** An access point went away, or its password changed: who was joined is not any more. */
+  /** An access point disappeared or its password changed: joined stations are disconnected. */
   lost(network: AirNetwork, reason: Reason): void {
     if (this.#joined === network) this.fail(reason)
   }
@@ -101,7 +101,7 @@ export class Radio extends SimulatedInterface {
     return { mode, canBeAp: this.canBeAp, ssid, bssid, channel }
   }
 
-  /** Only what came up is stored: a call that rejects leaves the stored profile as it was. */
+  /** Only a working profile is stored: a rejected call leaves the stored one unchanged. */
   #keepWhenUp(activate: () => Promise<void>): Promise<void> {
     this.autoconnect = true
     return activate().then(() => {

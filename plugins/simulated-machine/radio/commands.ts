@@ -1,4 +1,4 @@
-/** The language of the simulated radio: what happens to it, one line each. */
+/** Commands of the simulated radio, one line each. */
 import { badValue } from 'rtk-base/plugin'
 import type { RadioView } from './state.js'
 
@@ -52,7 +52,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   both: [
     'CHANNELS',
-    'access point and uplink at once, on so many channels; 0: not at all',
+    'access point and uplink at once, on this many channels; 0: unsupported',
     (machine, [channels]) => {
       machine.state.bothChannels = number(channels, 'the number of channels', 0, 4)
     },
@@ -74,7 +74,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   fails: [
     'PROGRAM TEXT|off',
-    'the program ends with 1 and says this',
+    'the program exits with 1 and prints this',
     (machine, [program, ...words]) => {
       const stderr = words.join(' ')
       if (stderr === 'off') machine.state.faults.delete(programOf(program))
@@ -83,7 +83,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   says: [
     'PROGRAM TEXT|off',
-    'the program succeeds and says this, whatever it was asked',
+    'the program succeeds and prints this for any request',
     (machine, [program, ...words]) => {
       const stdout = words.join(' ')
       if (stdout === 'off') machine.state.faults.delete(programOf(program))

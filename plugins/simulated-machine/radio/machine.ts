@@ -1,4 +1,4 @@
-/** The programs and files around a simulated radio: what the tools read and set beside the network daemon. */
+/** The programs and files around a simulated radio: read and set by the tools next to the network daemon. */
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Network, NetworkInterface, RadioMachine } from 'rtk-base/services'
 import { answerIw } from './iw.js'

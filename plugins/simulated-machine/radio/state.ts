@@ -17,7 +17,7 @@ export interface SimulatedState {
   txPower_dbm: number
   maxStations: number
   beacon_tu: number
-  /** Driver that can be access point and station at once, on so many channels; 0: it cannot. */
+  /** Channels on which the driver can be access point and station at once; 0: unsupported. */
   bothChannels: number
   /** Interfaces that were added to the radio; the simulated network daemon does not show them by itself. */
   readonly added: Set<string>

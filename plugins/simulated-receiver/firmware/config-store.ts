@@ -48,12 +48,12 @@ export class ConfigStore {
     this.#lacks = lacks
   }
 
-  /** As it stands in a layer; undefined where that has none. */
+  /** The value in a layer; undefined if not set there. */
   layerValue(key: number, layer: 'ram' | 'bbr' | 'flash'): number | undefined {
     return this.#layer(layerNumbers[layer])?.get(key)
   }
 
-  /** The value in force. */
+  /** The current value. */
   get(key: number): number {
     return this.#ram.get(key) ?? 0
   }
@@ -64,7 +64,7 @@ export class ConfigStore {
     this.restart()
   }
 
-  /** Changes a value in force, as through another port of the receiver. @returns the keys whose value changed */
+  /** Changes a current value, as through another port of the receiver. @returns the keys whose value changed */
   change(key: number, value: number): Set<number> {
     const changed = this.#ram.get(key) !== value
     this.#ram.set(key, value)

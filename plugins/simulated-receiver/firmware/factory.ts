@@ -1,4 +1,4 @@
-/** What the simulated receiver says of itself, and what stands in its flash when it is switched on for the first time. */
+/** Identity of the simulated receiver, and its flash contents in factory state. */
 import { encodeNmea, geodeticToEcef } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { ReceiverOptions } from '../options.js'
@@ -66,14 +66,14 @@ const oldF9p = versionOf('00190000', [
   'SBAS;QZSS',
 ])
 
-/** What a base says whose reference is not where it is. */
+/** Warning of a base with a wrong reference. */
 export const implausibleWarning = frameOf(infWarning, Buffer.from('Base station position seems incorrect', 'latin1'))
 
 const bootLines = ['u-blox AG - www.u-blox.com', 'HW UBX 9 00190000', 'ANTSUPERV=AC SD OD PDoS SR', 'ANTSTATUS=OK']
-/** What it says at its start while NMEA is on. */
+/** Boot banner while NMEA is enabled. */
 export const bootText: readonly Uint8Array[] = bootLines.map((line) => encodeNmea(`GNTXT,01,01,02,${line}`))
 
-/** What stands in the flash when it is switched on for the first time. */
+/** Flash contents in factory state. */
 export function factorySettings(options: ReceiverOptions): Pair[] {
   // UART2 sends no UBX as delivered, so a receiver that is wired to it has been set to do that.
   const spoken: Pair[] = options.wiring === 'UART2' ? [[keyId('CFG-UART2OUTPROT-UBX'), 1]] : []

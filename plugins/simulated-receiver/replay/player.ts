@@ -62,7 +62,7 @@ export class RecordPlayer {
   }
 }
 
-/** @throws what the file system says, or what is wrong with its first line */
+/** @throws the file system error, or the fault of its first line */
 async function entriesIn(path: string): Promise<RecordEntry[]> {
   const file = await open(path, 'r')
   try {
@@ -72,7 +72,8 @@ async function entriesIn(path: string): Promise<RecordEntry[]> {
     for await (const line of file.readLines()) {
       const entry = line.trim() === '' ? undefined : parsed(line)
       if (entry) entries.push(entry)
-      else if (line.trim() !== '' && entries.length === 0) throw new Error('its first line is no line of a record')
+      else if (line.trim() !== '' && entries.length === 0)
+        throw new Error('its first line is not a line of a flight record')
     }
     if (entries.length === 0) throw new Error('it is empty')
     return entries

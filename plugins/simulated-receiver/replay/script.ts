@@ -24,7 +24,7 @@ const sigmas = 4
 /** A base shows its reference, wherever its antenna is: of a move that only the state `moved` shows, the record has no direction. */
 const knownMove = { east: 0.1, north: 0, up: 0 }
 
-/** What the receiver is like, as far as the record says; '' or undefined: as it is usually. */
+/** State of the receiver according to the record; '' or undefined: default. */
 interface Seen {
   link: string
   antenna: string
@@ -79,7 +79,7 @@ function withState(seen: Seen, key: string, value: RecordValue): Seen {
   if (key === 'corrections')
     return { ...seen, corrections_m: value.come === true ? Number(value.km) * 1000 : undefined }
   if (key !== 'procedure') return seen
-  // What was measured says more than the state.
+  // Measurements are more precise than the state.
   if (isMeasured(seen.offset)) return seen
   return {
     ...seen,
@@ -88,7 +88,7 @@ function withState(seen: Seen, key: string, value: RecordValue): Seen {
 }
 
 function withMinute(seen: Seen, minute: RecordMinute, most: number): Seen {
-  // What the antenna or the air explains is no state of the sky.
+  // Effects of the antenna or interference are not a state of the sky.
   const isClear = seen.antenna === 'ok' && seen.jam_db < jammed_db && seen.link === 'up'
   const isFew = isClear && minute.fixes > 0 && minute.visible < few * most
   const jam_db = minute.jam === 'critical' ? jammed_db : minute.jam === 'warning' ? disturbed_db : 0

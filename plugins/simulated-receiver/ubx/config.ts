@@ -9,7 +9,7 @@ export const cfg = { cls: 0x06, rst: 0x04, valset: 0x8a, valget: 0x8b, valdel: 0
 export const layers = { ram: 1, bbr: 2, flash: 4 } as const
 /** As numbers in VALGET. */
 export const layerNumbers = { ram: 0, bbr: 1, flash: 2, factory: 7 } as const
-/** A message holds at most so many keys. */
+/** Maximum keys per message. */
 export const mostPairs = 64
 
 export type Pair = readonly [key: number, value: number]
@@ -26,7 +26,7 @@ const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => new DataView(
 
 export interface SetRequest {
   layers: number
-  /** 0: none; 1 begins, 2 goes on, 3 ends and applies. */
+  /** 0: none; 1 begins, 2 continues, 3 ends and applies. */
   transaction: number
   pairs: Pair[]
 }

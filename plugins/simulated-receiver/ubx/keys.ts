@@ -114,7 +114,7 @@ export function keyId(name: string): number {
 /** A message that the receiver sends by itself: of UBX, RTCM by number, or NMEA. */
 export type Output = `NAV-${string}` | `NAV2-${string}` | `MON-${string}` | `RXM-${string}` | 'GGA' | number
 
-/** The key that says in every how manieth epoch a message is sent on a port; undefined where there is none. */
+/** The key of a message's output interval (in epochs) on a port; undefined if none. */
 export function outputKey(output: Output, port: PortName): number | undefined {
   const name =
     typeof output === 'number'

@@ -11,7 +11,7 @@ export interface Message {
   /** Bytes of the payload without blocks. */
   readonly size: number
   readonly fields: readonly Field[]
-  /** Blocks behind the fields; their number stands in one byte. */
+  /** Blocks after the fields; their number is in one byte. */
   readonly blocks?: { readonly size: number; readonly countAt?: number; readonly fields: readonly Field[] }
 }
 

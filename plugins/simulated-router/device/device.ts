@@ -1,4 +1,4 @@
-/** The router behind its web server: what it is, what it has stored, and what runs on it. */
+/** The router behind its web server: identity, storage and running programs. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { Modem, type Profile } from '../mobile/modem.js'
 import type { SelectionMode } from '../mobile/operators.js'
@@ -144,7 +144,7 @@ export class Device {
     })
   }
 
-  /** Another router of the same kind stands in its place. */
+  /** Replaces it by another router of the same model. */
   replace(): void {
     this.unit++
     this.identity = identityOf(this.unit, this.firmware)

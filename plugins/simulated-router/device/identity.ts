@@ -15,7 +15,7 @@ const pattern = /^([A-Z0-9]+)_[A-Z]+(?:_[A-Z]+)?_00\.(\d{2})\.(\d+)(?:\.(\d+))?$
 
 export function parseFirmware(version: string): Firmware {
   const [, family, major, minor] = pattern.exec(version) ?? []
-  if (family === undefined) throw badValue(`'${version}' is no firmware version, e.g. RUTX_R_00.07.06 is one`)
+  if (family === undefined) throw badValue(`'${version}' is not a firmware version, e.g. RUTX_R_00.07.06`)
   const legacy = Number(major) < 7
   return { version, family, legacy, minor: legacy ? 0 : Number(minor) }
 }
@@ -29,7 +29,7 @@ export function firmwareImage(version: string, size = 4096): Buffer {
   return Buffer.concat([Buffer.from(`${magic} ${version} ${digest}\n`), payload])
 }
 
-/** @returns the version, or why the image is no good for this router */
+/** @returns the version, or why the image does not fit this router */
 export function verifyImage(image: Buffer, installed: Firmware): { version: string } | { error: string } {
   const end = image.subarray(0, 256).indexOf('\n')
   const [mark, version = '', digest] = image.subarray(0, Math.max(0, end)).toString('latin1').split(' ')

@@ -1,4 +1,4 @@
-/** Power of the router: what it waits for, what makes it restart, and the switch. */
+/** Power of the router: start-up time, restarts and the switch. */
 
 import type { Listeners } from '../http/listeners.js'
 import type { RouterOptions, SimulatorClock } from '../options.js'
@@ -73,7 +73,7 @@ export class Power {
   readonly #device: Powered
   readonly #listeners: Listeners
   state: 'on' | 'restarting' | 'off' = 'on'
-  /** Ends when the sockets are as `state` says. */
+  /** Resolves when the sockets match `state`. */
   settled: Promise<void> = Promise.resolve()
   #closed = false
 

@@ -109,7 +109,7 @@ export class Modem {
     return user === '' || (profile.auth !== 'none' && profile.user === user && profile.pswd === pswd)
   }
 
-  /** Of the current network: where there are several technologies, the one that is set. */
+  /** Technology of the current network: the configured one, if there are several. */
   get traffic(): { sent: number; received: number } {
     const seconds = (this.#now() - this.#countedAt_ms) / 1000
     this.#countedAt_ms = this.#now()
@@ -127,7 +127,7 @@ export class Modem {
     this.reload()
   }
 
-  /** The mobile interface starts again with what is configured: a selection that was not configured is lost. */
+  /** The mobile interface restarts with its configuration: an unsaved selection is lost. */
   reload(): void {
     this.dataOff = false
     this.#profile = this.#profileOf()

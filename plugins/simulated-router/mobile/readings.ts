@@ -1,4 +1,4 @@
-/** What the modem says of itself, as plain facts; gsm objects, gsmctl and REST each word them in their own way. */
+/** The modem's readings as plain facts; gsm objects, gsmctl and REST each format them differently. */
 
 import type { Modem } from './modem.js'
 import { registrationTexts, technologies } from './operators.js'

@@ -1,4 +1,4 @@
-/** The table of REST paths, by method; `*` stands for one part of the path. */
+/** The table of REST paths, by method; `*` matches one part of the path. */
 
 import type { Device } from '../device/device.js'
 import type { Firmware } from '../device/identity.js'
@@ -75,7 +75,7 @@ const table: Record<string, Entry> = {
   'PUT wireless/interfaces/config/*': { run: config.accessPoints.update },
 }
 
-/** @returns the entry and what stood for the stars; undefined when there is none */
+/** @returns the entry and the matches of the stars; undefined without a match */
 export function findEndpoint(
   method: string,
   path: string,

@@ -1,4 +1,4 @@
-/** Login, and what REST says of the router itself. */
+/** Login, and the router's own values in REST. */
 
 import { verifyImage } from '../device/identity.js'
 import { hardware } from '../mobile/readings.js'

@@ -1,6 +1,6 @@
-/** The router's shell: its words, what they make up, and how a program ends. */
+/** The router's shell: its words, syntax and exit codes. */
 
-/** The syntax of the router's shell: words, and what they make up. */
+/** The syntax of the router's shell: words and commands. */
 
 /** The words and operators of a shell line, with quotes and the positional parameters resolved. */
 

@@ -85,7 +85,7 @@ const sysupgrade: Program = async (args, { device }) => {
   if ('error' in verified) return result(1, '', `${verified.error}\nImage check failed.\n`)
   if (args.includes('-T') || args.includes('--test')) return result(0)
   device.upgrade(verified.version, !args.includes('-n'))
-  // It ends all processes, that of the caller too: there is no answer.
+  // It ends all processes, including the caller's, so there is no answer.
   return new Promise(() => {})
 }
 
@@ -224,7 +224,7 @@ export const programs: Record<string, Program> = {
   exit: ([code]) => ({ ...result(Number(code) || 0), exits: true }),
 }
 
-/** The name that a command goes by; undefined: there is no such program. A script in /etc/init.d is `service NAME`. */
+/** The name of a command; undefined: unknown program. A script in /etc/init.d is `service NAME`. */
 export function findProgram(command: string): string | undefined {
   if (/^\/etc\/init\.d\/[\w-]+$/.test(command)) return 'service'
   const name = command.replace(/^\/(usr\/)?s?bin\//, '')

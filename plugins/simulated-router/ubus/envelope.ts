@@ -1,4 +1,4 @@
-/** JSON-RPC as the web server of the router speaks it: what is checked, in which order, and what is answered (reference §1). */
+/** JSON-RPC as implemented by the router's web server: checks, their order, and answers (reference §1). */
 import type { Device } from '../device/device.js'
 import { fileObject } from './file-object.js'
 import { gsmObjects } from './gsm-objects.js'
@@ -84,7 +84,7 @@ async function call(device: Device, request: Request, address: string): Promise<
   }
 }
 
-/** Ends a call that takes too long. What it began goes on. */
+/** Ends a call that takes too long. The started operation continues. */
 async function limited(device: Device, request: Request, address: string): Promise<Outcome> {
   let cancel = () => {}
   const limit = new Promise<Outcome>((resolve) => {

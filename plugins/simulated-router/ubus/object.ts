@@ -2,7 +2,7 @@
 import type { Device } from '../device/device.js'
 import type { Session } from '../device/logins.js'
 
-/** Status of the bus, which stands in `result[0]` (reference §1.2). */
+/** Status of the bus, in `result[0]` (reference §1.2). */
 export const ubusStatus = {
   ok: 0,
   invalidArgument: 2,

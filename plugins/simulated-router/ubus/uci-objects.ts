@@ -21,7 +21,7 @@ import {
 
 const identifier = /^[A-Za-z0-9_]{1,64}$/
 
-/** As libuci writes them: everything is text. Undefined: this is no value. */
+/** As libuci writes them: everything is text. Undefined: not a value. */
 function uciValue(value: unknown): UciValue | undefined {
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'number') return String(value)
@@ -87,7 +87,7 @@ function valuesOf(args: Args): [string, UciValue][] | undefined {
   return valid ? (values as [string, UciValue][]) : undefined
 }
 
-/** Adds to what the session has pending. */
+/** Adds to the session's pending changes. */
 function change(call: Call, config: string, ...deltas: Parameters<UciStore['change']>[2][]): void {
   if (call.session) call.device.uci.change(config, call.session.pending, ...deltas)
 }

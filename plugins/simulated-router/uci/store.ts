@@ -1,5 +1,5 @@
 /**
- * The configuration of the router: what is committed, and what sessions have changed and not committed yet. A session sees its
+ * The configuration of the router: the committed values, and the sessions' uncommitted changes. A session sees its
  * own changes alone; they are lost with it.
  */
 

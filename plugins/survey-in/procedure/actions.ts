@@ -1,4 +1,4 @@
-/** Carries out the actions of the procedure. The result of one that takes a while comes back as an event. */
+/** Carries out the actions of the procedure. Slow actions report their result as an event. */
 import type { PluginContext } from 'rtk-base/plugin'
 import type { HeldTarget, Integrity, MoveEvidence, Receiver, ReceiverTarget, RtcmJudge } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
@@ -35,7 +35,7 @@ export class Actions {
   readonly #course: Course
   readonly #setup: ReceiverSetup
   #isSuspecting: boolean = false
-  /** What was seen last of the antenna, for people. */
+  /** The last finding about the antenna, as text. */
   #seen = ''
 
   constructor(deps: ActionDeps, course: Course) {
@@ -84,7 +84,7 @@ export class Actions {
     }
   }
 
-  /** The step is over: the result of what is under way is dropped. */
+  /** The step is over: pending results are dropped. */
   cancel(): void {
     this.#setup.cancel()
   }
@@ -112,7 +112,7 @@ export class Actions {
     integrity.trust(target, anotherAdvice[target.method])
   }
 
-  /** Nothing is known of the antenna any more, as it was seen at this moment. */
+  /** The antenna position became unknown at this moment. */
   lost({ text }: MoveEvidence): void {
     this.#seen = text
     this.#course.dispatch(this.#course.state === 'verify' ? 'cannot be verified' : 'signals lost')
@@ -134,7 +134,7 @@ export class Actions {
     return this.#isSuspecting
   }
 
-  /** A base that is suspected is not trusted again, whatever else happens while that is being written. */
+  /** A suspected base is not trusted again while the suspicion is being stored. */
   overrules(to: State): boolean {
     const isSuspected = this.#isSuspecting && this.#deps.integrity.suspicion !== undefined
     return isSuspected && isPlaced(this.#course.state) && isPlaced(to)
@@ -156,7 +156,7 @@ export class Actions {
     })
   }
 
-  /** Verifies the base while the procedure goes on, and writes it again where someone else changed it. A rejection counts while it is in use. */
+  /** Verifies the base while the procedure continues, and rewrites it if other software changed it. A rejection counts while the base is in use. */
   #confirmBase(): void {
     const { base } = this.#deps
     const { target } = base

@@ -1,4 +1,4 @@
-/** Whether the base does what it was configured to do: its 1005, and the flow of its RTCM. Pure. */
+/** Checks that the base works as configured: its 1005, and the flow of its RTCM. Pure. */
 import { isMsm, referenceDifference } from 'rtk-base/gnss'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
@@ -19,11 +19,11 @@ export type Intervals = NonNullable<Receiver['intervals_s']>
 export class BaseWatch {
   /** The reference that the receiver was configured to, or is about to be. */
   target: Reference | undefined
-  /** What was wrong last, for people. */
+  /** The last fault, as text. */
   trouble = ''
   /** How the newest 1005 differs from the target, for people; '' while it does not. */
   difference = ''
-  /** What the receiver is configured to send, and how often. */
+  /** The configured station ID and message intervals. */
   expected: { stationId: number; intervals_s: Intervals } = {
     stationId: 0,
     intervals_s: { observations: 1, reference: 1 },
@@ -39,7 +39,7 @@ export class BaseWatch {
     return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
   }
 
-  /** What a rover needs and does not get any more. Without observations nobody knows where the antenna is. */
+  /** Detects missing messages that a rover needs. Without observations the antenna position is unknown. */
   stopped(now_ms: number): Event | undefined {
     if (!this.flows(now_ms)) return 'observations stopped'
     const patience_ms = this.#patience_ms(announces_ms, 'reference')
@@ -54,10 +54,10 @@ export class BaseWatch {
     this.#referenceAt_ms = now_ms
   }
 
-  /** @param step what is waited for: acceptance, or that it stays as it is @returns what the frame means then */
+  /** @param step waiting for acceptance, or fixed @returns the event caused by the frame */
   heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined): Event | undefined {
     const { type, arrival_ms } = frame
-    // A base without satellites goes on sending its 1005: only observations show that it works.
+    // A base without satellites keeps sending its 1005: only observations show that it works.
     if (isMsm(type) || !this.target) {
       if (!this.flows(arrival_ms)) this.#since_ms = arrival_ms
       this.#rtcmAt_ms = arrival_ms
@@ -97,7 +97,7 @@ export class BaseWatch {
     return this.#round('no 1005')
   }
 
-  /** The receiver rejected the configuration. What its 1005 said stays true beside that. */
+  /** The receiver rejected the configuration. The state of its 1005 is unaffected. */
   rejected(why: string): void {
     this.trouble = this.difference ? `${this.difference}; ${why}` : why
   }

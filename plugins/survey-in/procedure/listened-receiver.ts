@@ -4,7 +4,7 @@ import { BaseWatch } from './base-watch.js'
 
 const look_ms = 1000
 
-/** A receiver that someone else set up: nothing is judged, its status is what it shows. */
+/** A receiver configured by somebody else: its status is shown, nothing is checked. */
 export class ListenedReceiver {
   readonly #ctx: PluginContext
   readonly #receiver: Receiver

@@ -1,4 +1,4 @@
-/** Turns what the receiver and the integrity monitor say into events of the procedure. */
+/** Turns receiver and integrity events into events of the procedure. */
 import { isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Integrity, MoveEvidence, Receiver, ReceiverFix, RtcmFrame } from 'rtk-base/services'
@@ -23,7 +23,7 @@ export interface ObserverDeps {
 const firstEpoch_ms = 4000
 const lost_ms = 10_000
 const again_ms = 60_000
-/** What the carrier phases need at most, where they say anything. */
+/** The longest time the carrier phases need for a first result. */
 const blind_ms = 22_000
 
 export class Observer {
@@ -61,9 +61,9 @@ export class Observer {
   }
 
   /**
-   * Another step begins.
-   * @param goesOn it is the one that the previous instance was in: the receiver holds its configuration
-   * @param why what led to it
+   * A new step begins.
+   * @param goesOn continues the step of the previous instance: the receiver holds its configuration
+   * @param why the event that led to it
    */
   begin(goesOn: boolean, why?: Event): void {
     const isOnTheWay = why === 'configured' || why === '3D fix' || why === 'fix lost'
@@ -140,7 +140,7 @@ export class Observer {
     const { integrity, receiver, references } = this.#deps
     if (this.#course.state !== 'identify' || this.#questioned) return
     const { module, serial } = receiver.identity
-    // A receiver may have no serial number: whoever has one says it soon after its model.
+    // A receiver may have no serial number. Those that have one report it soon after their model.
     if (serial === '' && (module === '' || this.since_ms < firstEpoch_ms)) return
     const isHeard = this.#epochAt_ms >= this.#entered_ms || this.since_ms >= firstEpoch_ms
     if (!isHeard && integrity.startsWarm(references.chosen, 'not asked').answer !== false) return
@@ -162,7 +162,7 @@ export class Observer {
     else this.#course.dispatch(chosen.method === 'survey' ? 'survey elsewhere' : 'manual elsewhere')
   }
 
-  /** What it means depends on what the antenna is needed for. */
+  /** The meaning of evidence depends on the state. */
   heardEvidence(evidence: MoveEvidence): void {
     const { integrity, survey } = this.#deps
     const { state } = this.#course
@@ -170,7 +170,7 @@ export class Observer {
     if (by === 'phases' && !moved) this.#paused = false
     if (isPlaced(state)) {
       if (moved && this.#actions.isSuspecting) return
-      // What code says of a base that is not trusted yet, and moves of an antenna that is suspected anyway: the start-up check decides.
+      // For code evidence against an untrusted base, and for moves of an already suspected antenna, the start-up check decides.
       const isSure = moved && (state === 'fixed' || (by === 'phases' && !integrity.suspicion))
       if (isSure) this.#actions.suspect(evidence)
       else this.#actions.lost(evidence)
@@ -183,7 +183,7 @@ export class Observer {
     else if (state === 'initial' || state === 'moved') integrity.forgetPositions()
   }
 
-  /** What the start-up check finds does not count then. */
+  /** The result of the start-up check no longer counts. */
   #suspectOnce(evidence: MoveEvidence): void {
     if (!this.#deps.integrity.suspicion && !this.#actions.isSuspecting) this.#actions.suspect(evidence)
   }

@@ -1,4 +1,4 @@
-/** Puts the receiver into a mode and reads what it holds. The result of what was begun for a step that is over is dropped. */
+/** Sets the receiver's mode and reads its configuration. Results for a finished step are dropped. */
 import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Receiver, ReceiverTarget } from 'rtk-base/services'
@@ -20,12 +20,12 @@ export class ReceiverSetup {
     this.#receiver = receiver
   }
 
-  /** The step is over: the result of what is under way is dropped. */
+  /** The step is over: pending results are dropped. */
   cancel(): void {
     this.#job++
   }
 
-  /** Tries a few times. @param then whether the receiver holds it now; not called when the step is over */
+  /** Retries a few times. @param then whether the receiver accepted it; not called after the step is over */
   async configure(target: ReceiverTarget, then: (held: boolean) => void): Promise<void> {
     const job = ++this.#job
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -46,12 +46,12 @@ export class ReceiverSetup {
     then(false)
   }
 
-  /** Verifies a base that is in use already. @param refused called even when the step is over */
+  /** Verifies a base in use. @param refused called even after the step is over */
   async confirm(target: ReceiverTarget, refused: () => void): Promise<void> {
     if (!(await this.#attempt(target))) refused()
   }
 
-  /** @param then not called when the step is over */
+  /** @param then not called after the step is over */
   async read(then: (held: HeldTarget) => void): Promise<void> {
     const job = ++this.#job
     const held = await this.#receiver.readTarget().catch(() => undefined)

@@ -11,7 +11,7 @@ export type Report =
   | 'gnss-reference-moved'
   | 'gnss-fault'
 
-/** RTCM goes out with these; the others say why it does not. */
+/** RTCM is sent despite these errors; the others explain why it is held. */
 const doubts: ReadonlySet<Report> = new Set(['gnss-reference-frame', 'gnss-reference-moved'])
 
 /** A person is informed when the way to a base takes longer than this. */
@@ -19,11 +19,11 @@ export const late_s = 900
 /** The text follows the cause this often: fix and accuracy may come and go every second. */
 const retold_s = 300
 
-/** Remembers what stands, so that a reload does not lose an error whose cause goes on. */
+/** Keeps the raised errors, so that a reload does not lose an error whose cause persists. */
 export class Reports {
   readonly #errors: PluginContext['errors']
   readonly #standing = new Map<Report, string | Trouble>()
-  /** How long the station has been on its way, whatever states it went through; time without a receiver does not count. */
+  /** Time since RTCM was last sent, across states; time without a receiver does not count. */
   #onTheWay_s = 0
 
   constructor(errors: PluginContext['errors']) {

@@ -1,4 +1,4 @@
-/** Runs the procedure with a receiver: the observer finds events, the table says what they mean, the actions are carried out. */
+/** Runs the procedure with a receiver: the observer finds events, the table maps them to actions, the actions are carried out. */
 import { sameEcef } from 'rtk-base/gnss'
 import type { MoveEvidence } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
@@ -8,7 +8,7 @@ import type { Reports } from './reports.js'
 import { type Event, isAbsent, isSettled, rowOf, type State, states } from './table.js'
 import { checkedFirst } from './texts.js'
 
-/** What is handed over to the next instance on a reload. */
+/** State handed over to the next instance on a reload. */
 export interface RunSnapshot {
   state: State
   uid: string
@@ -71,7 +71,7 @@ export class Run implements Course {
     }
   }
 
-  /** Goes on where the previous instance was, when the receiver did not notice anything. */
+  /** Continues the state of the previous instance if the receiver was not affected. */
   #resume({ state, uid, target, reports }: RunSnapshot): void {
     const { base, ctx, integrity, receiver, references } = this.#deps
     if (receiver.link !== 'up' || !receiver.configured || uid !== receiver.identity.serial) return
@@ -140,10 +140,10 @@ export class Run implements Course {
   }
 }
 
-/** The monitor is not the one that watched the base. */
+/** The integrity monitor was replaced by one that did not watch the base. */
 const unwatched: MoveEvidence = {
   moved: undefined,
   by: 'phases',
-  text: 'nobody watched the antenna for some time',
+  text: 'the antenna was not monitored for some time',
   size_m: undefined,
 }

@@ -1,4 +1,4 @@
-/** The survey-in as a step of the procedure: how it begins, what each second and each epoch brings, what its end means. */
+/** The survey-in as a step of the procedure: start, epochs, seconds and end. */
 import { isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Integrity, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
@@ -10,7 +10,7 @@ import { late_s, type Reports } from './reports.js'
 import type { Event } from './table.js'
 import { noPositionText, stoppedReason, surveyText } from './texts.js'
 
-/** Without positions for longer than this nobody knows what happened to the antenna. */
+/** After a longer gap of positions the antenna may have moved unnoticed. */
 const gap_ms = 5_000
 
 export interface SurveyStepDeps {
@@ -54,7 +54,7 @@ export class SurveyStep {
     this.#deps.integrity.distrustCorrections(distrusted)
   }
 
-  /** Begins a new survey-in, or goes on with the one that was interrupted. */
+  /** Begins a new survey-in, or continues an interrupted one. */
   begin(): void {
     const { corrections, ctx, integrity, receiver, references, reports, surveyor } = this.#deps
     const { asked, run } = surveyor
@@ -66,7 +66,7 @@ export class SurveyStep {
       ctx.log.info('the survey-in continues where it was interrupted')
     else {
       const askedBy = run && !run.mean ? run.by : undefined
-      // One that was aborted for want of corrections stays a corrected one when it starts again.
+      // A survey-in aborted for lack of corrections stays a corrected one when it restarts.
       const { state, corrected } = surveyor.record
       const wasCorrected = asked === undefined && state === 'aborted' && corrected
       surveyor.begin(wasCorrected || corrections.isCorrected(receiver), asked ?? askedBy ?? 'survey')
@@ -76,7 +76,7 @@ export class SurveyStep {
     reports.clear('gnss-survey')
   }
 
-  /** What was averaged so far belongs to another place. */
+  /** The average so far belongs to another position. */
   restart(why: string): void {
     const { ctx, integrity, surveyor } = this.#deps
     const { run } = surveyor
@@ -132,7 +132,7 @@ export class SurveyStep {
     this.#over(end, true)
   }
 
-  /** @param wanted a person ended it: where the station returns to its reference, that is no error */
+  /** @param wanted ended by a person: not an error if the station returns to its reference */
   #over(end: SurveyEnd, wanted = false): void {
     const { ctx, integrity, references, reports, surveyor } = this.#deps
     integrity.notePosition()

@@ -3,22 +3,22 @@
  * equal, `run.ts` interprets it and knows nothing else.
  */
 
-/** What each state shows as `gnss.state.status`, and what it waits for. */
+/** For each state, its `gnss.state.status` and what it waits for. */
 export const states = {
-  offline: { status: 'offline', waits: 'for the port of the receiver' },
-  stalled: { status: 'stalled', waits: 'for the receiver to say something' },
-  identify: { status: 'identify', waits: 'for the receiver to say who it is and what it holds' },
-  configure: { status: 'configure', waits: 'for the receiver to be a rover' },
+  offline: { status: 'offline', waits: 'for the receiver port' },
+  stalled: { status: 'stalled', waits: 'for data from the receiver' },
+  identify: { status: 'identify', waits: 'for the identity and configuration of the receiver' },
+  configure: { status: 'configure', waits: 'for the receiver to switch to rover mode' },
   acquire: { status: 'acquire', waits: 'for a 3D fix' },
-  initial: { status: 'initial', waits: 'for a position that is good enough to be compared' },
-  survey: { status: 'survey', waits: 'for the survey-in to be good enough' },
-  idle: { status: 'initial', waits: 'for a person: there is no reference, and the survey-in did not succeed' },
+  initial: { status: 'initial', waits: 'for a position accurate enough to compare' },
+  survey: { status: 'survey', waits: 'for the survey-in to reach its accuracy' },
+  idle: { status: 'initial', waits: 'for an operator: there is no reference, and the survey-in failed' },
   base: { status: 'configure', waits: 'for the receiver to accept the reference position' },
   accept: { status: 'acquire', waits: 'for a 1005 with exactly the reference position' },
-  verify: { status: 'acquire', waits: 'for 15 s of evidence that the trusted base went on without a break' },
-  fixed: { status: 'fixed', waits: 'for nothing: RTCM goes out' },
-  moved: { status: 'moved', waits: 'for a person, or for 10 min of agreement' },
-  fault: { status: 'fault', waits: 'a minute, then everything is tried again' },
+  verify: { status: 'acquire', waits: 'for 15 s of evidence that the trusted base kept running without a break' },
+  fixed: { status: 'fixed', waits: 'for nothing: RTCM is sent' },
+  moved: { status: 'moved', waits: 'for an operator, or for 10 min of agreement' },
+  fault: { status: 'fault', waits: 'a minute, then retries' },
 } as const
 export type State = keyof typeof states
 
@@ -77,17 +77,17 @@ export type Action =
   | 'read mode'
   | 'set rover'
   | 'set base'
-  /** What the base is configured to is verified while it is in use, or should be. */
+  /** Verifies the base's configuration while it is in use, or is about to be. */
   | 'confirm base'
   | 'gather positions'
-  /** A new survey-in, or the one that was interrupted. */
+  /** A new survey-in, or an interrupted one. */
   | 'survey'
   | 'report move'
   | 'report fault'
 
 export type Row = readonly [from: State | 'any', on: Event, to: State, actions: readonly Action[]]
 
-/** A row of a state comes before one of `any`; what has no row changes nothing. */
+/** A row for a state takes precedence over one for `any`. An event without a row changes nothing. */
 export const table: readonly Row[] = [
   ['any', 'port gone', 'offline', ['hold']],
   ['any', 'receiver silent', 'stalled', ['hold']],

@@ -1,4 +1,4 @@
-/** Texts for people: what the entries of `base.state.errors` say, why the gate is closed, and what to do about it. */
+/** Texts for people: entries of `base.state.errors`, reasons for a closed gate, and advice. */
 import type { Trouble } from 'rtk-base/plugin'
 import type { PositionComparison } from 'rtk-base/services'
 import { type Datum, datumText } from '../reference/datum.js'
@@ -6,15 +6,15 @@ import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
 import { type Event, type State, states } from './table.js'
 
-/** A survey-in does not take the place of a manual reference that is chosen. */
+/** A survey-in does not replace a chosen manual reference. */
 export const anotherAdvice = {
   survey: 'send start-survey-in, or set or choose another reference',
-  manual: 'enter the right position, or set gnss-ref-chosen to survey and send start-survey-in',
+  manual: 'enter the correct position, or set gnss-ref-chosen to survey and send start-survey-in',
 }
 
-/** Why it takes so long. @param best_m the accuracy that there is, metres; undefined without a fix */
+/** Why no RTCM is sent yet. @param best_m the current accuracy, metres; undefined without a fix */
 export function lateText(state: State, accuracy_m: number, best_m: number | undefined): Trouble {
-  const late = 'nothing has gone out for 15 min'
+  const late = 'no RTCM was sent for 15 min'
   const sky = 'check the antenna and its view of the sky'
   const best = best_m === undefined ? 'no steady fix' : `${best_m.toFixed(1)} m`
   switch (state) {
@@ -28,12 +28,12 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
     case 'accept':
       return {
         text: `${late}: the receiver sends no observations`,
-        advice: `${sky}, and what else may configure the receiver`,
+        advice: `${sky}, and whether other software configures the receiver`,
       }
     default:
       return {
         text: `${late}: the station waits ${states[state].waits}`,
-        advice: 'check that its line works both ways, and its power',
+        advice: 'check the power of the receiver, and its line in both directions',
       }
   }
 }
@@ -45,34 +45,34 @@ export function doubtText(
 ): Trouble {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${text})`
   const limits = `(${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m)`
-  const then = `it is averaged for 10 min before anything goes out${hint}`
+  const then = `positions are averaged for 10 min before RTCM is sent${hint}`
   return {
     text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
     advice: `if the reference is wrong, ${anotherAdvice[method]}`,
   }
 }
 
-/** @param used what the corrections were in @param runs the survey-in is not over */
+/** @param used frame of the corrections @param runs the survey-in is still running */
 export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
-  const what = `the survey-in ${runs ? 'uses' : 'used'} corrections in ${datumText(used)}, but the reference is to be in ${datumText(wanted)}`
+  const what = `the survey-in ${runs ? 'uses' : 'used'} corrections in ${datumText(used)}, but the reference should be in ${datumText(wanted)}`
   const then = 'a corrected survey-in takes the frame of its corrections, which may be a metre away'
   return {
     text: `${what}: ${then}`,
-    advice: `take corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to what the corrections are in`,
+    advice: `use corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to those of the corrections`,
   }
 }
 
 export const noPositionText: Trouble = {
   text: 'the survey-in got no position for 15 min: check the antenna and its view of the sky',
-  advice: 'it goes on as soon as one comes',
+  advice: 'it continues with the next position',
 }
 
-/** @param count epochs that went in @param returns to the reference before it, as there is one */
+/** @param count epochs used @param returns to the previous reference */
 export function surveyText({ state, reason }: SurveyEnd, count: number, returns: boolean): Trouble {
-  const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in lets it be used, ' : ''
+  const use = state === 'incomplete' && count > 0 ? 'use-incomplete-survey-in accepts it, ' : ''
   const then = returns
-    ? 'the station returns to the reference that it had'
-    : 'there is no other reference, so nothing goes out'
+    ? 'the station returns to its previous reference'
+    : 'there is no other reference, so no RTCM is sent'
   return { text: `the survey-in is ${state}: ${reason}`, advice: `${then}; ${use}start-survey-in starts a new one` }
 }
 
@@ -80,32 +80,31 @@ export const stoppedReason = 'it was ended by stop-survey-in'
 
 /** @param returns to the reference before it @param asked it had not begun */
 export function stoppedText(returns: boolean, asked: boolean): string {
-  if (returns)
-    return 'the survey-in has ended; the station returns to the reference that it had, which is checked first'
-  if (asked) return 'the survey-in has ended; there is no reference, so the station surveys with the next position'
-  return 'the survey-in has ended; there is no other reference, so nothing goes out until there is one'
+  if (returns) return 'the survey-in has ended; the station returns to its previous reference after the start-up check'
+  if (asked) return 'the survey-in has ended; there is no reference, so a survey-in starts with the next position'
+  return 'the survey-in has ended; there is no other reference, so no RTCM is sent until there is one'
 }
 
-/** @param seen where the antenna is instead; undefined where that is only suspected */
+/** @param seen the new antenna position; undefined if the move is only suspected */
 export function movedText(seen: PositionComparison | undefined, evidence: string): string {
   if (!seen) return `the antenna seems to have moved: ${evidence}`
   return `reference moved by ${seen.text}${seen.hint}`
 }
 
-/** @param what moved, and how far @param isShown whether positions can show that the antenna is back: not after a move that is small beside their errors */
+/** @param what the move and its size @param isShown whether positions can show the return: not after a move that is small compared with their errors */
 export function heldText(what: string, method: Reference['method'], isShown: boolean): Trouble {
   const back = isShown
-    ? 'it goes on by itself when positions show for 10 min that the antenna is back'
-    : 'where the antenna is exactly where it was, choose the same one again'
-  return { text: `${what}: nothing goes out`, advice: `${anotherAdvice[method]}; ${back}` }
+    ? 'RTCM resumes automatically when positions show for 10 min that the antenna is back'
+    : 'if the antenna is exactly at its old place, choose the same reference again'
+  return { text: `${what}: no RTCM is sent`, advice: `${anotherAdvice[method]}; ${back}` }
 }
 
-export const againAdvice = 'the receiver is configured again; check whether something else configures it'
+export const againAdvice = 'the receiver is configured again; check whether other software configures it'
 
-/** The base sends something else than the reference, or no reference. */
+/** The base sends a wrong reference, or none. */
 export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'
 
-/** What the base sends was wrong before, and nothing has shown yet that it is not any more. */
+/** The base was wrong before and has not been shown to be correct since. */
 export const isStillWrong = (event: Event): boolean =>
   isWrongBase(event) || event === 'not taken' || event === 'not our base' || event === 'cannot be verified'
 
@@ -114,7 +113,7 @@ export const checkedFirst = 'the reference is checked first'
 /**
  * Why the gate was closed.
  * @param evidence that the antenna was moved, or may have been
- * @param base what is wrong with it, and how its newest 1005 differs from the reference
+ * @param base its fault, and how its newest 1005 differs from the reference
  */
 export function holdReason(event: Event, evidence: string, base: { trouble: string; difference: string }): string {
   const { trouble, difference } = base
@@ -123,11 +122,11 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
       return movedText(undefined, evidence)
     case 'port gone':
     case 'receiver silent':
-      return 'the receiver is not there'
+      return 'the receiver is not available'
     case 'receiver restarted':
       return 'the receiver restarted: its reference is checked again'
     case 'still our base':
-      return 'what the receiver sends shows first that nothing changed'
+      return 'the output of the receiver is verified first'
     case 'reference changed':
       return checkedFirst
     case 'station ID changed':
@@ -138,9 +137,9 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'cannot be verified':
       return difference ? `${difference}; ${checkedFirst}` : checkedFirst
     case 'survey failed':
-      return 'the survey-in did not succeed, and there is no other reference'
+      return 'the survey-in failed, and there is no other reference'
     case 'survey asked for':
-      return 'a survey-in runs'
+      return 'a survey-in is running'
     case 'observations stopped':
       return 'the receiver sends no observations: the reference is checked again'
     case 'signals lost':

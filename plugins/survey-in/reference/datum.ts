@@ -12,9 +12,9 @@ export interface Datum {
 export interface DatumParameters {
   readonly reference: readonly string[]
   readonly corrections: readonly string[]
-  /** What the reference of this station is meant to be in. */
+  /** The intended frame and epoch of the station's reference. */
   wanted(): Datum
-  /** What the source of the corrections is said to be in. */
+  /** The declared frame and epoch of the corrections. */
   ofCorrections(): Datum
 }
 
@@ -54,7 +54,7 @@ export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumPar
 }
 
 /**
- * What the result of a survey-in is in: that of its corrections, else that of the broadcast orbits.
+ * Frame and epoch of a survey-in: those of its corrections, otherwise those of the broadcast orbits.
  * @param t of the survey-in, UTC seconds; 0 unknown
  */
 export function surveyDatum(corrected: boolean, ofCorrections: Datum, t: number): Datum {
@@ -62,7 +62,7 @@ export function surveyDatum(corrected: boolean, ofCorrections: Datum, t: number)
   return ofCorrections.frame ? ofCorrections : { frame: sourceFrame, epoch: ofCorrections.epoch }
 }
 
-/** Whether nobody said which frame the corrections were in. */
+/** Whether the frame of the corrections was not declared. */
 export const isUndeclared = ({ frame }: Datum): boolean => frame === sourceFrame
 
 /** Whether two of them are known to be different. */

@@ -50,7 +50,7 @@ export function manualPosition(entry: ManualEntry): Ecef | undefined {
   return entry.hp ? roundEcef(position) : { x: roundTo(x, 2), y: roundTo(y, 2), z: roundTo(z, 2) }
 }
 
-/** What is wrong with the two groups together; undefined when they agree or one is not complete. */
+/** The disagreement of the two groups; undefined if they agree or one is incomplete. */
 export function disagreement(entry: ManualEntry): string | undefined {
   const axes = byAxes(entry)
   const angles = byAngles(entry)

@@ -10,13 +10,13 @@ export interface Reference extends ReferencePosition {
   by: string
   samples: number
   elapsed_s: number
-  /** Of one that was stored by an earlier release it is not known. */
+  /** Unknown if stored by an earlier release. */
   datum?: Datum
-  /** Who sent the corrections of a corrected survey-in. */
+  /** Source of the corrections of a corrected survey-in. */
   source?: string
 }
 
-/** What distinguishes one chosen reference from another. */
+/** Identifies a chosen reference. */
 export function signatureOf(reference: Reference | undefined): string {
   if (!reference) return ''
   const { method, arp } = reference

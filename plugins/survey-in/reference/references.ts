@@ -1,20 +1,20 @@
-/** The references that there are, which of them is chosen, and the ledger of those that were used. */
+/** The available references, the chosen one, and the history of those used. */
 import type { Enu } from 'rtk-base/gnss'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
-import { Ledger } from './ledger.js'
+import { ReferenceHistory } from './history.js'
 import { manualPosition, type ReferenceSettings } from './manual-entry.js'
 import { type Reference, signatureOf } from './reference.js'
 
 export class References {
-  readonly ledger: Ledger
+  readonly history: ReferenceHistory
   readonly #settings: ReferenceSettings
   readonly #surveyor: Pick<Surveyor, 'reference'>
   readonly #store: ReferenceStore
   readonly #utc_s: () => number
   #signature = ''
 
-  /** @param most entries of the ledger */
+  /** @param most entries of the history */
   constructor(
     settings: ReferenceSettings,
     surveyor: Pick<Surveyor, 'reference'>,
@@ -22,16 +22,16 @@ export class References {
     most: number,
     utc_s: () => number,
   ) {
-    this.ledger = new Ledger(most)
+    this.history = new ReferenceHistory(most)
     this.#settings = settings
     this.#surveyor = surveyor
     this.#store = store
     this.#utc_s = utc_s
   }
 
-  /** What was kept of them. */
+  /** Restores the stored references. */
   async recall(): Promise<void> {
-    this.ledger.restore(this.#store.get('ledger'))
+    this.history.restore(this.#store.get('ledger'))
     await this.noteManual('plugin')
     this.noteChosen()
   }
@@ -64,7 +64,7 @@ export class References {
     await this.#store.set('manual', { entry, t: this.#utc_s(), by })
   }
 
-  /** Remembers the chosen reference as it is now. @returns whether it differs from the one remembered before */
+  /** Stores the current chosen reference. @returns whether it differs from the stored one */
   noteChosen(): boolean {
     const before = this.#signature
     this.#signature = signatureOf(this.chosen)
@@ -73,17 +73,17 @@ export class References {
 
   /** RTCM goes out for it. */
   used(reference: Reference): void {
-    if (this.ledger.used(reference, this.#utc_s())) this.#keepLedger()
+    if (this.history.used(reference, this.#utc_s())) this.#keepHistory()
   }
 
   /** The antenna was found away from the chosen one. */
   moved(evidence: string, offset: Enu | undefined): void {
     const { chosen } = this
-    if (chosen) this.ledger.moved(chosen, this.#utc_s(), evidence, offset)
-    this.#keepLedger()
+    if (chosen) this.history.moved(chosen, this.#utc_s(), evidence, offset)
+    this.#keepHistory()
   }
 
-  #keepLedger(): void {
-    void this.#store.set('ledger', this.ledger.entries)
+  #keepHistory(): void {
+    void this.#store.set('ledger', this.history.entries)
   }
 }

@@ -1,8 +1,8 @@
-/** So many bins are kept; when they are full, each two become one. */
+/** Maximum bins; when full, each two are merged. */
 const mostBins = 512
 /** Correlation is looked for over at most this part of the series: beyond it there is too little to average over. */
 const longestLag = 1 / 3
-/** With fewer bins nothing can be said. */
+/** With fewer bins there is no result. */
 const fewestBins = 16
 
 type Vector = readonly [number, number, number]
@@ -55,7 +55,7 @@ export class CorrelationTime {
     if (this.#bins.length >= 3 * mostBins) this.#halve()
   }
 
-  /** Epochs; 0 while nothing can be said. */
+  /** Epochs; 0 while unknown. */
   get epochs(): number {
     const n = this.#bins.length / 3
     const variance = this.#squares / this.#count
@@ -76,8 +76,8 @@ export class CorrelationTime {
   }
 
   /**
-   * How far the series drifted, 3D: from the mean of its first half to that of its last, or from the mean of all to that of its
-   * last eighth, whichever is more. 0 while nothing can be said.
+   * Drift of the series, 3D: between the means of its first and last half, or between the mean of all and of its
+   * last eighth, whichever is larger. 0 while unknown.
    */
   get drift(): number {
     this.#drift ??= this.#drifted()

@@ -4,9 +4,9 @@ import { type CorrelationSnapshot, CorrelationTime } from './correlation.js'
 import { LogMedian, type MedianSnapshot } from './log-median.js'
 
 /**
- * What is assumed of the errors of single positions. These are assumptions of the model, not measured values: errors of
- * single-point positions are correlated over 10-30 minutes, and a part of them never averages out: of a plain survey-in mostly
- * the ionosphere, about 1 m; of a corrected one the coordinates of the other base, about 2 cm.
+ * Assumptions about the errors of single positions, not measured values: errors of
+ * single-point positions are correlated over 10-30 minutes, and a part of them never averages out. For a plain survey-in that is mostly
+ * the ionosphere, about 1 m, for a corrected one the coordinates of the other base, about 2 cm.
  */
 export interface AccuracyModel {
   /** Correlation time that is assumed at least, seconds. */
@@ -32,7 +32,7 @@ export interface EstimatorSnapshot {
 
 /** The correlation time is computed again when the series is longer by this factor: it changes slowly and costs most. */
 const relook = 1.02
-/** An epoch stands for the time since the one before it, but for no more than this: a gap is not observed. */
+/** An epoch covers the time since the previous one, up to this limit: a gap is not observed. */
 const longestStep_s = 2
 
 /**
@@ -106,7 +106,7 @@ export class PositionEstimator {
    * 3D, 1 sigma, of the mean: acc² = m²·(2τ/T)·(1 − (τ/T)(1 − e^(−T/τ))) + d² + b². The first part is the variance of the mean
    * over T of a Gauss-Markov process (e.g. Papoulis, Probability, Random Variables and Stochastic Processes, §"Ergodicity"), with
    * m the larger of the median accuracy of the epochs and their own sigma, T the observed seconds and τ the correlation time;
-   * d is how far the series drifted beyond what that noise explains, b what never averages out.
+   * d is the drift beyond that noise, b the part that never averages out.
    * Infinite without any epoch.
    * @param distance_m to the source of the corrections
    */

@@ -4,13 +4,13 @@ import type { Ecef } from 'rtk-base/services'
 
 /** An initialisation is known by the mean of its epochs: fewer are not enough. */
 const fewest = 10
-/** Two of them agree within this, or within so many sigma of the mean. */
+/** Two determinations agree within this, or within this many sigma of the mean. */
 const agrees_m = 0.05
 const sigmas = 3
 
 export interface InitialisationSnapshot {
   first?: Ecef
-  /** What earlier releases kept: at least one agreed. */
+  /** Stored by earlier releases: at least one agreed. */
   agreed: boolean
   agreements?: number
 }
@@ -35,13 +35,13 @@ export class Initialisations {
     this.#count++
   }
 
-  /** The fix was lost: what follows is another one. */
+  /** The fix was lost: the next one is a new determination. */
   lost(): void {
     this.#first ??= this.#mean()
     this.#restart()
   }
 
-  /** Nothing is known of whether the receiver kept its fix: what was counted of the present one is dropped. */
+  /** Unknown whether the receiver kept its fix: the count of the current one is dropped. */
   pause(): void {
     this.#restart()
   }

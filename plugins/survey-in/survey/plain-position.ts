@@ -1,4 +1,4 @@
-/** Where the receiver finds itself without corrections: what a corrected survey-in is checked against. Pure. */
+/** The receiver's position without corrections, which verifies a corrected survey-in. Pure. */
 import { isPosition, PositionWindow } from 'rtk-base/gnss'
 import type { LivePosition, ReceiverFix } from 'rtk-base/services'
 
@@ -6,7 +6,7 @@ import type { LivePosition, ReceiverFix } from 'rtk-base/services'
 export type Seen = Pick<LivePosition, 'position' | 'acc_m'>
 
 const window_s = 120
-/** Fewer epochs say nothing. */
+/** Fewer epochs give no position. */
 const fewest = 10
 /** An older position may be of another place. */
 const oldest_ms = 600_000

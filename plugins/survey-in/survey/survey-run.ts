@@ -32,7 +32,7 @@ export interface SurveySnapshot {
   total_s: number
   rtcm: { age_s: number; count: number; remote: string; dist_m: number }
   estimator?: EstimatorSnapshot
-  /** What a step is seen against. */
+  /** Reference for detecting a step. */
   level?: Ecef
   initialisations?: InitialisationSnapshot
   /** Where the receiver found itself without corrections. */
@@ -54,14 +54,14 @@ const oldest_s = 10
 const step_m = 0.05
 const stepEpochs = 3
 const abort_s = 600
-/** The age of corrections that never came: infinite is no number for the store. */
+/** The age of corrections that never came: the store cannot hold infinity. */
 export const never_s = 1e9
 /** A base farther away than this is not used: its atmosphere is not ours. */
 const farthest_m = 100_000
-/** The mean may be so many sigma away from the position without corrections, and this in any case. */
+/** Allowed distance of the mean to the position without corrections, in sigmas, with a minimum in metres. */
 const plainSigmas = 4
 const plainLeast_m = 3
-/** The position without corrections shows no more of that than this, whatever it says of itself. */
+/** Minimum assumed accuracy of the position without corrections, whatever the receiver states. */
 const unvouched_m = 1
 /** A position without corrections is waited for so long. */
 const awaited_s = 180
@@ -73,7 +73,7 @@ const levelWeight = 0.1
 export interface SurveyOptions {
   model: AccuracyModel
   corrected: boolean
-  /** Who asked for it. */
+  /** The requester. */
   by: string
 }
 
@@ -126,8 +126,8 @@ export class SurveyRun {
   }
 
   /**
-   * As it is stated. The announced position of a base that nobody vouches for may be wrong: three times what is stated covers what
-   * the position without corrections shows of that, with three times its own accuracy.
+   * The stated accuracy. The announced position of an untrusted base may be wrong: three times the stated accuracy covers the difference
+   * to the position without corrections, plus three times that position's own accuracy.
    */
   get stated_m(): number {
     const { acc_m, mean } = this
@@ -246,15 +246,15 @@ export class SurveyRun {
     return this.count > 0 && this.#estimator.observed_s >= limits.mintime_s && this.acc_m <= this.needed_m(limits)
   }
 
-  /** What a corrected survey-in that is good enough still has to show; '' nothing. */
+  /** The missing verification of a corrected survey-in that is accurate enough; '' if none. */
   #unchecked(): string {
     if (!this.corrected) return ''
-    if (!this.#plain) return 'there is no position without corrections to check it against'
+    if (!this.#plain) return 'there is no position without corrections to verify it'
     if (this.#initialisations.suffice(this.#agreements)) return ''
-    return `the ambiguities were determined too seldom: ${this.#agreements + 1} times with one result are needed`
+    return `the ambiguities were not determined often enough: ${this.#agreements + 1} equal results are needed`
   }
 
-  /** What states centimetres rests on one more: a wrong ambiguity that is found twice would be stated as right. */
+  /** Stating centimetres requires one more: a wrong ambiguity found twice would be stated as correct. */
   get #agreements(): number {
     return this.#trust === 'trusted' ? 2 : 1
   }
@@ -269,7 +269,7 @@ export class SurveyRun {
     if (away_m <= limit_m) return ''
     const offset = offsetText(enu(plain.position, mean))
     const source = this.#rtcm.remote || 'an unknown source'
-    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from where it is without them, ${limit_m.toFixed(1)} m are explained: the position of that base may be wrong, and until a survey-in starts again no corrections are used`
+    return `the corrections of ${source} put the antenna ${away_m.toFixed(1)} m (${offset}) away from its position without them, but the accuracies only explain ${limit_m.toFixed(1)} m: the position of that base may be wrong, and no corrections are used until a new survey-in starts`
   }
 
   #note(corrections: CorrectionsNow | undefined): void {
@@ -350,13 +350,13 @@ export class SurveyRun {
 
   #unusable(): string {
     const minutes = `for ${abort_s / 60} min`
-    if (this.#rtcm.age_s > this.#oldest_s) return `no corrections came ${minutes}`
+    if (this.#rtcm.age_s > this.#oldest_s) return `no corrections were received ${minutes}`
     if (this.#trust === 'rejected') {
-      return `the corrections of ${this.#rtcm.remote} were not used ${minutes}: it is none of the trustedSources`
+      return `the corrections of ${this.#rtcm.remote} were not used ${minutes}: it is not one of the trustedSources`
     }
     if (this.#rtcm.dist_m > farthest_m) {
       const away_km = Math.round(this.#rtcm.dist_m / 1000)
-      return `the corrections of ${this.#rtcm.remote} are of a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`
+      return `the corrections of ${this.#rtcm.remote} are from a base ${away_km} km away, farther than ${farthest_m / 1000} km, and were not used ${minutes}`
     }
     if (this.#lastFix !== 'rtk-fixed') return `the receiver got no RTK fix ${minutes}, only ${this.#lastFix}`
     return `no RTK fix held for ${held_s} s ${minutes}`

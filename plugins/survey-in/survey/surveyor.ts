@@ -1,4 +1,4 @@
-/** The newest survey-in: running, or what became of it. Durable, so that a restart of the service costs no progress. */
+/** The newest survey-in, running or ended. Stored, so that a restart of the service loses no progress. */
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
 import type { Datum } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
@@ -8,7 +8,7 @@ import { type CorrectionsNow, type SurveyEnd, type SurveyLimits, SurveyRun, type
 
 export type SurveyState = 'none' | 'running' | 'complete' | 'incomplete' | 'aborted'
 
-/** What is kept of it. */
+/** Stored state of a survey-in. */
 export interface SurveyRecord {
   state: SurveyState
   corrected: boolean
@@ -27,11 +27,11 @@ export interface SurveyRecord {
   rtcm: SurveySnapshot['rtcm']
   /** Why it ended without success. */
   reason: string
-  /** What its result is in; undefined where that is not known. */
+  /** Frame and epoch of its result; undefined if unknown. */
   datum?: Datum
-  /** Of a running one, to go on with. */
+  /** Progress of a running survey-in. */
   progress?: SurveySnapshot
-  /** The surveyed reference before this one: valid until this one can be used. */
+  /** The previous surveyed reference: valid until this one can be used. */
   previous?: Reference
 }
 
@@ -55,7 +55,7 @@ export interface SurveyorDeps {
   corrections(): CorrectionsNow | undefined
   now_ms(): number
   utc_s(): number
-  /** What a survey-in of now is in. */
+  /** Frame and epoch of a survey-in that ends now. */
   datum(corrected: boolean): Datum
   /** Keeps the record. */
   save(record: SurveyRecord): void
@@ -67,7 +67,7 @@ const latest_ms = 600_000
 const share = 1 / 20
 
 export class Surveyor {
-  /** Who asked for a survey-in that has not begun yet; undefined: nobody. */
+  /** Requester of a survey-in that has not begun yet; undefined: none. */
   asked: string | undefined
   /** Where the receiver finds itself without corrections: fed all the time, not only while a survey-in runs. */
   readonly plain = new PlainPosition()
@@ -81,7 +81,7 @@ export class Surveyor {
     this.#deps = deps
   }
 
-  /** As it is now. */
+  /** Current state. */
   get record(): SurveyRecord {
     const run = this.#run
     if (!run) return this.#ended
@@ -105,7 +105,7 @@ export class Surveyor {
     }
   }
 
-  /** The one that runs or was interrupted. */
+  /** The running or interrupted survey-in. */
   get run(): SurveyRun | undefined {
     return this.#run
   }
@@ -180,14 +180,14 @@ export class Surveyor {
     if (this.#run) this.#finish({ state: 'aborted', reason })
   }
 
-  /** Lets what there is be used. @returns '' or why that can't be */
+  /** Accepts the result so far. @returns '' or why not */
   allow(): string {
     if (this.#run) {
       if (this.#run.count === 0) return 'the survey-in has no epoch yet'
       this.#finish({ state: 'incomplete', reason: 'it was ended by use-incomplete-survey-in' })
     }
     const { state, mean } = this.#ended
-    if (state === 'complete') return 'the survey-in is complete: it is used as it is'
+    if (state === 'complete') return 'the survey-in is complete and already in use'
     if (state !== 'incomplete' || !mean) return 'there is no incomplete survey-in'
     this.#previous = undefined
     const { previous, ...ended } = this.#ended

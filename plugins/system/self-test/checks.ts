@@ -1,8 +1,8 @@
-/** What a person would check on a new or doubtful device, one line each, from what the station measures of itself. */
+/** The checks of a new or doubtful device, one line each, from the station's own measurements. */
 import { valueAt } from 'rtk-base/schemas'
 import type { MqttLink, Receiver, Reception, StationError } from 'rtk-base/services'
 
-/** What the checks look at. What the station does not have, or does not know, is undefined. */
+/** Input of the checks. Missing or unknown values are undefined. */
 export interface Evidence {
   /** The document, for equipment that no service describes: interfaces, radio, router and modem. */
   document: Record<string, unknown>
@@ -21,11 +21,11 @@ export interface Evidence {
   free_bytes: number | undefined
   /** The hottest sensor; undefined: none. */
   temperature_celsius: number | undefined
-  /** What the board's firmware reports as bits (Raspberry Pi); undefined: it reports nothing. */
+  /** Status bits of the board's firmware (Raspberry Pi); undefined: not reported. */
   throttled: number | undefined
   /** System clock minus the receiver's time; undefined while no receiver told it. */
   clockOff_s: number | undefined
-  /** The broker's name was resolved: ''; why not; undefined: no name to resolve. */
+  /** Result of resolving the broker's name: '' or the reason; undefined: no name to resolve. */
   dns: string | undefined
   /** UTC seconds. */
   now_s: number
@@ -39,7 +39,7 @@ export interface Line {
   limit: string
 }
 
-/** `ok` undefined: nobody knows, which is not ok. */
+/** `ok` undefined: unknown, which is not ok. */
 type Outcome = { ok: boolean | undefined; value: string } | undefined
 interface Check {
   name: string
@@ -99,7 +99,7 @@ export const checks: readonly Check[] = [
     run({ reception }) {
       if (!reception) return undefined
       const { antenna } = reception
-      // A board without supervision says nothing of its antenna.
+      // A board without supervision does not report its antenna.
       return { ok: antenna === 'init' || antenna === 'unknown' ? undefined : antenna === 'ok', value: antenna }
     },
   },

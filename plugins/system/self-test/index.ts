@@ -11,7 +11,7 @@ import { type Evidence, report, runChecks } from './checks.js'
 const between_ms = 3_000
 const dnsLimit_ms = 5_000
 
-/** Where the machine reports of itself; another root in tests. */
+/** Status files of the machine; another root in tests. */
 export interface MachineFiles {
   root: string
 }

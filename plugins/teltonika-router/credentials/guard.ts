@@ -9,12 +9,12 @@ const hour_ms = 60 * minute_ms
 const day_ms = 24 * hour_ms
 
 /**
- * A router with its factory settings blocks an address after 10 failed logins; before RUTOS 7.07 it never forgets one. Rejections are
- * what a router answered; an attempt whose answer was late or lost may have been one.
+ * A router in factory state blocks an address after 10 failed logins; before RUTOS 7.07 permanently. Only answered attempts are
+ * rejections, but an attempt with a late or lost answer may have been one.
  */
 export const guardLimits = {
   window_ms: hour_ms,
-  /** Attempts in the window, whatever became of them. */
+  /** Attempts in the window, with any result. */
   automatic: 7,
   /** The same, with the ones that a person causes by setting a password. */
   withPerson: 8,
@@ -34,7 +34,7 @@ export const guardLimits = {
   /** The same of a pair that once worked, up to a day: a router that blocks, or starts, rejects the right password too. */
   workedAgain_ms: 6 * hour_ms,
   workedLongest_ms: day_ms,
-  /** "Access denied" is also what a router says while it starts: a pair that gets it again after this is rejected. */
+  /** A starting router also answers "Access denied": a pair that gets it again after this time is rejected. */
   denied_ms: minute_ms,
 } as const
 
@@ -53,12 +53,12 @@ export type GuardClock = PluginContext['clock']
 interface Stamp {
   /** UTC, for the store. */
   readonly utc_ms: number
-  /** Monotonic, of this run of the service: what happened before it is negative. */
+  /** Monotonic in this run of the service; negative for earlier events. */
   readonly at_ms: number
 }
 
 /**
- * What became of an attempt: `open` without an answer that can be read; `rejected`; `doubted`: rejected, with a pair that once worked.
+ * Result of an attempt: `open`: no readable answer; `rejected`; `doubted`: rejected, but the pair once worked.
  * Only `rejected` counts towards the day and the year.
  */
 type Outcome = 'open' | 'rejected' | 'doubted'
@@ -75,14 +75,14 @@ interface Rejection extends Stamp {
 }
 
 /**
- * Keeps failed logins below what a router blocks for, over restarts and power cuts: an attempt is counted, durably, before
- * it is made. What was rejected is remembered and not tried again soon; what ever worked is tried again every day at the latest.
+ * Keeps failed logins below the router's blocking limit, over restarts and power cuts: an attempt is counted durably before
+ * it is made. Rejected pairs are stored and not retried soon; pairs that ever worked are retried at least daily.
  */
 export class LoginGuard {
   readonly #store: PluginStore
   readonly #clock: GuardClock
   #attempts: Attempt[] = []
-  /** Attempts at the router that answered before this one. */
+  /** Attempts at the previous router. */
   #before: { readonly mac: string; readonly attempts: Attempt[] } | undefined
   /** By digest of user and password. */
   readonly #failed = new Map<string, Rejection>()
@@ -224,8 +224,8 @@ export class LoginGuard {
   }
 
   /**
-   * Another router answers: it has seen none of the attempts, unless it was here before. Two routers are counted apart. A third one
-   * shares the count of the second, as whoever invents MAC addresses could free the guard with each of them.
+   * A different router answers: it has seen none of the attempts, unless it was here before. Two routers are counted separately. A third
+   * shares the count of the second, because invented MAC addresses would otherwise reset the guard.
    */
   async moved(from: string, to: string): Promise<void> {
     const attempts = this.#within(guardLimits.total_ms)
@@ -252,7 +252,7 @@ export class LoginGuard {
     return first_ms === undefined ? Number.NEGATIVE_INFINITY : first_ms + guardLimits.denied_ms
   }
 
-  /** What an earlier run stored. Where either clock was not set, or went back, it counts as if it were of now. */
+  /** Restores the attempts of an earlier run. If either clock was unset or went back, they count as current. */
   #restored(utc_ms: unknown): Stamp {
     const now = this.#now()
     const known = typeof utc_ms === 'number' && utc_ms >= credible_ms && utc_ms <= now.utc_ms
@@ -293,7 +293,7 @@ export class LoginGuard {
   }
 }
 
-/** How long a pair rests after so many rejections in a row. */
+/** Pause of a pair after a number of rejections in a row. */
 function restOf(count: number, worked: boolean): number {
   const { again_ms, total_ms, workedAgain_ms, workedLongest_ms } = guardLimits
   const doubled = 2 ** (count - 1)

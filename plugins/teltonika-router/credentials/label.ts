@@ -37,7 +37,7 @@ const longest = 1_024
 const fieldBegin = /(?:^|;)(T|SN|S|PW|P|I|M|U|B|H):/g
 const escaped = /\\([\\;,:"])/g
 
-/** Undefined when it is no such label. */
+/** Undefined if not a valid label. */
 export function parseLabel(text: string): RouterLabel | undefined {
   const trimmed = text.trim()
   if (!/^WIFI:/i.test(trimmed) || trimmed.length > longest) return undefined
@@ -68,7 +68,7 @@ export function parseLabel(text: string): RouterLabel | undefined {
   return label.pswd === '' && label.serial === '' && label.macaddr === '' ? undefined : label
 }
 
-/** The text of a label, in the order in which it is printed; what is not known is left out. */
+/** The text of a label, in print order; unknown fields are omitted. */
 export function labelText(label: RouterLabel): string {
   const { ssid, wifiPswd, serial, imei, macaddr, user, pswd, batch } = label
   const fields: [string, string][] = [

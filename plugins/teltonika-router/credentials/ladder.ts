@@ -18,7 +18,7 @@ export type Step =
   | {
       readonly wait_ms: number
       readonly reason: string
-      /** What a person has set may not have been tried yet. */
+      /** Set by a person, possibly not tried yet. */
       readonly byPerson: boolean
     }
 
@@ -114,7 +114,7 @@ export class CredentialLadder {
     try {
       answer = await transport.login(candidate, signal)
     } catch (error) {
-      // Not seen by the router, or the right password of a router that wants another one first. A login whose answer was late or cut off
+      // Not seen by the router, or the correct password of a router that first requires a new one. A login with a late or lost answer
       // may have been counted by the router.
       const isUncounted =
         error instanceof RtkError &&
@@ -139,7 +139,7 @@ export class CredentialLadder {
 
   /** @param guard_ms how long no pair at all may be tried */
   #whyWaiting(guard_ms: number): string {
-    const remedy = 'set rtr-user and rtr-pswd as its label says'
+    const remedy = 'set rtr-user and rtr-pswd as on its label'
     const { rejected, unanswered } = this.#deps.guard.attempts
     if (guard_ms <= guardLimits.gap_ms) return `the router rejected every known password: ${remedy}`
     const parts = [
@@ -156,7 +156,7 @@ export class CredentialLadder {
     const { user, pswd } = override()
     const set = usersOf(user).map((one): Candidate => ({ rung: 'override', user: one, pswd }))
     const kept: Candidate = { rung: 'protected', ...vault.default }
-    // What a person has just set is tried at once.
+    // Newly set credentials are tried at once.
     yield* (guard.worked(kept) && !byPerson ? [kept, ...set] : [...set, kept]).filter(isKnown)
     yield* (await this.#lookedUp(signal)).filter(isKnown)
     yield* defaults.filter(isKnown).map((one): Candidate => ({ rung: 'default', ...one }))

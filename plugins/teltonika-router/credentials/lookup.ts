@@ -8,7 +8,7 @@ import { parseLabel, type RouterLabel } from './label.js'
 
 const limit_ms = 15_000
 const mostBytes = 4_096
-/** The server is not asked more often for the same router, whatever it answered. */
+/** Minimum interval of requests for the same router, after any answer. */
 const pause_ms = 10 * 60_000
 
 export interface LookupOptions {
@@ -36,8 +36,8 @@ export class CredentialLookup {
   }
 
   /**
-   * The label of a router; undefined where the server does not know it, or nothing is configured.
-   * @throws RTK_ERR_FETCH_…, RTK_ERR_UNAVAILABLE for an answer that is no label of this router
+   * The label of a router; undefined if the server does not know it, or none is configured.
+   * @throws RTK_ERR_FETCH_…, RTK_ERR_UNAVAILABLE for an answer that is not a label of this router
    */
   async find(mac: string, signal: AbortSignal): Promise<RouterLabel | undefined> {
     const { qrUrl } = this.#options

@@ -5,7 +5,7 @@ import type { Credentials } from '../transport/call.js'
 const stored = 'default'
 const none: Credentials = { user: '', pswd: '' }
 
-/** The default credentials in the protected store: what worked last, or what a person put there. A factory reset keeps them. */
+/** The default credentials in the protected store: the last working ones, or those set by a person. A factory reset keeps them. */
 export class Vault {
   readonly #store: PluginStore
   #default = none

@@ -1,6 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
-/** What the link measures about itself. */
+/** Metrics of the link. */
 export class LinkFigures {
   readonly #calls
   readonly #failures

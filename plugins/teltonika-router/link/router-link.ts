@@ -17,7 +17,7 @@ import { type LinkEvent, nextState } from './states.js'
 const restart_ms = 20_000
 const longestRestart_ms = 5 * 60_000
 const backoff = { first_ms: 2_000, longest_ms: 60_000, spread: [0.8, 1.2] as const }
-/** So many failures in a row of a kind that may pass, and the router counts as gone. */
+/** Transient failures in a row after which the router counts as gone. */
 const mostStrikes = 3
 /** The certificate is looked at again: the old router may be back. */
 const certificate_ms = 60_000
@@ -36,7 +36,7 @@ export interface LinkDeps {
   readonly ladder: CredentialLadder
   readonly figures: () => LinkFigures
   readonly onState: EventSource<void>
-  /** Before a login: what is known of who answers. */
+  /** Before a login: identifies the answering device. */
   meet(signal: AbortSignal): Promise<void>
   /** Right after a login, in its own turn, before anybody else calls. It must not fail. */
   arrived(perform: Performer, signal: AbortSignal): Promise<void>
@@ -58,7 +58,7 @@ interface Connected {
   readonly rung: Candidate['rung']
 }
 
-/** The link to the router: finds it, logs in, takes its calls one at a time, and comes back whatever happens to it. */
+/** The link to the router: finds it, logs in, runs calls one at a time, and reconnects after any failure. */
 export class RouterLink {
   readonly #deps: LinkDeps
   readonly queue: RouterQueue
@@ -157,7 +157,7 @@ export class RouterLink {
     this.turn(label, work).catch((error: unknown) => this.#report(error, label))
   }
 
-  /** Restarts it, or sets it back to what it left the factory with. */
+  /** Restarts it or resets it to factory settings. */
   async restart(name: 'reboot' | 'factory', options: CallOptions): Promise<void> {
     await this.perform(name, undefined, options)
     this.restarts('it was told to restart')
@@ -214,7 +214,7 @@ export class RouterLink {
     }
   }
 
-  /** What a failed call says of the link. */
+  /** Evaluates a failed call for the link state. */
   #judge(error: unknown, label: string): void {
     if (!(error instanceof RtkError) || this.#state !== 'online') return
     this.#answersGarbage = error.code === 'RTK_ERR_ROUTER_ANSWER'
@@ -296,7 +296,7 @@ export class RouterLink {
     this.#set(nextState(this.#state, 'loggedIn'), '')
   }
 
-  /** Its generation, by the version of its firmware, else by what it has. */
+  /** Its generation, by its firmware version, otherwise by its features. */
   async #identify(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<Connected> {
     // Once, with the credentials that worked.
     const renew = async (again: AbortSignal) => {
@@ -324,7 +324,7 @@ export class RouterLink {
       generation = hasModem || transport.kind === 'rest' ? '7' : 'legacy'
       this.#deps.ctx.log.warn(
         { generation },
-        'the firmware version of the router cannot be read: taken by what it offers',
+        'the firmware version of the router cannot be read: detected by its features',
       )
     }
     const performer =
@@ -357,7 +357,7 @@ function paused(timers: PluginContext['timers'], ms: number, signal: AbortSignal
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       void cancel()
-      reject(new RtkError('RTK_ERR_ABORTED', 'given up, as nobody waits for it any more'))
+      reject(new RtkError('RTK_ERR_ABORTED', 'cancelled, because the caller no longer waits'))
     }
     const cancel = timers.after(ms, () => {
       signal.removeEventListener('abort', onAbort)

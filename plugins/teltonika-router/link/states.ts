@@ -4,7 +4,7 @@ import type { RouterLinkState } from 'rtk-base/schemas'
 export type LinkEvent =
   /** Logged in, and its generation is known. */
   | 'loggedIn'
-  /** It does not answer, or what answers is no router. */
+  /** No answer, or not from a router. */
   | 'silent'
   /** The same, and it has had more time than a restart takes. */
   | 'overdue'

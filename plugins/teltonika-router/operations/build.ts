@@ -7,7 +7,7 @@ type More = Pick<UbusCall, 'limit_ms' | 'optional' | 'accepts'>
 type RestMore = Pick<RestCall, 'limit_ms' | 'optional'>
 
 export const optional = { optional: true }
-/** Of what asks the modem. */
+/** Options of calls to the modem. */
 export const slow = { limit_ms: limits_ms.info }
 
 export const ubus = (object: string, method: string, args: UbusCall['args'] = {}, more: More = {}): UbusCall => ({
@@ -48,10 +48,10 @@ export const mustSucceed = { accepts: (answer: unknown) => outputOf(answer) !== 
 /** `gsmctl -A` prints what the modem answered. */
 export const modemAccepts = { accepts: (answer: unknown) => !/error/i.test(outputOf(answer) ?? 'error') }
 
-/** What `gsmctl` prints for "not available". */
+/** Output of `gsmctl` for "not available". */
 const nothing = /^(n\/?a|unknown|none|-|error.*|not available)$/i
 
-/** What a command of the legacy generation printed; `''` for "not available". */
+/** Output of a command of the legacy generation; `''` for "not available". */
 export function said(answer: unknown): string {
   const text = textOf(outputOf(answer))
   return nothing.test(text) ? '' : text
@@ -64,7 +64,7 @@ function linesOf(answer: unknown, count: number): string[] | undefined {
   return lines.length === count ? lines.map((line) => said({ stdout: line })) : undefined
 }
 
-/** What `gsmctl` says to each of the letters: in one run of it, which takes a second on a slow router, else one by one. */
+/** Queries `gsmctl` for each letter: in one run, which takes a second on a slow router, otherwise one by one. */
 export function asked<O>(letters: string, read: (texts: readonly string[]) => O): Way<undefined, O>[] {
   const flags = [...letters].map((letter) => `-${letter}`)
   return [
@@ -90,7 +90,7 @@ export function usedModem(answer: unknown): unknown {
   return listOf(answer).find((one) => isOn(fieldOf(one, 'primary'))) ?? firstOf(answer)
 }
 
-/** What REST says of that modem: an offline one has no values. */
+/** The modem's values from REST: an offline modem has none. */
 export const modemStatus = <O>(read: (modem: Fields) => O | undefined): Way<undefined, O> => ({
   calls: () => [get('/api/modems/status', slow)],
   read([answer]) {

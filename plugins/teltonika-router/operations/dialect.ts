@@ -18,7 +18,7 @@ export function versionIn(value: unknown): string {
   return ''
 }
 
-/** Undefined when it is no firmware version. A newer version than those known counts as the newest. */
+/** Undefined if not a firmware version. Unknown newer versions count as the newest known one. */
 export function generationOf(version: string): Generation | undefined {
   const digits = pattern.exec(version)?.[1]
   if (digits === undefined) return undefined

@@ -1,4 +1,4 @@
-/** The modem: what it is, its temperature, its restart, and which one is used. */
+/** The modem: identity, temperature, restart and selection. */
 import {
   asked,
   get,

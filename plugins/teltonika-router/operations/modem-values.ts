@@ -76,13 +76,13 @@ export function signalOf(values: Readonly<Record<'rssi' | 'rsrp' | 'rsrq' | 'sin
   }
 }
 
-/** `gsmctl`, the modem objects and REST, which shows what they do, report 0.1 °C. */
+/** `gsmctl`, the modem objects and REST all report 0.1 °C. */
 export function tenthsOf(value: unknown): number | undefined {
   const found = numberOf(value)
   return found === undefined ? undefined : found / 10
 }
 
-/** The slot of a SIM; undefined when it says nothing. */
+/** The slot of a SIM; undefined if not reported. */
 export const slotOf = (...values: readonly unknown[]) => /^[1-4]$/.exec(textOf(...values))?.[0]
 
 /** Access technology by the number of 3GPP TS 27.007 `+COPS`, for modems that only have AT commands. */

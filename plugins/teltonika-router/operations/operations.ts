@@ -1,4 +1,4 @@
-/** What can be done with a router, whatever its generation and transport. */
+/** The operations on a router, for all generations and transports. */
 import type {
   ApnSettings,
   ModemIdentity,
@@ -72,7 +72,7 @@ export interface UciValues {
   values: Readonly<Record<string, string>>
 }
 
-/** Operation → what it takes and what it gives; `true`: accepted. */
+/** Operation → input and result; `true`: accepted. */
 export interface Operations {
   system: [undefined, SystemState]
   version: [undefined, string]
@@ -100,7 +100,7 @@ export interface Operations {
   rebootModem: [undefined, true]
   pingReboot: [undefined, PingReboot]
   setPingReboot: [PingReboot, true]
-  /** How many there are, and the name of the one that is used. */
+  /** Number of modems, and the name of the one in use. */
   modems: [undefined, ModemCount]
   ipBlock: [undefined, IpBlock]
   setIpBlock: [{ attempts: number }, true]
@@ -124,16 +124,16 @@ export type RouterFactIds = Readonly<Record<FactName, string>>
 
 /** One way to do an operation. The ways of an operation are tried in their order until the router has one. */
 export interface Way<I, O> {
-  /** Facts that are asked for first: once per connection, unless they change by themselves. */
+  /** Facts required first: read once per connection, unless they can change at runtime. */
   readonly needs?: readonly FactName[]
   calls(input: I, facts: RouterFactIds): readonly Call[]
   /** The answer out of the calls' answers (undefined: an optional one failed); undefined when they make no sense. */
   read(answers: readonly unknown[], input: I, facts: RouterFactIds): O | undefined
-  /** What was started goes on in the background: these calls are repeated until `read` makes sense of their answers. */
+  /** The operation continues in the background: these calls are repeated until `read` accepts their answers. */
   readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
   /** The calls are independent: they go out in one request where the router takes that. */
   readonly together?: boolean
-  /** It changes something: another way is only tried where the router has not got this one. */
+  /** It writes: an alternative is only tried if the router lacks this one. */
   readonly writes?: boolean
   /** Not every router understands it: it is not tried again where another way worked after it had failed. */
   readonly isTrial?: boolean

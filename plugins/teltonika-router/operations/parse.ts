@@ -18,7 +18,7 @@ export function fieldOf(value: unknown, ...path: readonly (string | number)[]): 
 const longestText = 200
 const longestRaw = 2_000
 
-/** What RUTOS writes where it knows nothing. */
+/** RUTOS text for unknown values. */
 const notKnown = 'N/A'
 
 /**
@@ -49,7 +49,7 @@ export function numberOf(...values: readonly unknown[]): number | undefined {
   return undefined
 }
 
-/** A number between two bounds: what modems write for "unknown" lies outside. */
+/** A number between two bounds: modem values for "unknown" are out of bounds. */
 export function boundedOf(value: unknown, least: number, most: number): number | undefined {
   const found = numberOf(value)
   return found !== undefined && found >= least && found <= most ? found : undefined
@@ -59,7 +59,7 @@ export function boundedOf(value: unknown, least: number, most: number): number |
 export const isOn = (value: unknown) =>
   value === true || ['1', 'true', 'on', 'yes'].includes(textOf(value).toLowerCase())
 
-/** Upper case with colons; `''` when it is no MAC address. */
+/** Upper case with colons; `''` if not a MAC address. */
 export function macOf(...values: readonly unknown[]): string {
   for (const value of values) {
     const hex = textOf(value).replace(/[:.-]/g, '').toUpperCase()

@@ -5,12 +5,12 @@ import type { Dialect } from './dialect.js'
 import type { FactName, Input, OperationName, Output, RouterFactIds, Way } from './operations.js'
 import { waysOf } from './table.js'
 
-/** Resolves after so many milliseconds, rejects when the signal aborts. */
+/** Resolves after `ms`, rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 
-/** What changes while the router runs: a second SIM takes over. */
+/** Facts that change at runtime: a second SIM may take over. */
 const changing: ReadonlySet<FactName> = new Set(['simSlot', 'simId'])
-/** Where a router does not say. */
+/** Defaults of unreported facts. */
 const usual: Partial<Record<FactName, string>> = { simSlot: '1' }
 
 type Failure = Extract<Outcome, { ok: false }>
@@ -23,8 +23,8 @@ export class Performer {
   /** Logs in again; rejects when that fails. */
   readonly renew: (signal: AbortSignal) => Promise<void>
   /**
-   * Ways that this router has not got, or for which the user has no right: they are not tried again while another way works. What
-   * is missing may only be late: after a start the modem's objects come minutes after the login.
+   * Alternatives that this router lacks, or for which the user has no right: skipped while another one works. A missing one
+   * may only be late: the modem's objects appear minutes after the login.
    */
   readonly #closed = new Map<Way<never, unknown>, Failure>()
   readonly #facts = new Map<FactName, string>()
@@ -75,7 +75,7 @@ export class Performer {
 
   async #factsFor(needs: readonly FactName[], signal: AbortSignal): Promise<RouterFactIds> {
     for (const fact of needs) {
-      // What there is none of may have been added since.
+      // A missing fact may exist by now.
       if (!changing.has(fact) && this.#facts.get(fact)) continue
       this.#facts.set(fact, await this.#fact(fact, signal))
     }
@@ -93,7 +93,7 @@ export class Performer {
     }
   }
 
-  /** The result of what goes on in the background. */
+  /** The result of a background operation. */
   async #polled<I, O>(
     way: Way<I, O>,
     { calls, every_ms, most_ms }: NonNullable<Way<I, O>['poll']>,
@@ -109,7 +109,7 @@ export class Performer {
     return { ok: false, kind: 'timeout', text: `no result within ${most_ms / 1000} s` }
   }
 
-  /** A session that expired is renewed and everything is sent again once: what uci holds uncommitted goes with its session. */
+  /** A session that expired is renewed and everything is sent again once: uncommitted uci changes are lost with their session. */
   async #attempt<I, O>(way: Way<I, O>, input: I, facts: RouterFactIds, signal: AbortSignal): Promise<Attempt<O>> {
     const calls = way.calls(input, facts)
     try {
@@ -154,14 +154,14 @@ function judged<I, O>(
   if (fatal) return fatal
   // Nothing but optional ones, and none went well.
   if (outcomes.length > 0 && failed.length === outcomes.length) return failed[0] as Failure
-  // What was only started has nothing to be read yet.
+  // A started background operation has no result yet.
   if (way.poll) return { ok: true, value: undefined as O }
   const value = way.read(
     outcomes.map((one) => (one.ok ? one.value : undefined)),
     input,
     facts,
   )
-  // The router answers as it should, and has nothing to say, e.g. of a modem that it has not got.
+  // A valid answer without content, e.g. for a missing modem.
   return value === undefined
     ? { ok: false, kind: 'refused', text: 'the answer does not have the value' }
     : { ok: true, value }

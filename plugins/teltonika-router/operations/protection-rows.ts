@@ -1,4 +1,4 @@
-/** What a router does by itself: it restarts when a host does not answer, and blocks who fails to log in. */
+/** Automatic functions of a router: restart if a host does not answer, and blocking after failed logins. */
 import { get, overUbus, post, put, ubus, uciCommit, uciGet, uciSet, write } from './build.js'
 import type { IpBlock, PingReboot, Rows } from './operations.js'
 import { fieldOf, firstOf, isOn, numberOf, sectionsOf, textOf } from './parse.js'

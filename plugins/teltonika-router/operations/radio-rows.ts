@@ -4,10 +4,10 @@ import { networkOf, packetServiceOf, plmnOf, signalOf, simStateOf, slotOf } from
 import type { Rows } from './operations.js'
 import { fieldOf, firstOf, isObject, isOn, numberOf, textOf } from './parse.js'
 
-/** `network.interface.…` status says whether data flows. */
+/** `network.interface.…` status shows whether data flows. */
 const mobileInterface = (slot: string, more = {}) =>
   ubus(`network.interface.${mobileSection(slot)}`, 'status', {}, more)
-/** Of both slots and which one is in use, so that one request is enough. */
+/** Both slots and the one in use, so that one request is enough. */
 const mobileInterfaces = [
   ubus(modem, 'get_sim_slot', {}, optional),
   mobileInterface('1', optional),

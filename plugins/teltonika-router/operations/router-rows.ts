@@ -1,4 +1,4 @@
-/** The router itself: what it is, its access point, commands, settings, restart and firmware. */
+/** The router itself: identity, access point, commands, settings, restart and firmware. */
 import { limits_ms } from '../transport/call.js'
 import {
   get,
@@ -58,7 +58,7 @@ const versionFile: readonly Way<undefined, string>[] = [
   { calls: () => [run('cat', ['/etc/version'])], read: ([answer]) => versionIn(outputOf(answer)) || undefined },
 ]
 
-/** The first access point of `network.wireless status`: of every radio, or of the one that was asked for. */
+/** The first access point of `network.wireless status`: of all radios, or of the requested one. */
 function accessPointIn(status: unknown): Pick<RouterAccessPoint, 'ssid' | 'pswd'> | undefined {
   const radios = isObject(status) && 'interfaces' in status ? [status] : Object.values(isObject(status) ? status : {})
   for (const radio of radios) {
@@ -105,7 +105,7 @@ const uciBy = (method: string): Way<UciPlace, unknown> => ({
   read: ([answer]) => fieldOf(answer, 'values') ?? fieldOf(answer, 'value'),
 })
 
-/** A script for `sh`; what belongs into it comes as arguments, so that nothing in a URL is read as a command. */
+/** A script for `sh`; its values are passed as arguments, so that nothing in a URL is executed. */
 const script = (text: string, ...args: readonly string[]) =>
   run('/bin/sh', ['-c', text, 'sh', ...args], { limit_ms: limits_ms.scan, ...mustSucceed })
 const image = '/tmp/rtk-base-firmware.img'

@@ -1,4 +1,4 @@
-/** What is set for the SIM in use: the operator, and the APN. */
+/** Settings of the SIM in use: operator and APN. */
 import type { ApnSettings } from 'rtk-base/services'
 import { limits_ms } from '../transport/call.js'
 import {
@@ -86,7 +86,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
         poll: { calls: [run('cat', [scanResult])], every_ms: 5_000, most_ms: limits_ms.scan },
         read([answer]) {
           const output = outputOf(answer) ?? ''
-          // A modem that refuses lists nobody.
+          // A rejecting modem lists no networks.
           return output.includes(scanDone) ? scannedByAt(output) : undefined
         },
       },
@@ -151,7 +151,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
           if (!isObject(answer)) return undefined
           const isManual = [2, 5].includes(numberOf(answer.mode_id) ?? 0) || /manual/i.test(textOf(answer.mode))
           const plmn = /^\d{5,6}$/.exec(textOf(answer.operator))?.[0]
-          // A manual selection that is written as a name says nothing here: the next way has the digits.
+          // A manual selection written as a name is useless here: the next alternative has the digits.
           return isManual && plmn === undefined ? undefined : { plmn: isManual ? plmn : undefined }
         },
       },
@@ -187,7 +187,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
           const values = plmn === undefined ? { operator: 'auto', opernum: '' } : { operator: 'manual', opernum: plmn }
           return [
             ubus(modem, 'set_operator_selection', selection, scanLimit),
-            // What is only in the modem is lost when the mobile service is reloaded.
+            // A setting only in the modem is lost when the mobile service reloads.
             uciSet('simcard', currentSection(simSlot), values),
             uciCommit('simcard', slow),
           ]
@@ -227,7 +227,7 @@ export const simRows: Rows<'scanOperators' | 'operatorSelection' | 'selectOperat
       },
     ],
   },
-  // `password` is what takes effect.
+  // `password` takes effect.
   setApn: {
     'legacy/ubus': [
       write({

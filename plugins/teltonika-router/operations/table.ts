@@ -1,4 +1,4 @@
-/** The table: a row is an operation, its columns say how each dialect asks and reads. README.md shows it. */
+/** The table: each row is an operation, its columns define the calls of each dialect. README.md shows it. */
 import type { Dialect } from './dialect.js'
 import { modemRows } from './modem-rows.js'
 import type { Input, OperationName, Output, Rows, Way } from './operations.js'

@@ -23,12 +23,12 @@ export interface ArrivalDeps {
   replaced(): void
 }
 
-/** What is done when a router answers: who it is, and that it is set up as it has to be. */
+/** Handles a router that answers: identifies and configures it. */
 export class Arrival {
   readonly #deps: ArrivalDeps
   /** Where the address of the option is an IP address. */
   readonly address: string
-  /** Of the router that answered last, or of what answers now as far as the kernel knows. */
+  /** MAC of the last router, or of the currently answering device by the kernel. */
   #mac = ''
 
   constructor(deps: ArrivalDeps) {
@@ -51,7 +51,7 @@ export class Arrival {
   /** Before a login: another MAC address is another router, which has seen none of the failed logins. */
   readonly meet = async (signal: AbortSignal): Promise<void> => {
     const seen = await neighbourMac(this.#deps.ctx.process, this.address, signal)
-    // A neighbour sees the station's own address; what is reached through another router may see that of a NAT.
+    // A neighbour sees the station's own address; behind another router it may see that of a NAT.
     this.#deps.guard.hasOwnAddress = seen !== ''
     if (seen === '' || seen === this.#mac) return
     if (this.#mac !== '') await this.#changed(seen)
@@ -86,7 +86,7 @@ export class Arrival {
   /** A router may have a second modem: a person has to know which one this is about. */
   async #countModems(performer: Performer, signal: AbortSignal): Promise<void> {
     const { ctx, facts } = this.#deps
-    // Not every router can say it.
+    // Not every router supports it.
     const modems = await performer.perform('modems', undefined, signal).catch(() => undefined)
     if (!modems) return
     facts.set('modems', modems)
@@ -127,7 +127,7 @@ export class Arrival {
     })
   }
 
-  /** What a router cannot do, or refuses, does not keep it from being used. */
+  /** A failed or unsupported step does not prevent using the router. */
   async #tried<T>(name: OperationName, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work()

@@ -9,7 +9,7 @@ import type {
   SystemState,
 } from '../operations/operations.js'
 
-/** What is known of the router. */
+/** The known values of the router. */
 export interface Known {
   version: string
   board: BoardFacts
@@ -31,7 +31,7 @@ export class RouterFacts {
   readonly #clock: Pick<PluginContext['clock'], 'monotonic'>
   readonly #known: Partial<Known> = {}
   readonly #at_ms = new Map<FactOf, number>()
-  /** Something that does not change by itself became known, or changed. */
+  /** A constant value became known or changed. */
   onChange: () => void = () => {}
 
   constructor(clock: Pick<PluginContext['clock'], 'monotonic'>) {

@@ -7,7 +7,7 @@ import type { FactOf, RouterFacts } from './facts.js'
 const tick_ms = 5_000
 const minute_ms = 60_000
 
-/** What is read, and how old it may become. What the modem's own plugin has read meanwhile is not read again. */
+/** Readings and their maximum age. Values already read by the modem plugin are not read again. */
 const ages_ms = {
   board: 60 * minute_ms,
   deviceName: 60 * minute_ms,
@@ -27,7 +27,7 @@ const absent_ms = 10 * minute_ms
 
 const operationOf = (name: Polled): OperationName => (name === 'modem' ? 'modemIdentity' : name)
 
-/** Keeps the facts fresh while the router is online: one read at a time, and none while somebody else calls. */
+/** Keeps the facts fresh while the router is online: one read at a time, and none during other calls. */
 export class RouterPoll {
   readonly #link: RouterLink
   readonly #facts: RouterFacts
@@ -44,7 +44,7 @@ export class RouterPoll {
     this.#ctx.timers.every(tick_ms, () => this.#round())
   }
 
-  /** Another router: what the one before did not have, this one may have. */
+  /** A different router may support what the previous one did not. */
   forget(): void {
     this.#retryAt_ms.clear()
   }
@@ -67,7 +67,7 @@ export class RouterPoll {
       if (before && now && before !== now) this.#link.reconnect('another router answers in its place')
       this.#retryAt_ms.delete(name)
     } catch (error) {
-      // The link logs what failed. Whoever is away or blocks is the link's business, and the facts stay.
+      // The link logs failures and handles an absent or blocking router. The facts are kept.
       const unsupported = error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_UNSUPPORTED'
       const wait_ms = unsupported ? absent_ms : ages_ms[name]
       this.#retryAt_ms.set(name, this.#ctx.clock.monotonic() + wait_ms)

@@ -49,9 +49,9 @@ export class RouterTrouble {
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
     if (isSilent && lasted_ms >= offline_ms) {
       const text = answersGarbage
-        ? `what answers at the address of the router cannot be read (${error}): check that it is the router, and restart it`
+        ? `the answer from the address of the router cannot be read (${error}): check that it is the router, and restart it`
         : `the router does not answer (${error}): check its cable and power`
-      errors.raise('router-offline', { text, advice: 'it is tried again by itself' })
+      errors.raise('router-offline', { text, advice: 'retrying automatically' })
     } else if (!isSilent) errors.clear('router-offline')
   }
 }

@@ -1,4 +1,4 @@
-/** What is sent to a router, and what comes back, whatever the transport. */
+/** Calls to a router and their answers, for all transports. */
 
 /** One ubus call (JSON-RPC `call`). */
 export interface UbusCall {
@@ -7,9 +7,9 @@ export interface UbusCall {
   readonly args?: Readonly<Record<string, unknown>>
   /** The answer must be in by then; 15 s when left out. */
   readonly limit_ms?: number
-  /** The operation goes on without its answer. */
+  /** The operation continues without its answer. */
   readonly optional?: boolean
-  /** False for an answer that says no, e.g. of a command that ended with another code than 0. */
+  /** False for a negative answer, e.g. of a command with a non-zero exit code. */
   readonly accepts?: (answer: unknown) => boolean
 }
 
@@ -28,7 +28,7 @@ export type Call = UbusCall | RestCall
 
 export const isUbus = (call: Call): call is UbusCall => 'object' in call
 
-/** As it stands in messages and in the documentation: `gsm.modem0.info`, `GET /api/modems/status`. */
+/** Name in messages and documentation: `gsm.modem0.info`, `GET /api/modems/status`. */
 export function nameOf(call: Call): string {
   return isUbus(call) ? `${call.object}.${call.method}` : `${call.verb} ${call.path}`
 }
@@ -44,7 +44,7 @@ export const isLong = (limit_ms: number | undefined) => limit_ms === limits_ms.s
  * - `absent`: this router has no such object, method, section or path
  * - `expired`: the session is not valid, or it has not the right (ubus does not distinguish them)
  * - `refused`: the router says no
- * - `timeout`: the router gave the call up
+ * - `timeout`: the router aborted the call
  * - `answer`: the answer cannot be read
  */
 export type FailureKind = 'absent' | 'expired' | 'refused' | 'timeout' | 'answer'
@@ -80,7 +80,7 @@ export interface Transport {
    */
   call(calls: readonly Call[], together: boolean, signal: AbortSignal): Promise<Outcome[]>
   /**
-   * A JSON-RPC request of somebody else with the session filled in; the answer's text as it came.
+   * Forwards a client's JSON-RPC request with the session filled in. @returns the raw answer
    * @throws RTK_ERR_ROUTER_UNSUPPORTED where the transport has no JSON-RPC, and as `call`
    */
   forward(request: unknown, limit_ms: number, signal: AbortSignal): Promise<string>

@@ -5,7 +5,7 @@ import { isObject } from '../operations/parse.js'
 const connectLimit_ms = 10_000
 const stored = 'certificate'
 
-/** The certificate that a router showed first: what answers there later must have the same one. */
+/** The first certificate of a router: later answers must use the same one. */
 export interface Pin {
   /** Where https answers. */
   readonly origin: string
@@ -42,7 +42,7 @@ export function certificateAt(origin: string, timers: PluginContext['timers'], s
   })
 }
 
-/** The pinned certificate, and another one that was seen since and waits for a person. */
+/** The pinned certificate, and a different one that awaits confirmation by a person. */
 export class CertificatePin {
   readonly #store: PluginContext['store']
   /** The configured address: the pin of another one means nothing. */
@@ -65,7 +65,7 @@ export class CertificatePin {
     return this.#pinned
   }
 
-  /** What the router shows now, instead of what is pinned. */
+  /** The current certificate that differs from the pinned one. */
   get waiting(): Pin | undefined {
     return this.#waiting
   }
@@ -96,10 +96,10 @@ export class CertificatePin {
   }
 }
 
-/** So many digits of a fingerprint are not found again by trying. */
+/** Digits of a fingerprint that cannot be matched by brute force. */
 const shownDigits = 16
 const leastDigits = 8
-/** What stands for plain HTTP, which has no fingerprint. */
+/** Placeholder for plain HTTP, which has no fingerprint. */
 const plain = 'http'
 
 function isSame({ fingerprint }: Pin, seen: string): boolean {

@@ -64,7 +64,7 @@ const ask = (http: RouterHttp, signal: AbortSignal) =>
     signal,
   })
 
-/** A server with the certificate that it has to have; one that is new is pinned. */
+/** A server with the expected certificate; a new one is pinned. */
 async function serverAt(
   edges: FindEdges,
   origin: string,
@@ -77,7 +77,7 @@ async function serverAt(
   const seen = { origin, fingerprint: await certificateAt(origin, edges.timers, signal) }
   if (known === undefined) await pin.pin(seen)
   else {
-    // A person accepted plain HTTP; https with a certificate that nobody has seen is another router.
+    // A person accepted plain HTTP; https with an unknown certificate is another router.
     pin.saw(seen)
     throw changed(origin, 'it answers over https now')
   }
@@ -111,7 +111,7 @@ const changed = (place: string, what: string) => new RtkError('RTK_ERR_ROUTER_CE
 function targetOf(location: string, from: string): string {
   const target = URL.canParse(location, from) ? new URL(location, from) : undefined
   if (target?.protocol === 'https:' && target.hostname === new URL(from).hostname) return target.origin
-  const text = `it redirects to ${target?.origin ?? 'what is no URL'}: only https of the same host is followed`
+  const text = `it redirects to ${target?.origin ?? 'an invalid URL'}: only https of the same host is followed`
   throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${from}: ${text}`)
 }
 
@@ -123,11 +123,11 @@ async function choose(http: RouterHttp, answer: HttpAnswer, signal: AbortSignal)
     // Every router has sessions once it has started: a login now would count as an attempt.
     throw new RtkError('RTK_ERR_ROUTER_OFFLINE', `${http.origin}: the router is still starting, it has no sessions yet`)
   }
-  // Without a login the one says what device it is, the other that there is none: both are JSON of the REST interface.
+  // Without a login, one identifies the device and the other reports no session: both are JSON of the REST interface.
   for (const path of ['/api/unauthorized/status', '/api/session/status']) {
     const { text } = await http.exchange(path, { method: 'GET', limit_ms: limits_ms.usual, signal })
     if (typeof fieldOf(parsedJson(text), 'success') === 'boolean') return new RestTransport(http)
   }
-  const text = `what answers there has neither JSON-RPC (/ubus: HTTP status ${answer.status}) nor REST (/api)`
+  const text = `the device has neither JSON-RPC (/ubus: HTTP status ${answer.status}) nor REST (/api)`
   throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${http.origin}: ${text}`)
 }

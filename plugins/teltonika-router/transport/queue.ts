@@ -27,7 +27,7 @@ export class RouterQueue {
     this.#after = after
   }
 
-  /** What runs now; `''` while nothing does. */
+  /** The running call; `''` if none. */
   get current(): string {
     return this.#current
   }
@@ -39,7 +39,7 @@ export class RouterQueue {
 
   /**
    * Runs `work` when it is its turn.
-   * @throws RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE when too many wait, RTK_ERR_ROUTER_TIMEOUT when the patience is over; what `work` throws
+   * @throws RTK_ERR_ABORTED, RTK_ERR_UNAVAILABLE if too many wait, RTK_ERR_ROUTER_TIMEOUT after the time limit; errors of `work`
    */
   async enter<T>(label: string, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
     if (options.signal?.aborted) throw aborted(label)
@@ -72,7 +72,7 @@ export class RouterQueue {
         label,
         start: () => {
           turn.leave()
-          // Kept for who comes next: nobody may slip in before the promise is seen.
+          // Reserved for the next in line: no other call may overtake it.
           this.#current = label
           resolve()
         },
@@ -99,4 +99,4 @@ export class RouterQueue {
 }
 
 const aborted = (label: string) =>
-  new RtkError('RTK_ERR_ABORTED', `${label}: given up, as nobody waits for it any more`)
+  new RtkError('RTK_ERR_ABORTED', `${label}: cancelled, because the caller no longer waits`)

@@ -26,7 +26,7 @@ const code = {
   firstLogin: 125,
 }
 
-/** The REST interface below `/api`, for routers whose JSON-RPC is not installed. */
+/** The REST interface below `/api`, for routers without JSON-RPC. */
 export class RestTransport implements Transport {
   readonly kind = 'rest'
   readonly origin: string

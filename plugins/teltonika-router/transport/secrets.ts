@@ -5,7 +5,7 @@ const secretName = /^(password|passw|pswd|key|token)$/i
 const shortest = 3
 const most = 64
 
-/** What a router was sent in confidence: some write it into their error messages. */
+/** Secrets sent to a router: some routers repeat them in error messages. */
 export class Secrets {
   readonly #known = new Set<string>()
 

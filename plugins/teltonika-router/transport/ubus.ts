@@ -168,7 +168,7 @@ function shown(answer: unknown, secrets: Secrets): string {
     : `with an object of ${textOf(secrets.hide(Object.keys(answer).slice(0, 5).join(', ')))}`
 }
 
-/** What one answer says of its call. */
+/** Evaluates the answer of a call. */
 function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind'], text: string): Outcome => ({
     ok: false,
@@ -205,7 +205,7 @@ function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   return { ok: true, value }
 }
 
-/** A request of somebody else, with the session in the place where it belongs. */
+/** A client's request with the session inserted. */
 function withSession(request: unknown, session: string): unknown {
   if (Array.isArray(request)) return request.map((one) => withSession(one, session))
   if (!isObject(request) || !Array.isArray(request.params)) return request

@@ -345,7 +345,7 @@ t.test('a refused required key is no base: nothing is half done, and the key is 
   simulated.nak(required)
   t.match((await configure(fixed)).error, { code: 'RTK_ERR_UNAVAILABLE', message: /refuses CFG-NAVSPG-DYNMODEL/ })
   t.equal(receiver.configured, false)
-  t.match(context.errors.get('receiver-config'), /CFG-NAVSPG-DYNMODEL; nothing goes out until/)
+  t.match(context.errors.get('receiver-config'), /CFG-NAVSPG-DYNMODEL; no RTCM is sent until/)
   simulated.nak(undefined)
   t.ok((await configure(fixed)).value)
   t.notOk(context.errors.has('receiver-config'))
@@ -554,10 +554,17 @@ t.test('any key that someone else changed is set back and reported, and the base
     simulated.set(key, wrong)
     await seconds(25)
     t.equal(simulated.value(key), right, key)
-    t.match(context.errors.get('receiver-changed'), new RegExp(`${key} was ${wrong}, not ${right}; it is set back`))
+    t.match(
+      context.errors.get('receiver-changed'),
+      new RegExp(`${key} was ${wrong}, not ${right}; the change is reverted`),
+    )
     t.equal(receiver.configured, true)
   }
-  t.equal(station.lines.filter(({ msg }) => /somebody else changed the receiver/.test(msg)).length, 9, 'in the log too')
+  t.equal(
+    station.lines.filter(({ msg }) => /other software changed the receiver/.test(msg)).length,
+    9,
+    'in the log too',
+  )
   await seconds(610)
   t.notOk(context.errors.has('receiver-changed'), 'it is over after a while')
   const { ram } = simulated.received
@@ -681,7 +688,7 @@ t.test('interference: an error of the band while it is critical, with some rest 
   t.same(jammed.slice(-2), [true, false])
 })
 
-t.test('feigned satellites: an error, and by option no RTCM', async (t) => {
+t.test('spoofing: an error, and by option no RTCM', async (t) => {
   for (const spoofedHold of [false, true]) {
     const context = await start(t, { options: { spoofedHold } })
     const { simulated, seconds, configure, received, seen } = context
@@ -697,7 +704,7 @@ t.test('feigned satellites: an error, and by option no RTCM', async (t) => {
     t.notOk(context.errors.has('gnss-spoofed'), 'one epoch is none')
     simulated.spoof(3)
     await seconds(6)
-    t.match(context.errors.get('gnss-spoofed'), spoofedHold ? /no RTCM goes out/ : /RTCM goes on/)
+    t.match(context.errors.get('gnss-spoofed'), spoofedHold ? /no RTCM is sent/ : /RTCM is still sent/)
     t.match(received, { spoofed: true, held: spoofedHold ? 'spoofed' : '' })
     types()
     await seconds(5)
@@ -750,7 +757,7 @@ t.test('signals that are missing: a constellation, a band, everything, and slips
     if (i % 10 === 0) simulated.slip('all', 3)
     await seconds(1)
   }
-  t.match(text(), /^the lock of many signals breaks/)
+  t.match(text(), /^many signals lose lock/)
   t.ok((field('state.rf.slips') as number) > 3)
   await seconds(310)
   t.equal(text(), undefined)
@@ -1054,7 +1061,7 @@ t.test('a failing antenna holds RTCM back by option, whatever the receiver still
     await tell(4)
     await station.clock.advance(2000)
     const [message] = station.lines.filter(({ code }) => code === 'antenna-open')
-    t.match(message?.msg, antennaHold ? /no RTCM goes out until then/ : /connectors$/)
+    t.match(message?.msg, antennaHold ? /no RTCM is sent until then/ : /connectors$/)
     await tell(2)
     await until(() => seen.sent.length === (antennaHold ? 2 : 3), 'the frames')
     t.same(

@@ -766,7 +766,7 @@ t.test('faults', async (t) => {
     t.ok(left.length > 10 && left.every(({ gnssId, sigId }) => sigId === 0 || (gnssId === 3 && sigId < 2)))
     t.match(messages(await simulation.during(1), ubx.navPvt).at(-1), { fixType: 5 }, 'the first signals do')
   })
-  t.test('feigned satellites show in NAV-STATUS', async (t) => {
+  t.test('spoofing show in NAV-STATUS', async (t) => {
     const simulation = await simulate()
     await simulation.seconds(3)
     t.match(messages(await simulation.during(1), ubx.navStatus).at(-1), { spoofDetState: 1 })

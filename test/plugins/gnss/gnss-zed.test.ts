@@ -626,7 +626,7 @@ t.test('a recording without a valid frame is no quiet end', async (t) => {
     return station.lines.some(({ msg }) => msg === 'end of the capture')
   }, 'the end')
   await station.clock.advance(11_000)
-  t.match(station.device.errors(), [{ code: 'gnss-link', text: /holiday.jpg: no valid frame was in it; check / }])
+  t.match(station.device.errors(), [{ code: 'gnss-link', text: /holiday.jpg: it contains no valid frame; check / }])
 })
 
 async function replay(t: Test, name: string) {

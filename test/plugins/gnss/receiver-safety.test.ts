@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     minute: { jam: 'unknown' },
     metrics: [fitness('fit')],
     noMetric: /^rtk_base_antenna_faulty \d/m,
-    home: entities('fit', /is checked/, 'OFF', 'None'),
+    home: entities('fit', /verified position/, 'OFF', 'None'),
     page: page('unknown', ['unknown', '20 sat'], { pages: [] }),
   },
   {
@@ -81,7 +81,7 @@ const cases: readonly Case[] = [
     recorded: { antenna: { status: 'ok' }, air: { jammed: false, spoofed: false } },
     minute: { jam: 'ok', epochs: 60 },
     metrics: [fitness('fit'), faulty(0)],
-    home: entities('fit', /is checked/, 'OFF', 'OFF'),
+    home: entities('fit', /verified position/, 'OFF', 'OFF'),
     page: page('good', ['ok', '20 sat'], { pages: [] }),
   },
   {
@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
     metrics: [fitness('unfit')],
     noMetric: /^rtk_base_(antenna_faulty|gnss_satellites_used|gnss_interference_ratio\S*) \d/m,
     home: {
-      ...{ fitness: 'unfit', why: /says nothing/, problem: 'ON', status: 'stalled' },
+      ...{ fitness: 'unfit', why: /is silent/, problem: 'ON', status: 'stalled' },
       ...{ antenna: 'None', satellites: 'None', delta: 'None' },
     },
     page: {

@@ -64,12 +64,12 @@ t.test('sources', async (t) => {
   t.test('the first one wins until it is older than the maximum age', async (t) => {
     const { self, corrections } = input()
     t.equal(corrections.take(arp, 'a', ''), '')
-    t.match(corrections.take(arp, 'b', ''), /a is the source already/)
+    t.match(corrections.take(arp, 'b', ''), /a is already the source/)
     self.now_ms = 30_000
-    t.match(corrections.take(arp, 'b', ''), /a is the source already/)
+    t.match(corrections.take(arp, 'b', ''), /a is already the source/)
     self.now_ms = 30_001
     t.equal(corrections.take(arp, 'b', ''), '')
-    t.match(corrections.take(arp, 'a', ''), /b is the source already/)
+    t.match(corrections.take(arp, 'a', ''), /b is already the source/)
     t.equal(self.forwarded.length, 2)
     t.match(corrections.block(), { remote: 'b', count: 1, packets: 1, elapsed: 0, age: 0, dist: 12_000 })
     t.equal(corrections.count, 2)
@@ -95,29 +95,29 @@ t.test('sources', async (t) => {
     async (t) => {
       const { self, corrections } = input()
       const take = (last: number, port = 1) => corrections.take(arp, `udp 10.0.0.${last}:${port}`, `10.0.0.${last}`)
-      t.match(take(2), /nobody asked/)
+      t.match(take(2), /not requested/)
       corrections.choose('on')
       t.equal(take(2), '')
-      t.match(take(3), /nobody asked/)
+      t.match(take(3), /not requested/)
       for (let n = 0; n < 40; n++) {
         self.now_ms += 20_000
         t.equal(take(2), '', 'also when the time is over')
       }
       self.now_ms += 31_000
-      t.match(take(2), /nobody asked/, 'silent for too long')
+      t.match(take(2), /not requested/, 'silent for too long')
       corrections.choose('on')
       self.now_ms += 600_001
-      t.match(take(2), /nobody asked/, 'too late')
+      t.match(take(2), /not requested/, 'too late')
       corrections.choose('on')
       t.equal(take(3), '')
       self.now_ms += 31_000
       t.equal(take(4), '', 'the first was silent, and the time is not over')
       const { corrections: next } = input()
       next.restore(corrections.snapshot())
-      t.match(next.take(arp, 'udp 10.0.0.9:1', '10.0.0.9'), /nobody asked/)
+      t.match(next.take(arp, 'udp 10.0.0.9:1', '10.0.0.9'), /not requested/)
       corrections.choose('auto')
       self.now_ms += 31_000
-      t.match(take(4), /nobody asked/)
+      t.match(take(4), /not requested/)
     },
   )
   t.test('never ourselves: our station ID waits for its reference point, and ours is refused', async (t) => {
@@ -212,7 +212,7 @@ t.test('a corrected survey-in', async (t) => {
     const seconds = await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
     t.ok(seconds >= 595 && seconds <= 615, `${seconds} s`)
     t.match(rig.errors(), [
-      /^the survey-in is aborted: no corrections came for 10 min; .*nothing goes out; start-survey-in starts a new one$/,
+      /^the survey-in is aborted: no corrections were received for 10 min; .*no RTCM is sent; start-survey-in starts a new one$/,
     ])
     await rig.seconds(600)
     t.equal(rig.sent.length, 0)

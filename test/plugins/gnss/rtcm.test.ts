@@ -232,7 +232,7 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, true, 'the judge that came back has the verdict of the one before')
     judge.leave('reload')
     await clock.advance(4_000)
-    t.match(stream, { open: false, reason: 'nobody verifies the reference' })
+    t.match(stream, { open: false, reason: 'no plugin verifies the reference' })
     judge = gate.judge()
     judge.trust({ arp: here })
     judge.leave('remove')
@@ -251,7 +251,7 @@ t.test('the gate', async (t) => {
     services().gate.judge().leave('reload')
     t.match(services().stream, { open: false, reason: 'the antenna seems to have moved' }, 'until it says otherwise')
     await clock.advance(4_000)
-    t.match(services().stream, { open: false, reason: 'nobody verifies the reference' })
+    t.match(services().stream, { open: false, reason: 'no plugin verifies the reference' })
   })
 
   t.test('A4: no observation goes out before the position that it belongs to, on any output', async (t) => {
@@ -432,12 +432,12 @@ t.test('what the gate tells: each change once, with how it was before', async (t
   other.gate.resume('moved')
   t.same(other.told, ['closed > open', 'open > closed moved'])
   await other.clock.advance(10_000)
-  t.same(other.told.slice(2), ['closed > closed nobody verifies the reference'])
+  t.same(other.told.slice(2), ['closed > closed no plugin verifies the reference'])
   t.equal(other.gate.heldReason, undefined)
   const last = gate.judge()
   last.trust(trusted)
   last.leave('remove')
-  t.equal(gate.reason, 'nobody verifies the reference')
+  t.equal(gate.reason, 'no plugin verifies the reference')
   t.equal(clock.pending, 0)
 })
 
@@ -477,7 +477,7 @@ t.test('a judge that comes back ends the wait for it; a shutdown closes without 
   stream.onState((state) => states.push(state))
   const lines = station.lines.length
   judge.leave('shutdown')
-  t.match(stream, { open: false, reason: 'nobody verifies the reference' })
+  t.match(stream, { open: false, reason: 'no plugin verifies the reference' })
   t.same(states, [])
   t.equal(station.lines.length, lines)
 })

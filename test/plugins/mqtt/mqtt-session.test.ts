@@ -152,7 +152,7 @@ t.test('a packet that no broker has a reason to send ends the session', async (t
   ] as const) {
     t.equal(wrong(bytes), text, bytes.join(' '))
   }
-  t.throws(() => new PacketWatch().starts(Buffer.from('HTTP/1.1')), { message: 'its first packet is no CONNACK' })
+  t.throws(() => new PacketWatch().starts(Buffer.from('HTTP/1.1')), { message: 'its first packet is not a CONNACK' })
 })
 
 t.test('the parser gets a few messages at once, and every byte', async (t) => {
@@ -327,7 +327,7 @@ t.test('a broker that floods the station is left alone for 15 min, then up to 6 
       `the MQTT link is down: it floods; the next attempt follows in ${Math.round(wait_ms / 60_000)} min`,
     )
   }
-  t.equal(shown.at(-1), 'down (protocol): it floods; the next attempt follows')
+  t.equal(shown.at(-1), 'down (protocol): it floods; retrying')
   retry.reset()
   t.ok(retry.failed(breach, () => {}) <= 15 * 72_000, 'another broker is tried at once')
   for (const cause of ['config', 'held'] as const) {
@@ -340,7 +340,7 @@ t.test('a broker that floods the station is left alone for 15 min, then up to 6 
     t.equal(lines.at(-1), 'the MQTT link is down: set it')
   }
   retry.failed({ cause: 'dns', text: 'y' }, () => {})
-  t.equal(lines.at(-1), 'the MQTT link is down: y; the next attempts follow by themselves')
+  t.equal(lines.at(-1), 'the MQTT link is down: y; retrying automatically')
 })
 
 t.test('a broker with a wrong certificate is refused', { skip: noPeer('openssl') }, async (t) => {

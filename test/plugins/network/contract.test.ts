@@ -311,7 +311,7 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
       await bus.daemon.stop('SIGKILL')
       await t.rejects(world.during(call), { code: 'RTK_ERR_UNAVAILABLE' })
       await world.reach(() => !network.ready, 'it is noticed')
-      t.match(network, { failure: /bus .* is not reached: .*; it is tried again/, interfaces: [] })
+      t.match(network, { failure: /bus .* cannot be reached: .*; retrying automatically/, interfaces: [] })
       await t.rejects(network.setEnabled('eth0', false), { code: 'RTK_ERR_UNAVAILABLE' })
       const timers = world.clock.pending
       await world.clock.advance(120_000)
@@ -336,12 +336,12 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
         return false
       })
       await impostor.requestName('org.freedesktop.NetworkManager', 0)
-      await world.reach(() => /does not say what there is/.test(network.failure), 'the failure is shown')
+      await world.reach(() => /does not report its state/.test(network.failure), 'the failure is shown')
       const begun_ms = world.clock.monotonic()
       await world.reach(() => asked >= 4, 'it is asked again')
       t.ok(world.clock.monotonic() - begun_ms > 1_500, 'not at once')
       t.match(network, { ready: false, interfaces: [] })
-      await t.rejects(network.scan('wlan0'), { code: 'RTK_ERR_UNAVAILABLE', message: /does not say/ })
+      await t.rejects(network.scan('wlan0'), { code: 'RTK_ERR_UNAVAILABLE', message: /does not report/ })
       impostor.disconnect()
       await world.reach(() => /not running/.test(network.failure), 'it is gone')
       await world.daemon(true)

@@ -93,7 +93,7 @@ t.test('the modem is restarted only where it is the way out, is allowed, and has
   const { limits } = facts(0)
   t.match(step({ modem }).step, { step: 'modem' })
   for (const [what, more, rounds] of [
-    [/try again by themselves/, {}, 1],
+    [/retry automatically/, {}, 1],
     [/the modem is connected, so/, { modem: { ...modem, connected: true } }, 1],
     [/the modem is connected, so/, { modem: { ...modem, connected: undefined } }, 1],
     [/recovery-modem is 0/, { modem, limits: { ...limits, mayRestartModem: false } }, 1],
@@ -143,7 +143,7 @@ t.test('another uplink stands in, and is given back', async (t) => {
   const stands: State = { ...calm, steered: 'wlan0', back: { at_ms: 20 * minute, wait_ms: 15 * minute } }
   const well = (now_ms: number, other: Partial<Uplink>) =>
     decide(stands, facts(now_ms, { links: [link('up')], uplinks: [wlan, { ...eth, ...other }] }))
-  t.match(well(10 * minute, {}), { step: undefined, text: /wlan0 stands in/ })
+  t.match(well(10 * minute, {}), { step: undefined, text: /wlan0 replaces the usual one/ })
   t.match(well(10 * minute, { reach: 'internet' }).step, { step: 'back', why: /eth0 reaches the internet again/ })
   t.equal(well(20 * minute - 1, {}).step, undefined)
   t.match(well(20 * minute, {}), {

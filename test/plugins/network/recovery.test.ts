@@ -245,7 +245,7 @@ t.test('what is done', async (t) => {
       undefined,
       /connected, so it is not/,
     ],
-    ['no modem', since(0), facts({ modem: undefined }), undefined, /try again by themselves/],
+    ['no modem', since(0), facts({ modem: undefined }), undefined, /retry automatically/],
     [
       'not wanted',
       since(0),
@@ -279,7 +279,7 @@ t.test('what is done', async (t) => {
       { ...calm, steered: 'wlan0', back: { at_ms: 11 * minute, wait_ms: minute } },
       facts({ links: [link('up')], uplinks: [uplink('wlan0', { default: true }), cellular({ default: false })] }),
       undefined,
-      /wlan0 stands in/,
+      /wlan0 replaces the usual one/,
     ],
     [
       'back when it is due',
@@ -293,7 +293,7 @@ t.test('what is done', async (t) => {
       { ...calm, steered: 'wlan0', back: { at_ms: 9 * minute, wait_ms: minute } },
       facts({ links: [link('up')], uplinks: [uplink('wlan0', { default: true })] }),
       undefined,
-      /stands in/,
+      /replaces the usual one/,
     ],
   ]
   for (const [what, state, given, step, text] of cases) {
@@ -393,7 +393,7 @@ t.test('a station that is cut off tries the other uplink, and returns', async (t
   report('down', 'ntrip-server caster')
   await clock.advance(4 * minute)
   t.equal(isDefault(), 'eth0', 'not at once')
-  t.match(shown().recovery, { outage: 230, text: /no link comes through for 4 min; the next step follows in 1 min/ })
+  t.match(shown().recovery, { outage: 230, text: /no link is up for 4 min; the next step follows in 1 min/ })
   await clock.advance(1.5 * minute)
   t.equal(isDefault(), 'eth1')
   t.match(steps, [{ step: 'uplink', done: true, text: /eth1 gets the default route: .* through eth0/ }])

@@ -447,8 +447,8 @@ t.test('TLS: a renewed certificate is served within a minute, one that ends is t
   const until_ms = Date.parse(new X509Certificate(files.read().cert).validTo)
   t.equal(files.trouble(until_ms - 15 * 86_400_000), '')
   t.equal(files.trouble(0), '', 'without a clock nobody knows')
-  t.match(files.trouble(until_ms - 13 * 86_400_000), /ends on .*: renew .*live\.pem/)
-  t.match(files.trouble(until_ms + 1), /ended on .*refused/)
+  t.match(files.trouble(until_ms - 13 * 86_400_000), /expires on .*: renew .*live\.pem/)
+  t.match(files.trouble(until_ms + 1), /expired on .*rejected/)
 })
 
 t.test('a rover that comes back takes the place of its own dead connection, and of no other', async (t) => {
@@ -512,7 +512,7 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-users'), { text: /anna: A, at most 1 at a time/ })
   t.match(await command('ntrip-user=olaf:s3cret:A,C'), {
     status: 200,
-    text: /olaf set; .*no mount point C now, only A, B$/,
+    text: /olaf set; .*unknown mount point C, available: A, B$/,
   })
   t.match(await command('ntrip-user=olaf'), { text: /^user olaf deleted$/ })
   const anna = await rover(login(v1, 'anna', 's3cret'), 'A')
@@ -698,7 +698,7 @@ t.test('a foreign base', async (t) => {
   async function withBase(t: Test) {
     const rig = await setUp(t)
     rig.receiver.emit(arpFrame(here))
-    t.match(await rig.command('ntrip-base=EAST:s3cret'), { status: 200, text: /may push to EAST/ })
+    t.match(await rig.command('ntrip-base=EAST:s3cret'), { status: 200, text: /can now push to EAST/ })
     return rig
   }
 

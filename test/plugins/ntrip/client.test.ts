@@ -189,12 +189,12 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     [table.replace('OTHER', 'NET'), /may be blocked/, 590, 600],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 10, 14],
     ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 10, 14],
-    [`x${'y'.repeat(10_000)}`, /no NTRIP caster: check host and port/, 10, 14],
+    [`x${'y'.repeat(10_000)}`, /not from an NTRIP caster: check host and port/, 10, 14],
     [`${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, /chunk/, 10, 14],
     ['HTTP/1.1 401 Unauthorized\r\n', /user and password/, 590, 600],
     ['', /did not answer in 10 s/, 10, 14],
     ['ICY 200 OK\r\n\r\n', /no good message for 30 s/, 10, 14],
-    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not come to its end in 60 s/, 10, 14],
+    ['SOURCETABLE 200 OK\r\n\r\nSTR;', /table did not end within 60 s/, 10, 14],
     [`ICY 200 OK\r\n\r\n${'x'.repeat(1_100_000)}`, /no good message for 30 s/, 10, 14],
   ] as const) {
     const caster = await fakeCaster(t, ({ socket }) => answer && socket.write(answer))

@@ -705,7 +705,7 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
   t.equal(kind(2, 'HTTP/1.1 400 x', 'you are blocked'), 'final')
   t.notOk(saysBanned('urban'))
   for (const [lines, text] of [
-    [[], 'the caster answered nothing'],
+    [[], 'the caster did not answer'],
     [['ERROR - x\u0007y'], 'the caster refused: ERROR - x y'],
     [['x'.repeat(121)], `the caster refused: ${'x'.repeat(120)}`],
     [['HTTP/1.1 418 tea'], 'the caster refused: HTTP/1.1 418 tea'],

@@ -181,14 +181,14 @@ t.test('an attempt to the millisecond', async (t) => {
     yes(caster.visits[0] as Visit)
     await is('accepted')
     await clock.advance(1)
-    t.match(push.block(), { state: 'waiting', text: /no base\): the push is ended until RTCM goes out again$/ })
+    t.match(push.block(), { state: 'waiting', text: /no base\): the push pauses until RTCM is sent again$/ })
   })
 
   for (const [what, answer, state, text, link, last] of [
     ['a refusal without a line end', 'ERROR - Bad Password', 'refused', /password/, 'refused', 'final'],
     ['a yes that was cut off is none', 'OK', 'waiting', /closed the connection without an answer/, 'down', undefined],
     ['nothing', '', 'waiting', /closed the connection without an answer/, 'down', undefined],
-    ['an answer that never ends', 'x'.repeat(4_097), 'refused', /no NTRIP caster/, 'refused', 'other'],
+    ['an answer that never ends', 'x'.repeat(4_097), 'refused', /not from an NTRIP caster/, 'refused', 'other'],
     ['a long one', `${'x'.repeat(4_096)}`, 'refused', /^the caster refused: x{120}$/, 'refused', 'other'],
     ['a busy mount point', 'ERROR - Mount Point Taken\r\n\r\n', 'refused', /another base/, 'refused', 'taken'],
     ['a login page', 'HTTP/1.1 302 x\r\n\r\n', 'refused', /login page/, 'down', undefined],
@@ -291,7 +291,7 @@ t.test('a push that stands', async (t) => {
     t.equal(push.block().state, 'waiting')
     t.match(
       push.block().text,
-      /^no corrections to send \(no RTCM for 10 s\): the push is ended until RTCM goes out again$/,
+      /^no corrections to send \(no RTCM for 10 s\): the push pauses until RTCM is sent again$/,
     )
     t.match(seen.link, { state: 'idle', reason: /no corrections/ })
     t.ok(push.block().next >= 15 && push.block().next <= 18, `${push.block().next} s`)
@@ -375,7 +375,7 @@ t.test('a push that stands', async (t) => {
     caster.visits[0]?.socket.resume()
     await until(() => (caster.visits[0]?.body.length ?? 0) >= (sent - 1) * bytes.length, 'it reads again')
     while (clock.monotonic() < 55_000) await look()
-    t.match(push.block(), { state: 'acknowledged', text: /^slow link: whole epochs are left out$/ })
+    t.match(push.block(), { state: 'acknowledged', text: /^slow link: whole epochs are skipped$/ })
     await look()
     t.match(push.block(), { state: 'acknowledged', text: /^$/ }, 'for a minute')
     const { dropped } = push.block()
@@ -475,7 +475,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       'one without the row, which may follow',
       `${head}${row('X')}\r\n`,
       '',
-      { kind: 'failed', text: /did not end in 10 s/ },
+      { kind: 'failed', text: /did not end within 10 s/ },
     ],
   ] as const) {
     t.test(`${what}, after 10 s`, async (t) => {
@@ -510,7 +510,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       )
       stop.abort()
       await done
-      t.same(found, [{ kind: 'failed', text: 'the plugin stops' }])
+      t.same(found, [{ kind: 'failed', text: 'the plugin is stopping' }])
     }
   })
 })
@@ -677,7 +677,7 @@ t.test('a push', async (t) => {
 t.test('every answer of a caster, in words, and how long the station stays away', async (t) => {
   const minutes = (least: number, most: number) => [least * 60, most * 60] as const
   for (const [answer, version, state, text, [least_s, most_s]] of [
-    ['ERROR - Bad Password\r\n', 1, 'refused', /does not accept the password/, minutes(4.7 * 60, 7.3 * 60)],
+    ['ERROR - Bad Password\r\n', 1, 'refused', /rejects the password/, minutes(4.7 * 60, 7.3 * 60)],
     ['ERROR - Mount Point Taken or Invalid\r\n', 1, 'refused', /in use, or not known/, [23, 37]],
     ['ERROR - Mount Point Taken\r\n', 1, 'refused', /another base/, [23, 37]],
     ['ERROR - Missing Mountpoint\r\n', 1, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
@@ -687,7 +687,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
       'ERROR - Bad Password\r\nask for another one\r\n',
       1,
       'refused',
-      /not accept the password/,
+      /rejects the password/,
       minutes(4.7 * 60, 7.3 * 60),
     ],
     ['HTTP/1.1 403 Forbidden\r\n\r\nYou are banned', 2, 'refused', /: You are banned$/, minutes(4.7 * 60, 7.3 * 60)],

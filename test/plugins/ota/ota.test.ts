@@ -204,7 +204,7 @@ t.test('what was installed is started a second later; where that fails, the next
     t.equal(restarts, 1)
     t.same(updates.fields, { state: fails ? 'failed' : 'rebooting', failed: fails, progress: fails ? 0 : 100 })
     if (fails) {
-      t.same(errors, ['what was installed is not started: no rights; restart the machine'])
+      t.same(errors, ['the installed version was not started: no rights; restart the machine'])
       await t.rejects(updates.install(bytesFrom()), { message: /ends before/ })
     }
   }
@@ -259,7 +259,7 @@ t.test('a bundle of another format', async (t) => {
       ['bundle', new Error('no room'), ['end'], /no room/],
       ['bundle', new OutcomeUnknown('lost from sight'), [], /lost from sight/],
       ['unknown', undefined, undefined, /signature is not known/],
-      ['', undefined, undefined, /there is no bundle: what was sent is empty/],
+      ['', undefined, undefined, /there is no bundle: the upload is empty/],
       ['x'.repeat(1_001), undefined, undefined, /larger than the 1000 bytes/],
       ['{"image": 1}\n', undefined, undefined, /^(?!.*bundle)/],
     ] as const) {
@@ -427,7 +427,7 @@ t.test('what is not for this station is refused with the reason, and the disk is
   await refused(
     await bundleImage(t, '0.9.9'),
     422,
-    /1\.0\.0 runs, and the image does not say that it may replace a newer/,
+    /the running version 1\.0\.0 is newer, and the image does not allow a downgrade/,
   )
   const foreign = process.arch === 'arm64' ? 'linux-x64' : 'linux-arm64'
   await refused(await bundleImage(t, '2.0.0', { arch: foreign }), 422, new RegExp(`for ${foreign}, and this is linux-`))

@@ -162,7 +162,8 @@ t.test('an update of one plugin', async (t) => {
     })
     t.match(await rig.post(await image(t, '1.1.0', {}, { hardware: ['x'] })), { status: 422 })
     t.equal(rig.folders(), 1)
-    const older = /mast 1\.0\.9 is refused: 1\.1\.0 runs, and the image does not say/
+    const older =
+      /mast 1\.0\.9 is refused: the running version 1\.1\.0 is newer, and the image does not allow a downgrade/
     t.match(await rig.post(await image(t, '1.0.9')), { status: 422, text: older })
     const floor = { downgrade: true, minVersion: '1.0.8' }
     t.match(await rig.post(await image(t, '1.0.9', {}, floor)), { status: 200 })

@@ -127,7 +127,7 @@ t.test('an image is taken by what was signed', async (t) => {
     [{}, { minVersion: '1.2.1' }, /no version before 1\.2\.1/],
     [{}, { minVersion: 'any' }, /^taken$/],
     [{}, { running: '1.2.0' }, /^taken$/],
-    [{}, { running: '1.3.0' }, /1\.3\.0 runs/],
+    [{}, { running: '1.3.0' }, /the running version 1\.3\.0 is newer/],
     [{ downgrade: true }, { running: '1.3.0' }, /^taken$/],
     [{ downgrade: true }, { running: '1.3.0', minVersion: '1.3.0' }, /no version before/],
     [{}, { largest_bytes: 99 }, /^RTK_ERR_IMAGE_LARGE .*unpacks 100 bytes/],
@@ -594,7 +594,7 @@ t.test('a new version', async (t) => {
     t.match(await rig.post(await bundleImage(t, '1.4.9', older)), { status: 422 }, 'whatever the image says')
     t.match(await rig.post(await bundleImage(t, '1.5.0')), {
       status: 422,
-      text: /2\.0\.0 runs, and the image does not say/,
+      text: /the running version 2\.0\.0 is newer, and the image does not allow/,
     })
     t.match(await rig.post(await bundleImage(t, '1.5.0', older)), { status: 200 }, 'an older one above the floor')
   })

@@ -225,7 +225,7 @@ t.test('the error says whether it is silent or not to be understood', async (t) 
     return true
   }
   await rig.pass(6 * minute_ms, 5_000)
-  t.match(said(), /router-offline.*what answers at the address of the router cannot be read/)
+  t.match(said(), /router-offline.*the answer from the address of the router cannot be read/)
   t.notMatch(said(), /cable/)
   await router.close()
   await rig.pass(2 * minute_ms, 5_000)

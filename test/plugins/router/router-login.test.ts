@@ -653,7 +653,7 @@ t.test('a step of the ladder', async (t) => {
   })
 
   t.test('says why it waits, by what the router answered', async (t) => {
-    const remedy = 'set rtr-user and rtr-pswd as its label says'
+    const remedy = 'set rtr-user and rtr-pswd as on its label'
     const late = new RtkError('RTK_ERR_UNAVAILABLE', 'late')
     const pairs = [1, 2, 3, 4].map((n) => ({ user: 'admin', pswd: `${n}` }))
     for (const [answers, reason] of [

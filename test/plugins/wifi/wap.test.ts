@@ -107,7 +107,7 @@ t.test('the channels of the country', async (t) => {
   t.match(await change({ 'wifi-reg-cc': 'US' }), { result: 'failed' }, 'the channel would not be allowed any more')
   await pass(3)
   t.match(field('wap'), { channel: 13, reg: { cc: 'DE' } }, 'the country before is back')
-  t.match(await change({ 'wifi-reg-cc': 'XX' }), { result: 'failed', errors: [{ message: /do not come into force/ }] })
+  t.match(await change({ 'wifi-reg-cc': 'XX' }), { result: 'failed', errors: [{ message: /could not be applied/ }] })
   simRadio.command('missing iw on')
   t.match(await change({ 'wifi-reg-cc': 'NL' }), { result: 'failed', errors: [{ message: /apt install iw/ }] })
   t.match(errors(), {})
@@ -228,7 +228,7 @@ t.test('what the machine cannot do is reported, and the block shows what is true
   t.match(await change({ 'wap-txpwr': 5, 'wap-max-sta': 4 }), { result: 'ok' })
   await pass(12)
   t.match(errors(), {
-    'wap-txpwr': /5 dBm are not in force: iw: no such program .*apt install iw/,
+    'wap-txpwr': /5 dBm could not be applied: iw: no such program .*apt install iw/,
     'wap-max-sta': /at most 4 clients are not enforced: busctl/,
     'wap-stations': /apt install iw/,
   })

@@ -23,7 +23,7 @@ const receiverStates: Readonly<Record<string, LinkState>> = {
   fault: 'broken',
 }
 
-/** With fewer satellites there is no position. */
+/** Fewer satellites give no position. */
 const blind = 4
 
 function antenna(document: Json): Link {
@@ -92,7 +92,7 @@ function gate(document: Json): Link {
 }
 
 function outputs(document: Json): Link {
-  // Corrections that come in are no output.
+  // Incoming corrections are not an output.
   const links = listAt<{ name: string; state: string }>(document, 'links.outputs').filter(
     ({ name, state }) => state !== 'idle' && !/^ntrip-client\b/.test(name),
   )
@@ -107,15 +107,15 @@ function outputs(document: Json): Link {
 }
 
 function rovers(document: Json): Link {
-  const takers = listAt(document, 'gnss.rtcm.subscribers').length
-  // That nobody listens is no fault of the base.
-  return { link: 'rovers', state: takers > 0 ? 'good' : 'unknown', facts: [String(takers)] }
+  const clients = listAt(document, 'gnss.rtcm.subscribers').length
+  // A base without clients is not faulty.
+  return { link: 'rovers', state: clients > 0 ? 'good' : 'unknown', facts: [String(clients)] }
 }
 
 export function chainOf(document: Json): readonly Link[] {
   return [antenna, receiver, reference, gate, outputs, rovers].map((look) => look(document))
 }
 
-/** What comes after the first broken link says nothing. */
+/** Links after the first broken one are not meaningful. */
 export const firstBroken = (chain: readonly Link[]): ChainLink | undefined =>
   chain.find(({ state }) => state === 'broken')?.link

@@ -1,4 +1,4 @@
-/** Where an error of the document can be mended. Pure. */
+/** The page on which an error can be fixed. Pure. */
 
 /** Code of an error → the page; the first that fits. */
 const homes: readonly (readonly [RegExp, string])[] = [
@@ -14,5 +14,5 @@ const homes: readonly (readonly [RegExp, string])[] = [
   [/^log/, 'logs'],
 ]
 
-/** Undefined where no page mends it. */
+/** Undefined without such a page. */
 export const pageOf = (code: string): string | undefined => homes.find(([pattern]) => pattern.test(code))?.[1]

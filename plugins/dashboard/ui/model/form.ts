@@ -1,4 +1,4 @@
-/** What a field of a form is, from the JSON Schema of its parameter, and how its text becomes a value. Pure. */
+/** Derives a form field from the JSON Schema of its parameter, and converts its text to a value. Pure. */
 import type { Parameter, Schema } from '../station/api.js'
 
 export type FieldKind = 'switch' | 'flag' | 'number' | 'text' | 'choice' | 'json'
@@ -36,13 +36,13 @@ export function boundsOf({ kind, schema }: Field): { least: number; most: number
   return description.includes(` to ${maximum}`) ? undefined : { least: minimum, most: maximum }
 }
 
-/** A value as it stands in its field. */
+/** A value as text of its field. */
 export function textOf({ kind }: Field, value: unknown): string {
   if (value === undefined || value === null) return ''
   return kind === 'json' ? JSON.stringify(value, null, 2) : String(value)
 }
 
-/** What is submitted. A number that is none is submitted as text: the station says what is wrong with it. */
+/** The value to submit. An invalid number is submitted as text, and the station reports the error. */
 export function valueFrom({ kind, nullable, choices }: Field, text: string): unknown {
   if (text === '' && nullable) return null
   if (kind === 'choice') return choices.find((one) => String(one) === text) ?? text
@@ -60,7 +60,7 @@ export function valueFrom({ kind, nullable, choices }: Field, text: string): unk
   }
 }
 
-/** Texts that were entered, by name → what differs from what is in force. */
+/** Entered texts by name → differences from the current values. */
 export function changesOf(
   parameters: readonly Parameter[],
   entered: ReadonlyMap<string, string>,
@@ -78,7 +78,7 @@ export function changesOf(
 export const matches = ({ name, title, plugin, schema }: Parameter, wanted: string): boolean =>
   `${name} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())
 
-/** What belongs to plugins, by plugin in the order of their names. */
+/** Groups items by plugin, sorted by name. */
 export function byPlugin<T extends { plugin: string }>(all: readonly T[]): [plugin: string, own: T[]][] {
   const found = new Map<string, T[]>()
   for (const one of all) found.set(one.plugin, [...(found.get(one.plugin) ?? []), one])

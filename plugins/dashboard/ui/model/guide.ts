@@ -1,4 +1,4 @@
-/** How far a station is set up, by what it says of itself: nothing is remembered of a person's clicks. Pure. */
+/** Set-up progress, derived from the station's state only. Pure. */
 import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
 import type { SkySatellite } from '../station/messages.js'
 import { toneOf } from './links.js'
@@ -7,7 +7,7 @@ import { hasReference, surveyFollows } from './set-up.js'
 export const guideSteps = ['antenna', 'position', 'outputs', 'network'] as const
 export type GuideStep = (typeof guideSteps)[number]
 
-/** What a step still needs. */
+/** Missing requirement of a step. */
 export type Missing =
   | 'receiver'
   | 'antennaOpen'
@@ -21,7 +21,7 @@ export type Missing =
   | 'output'
   | 'outputDown'
   | 'address'
-/** What a step is done without, and better with. */
+/** Optional improvement of a finished step. */
 export type Advice = 'weak' | 'token'
 
 export interface StepReport {
@@ -85,7 +85,7 @@ export interface OutputFact {
 const stateOf = (states: readonly string[]): OutputFact['state'] =>
   states.length === 0 ? 'off' : states.some((state) => toneOf(state) === 'good' || state === 'accepted') ? 'on' : 'down'
 
-/** The outputs whose plugins run. */
+/** The outputs of running plugins. */
 export function outputsOf(document: Json): readonly OutputFact[] {
   const states = (path: string) => listAt<{ state: string }>(document, path).map(({ state }) => state)
   const port = (path: string) => (numberAt(document, path) ?? 0) > 0
@@ -126,7 +126,7 @@ export interface NetworkFact {
   readonly text: string
 }
 
-/** The ways into a network whose plugins run. */
+/** The network connections of running plugins. */
 export function networksOf(document: Json): readonly NetworkFact[] {
   const facts: NetworkFact[] = []
   const add = (network: NetworkName, isUp: boolean, text: string) => {

@@ -1,4 +1,4 @@
-/** Who takes the corrections, and how what leads out of the box is. Pure. */
+/** Clients of the corrections and state of the outbound connections. Pure. */
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 
 export type LinkTone = 'good' | 'warning' | 'broken' | 'idle'
@@ -48,7 +48,7 @@ export interface Rover {
 /** The fix that a rover states in GGA. */
 export type RoverFix = 'none' | 'single' | 'dgps' | 'float' | 'fixed' | 'silent'
 const fixes: Readonly<Record<number, RoverFix>> = { 0: 'none', 1: 'single', 2: 'dgps', 4: 'fixed', 5: 'float' }
-/** @returns `silent` for one that has sent no GGA */
+/** @returns `silent` without a GGA */
 export const fixOf = ({ quality, lat, lon }: Rover): RoverFix =>
   lat === 0 && lon === 0 ? 'silent' : (fixes[quality] ?? 'single')
 

@@ -1,4 +1,4 @@
-/** Units of the figures of the network blocks, whose names do not say them. Pure. */
+/** Units of the values in network blocks, whose names do not contain them. Pure. */
 
 /** Last name of the path → unit. */
 const units: Readonly<Record<string, string>> = {

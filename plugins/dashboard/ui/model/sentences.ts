@@ -1,4 +1,4 @@
-/** What the station says, which is English, in another language. Pure. */
+/** Translates the station's English sentences. Pure. */
 const numbers = /\d+(?:\.\d+)?/g
 
 /** The sentence of a language for one of the station; numbers stand as `#` in both. Undefined where the language has none. */

@@ -12,7 +12,7 @@ export function timesOf({ t, interval_s, figures }: HistorySeries): number[] {
 export const hasValues = (values: Values | undefined): values is Values =>
   values?.some((value) => value !== null) === true
 
-/** At most so many rows, evenly, with the newest one: for a table that a person reads. */
+/** Thins to a maximum number of rows, evenly, including the newest: for a readable table. */
 export function thinned(length: number, most: number): readonly number[] {
   if (length <= most) return Array.from({ length }, (_, at) => at)
   const step = (length - 1) / (most - 1)

@@ -1,4 +1,4 @@
-/** Whether a station has what it serves from. Pure. */
+/** Whether a station is set up. Pure. */
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 
 /** The chosen position can be used: the mean of a survey-in that runs, or that failed, is shown in its place and is none. */
@@ -21,17 +21,17 @@ export function referenceAccuracy(document: Json): number | undefined {
 
 const begins = /^(identify|configure|acquire|initial)$/
 
-/** The station starts, and a survey-in follows by itself where there is no reference; not after one that failed. */
+/** The station is starting and will survey automatically without a reference; not after a failed survey-in. */
 export const surveyFollows = (document: Json): boolean =>
   begins.test(textAt(document, 'gnss.state.status')) &&
   textAt(document, 'gnss.ref.chosen') !== 'manual' &&
   !/^(incomplete|aborted)$/.test(textAt(document, 'gnss.ref.survey.state'))
 
-/** The receiver is not there: what it said last is no state of now. */
+/** The receiver is absent: its last values are not current. */
 export const isReceiverAway = (document: Json): boolean =>
   /^(offline|stalled)$/.test(textAt(document, 'gnss.state.status'))
 
-/** Nobody has set it up: it has no reference position, and nobody gets corrections. */
+/** The station is not set up: no reference position and no clients. */
 export const isNew = (document: Json): boolean =>
   textAt(document, 'gnss.ref.chosen') !== '' &&
   !hasReference(document) &&

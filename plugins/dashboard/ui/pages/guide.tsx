@@ -14,7 +14,7 @@ const loadSession = () => api.session()
 type Shown = GuideStep | 'summary'
 const order: readonly Shown[] = [...guideSteps, 'summary']
 
-/** From a box to a base that serves. What is done is seen from the state of the station: a person can leave and come back. */
+/** The set-up guide. Its progress is derived from the station's state, so users can leave and come back. */
 export function GuidePage() {
   const document = document$.value
   const session = useLoaded(loadSession)
@@ -24,7 +24,7 @@ export function GuidePage() {
 
 function Steps({ document, session }: { document: Json; session: Session | undefined }) {
   const reports = guideOf({ document, satellites: satellites.value, hasLogin: session?.login })
-  // Chosen once: a step that becomes done does not close under the hands of who reads it.
+  // Chosen once: a step does not close while it is being read.
   const [open, setOpen] = useState<Shown | undefined>(() => firstOpen(reports))
   const parameters = useLoaded(loadParameters)
   const list = useRef<HTMLOListElement>(null)

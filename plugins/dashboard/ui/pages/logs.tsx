@@ -7,7 +7,7 @@ const levels = { 0: 'logs.all', 30: 'logs.info', 40: 'logs.warn', 50: 'logs.erro
 type Level = keyof typeof levels
 const marks: Record<number, string> = { 10: 'T', 20: 'D', 30: 'I', 40: 'W', 50: 'E', 60: 'F' }
 
-/** The log of the running service, as it is written. */
+/** The live log of the running service. */
 export function LogsPage() {
   const [level, setLevel] = useState<Level>(30)
   const [text, setText] = useState('')

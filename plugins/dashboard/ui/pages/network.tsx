@@ -8,7 +8,7 @@ import { document$ } from '../station/live.js'
 
 const blocks = ['eth', 'wap', 'sta', 'router', 'modem'] as const
 
-/** A password belongs into no page that is open on a table; the settings say whether it is set. */
+/** Never show passwords on a page that may be left open; the settings show whether one is set. */
 const secret = /^(pwd|pswd|password)$/
 /** The history of the modem is a curve, not a table. */
 const long = /^(history|scan)$/

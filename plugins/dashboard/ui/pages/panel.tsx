@@ -5,7 +5,7 @@ import type { PanelEntry } from '../station/messages.js'
 import { openPanel } from '../station/panel.js'
 import { path } from './index.js'
 
-/** The page of another plugin. It draws by itself; what goes wrong in it is said here, and the rest of the page goes on. */
+/** The page of another plugin. Its failures are reported here, and the rest of the page keeps working. */
 export function PanelPage() {
   const panel = panels.value?.find(({ plugin }) => path.value === `panel/${plugin}`)
   // Another version of the plugin, or another language: it begins again.

@@ -12,7 +12,7 @@ import { document$ } from '../station/live.js'
 
 const load = async () => (await api.get<{ entries: LedgerEntry[] }>('/reference/history')).entries
 
-/** @throws what the station says against it */
+/** @throws the station's reason for rejecting it */
 function settled({ errors, result }: ChangeAnswer): string {
   if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
   return t('positions.sent')

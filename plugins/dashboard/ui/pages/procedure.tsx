@@ -17,7 +17,7 @@ const loadTransitions = async () =>
   transitionsOf(await api.record(Math.floor(Date.now() / 1_000) - day_s), mostTransitions)
 const again_ms = 2_000
 
-/** Where the procedure stands, what it waits for, how it got there, and why nothing went out. */
+/** The current state of the procedure, what it waits for, its history, and why no RTCM was sent. */
 export function ProcedurePage() {
   const report = useLoaded(loadReport)
   const transitions = useLoaded(loadTransitions)

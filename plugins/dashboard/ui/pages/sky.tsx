@@ -13,7 +13,7 @@ import { document$, satellites } from '../station/live.js'
 const loadShading = () => api.sky()
 const loadDay = dayOf(['interference', 'slips', 'cno-l1', 'cno-l2'])
 
-/** What the antenna sees, and what is in its way. */
+/** The antenna's view of the sky, and its obstructions. */
 export function SkyPage() {
   const document = document$.value
   return (
@@ -110,7 +110,7 @@ function Antenna({ document }: { document: Json }) {
   const isAway = ['offline', 'stalled'].includes(textAt(document, 'gnss.state.status'))
   const told = textAt(document, 'gnss.state.antenna.status')
   if (told === '') return null
-  // What an absent receiver said last is no state of now.
+  // The last status of an absent receiver is not current.
   const status = isAway ? 'away' : told
   return (
     <Card title={t('sky.antenna')}>

@@ -20,7 +20,7 @@ const tones: Readonly<Record<string, ToneName>> = {
   aborted: 'broken',
 }
 
-/** The survey-in: how far, how accurate, where; and what can be done with it. */
+/** The survey-in: progress, accuracy, position, and its commands. */
 export function SurveyPage() {
   const document = document$.value
   const survey = surveyOf(document)
@@ -210,7 +210,7 @@ const Key = ({ d, name }: { d: string; name: string }) => (
   </svg>
 )
 
-/** What the stated accuracy means, and what it takes for granted. */
+/** Meaning and assumptions of the stated accuracy. */
 function Assumptions({ survey, document }: { survey: SurveyNow; document: Json }) {
   const remote = textAt(document, 'gnss.ref.survey.rtcm.remote')
   const dist = numberAt(document, 'gnss.ref.survey.rtcm.dist') ?? 0

@@ -6,7 +6,7 @@ import { at, type Json, listAt, numberAt, type StationError, textAt } from '../s
 import { document$, hello } from '../station/live.js'
 import { type Upload, upload } from '../station/upload.js'
 
-/** What became of the last attempt, at the form that it was made with. */
+/** Result of the last attempt, shown at its form. */
 interface Answer {
   to: 'file' | 'url'
   text: string

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { hello } from '../station/live.js'
 
-/** A button for something that the station does; what it answers stands below. */
+/** A button for a station command, with the answer below. */
 export function Action(props: {
   label: string
   /** Asked before it is done; left out: it is done at once. */
@@ -11,7 +11,7 @@ export function Action(props: {
   run: () => Promise<string>
   isMain?: boolean
   isDisabled?: boolean
-  /** What a screen reader says, where the label alone does not tell of what. */
+  /** Text for screen readers, if the label alone is ambiguous. */
   name?: string
 }) {
   const { caution, isDisabled, isMain, label, name, run } = props

@@ -1,4 +1,4 @@
-/** What stands above every page: the verdict, a change on trial, the session. */
+/** The bars above every page: the verdict, a change on trial, the session. */
 import { duration, said, t } from '../i18n/index.js'
 import { api, loginWanted, session } from '../station/api.js'
 import { at } from '../station/document.js'
@@ -31,11 +31,11 @@ export function VerdictBar() {
   )
 }
 
-/** A change that may have cut somebody off waits to be confirmed. On every page. */
+/** A change that may disconnect clients awaits confirmation. Shown on every page. */
 export function TrialBar() {
   const trial = at(document$.value, 'base.state.trial') as { parameters: string[]; left_s: number } | undefined
   if (!trial) return null
-  // What becomes of it is in the document: a trial may be over before the button is.
+  // The result is in the document: a trial may end before the command.
   const end = (command: string) => void api.command(command).catch(() => {})
   return (
     <p class="notice" role="alert">
@@ -56,7 +56,7 @@ export function SessionButton() {
   if (!now?.login) return null
   const logOut = async () => {
     await api.logout().catch(() => {})
-    // Nothing of what was shown stays in this page.
+    // Removes all shown data from the page.
     location.reload()
   }
   if (now.expires > 0) {

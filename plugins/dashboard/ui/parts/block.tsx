@@ -1,10 +1,10 @@
 import { Card } from './card.js'
 
-/** A block of the document as it is: for plugins that have no page of their own. Units are in the names (`_m`, `_s`). */
+/** A raw block of the document, for plugins without their own page. Units are in the names (`_m`, `_s`). */
 export function BlockCard(props: {
   name: string
   value: unknown
-  /** A value as a person reads it, for blocks whose names do not say the unit; undefined: as it is. */
+  /** Formats a value of a block without units in its names; undefined: raw. */
   read?: (path: string, value: unknown) => string | undefined
 }) {
   const { name, read = () => undefined, value } = props

@@ -5,11 +5,11 @@ export interface Column<T> {
   readonly name: string
   readonly cell: (row: T) => ComponentChildren
   readonly isNumber?: boolean
-  /** Says what the row is. */
+  /** The row header. */
   readonly isHead?: boolean
 }
 
-/** A table that scrolls by itself on a narrow screen, with the keyboard too. */
+/** A table that scrolls separately on a narrow screen, also by keyboard. */
 export function DataTable<T>(props: {
   label: string
   columns: readonly Column<T>[]
@@ -18,7 +18,7 @@ export function DataTable<T>(props: {
 }) {
   const { columns, keyOf, label, rows } = props
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached with the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable areas must be reachable by keyboard
     <section class="scroll" aria-label={t('plot.tableOf', { name: label })} tabIndex={0}>
       <table>
         <thead>

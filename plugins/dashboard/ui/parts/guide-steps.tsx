@@ -31,7 +31,7 @@ export function StepFields({ parameters, names }: { parameters: Loaded<Parameter
   )
 }
 
-/** What the receiver says of its antenna. */
+/** The antenna as reported by the receiver. */
 export function AntennaStep({ document }: { document: Json }) {
   const status = textAt(document, 'gnss.state.antenna.status')
   const used = numberAt(document, 'gnss.state.satuse')
@@ -93,7 +93,7 @@ export function PositionStep({ document }: { document: Json }) {
 
 const networkNames = /^(eth-en|wap-(en|ssid|pswd)|wifi-reg-cc|sta-(ssid|pswd)|mob-(apn|user|pswd))$/
 
-/** How the station is reached, and who may change it. */
+/** Addresses of the station, and its access control. */
 export function NetworkStep(props: { document: Json; parameters: Loaded<Parameter[]>; session: Session | undefined }) {
   const { document, parameters, session } = props
   const networks = networksOf(document)

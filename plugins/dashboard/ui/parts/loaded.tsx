@@ -9,7 +9,7 @@ export interface Loaded<T> {
   again(): void
 }
 
-/** What is asked of the station when the page is opened, and again after a login. */
+/** Data requested when the page is opened, and again after a login. */
 export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [value, setValue] = useState<T>()
   const [trouble, setTrouble] = useState('')
@@ -43,7 +43,7 @@ export function Waiting<T>({ of, children }: { of: Loaded<T>; children: (value: 
   )
 }
 
-/** A part whose code is loaded when it is shown: the rest of the page does not wait for it. */
+/** A part whose code is loaded on demand: the rest of the page does not wait for it. */
 export function Later({ load }: { load: () => Promise<FunctionComponent> }) {
   const [Part, setPart] = useState<FunctionComponent>()
   const [trouble, setTrouble] = useState('')

@@ -7,7 +7,7 @@ export interface Session {
   expires: number
 }
 
-/** Needed: the station answers nothing else, as nobody is logged in or the session has ended. Chosen: by the person. */
+/** Needed: the station requires a login, or the session has ended. Chosen: by the user. */
 export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
 export const session = signal<Session | undefined>(undefined)
 
@@ -67,7 +67,7 @@ export interface HistorySeries {
   figures: Record<string, (number | null)[]>
 }
 
-/** What the station answered, in its own words. */
+/** The station's error answer. */
 export class Refused extends Error {
   readonly status: number
   readonly help: string

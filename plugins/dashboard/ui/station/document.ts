@@ -1,4 +1,4 @@
-/** What the page reads of the information document. Every part may be missing: a plugin that does not run has no block. */
+/** The parts of the document that the page reads. Every part may be missing: a plugin that is not running has no block. */
 export type Json = Record<string, unknown>
 
 export interface Verdict {

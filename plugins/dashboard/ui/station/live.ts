@@ -1,6 +1,6 @@
 /**
- * The live side: one event stream a page, closed while the page is hidden. An answer other than 200 closes an EventSource for good (HTML
- * Standard §9.2.3), so a new one is made here, with back-off.
+ * The live part: one event stream per page, closed while the page is hidden. An answer other than 200 closes an EventSource permanently
+ * (HTML Standard §9.2.3), so a new one is made here, with back-off.
  */
 import { batch, computed, signal } from '@preact/signals'
 import { api, loginWanted, session } from './api.js'
@@ -19,7 +19,7 @@ export const document$ = signal<Json | undefined>(undefined)
 export const satellites = signal<readonly SkySatellite[]>([])
 export const curve = signal<readonly CurvePoint[]>([])
 export const logLines = signal<readonly LogLine[]>([])
-/** Pages of other plugins; undefined until the station has said. */
+/** Pages of other plugins; undefined until known. */
 export const panels = signal<readonly PanelEntry[] | undefined>(undefined)
 /** Lines that this page was too slow for. */
 export const droppedLines = signal(0)
@@ -29,9 +29,9 @@ const now_ms = signal(0)
 export const silent_s = computed(() =>
   heard_ms.value === 0 ? 0 : Math.max(0, Math.floor((now_ms.value - heard_ms.value) / 1_000)),
 )
-/** What is shown is of now. */
+/** The shown values are current. */
 export const inContact = computed(() => heard_ms.value > 0 && now_ms.value - heard_ms.value < silence_ms)
-/** Another version answers than the one that made this page. */
+/** The station now runs another version than this page. */
 export const isOutdated = signal(false)
 export const verdict = computed(() => verdictOf(document$.value))
 

@@ -1,4 +1,4 @@
-/** What the event stream brings, besides the document. */
+/** Messages of the event stream, besides the document. */
 
 export interface Hello {
   serial: string

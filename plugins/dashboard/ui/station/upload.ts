@@ -4,7 +4,7 @@ import { t } from '../i18n/index.js'
 export interface Upload {
   /** Ends it. */
   abort(): void
-  /** What the station says; rejects with its reason. */
+  /** The station's answer; rejects with its reason. */
   readonly done: Promise<string>
 }
 

@@ -1,4 +1,4 @@
-/** The ledger of references, and what a position that is entered would change. Pure. */
+/** The reference history, and the effect of an entered position. Pure. */
 import { type Json, numberAt, textAt } from '../../station/document.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
@@ -54,7 +54,7 @@ export function ledgerRows(entries: readonly LedgerEntry[], reference: (Point & 
     .reverse()
 }
 
-/** What a person typed, by field; a decimal comma is one too. */
+/** Input by field; a decimal comma is accepted. */
 export type Entry = Readonly<Record<string, string>>
 export type Mode = 'angles' | 'axes'
 
@@ -67,7 +67,7 @@ export function numberOf(text: string | undefined): number | undefined {
   return /^[+-]?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
 }
 
-/** Fields that hold no number, or one that is out of bounds. */
+/** Fields without a number, or with one out of bounds. */
 export function badFields(mode: Mode, entry: Entry): readonly string[] {
   return fields[mode].filter((name) => {
     const value = numberOf(entry[name])
@@ -113,7 +113,7 @@ export function previewOf(point: Point, document: Json | undefined): Preview {
   }
 }
 
-/** What is sent to `POST /change`. The other group of coordinates is cleared, so that the two cannot disagree. */
+/** The body of `POST /change`. The other group of coordinates is cleared, so that they cannot disagree. */
 export function changeOf(mode: Mode, entry: Entry, point: 'arp' | 'phase-centre', isChosen: boolean) {
   const other = mode === 'axes' ? fields.angles : fields.axes
   const value = (name: string) => numberOf(entry[name]) ?? entry[name]

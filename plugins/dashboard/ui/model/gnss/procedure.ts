@@ -1,4 +1,4 @@
-/** The procedure as a diagram, and what the flight record says of it. Pure. */
+/** The procedure as a diagram, and its entries in the flight record. Pure. */
 
 export interface ProcedureReport {
   readonly state: string
@@ -33,7 +33,7 @@ const places: Readonly<Record<string, readonly [column: number, row: number]>> =
 const aside = 6
 export const box = { width: 108, height: 40, columnGap: 46, rowGap: 28 }
 
-/** What was added to the procedure since is put below. */
+/** Unknown new states are placed below. */
 export function layout(names: readonly string[]): { boxes: readonly Box[]; width: number; height: number } {
   let spare = 0
   const boxes = names.map((name) => {
@@ -81,7 +81,7 @@ export function way(from: Box, to: Box): string {
   return `M${point(x + dx * until, y + dy * until)}L${point(x + dx * (1 - until), y + dy * (1 - until))}`
 }
 
-/** What can happen in a state, and where it leads: the rows of the state before those of every state. */
+/** Transitions from a state: its own rows before those of `any`. */
 export function waysOut({ table }: ProcedureReport, state: string): readonly { on: string; to: string }[] {
   const own = table.filter(({ from }) => from === state)
   const others = table.filter(({ from, on }) => from === 'any' && !own.some((row) => row.on === on))
@@ -127,7 +127,7 @@ function parsed(text: string): RecordLine | undefined {
   }
 }
 
-/** The newest moment of a time of day on the reader's clock, as ISO 8601 in UTC; undefined for what is no time. Pure. */
+/** The latest occurrence of a local time of day, as ISO 8601 in UTC; undefined if invalid. Pure. */
 export function lastTime(clock: string, now_ms: number): string | undefined {
   const found = /^([01]\d|2[0-3]):([0-5]\d)/.exec(clock)
   if (!found) return undefined

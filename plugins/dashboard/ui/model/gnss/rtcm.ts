@@ -21,10 +21,10 @@ export function goesOut(document: Json): boolean {
   return base === 'ready' || (base === 'updating' && verdictOf(document)?.fitness !== 'unfit')
 }
 
-/** What is in a message; RTCM 10403. */
+/** Content of a message; RTCM 10403. */
 export type MessageKind = 'reference' | 'antenna' | 'observations' | 'biases' | 'ephemeris' | 'other'
 
-/** So many intervals without a message are late; a message may come a moment later than the one before. */
+/** Number of intervals after which a message is late; jitter is allowed. */
 const lateAfter = 2.5
 const play_s = 1
 
@@ -48,7 +48,7 @@ export function kindOf(id: number): MessageKind {
   return id === 1019 || id === 1020 || (id >= 1041 && id <= 1046) ? 'ephemeris' : 'other'
 }
 
-/** `GPS MSM7` of 1077; empty for what is no multiple-signal message. */
+/** `GPS MSM7` of 1077; empty if not a multiple-signal message. */
 export function msmOf(id: number): string {
   const families: Readonly<Record<number, string>> = {
     107: 'GPS',

@@ -1,4 +1,4 @@
-/** What a sky plot draws. Pure. */
+/** Data of a sky plot. Pure. */
 import type { SkySatellite } from '../../station/messages.js'
 
 export const systems = ['gps', 'galileo', 'glonass', 'beidou', 'qzss'] as const

@@ -1,4 +1,4 @@
-/** How far a survey-in is, and what its scatter looks like. Pure. */
+/** Progress and scatter of a survey-in. Pure. */
 import { type Json, numberAt, textAt } from '../../station/document.js'
 import type { CurvePoint, Point } from '../../station/messages.js'
 import { type Enu, enuOf } from './geodesy.js'
@@ -9,9 +9,9 @@ export const plainLimit_m = 1.1
 export interface SurveyNow {
   readonly state: string
   readonly isCorrected: boolean
-  /** What is compared with the target, metres; undefined before the first epoch. */
+  /** The accuracy compared with the target, metres; undefined before the first epoch. */
   readonly acc_m: number | undefined
-  /** What is stated for the position, metres: larger than `acc_m` where nobody vouches for the corrections. */
+  /** The stated accuracy, metres: larger than `acc_m` for an untrusted correction source. */
   readonly stated_m: number | undefined
   readonly target_m: number
   readonly elapsed_s: number
@@ -62,7 +62,7 @@ export function surveyOf(document: Json | undefined): SurveyNow | undefined {
   }
 }
 
-/** Both have to be met: whole percent, 100 only when it is over. */
+/** Time and accuracy must both be reached: whole percent, 100 only when finished. */
 export function percentOf({ state, timeShare, accuracyShare }: SurveyNow): number {
   if (state === 'complete') return 100
   return Math.min(99, Math.floor(Math.min(timeShare, accuracyShare) * 100))

@@ -4,7 +4,7 @@ import { Card, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
 import { type Json, listAt } from '../../station/document.js'
 
-/** Their streams are passed on as they are: nothing here vouches for them. */
+/** Their streams are relayed unverified. */
 export function ForeignBases({ document }: { document: Json }) {
   const bases = listAt<ForeignBase>(document, 'ntrip.caster.bases')
   if (bases.length === 0) return null

@@ -5,14 +5,14 @@ import type { Parameter } from '../../station/api.js'
 
 interface Props {
   parameter: Parameter
-  /** What was entered; undefined: nothing. */
+  /** The entered text; undefined: none. */
   entered: string | undefined
   trouble: string
   disabled: boolean
   enter: (text: string | undefined) => void
 }
 
-/** A field for a parameter, whatever its schema. */
+/** A field for a parameter of any schema. */
 export function FieldRow({ parameter, entered, trouble, disabled, enter }: Props) {
   const { name, title, schema, secret, value, default: preset, set } = parameter
   const id = useId()

@@ -10,7 +10,7 @@ import { FieldRow } from './field.js'
 
 type Before = Record<string, unknown>
 
-/** What the station itself set back, or could not apply, after it had answered. */
+/** Changes that the station reverted, or could not apply, after its answer. */
 const setBack = (document: Json | undefined) =>
   listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('change-'))
 
@@ -26,10 +26,10 @@ function useTrial(troubles: readonly StationError[], fn: () => void): void {
   }, [now, fn])
 }
 
-/** Fields of parameters by plugin: what was entered is reviewed before it is sent, and can be taken back. */
+/** Parameter fields by plugin. Entries are reviewed before they are sent, and can be undone. */
 export function ParameterForm(props: {
   parameters: readonly Parameter[]
-  /** Which of them are shown; what was entered in others is kept. */
+  /** Filter of the shown parameters; entries in others are kept. */
   isShown?: (parameter: Parameter) => boolean
   /** Of the headings of the plugins. */
   level?: 2 | 3
@@ -50,7 +50,7 @@ export function ParameterForm(props: {
   const isUndone = undone.length > 0
   useTrial(undone, again)
   useEffect(() => {
-    // What was said of it is not true any more.
+    // The previous message no longer applies.
     if (isUndone) setSaid('')
   }, [isUndone])
 
@@ -132,7 +132,7 @@ export function ParameterForm(props: {
   )
 }
 
-/** What is changed, from which value to which, and what that may cost. */
+/** The changes with old and new values, and their risks. */
 function Review(props: {
   changed: readonly Parameter[]
   changes: ReadonlyMap<string, unknown>

@@ -148,7 +148,7 @@ function Field(props: {
   )
 }
 
-/** What the position means: where it is, and how far from what there is now. */
+/** Preview of the position and its distance to the current one. */
 function Preview({ place }: { place: NonNullable<ReturnType<typeof pointOf>> }) {
   const { geodetic, fromReference, fromLive, away_m } = previewOf(place, document$.value)
   return (

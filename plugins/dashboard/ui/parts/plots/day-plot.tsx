@@ -20,7 +20,7 @@ const again_ms = 120_000
 
 export type DaySeries = Awaited<ReturnType<typeof api.history>>
 
-/** @param load always the same function: what it asks for is asked again every two minutes */
+/** @param load a stable function, called again every two minutes */
 export function useDay(load: () => Promise<DaySeries>): Loaded<DaySeries> {
   const found = useLoaded(load)
   useEffect(() => {

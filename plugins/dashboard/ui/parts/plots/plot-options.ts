@@ -1,4 +1,4 @@
-/** What uPlot is given: scales, axes in the reader's notation, lines that differ without their colours too. */
+/** Options of uPlot: scales, axes in the reader's notation, lines distinguishable without colour. */
 
 import { useEffect, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
@@ -32,7 +32,7 @@ const height_px = 220
 export interface PlotSetup extends PlotKind {
   readonly curves: readonly Curve[]
   readonly width: number
-  /** What is under the cursor; undefined: nothing. */
+  /** The index under the cursor; undefined: none. */
   readonly point: (at: number | undefined) => void
 }
 
@@ -81,7 +81,7 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, width 
   }
 }
 
-/** @param step between two times that are shown, seconds: whether the seconds say something */
+/** @param step interval of the shown times, seconds: whether to show seconds */
 export function timeText(at: number, isClock: boolean, step = 60): string {
   if (!isClock) return duration(at)
   return new Intl.DateTimeFormat(locale(), {
@@ -102,7 +102,7 @@ export const setSteps = (library: typeof uPlot): void => {
   steps ??= library.paths.stepped?.({ align: 1 })
 }
 
-/** Not closer than to what a person wants to see of it. */
+/** Limits the zoom to a useful range. */
 function linearRange(low: number, high: number, least?: number, most?: number): [number, number] {
   const [from, to] = [Math.min(low, least ?? low), Math.max(high, most ?? high)]
   const room = (to - from || Math.abs(to) || 1) * 0.08

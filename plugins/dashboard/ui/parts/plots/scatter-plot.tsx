@@ -1,4 +1,4 @@
-/** Where the receiver was during a survey-in, around its mean: metres, north up, with a scale bar. No map: at centimetres one says nothing. */
+/** Receiver positions during a survey-in, around their mean: metres, north up, with a scale bar. A map is useless at centimetres. */
 import { t } from '../../i18n/index.js'
 import { type Enu, lengthText, roundBelow } from '../../model/gnss/geodesy.js'
 import type { Scatter } from '../../model/gnss/survey.js'

@@ -15,7 +15,7 @@ const quality: readonly DayCurve[] = [
 ]
 const wifi: readonly DayCurve[] = [{ figure: 'wifi-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: '--main' }]
 
-/** How well modem and WiFi heard the other side in the last day. Without a figure of it there is no card. */
+/** Signal of modem and WiFi over the last day. Hidden without data. */
 export function SignalCard() {
   const day = useDay(load)
   const isKnown = (curves: readonly DayCurve[]) => curves.some(({ figure }) => hasValues(day.value?.figures[figure]))

@@ -1,4 +1,4 @@
-/** Curves over time. uPlot is loaded when the first one is shown; a table says the same. */
+/** Curves over time. uPlot is loaded with the first curve; a table shows the same data. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { figure, language, moment, t } from '../../i18n/index.js'
@@ -18,7 +18,7 @@ export function TimePlot(props: PlotKind & { title: string; times: readonly numb
   const shape = `${scheme} ${language.value} ${isClock} ${isLog} ${least} ${most} ${curves.map(({ label }) => label).join('|')}`
   newest.current = [times as number[], ...curves.map(({ values }) => (isLog ? positive(values) : [...values]))]
 
-  // `shape` stands for all that a new plot is made for.
+  // `shape` contains everything that requires a new plot.
   useEffect(() => {
     const element = place.current
     if (!element) return

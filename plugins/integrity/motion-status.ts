@@ -1,9 +1,9 @@
-/** What the carrier phases say of the antenna, as figures: in the document and as metrics. Unknown is 0 there, and no value here. */
+/** Antenna motion by the carrier phases, in the document (unknown: 0) and as metrics (unknown: no value). */
 import { roundTo } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { AntennaMotion, Integrity } from 'rtk-base/services'
 
-export function motionFigures({ info, metrics }: Pick<PluginContext, 'info' | 'metrics'>, monitor: Integrity): void {
+export function publishMotion({ info, metrics }: Pick<PluginContext, 'info' | 'metrics'>, monitor: Integrity): void {
   info.block('gnss.state.motion', () => {
     const { net_m = 0, sway_m = 0, satellites = 0, lostShare = 0 } = monitor.motion ?? {}
     return { net: roundTo(net_m, 3), sway: roundTo(sway_m, 4), satellites, lost: roundTo(lostShare, 2) }

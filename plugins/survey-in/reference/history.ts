@@ -2,13 +2,13 @@
 import { type Enu, roundTo, sameEcef } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { Value } from 'typebox/value'
-import { ledgerEntry } from '../stored-values.js'
+import { historyEntry } from '../stored-values.js'
 import type { Reference } from './reference.js'
 
-export interface LedgerEntry {
-  /** Counts up for ever; what `POST /reference/history/:id` goes by. */
+export interface HistoryEntry {
+  /** Always increasing; the ID in `POST /reference/history/:id`. */
   id: number
-  /** `used`: RTCM went out for it. `moved`: the antenna was found away from it. */
+  /** `used`: RTCM was sent with it. `moved`: the antenna was found away from it. */
   what: 'used' | 'moved'
   method: Reference['method']
   x: number
@@ -18,25 +18,25 @@ export interface LedgerEntry {
   samples: number
   elapsed: number
   corr: boolean
-  /** What the coordinates are in; absent where that is not known. */
+  /** Frame of the coordinates; absent if unknown. */
   frame?: string
   epoch?: string
-  /** Who sent the corrections of a corrected survey-in. */
+  /** Source of the corrections of a corrected survey-in. */
   source?: string
   /** When the reference was determined, UTC seconds; 0 unknown. */
   determined: number
   /** When this entry was made. */
   t: number
-  /** Who set it. */
+  /** Origin of the setting. */
   by: string
-  /** Of `moved`: where the antenna was instead, metres, and by what it was found. */
+  /** For `moved`: offset of the antenna, metres, and the evidence. */
   offset?: Enu
   evidence?: string
 }
 
-export class Ledger {
+export class ReferenceHistory {
   readonly #most: number
-  #entries: LedgerEntry[] = []
+  #entries: HistoryEntry[] = []
   /** The newest entry is a move, and nothing was trusted since. */
   #moveStands: boolean = false
 
@@ -44,18 +44,20 @@ export class Ledger {
     this.#most = most
   }
 
-  get entries(): readonly LedgerEntry[] {
+  get entries(): readonly HistoryEntry[] {
     return this.#entries
   }
 
   /** Entries that are damaged are left out. */
   restore(entries: unknown): void {
     if (!Array.isArray(entries)) return
-    this.#entries = entries.slice(-this.#most).filter((entry): entry is LedgerEntry => Value.Check(ledgerEntry, entry))
+    this.#entries = entries
+      .slice(-this.#most)
+      .filter((entry): entry is HistoryEntry => Value.Check(historyEntry, entry))
     this.#moveStands = this.#entries.at(-1)?.what === 'moved'
   }
 
-  find(id: number): LedgerEntry | undefined {
+  find(id: number): HistoryEntry | undefined {
     return this.#entries.find((entry) => entry.id === id)
   }
 
@@ -76,13 +78,13 @@ export class Ledger {
     this.#add({ what: 'moved', ...plain(reference), t, evidence, ...(offset && { offset: rounded(offset) }) })
   }
 
-  #add(entry: Omit<LedgerEntry, 'id'>): void {
+  #add(entry: Omit<HistoryEntry, 'id'>): void {
     const id = (this.#entries.at(-1)?.id ?? 0) + 1
     this.#entries = [...this.#entries, { id, ...entry }].slice(-this.#most)
   }
 }
 
-function isOf(entry: LedgerEntry, { method, arp, t }: Reference): boolean {
+function isOf(entry: HistoryEntry, { method, arp, t }: Reference): boolean {
   return entry.method === method && sameEcef(entry, arp) && entry.determined === t
 }
 

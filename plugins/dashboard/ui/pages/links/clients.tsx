@@ -6,16 +6,16 @@ import { DataTable } from '../../parts/data-table.js'
 import { api } from '../../station/api.js'
 import { at, type Json, listAt, numberAt } from '../../station/document.js'
 
-export function Takers({ document }: { document: Json }) {
-  const takers = subscribersOf(document)
+export function Clients({ document }: { document: Json }) {
+  const clients = subscribersOf(document)
   return (
-    <Card title={t('links.takers')}>
-      {takers.length === 0 ? (
+    <Card title={t('links.clients')}>
+      {clients.length === 0 ? (
         <p>{t('links.nobody')}</p>
       ) : (
         <DataTable
-          label={t('links.takers')}
-          rows={takers}
+          label={t('links.clients')}
+          rows={clients}
           keyOf={({ via, name, ip }) => `${via} ${name} ${ip}`}
           columns={[
             { name: t('links.name'), isHead: true, cell: ({ name, ip }) => name || ip },

@@ -1,4 +1,4 @@
-/** What is received, as metrics: without a value while the receiver is away. */
+/** Reception metrics, without a value while the receiver is absent. */
 import { bandOf } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Observed } from './observed.js'
@@ -6,17 +6,17 @@ import type { Observed } from './observed.js'
 /** Full scale of the indicator of interference. */
 const mostInterference = 255
 
-export function receivedFigures({ metrics }: Pick<PluginContext, 'metrics'>, observed: Observed): void {
+export function receptionMetrics({ metrics }: Pick<PluginContext, 'metrics'>, observed: Observed): void {
   metrics.gauge({
     name: 'gnss_satellites_used',
-    help: 'Satellites in the position.',
+    help: 'Satellites used in the position.',
     collect: (gauge) => {
       if (observed.satellitesUsed !== undefined) gauge.set(observed.satellitesUsed)
     },
   })
   metrics.gauge({
     name: 'gnss_satellites_visible',
-    help: 'Satellites that are received.',
+    help: 'Satellites received.',
     collect: (gauge) => {
       if (observed.satellitesVisible !== undefined) gauge.set(observed.satellitesVisible)
     },
@@ -42,7 +42,7 @@ export function receivedFigures({ metrics }: Pick<PluginContext, 'metrics'>, obs
     name: 'antenna_faulty',
     help: '1 while the antenna line is open or short-circuited, else 0.',
     collect: (gauge) => {
-      // `init` and `unknown` are no answer.
+      // `init` and `unknown` give no value.
       if (observed.antennaWatch.fails) gauge.set(1)
       else if (observed.antenna === 'ok') gauge.set(0)
     },
