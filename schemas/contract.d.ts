@@ -84,9 +84,9 @@ export type Change = {
   "gnss-antenna-height"?: number
   /** Antenna: serial number. Serial number of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-serial"?: string
-  /** Start-up check: needed accuracy of the first position, m */
+  /** Start-up check: required accuracy of the first position, m */
   "gnss-initial-accuracy"?: number
-  /** Start-up check: allowed distance to the reference, m */
+  /** Start-up check: maximum distance to the reference, m */
   "gnss-initial-max-delta"?: number
   /** Start-up check: the same with corrections, m */
   "gnss-initial-max-delta-corr"?: number
@@ -134,7 +134,7 @@ export type Change = {
   "gnss-survey-maxtime"?: number
   /** Survey-in: shortest time, s */
   "gnss-survey-mintime"?: number
-  /** Save the log every so many seconds. Seconds between two saves of the log; 0: only when the service ends */
+  /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
   /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: the table of APNs, or the router, has it */
   "mob-apn"?: string
@@ -162,7 +162,7 @@ export type Change = {
   "ntrip-caster-en"?: number
   /** NTRIP caster: port */
   "ntrip-caster-port"?: number
-  /** Caster that corrections come from. e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none */
+  /** Caster for corrections. e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none */
   "ntrip-client"?: {
     /** a host name or address, without http://; empty: none */
     host: "" | string
@@ -178,10 +178,10 @@ export type Change = {
     version?: 1 | 2
     /** TLS; the certificate of the other end is checked */
     tls?: boolean
-    /** the position is sent; left out: where the source table asks for it */
+    /** send the position; if omitted: if the source table requires it */
     gga?: boolean
   }
-  /** Casters to push to. e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] is nobody */
+  /** Casters to push to. e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] for none */
   "ntrip-server"?: Array<{
     /** a host name or address, without http:// */
     host: string
@@ -203,9 +203,9 @@ export type Change = {
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
-    /** table: looks for its row in the source table; echo: reads its own mount point too; table */
+    /** table: looks up its row in the source table; echo: also reads its own mount point; default table */
     proof?: "off" | "table" | "echo"
-    /** a rover’s login for the echo; left out: user and password */
+    /** a rover’s login for the echo; default: user and password */
     echo?: {
       /** printable characters without a colon */
       user: string
@@ -223,14 +223,14 @@ export type Change = {
   "rtcm-serial"?: {
     /** a device path (best below /dev/serial/by-id) or tcp://host:port; empty: none */
     port: string
-    /** rate of the line; 57600 where it is left out */
+    /** rate of the line; default 57600 */
     baud?: number
-    /** bytes a second that the radio carries; left out: 80 % of what the line does */
+    /** capacity of the radio, bytes per second; default: 80 % of the line */
     budget?: number
   }
-  /** RTCM over TCP: port. 0: nobody can connect */
+  /** RTCM over TCP: port. 0: closed */
   "rtcm-tcp-port"?: number
-  /** RTCM over TCP: addresses to connect to. e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] is nobody */
+  /** RTCM over TCP: addresses to connect to. e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none */
   "rtcm-tcp-push"?: Array<{
     /** a host name or address, without http:// */
     host: string

@@ -6,7 +6,7 @@ import { Type } from 'typebox'
 import { states, table } from './procedure/table.js'
 import type { HistoryEntry } from './reference/history.js'
 import type { ReferenceStation } from './reference-station.js'
-import { ledgerEntry } from './stored-values.js'
+import { historyEntry } from './stored-values.js'
 
 export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void {
   ctx.http.route({
@@ -14,7 +14,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
     url: '/reference/history',
     schema: {
       summary: 'Every reference that was used',
-      response: { 200: Type.Object({ entries: Type.Array(ledgerEntry) }) },
+      response: { 200: Type.Object({ entries: Type.Array(historyEntry) }) },
     },
     handler: async () => ({ entries: base.references.history.entries }),
   })
