@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Reads, follows and changes a base station, and takes its RTCM. Needs the standard library alone (Python 3.8 or later)."""
+"""Reads, follows and changes a base station, and receives its RTCM. Uses the standard library only (Python 3.8 or later)."""
 
 import argparse
+import http.client
 import json
 import os
 import socket
@@ -14,13 +15,41 @@ import urllib.request
 TIMEOUT_S = 10
 # A subscription lasts 60 s, and a datagram may get lost.
 RENEWAL_S = 30
+# The largest document has 65,536 bytes, an event a little more.
+LARGEST_BYTES = 1 << 20
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A station never redirects: the token must not go to another host."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirect)
 
 
 def request(base, path, body=None, token=None):
     """The open answer of the station; a body makes it a POST."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     data = None if body is None else json.dumps(body).encode()
-    return urllib.request.urlopen(urllib.request.Request(base + path, data, headers), timeout=TIMEOUT_S)
+    return opener.open(urllib.request.Request(base.rstrip("/") + path, data, headers), timeout=TIMEOUT_S)
+
+
+def json_object(answer):
+    """The JSON object of an answer. Anything else raises ValueError."""
+    text = answer.read(LARGEST_BYTES + 1)
+    if len(text) > LARGEST_BYTES:
+        raise ValueError(f"an answer of more than {LARGEST_BYTES} bytes")
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"not a JSON object: {text[:40]!r}")
+    return found
+
+
+def printable(value):
+    """Text of the station for a terminal: without control characters."""
+    return "".join(c if c.isprintable() else "?" for c in str(value))
 
 
 def value_at(document, path):
@@ -33,14 +62,19 @@ def value_at(document, path):
 def show_document(args):
     query = f"?{args.mask}" if args.mask else ""
     with request(args.station, "/get-info" + query, token=args.token) as answer:
-        document = json.load(answer)
-    print(json.dumps(value_at(document, args.path), indent=2, ensure_ascii=False))
+        document = json_object(answer)
+    print(json.dumps(value_at(document, args.path), indent=2))
 
 
 def events(lines):
     """Server-sent events: `event:` and `data:` lines, an empty line ends one."""
     name, data = "message", []
-    for raw in lines:
+    while True:
+        raw = lines.readline(LARGEST_BYTES + 1)
+        if raw == b"":
+            return
+        if len(raw) > LARGEST_BYTES:
+            raise ValueError(f"an event of more than {LARGEST_BYTES} bytes")
         line = raw.decode().rstrip("\r\n")
         if line == "":
             if data:
@@ -53,21 +87,25 @@ def events(lines):
 
 
 def follow(args):
-    """One line a second: what the document says. Needs the plugin dashboard."""
+    """One line a second: state and verdict. Needs the plugin dashboard."""
     seen = 0
     with request(args.station, "/events?want=document", token=args.token) as answer:
         for name, data in events(answer):
             if name != "document":
                 continue
-            verdict = value_at(data, "base.state.verdict") or {}
-            print(f"{value_at(data, 'gnss.state.status')}  {verdict.get('fitness')}: {verdict.get('why')}", flush=True)
+            status, fitness, why = (
+                printable(value_at(data, path))
+                for path in ("gnss.state.status", "base.state.verdict.fitness", "base.state.verdict.why")
+            )
+            print(f"{status}  {fitness}: {why}", flush=True)
             seen += 1
             if seen == args.count:
                 return
+    raise OSError("the station ended the stream")
 
 
 def parsed(assignment):
-    """`udp-port=2200`: JSON where it is some, else a text."""
+    """`udp-port=2200`: a JSON value, else a text. A text of digits is quoted: `wap-pswd='"12345678"'`."""
     name, equals, text = assignment.partition("=")
     if not equals or not name:
         raise argparse.ArgumentTypeError(f"NAME=VALUE, not {assignment!r}")
@@ -79,13 +117,13 @@ def parsed(assignment):
 
 def change(args):
     with request(args.station, "/change", dict(args.values), args.token) as answer:
-        result = json.load(answer)
-    print(result["result"])
+        result = json_object(answer)
+    print(printable(result.get("result")))
     for error in result.get("errors", []):
-        print(f"  {error['name']}: {error['message']}")
-    # What no plugin owns, e.g. a typing error; everything when the change failed.
-    print("leftover:", json.dumps(result["leftover"]))
-    return 0 if result["result"] == "ok" else 1
+        print(f"  {printable(error['name'])}: {printable(error['message'])}")
+    # Names that no plugin owns, e.g. a typing error; all of them if the change failed.
+    print("leftover:", json.dumps(result.get("leftover")))
+    return 0 if result.get("result") == "ok" else 1
 
 
 def crc24q(data):
@@ -108,20 +146,21 @@ def read_frame(datagram):
     if len(datagram) != length + 6 or crc24q(datagram[:-3]) != int.from_bytes(datagram[-3:], "big"):
         return None
     if length < 3:
-        return 0, 0
+        return None
     return datagram[3] << 4 | datagram[4] >> 4, (datagram[4] & 15) << 8 | datagram[5]
 
 
 def take_rtcm(args):
     with request(args.station, "/get-info?0x04", token=args.token) as answer:
-        port = args.port or value_at(json.load(answer), "udp.port")
+        document = json_object(answer)
+    port = args.port or value_at(document, "udp.port")
     if not port:
         raise OSError("the station has no plugin udp-rtcm")
     host = urllib.parse.urlsplit(args.station).hostname
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     valid = invalid = 0
     with socket.socket(family, kind, protocol) as client:
-        # A connected socket takes datagrams of the station alone.
+        # A connected socket receives datagrams of the station only.
         client.connect(address)
         client.settimeout(TIMEOUT_S)
         asked = None
@@ -177,9 +216,11 @@ def main():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except urllib.error.HTTPError as error:
-        print(f"{error.code}: {error.read().decode().strip()}", file=sys.stderr)
+        print(f"{error.code}: {printable(error.read(1000).decode(errors='replace').strip())}", file=sys.stderr)
     except OSError as error:
         print(f"{args.station}: {error}", file=sys.stderr)
+    except (ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException) as error:
+        print(f"{args.station}: not an answer of a station: {printable(error)}", file=sys.stderr)
     except KeyboardInterrupt:
         return 0
     return 1

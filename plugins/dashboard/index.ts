@@ -48,7 +48,8 @@ export default definePlugin({
       method: 'GET',
       url: '/events',
       schema: {
-        summary: 'Server-sent events: document, satellites, survey, log, panels',
+        summary:
+          'Server-sent events with JSON data: hello once, document and satellites each second, curve and point of a survey-in, log, panels',
         querystring: EventsQuery,
         response: { 200: content('text/event-stream') },
       },

@@ -185,25 +185,29 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
     const schema = { summary, response: { 200: Type.Array(entry) } }
     ctx.http.route({ method: 'GET', url, schema, handler: async () => list() })
   }
-  /** What both descriptions say of the station. */
+  /** Common to both descriptions. */
   const facts = () => ({
     version: ctx.services.use(device).version,
     serial: ctx.serial,
     own: ownSchemas(station().parameters(), station().commands()),
   })
+  const http = keptDescription(openApi)
+  const mqtt = keptDescription(asyncApi)
   ctx.http.route({
     method: 'GET',
     url: '/openapi.json',
     schema: { summary: 'This interface, as OpenAPI 3.1', response: { 200: description } },
-    handler: async () => openApi({ ...facts(), routes: ctx.services.use(httpRoutes).list() }),
+    handler: async (_request, reply) =>
+      reply.type(json).send(http({ ...facts(), routes: ctx.services.use(httpRoutes).list() })),
   })
   ctx.http.route({
     method: 'GET',
     url: '/asyncapi.json',
     schema: { summary: 'The MQTT interface of this station, as AsyncAPI 3', response: { 200: description } },
-    handler: async () => {
+    handler: async (_request, reply) => {
       const broker = ctx.services.find(mqttLink)?.broker
-      return asyncApi({ ...facts(), topics: ctx.services.use(mqttTopics).list(), ...(broker && { broker }) })
+      const topics = ctx.services.use(mqttTopics).list()
+      return reply.type(json).send(mqtt({ ...facts(), topics, ...(broker && { broker }) }))
     },
   })
 }
@@ -216,6 +220,20 @@ function keptBytes(): (text: string) => Buffer {
     if (text !== kept) {
       kept = text
       bytes = Buffer.from(text)
+    }
+    return bytes
+  }
+}
+
+/** A description takes tens of milliseconds of the processor. It is made again only when the facts change. */
+function keptDescription<F>(describe: (facts: F) => object): (facts: F) => Buffer {
+  let kept = ''
+  let bytes = Buffer.alloc(0)
+  return (facts) => {
+    const key = JSON.stringify(facts)
+    if (key !== kept) {
+      bytes = Buffer.from(JSON.stringify(describe(facts)))
+      kept = key
     }
     return bytes
   }

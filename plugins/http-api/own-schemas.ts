@@ -6,12 +6,20 @@ export function ownSchemas(parameters: readonly ParameterEntry[], commands: read
   return { Change: changeOf(parameters), Command: commandOf(commands) }
 }
 
+/** A switch takes `true` and `false` beside 1 and 0. */
+const relaxed = (schema: ParameterEntry['schema']) => {
+  const { type, minimum, maximum, ...rest } = schema
+  return type === 'integer' && minimum === 0 && maximum === 1
+    ? { ...rest, anyOf: [{ type, minimum, maximum }, { type: 'boolean' }] }
+    : schema
+}
+
 const changeOf = (parameters: readonly ParameterEntry[]) => ({
   ...Change,
   properties: Object.fromEntries(
     parameters.map(({ name, title, schema, secret, default: preset }) => [
       name,
-      { ...schema, title, ...(secret ? { writeOnly: true } : { default: preset }) },
+      { ...relaxed(schema), title, ...(secret ? { writeOnly: true } : { default: preset }) },
     ]),
   ),
 })

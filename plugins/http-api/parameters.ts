@@ -9,17 +9,18 @@ export const maskParameter = {
   style: 'form',
   explode: true,
   description:
-    'Limits the document to what the bits select; without it, everything. 0x01 static, 0x02 runtime, 0x04 configuration, 0x100 with details. ' +
+    'Limits the document to the parts that the bits select; without it, everything. 0x01 static, 0x02 runtime, 0x04 configuration, 0x100 with ' +
+    'details; in a variant with `info.mask` 2: 0x01 runtime, 0x02 static, 0x04 configuration, 0x100 basic, 0x200 all. ' +
     'The name `mask` is not sent: the query is the number alone, decimal or hexadecimal, with or without `=` behind it',
   schema: {
     type: 'object',
     maxProperties: 1,
-    propertyNames: { pattern: '^(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,16})$' },
+    propertyNames: { pattern: '^(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})$' },
     additionalProperties: { type: 'string', const: '' },
   },
   examples: {
     runtime: { summary: '?0x02 live values', value: { '0x02': '' } },
-    all: { summary: '?0x102 live values with details', value: { '0x102': '' } },
+    details: { summary: '?0x102 live values with details', value: { '0x102': '' } },
   },
 } as const
 

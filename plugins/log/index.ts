@@ -117,6 +117,8 @@ export default definePlugin({
           200: { content: { ...content('text/plain').content, ...content('application/x-ndjson').content } },
         },
       },
+      // Logs may contain confidential data.
+      config: { role: 'operator' },
       handler: async (request, reply) => {
         const lines = files.read().slice(-tailOf(request.query))
         if (/\bapplication\/(x-ndjson|json|jsonl)\b/.test(request.headers.accept ?? '')) {

@@ -28,8 +28,8 @@ export default definePlugin({
       'base/{SN}/change/post': changes.handle,
     }
     for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
-    const { info, infoGet, cmd, changePost, changeResp } = described
-    for (const topic of [info, infoGet, cmd, changePost, changeResp]) ctx.mqtt.describe(topic)
+    const { info, infoGet, cmd, updateBase, changePost, changeResp } = described
+    for (const topic of [info, infoGet, cmd, updateBase, changePost, changeResp]) ctx.mqtt.describe(topic)
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
 

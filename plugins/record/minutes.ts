@@ -59,7 +59,7 @@ export class Minutes {
       fix: fix?.fix ?? 'none',
       used: received?.satellitesUsed ?? 0,
       visible: received?.satellitesVisible ?? 0,
-      acc: place && Number.isFinite(place.acc_m) ? round(place.acc_m, 1) : 0,
+      acc: place && Number.isFinite(place.acc_m) ? round(place.acc_m, 3) : 0,
       pos: place ? [place.position.x, place.position.y, place.position.z].map((metres) => round(metres, 2)) : [],
       jam: received?.jamming ?? 'unknown',
       corrections: Math.max(0, counted - this.#corrections),

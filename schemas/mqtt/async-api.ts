@@ -64,20 +64,20 @@ function operationOf(key: string, { from, retain = false }: MqttTopic, reply: st
 }
 
 function serverOf(broker: AsyncApiFacts['broker']): Json | undefined {
-  const protocolOf = (tls: boolean) => ({ protocol: tls ? 'mqtts' : 'mqtt', protocolVersion: '5.0' })
   if (!broker || broker.host === '') return undefined
   const host = broker.host.includes(':') && !broker.host.startsWith('[') ? `[${broker.host}]` : broker.host
   return {
     host: `${host}:${broker.port}`,
-    ...protocolOf(broker.tls),
-    description: 'The broker of this station. MQTT 3.1.1 where it has no 5',
+    protocol: broker.tls ? 'mqtts' : 'mqtt',
+    description:
+      'The broker of this station. The station uses MQTT 5, or 3.1.1 if the broker or the option `protocol` of mqtt-link requires it',
     ...(broker.tls && { security: [ref('components/securitySchemes/certificate')] }),
   }
 }
 
 export function asyncApi(facts: AsyncApiFacts): Json {
   const { version, serial, own } = facts
-  const topics = new Map(facts.topics.map((topic) => [keyOf(topic.address), topic]))
+  const topics = new Map(facts.topics.map((topic) => [topic.name ?? keyOf(topic.address), topic]))
   const mapped = (build: (key: string, topic: MqttTopic) => Json) =>
     Object.fromEntries([...topics].map(([key, topic]) => [key, build(key, topic)]))
   const replyOf = ({ replyOn = '' }: MqttTopic) => {

@@ -19,6 +19,8 @@ export interface MqttTopic {
   readonly retain?: boolean
   /** User properties on MQTT 5, each optional. */
   readonly userProperties?: TSchema
+  /** Tells messages on one address apart; left out: the address. */
+  readonly name?: string
   /** Address on which the station answers a message. */
   readonly replyOn?: string
 }
@@ -55,8 +57,16 @@ export const topics = {
   cmd: {
     address: 'base/{SN}/cmd',
     from: 'client',
-    summary: 'A command. Not answered, unless MQTT 5 names a response topic below base/{SN}/',
-    payload: Type.Union([UpdateBase, Command]),
+    summary: 'A command as text, e.g. log=d. Not answered, unless MQTT 5 names a response topic below base/{SN}/',
+    payload: Command,
+    contentType: 'text/plain',
+  },
+  updateBase: {
+    name: 'cmd-update-base',
+    address: 'base/{SN}/cmd',
+    from: 'client',
+    summary: 'The command that updates the station, as JSON',
+    payload: UpdateBase,
   },
   changePost: {
     address: 'base/{SN}/change/post',

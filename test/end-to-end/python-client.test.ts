@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { arpFrame, childEnv, freeTcpPort, ownPorts, readyBase, startStation } from 'rtk-base/testing'
@@ -94,4 +94,43 @@ t.test('python-client says what is wrong', { skip }, async (t) => {
   t.match(await run(t, ['--station', nobody, 'document']), { code: 1, stderr: /refused/ })
   t.match(await run(t, ['change', 'udp-port']), { code: 2, stderr: /NAME=VALUE/ })
   t.match(await run(t, ['--no-such-option']), { code: 2, stderr: /usage/ })
+})
+
+t.test('python-client reports an answer that no station gives, and keeps its token to itself', { skip }, async (t) => {
+  const answers: Record<string, (reply: ServerResponse) => unknown> = {
+    'no JSON': (reply) => reply.end('<html>'),
+    'a list': (reply) => reply.end('[]'),
+    'bad UTF-8': (reply) => reply.end(Buffer.from([0x22, 0xff, 0x22])),
+    'half an answer': (reply) => reply.writeHead(200, { 'content-length': 100 }).end('{'),
+    'an endless answer': (reply) => reply.end(' '.repeat(3 << 20)),
+    'an error page in binary': (reply) => reply.writeHead(500).end(Buffer.from([0xff, 0x1b])),
+    'a redirect': (reply) => reply.writeHead(302, { location: `http://localhost:${elsewhere}/` }).end(),
+  }
+  const tokens: unknown[] = []
+  const stranger = createServer((request, reply) => {
+    tokens.push(request.headers.authorization)
+    reply.end('{}')
+  })
+  let answer: (reply: ServerResponse) => unknown = (reply) => reply.end()
+  const station = createServer((_request, reply) => answer(reply))
+  for (const server of [stranger, station]) {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+  }
+  const elsewhere = (stranger.address() as AddressInfo).port
+  const url = `http://127.0.0.1:${(station.address() as AddressInfo).port}/`
+  for (const [what, give] of Object.entries(answers)) {
+    answer = give
+    for (const command of [['document'], ['change', 'mast=1'], ['follow']]) {
+      const { code, stderr } = await run(t, ['--station', url, '--token', 'secret', ...command])
+      t.equal(code, 1, `${what}: ${command[0]}`)
+      t.notOk(stderr.includes('Traceback') || stderr.includes('\u001b'), what)
+      t.not(stderr, '', what)
+    }
+  }
+  t.same(tokens, [])
 })

@@ -61,8 +61,11 @@ function emit(sources: readonly string[], folder: string): void {
   }
   const files = sources.map((source) => join(root, source))
   writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files }))
-  const { status, stdout } = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', project], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(stdout)
+  // Not the hooks of a test runner: they take seconds, and some break it.
+  const env = { ...process.env, NODE_OPTIONS: '' }
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  const { status, stdout, stderr } = spawnSync(tsc, ['-p', project], { encoding: 'utf8', env })
+  if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`)
 }
 
 function entryOf(folder: string, path: string): Entry {

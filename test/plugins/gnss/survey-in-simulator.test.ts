@@ -298,7 +298,7 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     await rig.until(() => rig.field('ref.survey.state') === 'aborted', 800)
     t.match(
       rig.station.device.errors()[0]?.text,
-      /the corrections of simulated base were not used for 10 min: it is none of the trustedSources/,
+      /the corrections of simulated base were not used for 10 min: it is not one of the trustedSources/,
     )
     t.equal(rig.sent.length, 0)
   })
@@ -357,7 +357,7 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     rig.simulated.corrections(undefined)
     const seconds = await rig.until(() => rig.field('ref.survey.state') === 'aborted', 700)
     t.ok(seconds >= 600, `${seconds} s: not before`)
-    t.match(rig.station.device.errors()[0]?.text, /aborted: no corrections came for 10 min/)
+    t.match(rig.station.device.errors()[0]?.text, /aborted: no corrections were received for 10 min/)
     t.equal(rig.sent.length, 0)
   })
 

@@ -611,7 +611,7 @@ export const sentences: Readonly<Record<string, string>> = {
   'the station starts: the receiver is being identified': 'die Station startet: der Empfänger wird erkannt',
   'the station starts: the receiver is being configured': 'die Station startet: der Empfänger wird eingerichtet',
   'the station starts: the receiver is acquiring a position': 'die Station startet: der Empfänger sucht seine Position',
-  'the station starts: its position is being checked': 'die Station startet: seine Position wird geprüft',
+  'the station starts: its position is being checked': 'die Station startet: ihre Position wird geprüft',
   'wait up to # minutes': 'bis zu # Minuten warten',
   'no plugin has a receiver': 'kein Plugin hat einen Empfänger',
   'add gnss-zed to the variant': 'gnss-zed in die Variante aufnehmen',
