@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
+import { childEnv } from '../harness/process.js'
 
 export interface Declaration {
   readonly name: string
@@ -61,8 +62,8 @@ function emit(sources: readonly string[], folder: string): void {
   }
   const files = sources.map((source) => join(root, source))
   writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files }))
-  // Not the hooks of a test runner: they take seconds, and some break it.
-  const env = { ...process.env, NODE_OPTIONS: '' }
+  // The hooks of the test runner break it.
+  const env = childEnv()
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
   const { status, stdout, stderr } = spawnSync(tsc, ['-p', project], { encoding: 'utf8', env })
   if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`)
