@@ -4,7 +4,7 @@ import type { ScannedOperator } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { type Access, reasonOf } from '../access.js'
 import type { Jobs } from '../jobs.js'
-import type { Figures } from '../state/figures.js'
+import type { ModemMetrics } from '../state/metrics.js'
 import type { Readings } from '../state/readings.js'
 
 /** The router ends it after 210 s; other calls may be queued before it. */
@@ -25,7 +25,7 @@ export interface ScanDeps {
   access: Access
   jobs: Jobs
   readings: Readings
-  figures: Figures
+  metrics: ModemMetrics
   changed(): void
 }
 
@@ -72,17 +72,17 @@ export class OperatorScan {
   }
 
   async #run(): Promise<void> {
-    const { access, figures, changed } = this.#deps
+    const { access, metrics, changed } = this.#deps
     try {
       const found = await access.call(limit_ms, (modem, signal) => modem.scanOperators(signal))
       this.#found = found.slice(0, mostKept)
       this.#shown = shownOf(this.#found)
-      figures.scanned('ok')
+      metrics.scanned('ok')
       this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
       changed()
     } catch (error) {
       if (this.#ctx.signal.aborted) return
-      figures.scanned('failed')
+      metrics.scanned('failed')
       this.#failed(reasonOf(error))
     }
   }
