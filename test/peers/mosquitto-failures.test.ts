@@ -135,7 +135,7 @@ t.test(
     const sub = await subscribe(t, clientArguments(broker.port))
     const station = await start(t, broker.port, { insecure: true })
     await until(() => station.device.errors().some(({ code }) => code === 'mqtt-info-size'), 'the error')
-    t.match(station.device.errors()[0]?.text, /more than \d+ bytes, which is the limit of the broker/)
+    t.match(station.device.errors()[0]?.text, /exceeds \d+ bytes, the limit of the broker/)
     const ask = (text: string) => publish(clientArguments(broker.port), `base/${sn}/change/post`, text)
     await ask(JSON.stringify({ unknown: 'x'.repeat(140) }))
     await until(() => station.lines.some(({ msg }) => /does not accept packets of this size/.test(msg)), 'the warning')

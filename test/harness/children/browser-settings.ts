@@ -91,12 +91,12 @@ await until(async () => JSON.stringify((await station.info<Eth>()).eth).includes
 await enter('eth-en', 0)
 await page.getByRole('button', { name: 'Review' }).click()
 const warning = await page.getByRole('dialog').innerText()
-compare('the review names what may cut the link', /May cut you off: eth-en/.test(warning) || warning, true)
+compare('the review names what may cut the link', /May disconnect you: eth-en/.test(warning) || warning, true)
 await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click()
 const bar = await textWith(page, '[role=alert]', /on trial/)
 compare(
   'the page says that it is on trial',
-  /eth-en is on trial: the old values return in \d+ s/.test(bar) || bar,
+  /eth-en is on trial. The old values return in \d+ s/.test(bar) || bar,
   true,
 )
 execFileSync('ip', ['addr', 'del', `${address}/24`, 'dev', 'lo'])
