@@ -1,5 +1,5 @@
 // Made of the schemas; see schemas/README.md.
-/** The types of what goes over HTTP and MQTT, by the names that /openapi.json and /asyncapi.json give them. */
+/** Types of HTTP and MQTT payloads, named as in /openapi.json and /asyncapi.json. */
 
 /** The base: its state, its verdict, updates, LEDs */
 export type BaseInfo = {
@@ -199,7 +199,7 @@ export type Change = {
     tls?: boolean
     /** Message numbers that go out beside the position (1005 or 1006); left out: all */
     messages?: Array<number>
-    /** Observations every so many seconds; left out: each epoch */
+    /** Interval of observations, seconds; default: each epoch */
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
@@ -453,7 +453,7 @@ export type GnssPos = {
   delta: number
   /** Height above the ellipsoid minus height above mean sea level, metres */
   "geoidal-seperation": number
-  /** Time of the position; 0: there is no position, UTC seconds; 0: none */
+  /** Time of the position, UTC seconds; 0: none */
   t: number
   /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
   tm: string
@@ -481,7 +481,7 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** Reference frame of the coordinates, e.g. ETRF2000; for the manual reference the entered frame; empty: unknown */
+    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
     frame: string
     /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
@@ -510,7 +510,7 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** Reference frame of the coordinates, e.g. ETRF2000; for the manual reference the entered frame; empty: unknown */
+    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
     frame: string
     /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
@@ -662,10 +662,10 @@ export type GnssState = {
   }
 }
 
-/** offline: no port; stalled: the port is open but silent; identify, configure: the receiver is queried and configured; acquire: no fix or no RTCM yet; initial: the first position is checked; survey: a survey-in is running; fixed: the receiver is a base and RTCM flows (listen-only receiver: RTCM flows); moved: the antenna is not at its reference position; fault: the receiver does not work as configured */
+/** offline: no port. stalled: the port is open but silent. identify, configure: the receiver is queried and configured. acquire: no fix or no RTCM yet. initial: the first position is checked. survey: a survey-in is running. fixed: the receiver is a base and RTCM flows (listen-only receiver: RTCM flows). moved: the antenna is not at its reference position. fault: the receiver does not work as configured */
 export type GnssStatus = "offline" | "stalled" | "identify" | "configure" | "acquire" | "initial" | "survey" | "fixed" | "moved" | "fault"
 
-/** Type of fix; time: fixed position of a base; none also if the last epoch is older than 5 s */
+/** Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s */
 export type GpsFixName = "none" | "dead-reckoning" | "2d" | "3d" | "3d-dr" | "time" | "rtk-float" | "rtk-fixed"
 
 /** The information document. A block is present while its plugin runs. Other plugins add further blocks */
@@ -797,7 +797,7 @@ export type InfoDocumentPart = {
       }
       /** The RF environment */
       rf?: {
-        /** Interference in the worst band. warning: detected; critical: the receiver cannot work; unknown: not monitored */
+        /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
         jamming?: "unknown" | "ok" | "warning" | "critical"
         /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
         spoofing?: "unknown" | "none" | "indicated" | "multiple"
@@ -896,7 +896,7 @@ export type InfoDocumentPart = {
       delta?: number
       /** Height above the ellipsoid minus height above mean sea level, metres */
       "geoidal-seperation"?: number
-      /** Time of the position; 0: there is no position, UTC seconds; 0: none */
+      /** Time of the position, UTC seconds; 0: none */
       t?: number
       /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
       tm?: string
@@ -923,7 +923,7 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** Reference frame of the coordinates, e.g. ETRF2000; for the manual reference the entered frame; empty: unknown */
+        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
         frame?: string
         /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
@@ -952,7 +952,7 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** Reference frame of the coordinates, e.g. ETRF2000; for the manual reference the entered frame; empty: unknown */
+        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
         frame?: string
         /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
@@ -1892,7 +1892,7 @@ export type RecordEntry = {
 
 /** The RF environment */
 export type RfInfo = {
-  /** Interference in the worst band. warning: detected; critical: the receiver cannot work; unknown: not monitored */
+  /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
   jamming: "unknown" | "ok" | "warning" | "critical"
   /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
   spoofing: "unknown" | "none" | "indicated" | "multiple"

@@ -49,7 +49,7 @@ export const fitnesses = ['fit', 'degraded', 'unfit'] as const
 /** `base.state.verdict.fitness` */
 export const Fitness = Type.Union(
   [
-    Type.Literal('fit', { description: 'RTCM goes out from a verified position, and there are no errors' }),
+    Type.Literal('fit', { description: 'RTCM goes out from a verified position, without errors' }),
     Type.Literal('degraded', { description: 'RTCM goes out, but something needs attention' }),
     Type.Literal('unfit', { description: 'no RTCM goes out' }),
   ],

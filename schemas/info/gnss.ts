@@ -39,16 +39,16 @@ export const gnssStatuses = [
 ] as const
 export const GnssStatus = oneOf(
   gnssStatuses,
-  'offline: no port; stalled: the port is open but silent; identify, configure: the receiver is queried and configured; ' +
-    'acquire: no fix or no RTCM yet; initial: the first position is checked; survey: a survey-in is running; fixed: the ' +
-    'receiver is a base and RTCM flows (listen-only receiver: RTCM flows); moved: the antenna is not at its reference ' +
-    'position; fault: the receiver does not work as configured',
+  'offline: no port. stalled: the port is open but silent. identify, configure: the receiver is queried and configured. ' +
+    'acquire: no fix or no RTCM yet. initial: the first position is checked. survey: a survey-in is running. fixed: the ' +
+    'receiver is a base and RTCM flows (listen-only receiver: RTCM flows). moved: the antenna is not at its reference ' +
+    'position. fault: the receiver does not work as configured',
 )
 
 export const gpsFixes = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time', 'rtk-float', 'rtk-fixed'] as const
 export const GpsFixName = oneOf(
   gpsFixes,
-  'Type of fix; time: fixed position of a base; none also if the last epoch is older than 5 s',
+  'Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s',
 )
 
 export const AntennaInfo = closed(
@@ -78,7 +78,7 @@ const Jamming = (description: string) => oneOf(jammingStates, description)
 export const RfInfo = closed(
   {
     jamming: Jamming(
-      'Interference in the worst band. warning: detected; critical: the receiver cannot work; unknown: not monitored',
+      'Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored',
     ),
     spoofing: oneOf(spoofingStates, 'Signs of spoofed satellites detected by the receiver: none, one kind, or several'),
     slips: Type.Number({
@@ -214,7 +214,7 @@ export const GnssPos = closed(
       'Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none',
     ),
     'geoidal-seperation': metres('Height above the ellipsoid minus height above mean sea level'),
-    t: utc('Time of the position; 0: there is no position'),
+    t: utc('Time of the position'),
     tm,
   },
   'The last position; in fixed mode an echo of the reference',
@@ -229,7 +229,7 @@ const reference = {
   hp: bool('The 0.1 mm part is used'),
   corr: bool('Determined with RTK corrections'),
   frame: text(
-    'Reference frame of the coordinates, e.g. ETRF2000; for the manual reference the entered frame; empty: unknown',
+    'Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown',
   ),
   epoch: text('Epoch of the frame, e.g. 2010.0; empty: unknown'),
 }

@@ -25,7 +25,7 @@ export const MqttFailureCause = Type.Union(
     Type.Literal('identity', { description: 'the certificate or the key cannot be used' }),
     Type.Literal('dns', { description: 'the host name does not resolve' }),
     Type.Literal('refused', { description: 'the port is closed, or the broker refused the session' }),
-    Type.Literal('unreachable', { description: 'there is no route to the host' }),
+    Type.Literal('unreachable', { description: 'no route to the host' }),
     Type.Literal('timeout', { description: 'no answer in time' }),
     Type.Literal('tls', { description: 'the broker or this device is not trusted' }),
     Type.Literal('protocol', { description: 'the broker speaks neither MQTT 5 nor 3.1.1' }),

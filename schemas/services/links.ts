@@ -15,7 +15,7 @@ export interface Link {
   readonly state: LinkInfo['state']
   /** `out` (default): RTCM goes out. `in`: corrections come in. `control`: remote control of the station. */
   readonly carries?: 'out' | 'in' | 'control'
-  /** The peer is in a local network: the link is no evidence about the uplink. */
+  /** The peer is in a local network: the link proves nothing about the uplink. */
   readonly local: boolean
   /** When `state` began, monotonic milliseconds of the station's clock. */
   readonly since_ms: number

@@ -22,7 +22,7 @@ export const firmwareInstaller = defineService<FirmwareInstaller>('firmware-inst
 
 /** Single plugins in a different version than in the installed bundle. The caller must have verified their files. */
 export interface PluginUpdates {
-  /** The version of a plugin of this station; `''` if there is no such plugin, or it could not be loaded. */
+  /** The version of a plugin of this station; `''` if the plugin is unknown, or could not be loaded. */
   version(name: string): string
   /** An empty folder for a prebuilt plugin. @throws RTK_ERR_NOT_LOADED if the station has no such plugin */
   prepare(name: string): Promise<string>
