@@ -1,31 +1,31 @@
-/** The byte stream to a device: the edge behind which a real receiver and a simulated one stand alike. */
+/** The byte stream to a device: the same interface for a real receiver and a simulated one. */
 
-/** What an open port reports. Calls come from I/O, never from inside `open` or `write`. */
+/** Callbacks of an open port. They are called from I/O, never from inside `open` or `write`. */
 export interface PortSink {
-  /** Bytes as they came; the array may be reused afterwards. */
+  /** Received bytes; the array may be reused afterwards. */
   data(chunk: Uint8Array): void
   /**
    * The device is gone (EOF, EIO, ENXIO, closed by the peer). Called at most once per open, never after `close`.
-   * @param end a file came to its end: there is nothing to open again
+   * @param end the end of a file was reached: do not open it again
    */
   closed(reason: string, end?: boolean): void
 }
 
 /** A byte stream to a device. Opened and closed any number of times, one opening at a time. */
 export interface BytePort {
-  /** As the option names it, for people. */
+  /** The name from the option, for people. */
   readonly name: string
-  /** Whether the line has a rate: another one may be tried when nothing makes sense. */
+  /** Whether the line has a baud rate: others may be tried if only garbage arrives. */
   readonly hasBaud: boolean
-  /** Whether this is a live device and not a recording: its time is the time of now. */
+  /** Whether this is a live device, not a recording: its time is the current time. */
   readonly live: boolean
-  /** Rejects when it cannot be opened now; the message says why. */
+  /** Rejects if the port cannot be opened now; the message has the reason. */
   open(baud: number, sink: PortSink): Promise<void>
   /** False: not accepted. */
   write(bytes: Uint8Array): boolean
   close(): Promise<void>
-  /** Goes on at another rate while it is open; only where the line has a rate. */
+  /** Changes the baud rate of an open port. Only if `hasBaud`. */
   setBaud?(baud: number): Promise<void>
-  /** While closed: whether opening it can work. While open: whether the device is still the one that was opened. Cheap. */
+  /** While closed: whether opening can succeed. While open: whether the opened device is still there. Cheap. */
   present?(): boolean
 }

@@ -1,39 +1,39 @@
 // Made of the schemas; see schemas/README.md.
-/** The types of what goes over HTTP and MQTT, by the names that /openapi.json and /asyncapi.json give them. */
+/** Types of HTTP and MQTT payloads, named as in /openapi.json and /asyncapi.json. */
 
 /** The base: its state, its verdict, updates, LEDs */
 export type BaseInfo = {
   state: {
     base: BaseStateName
     verdict: Verdict
-    /** What is wrong now, newest last */
+    /** Current errors, newest last */
     errors: Array<{
       code: string
       text: string
       /** UTC seconds; 0 without a credible clock */
       t: number
     }>
-    /** A change that may have cut its caller off and is not confirmed yet; present only then */
+    /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
     trial?: {
       parameters: Array<string>
-      /** Seconds until their old values return */
+      /** Seconds until the old values are restored */
       left_s: number
     }
   }
-  /** The clock of the machine */
+  /** The system clock */
   clock: {
-    /** By what the clock of the machine is kept */
+    /** Source that synchronises the system clock */
     kept: "ntp" | "receiver" | "nobody" | "unknown"
-    /** Seconds that the receiver is ahead of it; 0 while the receiver tells no time */
+    /** Receiver time minus system clock, seconds; 0 while the receiver reports no time */
     offset: number
-    /** Port of 127.0.0.1 where the time of the receiver is served now; 0: nowhere */
+    /** Port on 127.0.0.1 that serves the receiver time now; 0: none */
     served: number
   }
   update?: {
     state: UpdateStateName
-    /** The last update failed; until the next one begins */
+    /** The last update failed; false again once the next one begins */
     failed: boolean
-    /** Percent of what `state` names */
+    /** Progress of the step in `state`, percent */
     progress: number
   }
   log?: {
@@ -42,7 +42,7 @@ export type BaseInfo = {
   }
   leds?: {
     red: {
-      /** Repeated; empty: there is no such LED */
+      /** Repeating pattern; empty if the station lacks this LED */
       pattern: Array<{
         /** Colour 0xRRGGBB */
         v: number
@@ -51,7 +51,7 @@ export type BaseInfo = {
       }>
     }
     green: {
-      /** Repeated; empty: there is no such LED */
+      /** Repeating pattern; empty if the station lacks this LED */
       pattern: Array<{
         /** Colour 0xRRGGBB */
         v: number
@@ -60,7 +60,7 @@ export type BaseInfo = {
       }>
     }
     rgb: {
-      /** Repeated; empty: there is no such LED */
+      /** Repeating pattern; empty if the station lacks this LED */
       pattern: Array<{
         /** Colour 0xRRGGBB */
         v: number
@@ -71,7 +71,7 @@ export type BaseInfo = {
   }
 }
 
-/** What the base does */
+/** State of the base */
 export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "updating" | "stopping"
 
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
@@ -199,7 +199,7 @@ export type Change = {
     tls?: boolean
     /** Message numbers that go out beside the position (1005 or 1006); left out: all */
     messages?: Array<number>
-    /** Observations every so many seconds; left out: each epoch */
+    /** Interval of observations, seconds; default: each epoch */
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
@@ -275,7 +275,7 @@ export type Change = {
 
 export type ChangeAnswer = {
   result: "ok" | "failed"
-  /** Submitted fields that no plugin owns; everything that was submitted when `failed` */
+  /** Submitted fields that belong to no plugin; all submitted fields if `failed` */
   leftover: Record<string, unknown>
   /** Only when `failed` */
   errors?: Array<{
@@ -293,22 +293,22 @@ export type CommandEntry = {
   name: string
   help: string
   plugin: string
-  /** It takes text after `=` */
+  /** Accepts text after `=` */
   value: boolean
-  /** What a person should know before it runs, e.g. that RTCM stops meanwhile */
+  /** Warning before use, e.g. that RTCM stops meanwhile */
   caution?: string
-  /** Of a group: what its value begins with */
+  /** For a command group: the subcommands */
   words?: Array<string>
 }
 
 export type ErrorAnswer = {
   /** The code, e.g. `RTK_ERR_UNAVAILABLE` */
   error: string
-  /** What happened, to what */
+  /** Description of the error */
   message: string
-  /** What a person can do */
+  /** Suggested remedy */
   help: string
-  /** Where in the request */
+  /** Location in the request */
   field?: string
 }
 
@@ -324,9 +324,9 @@ export type EspInfo = {
   built: string
   /** {SN} */
   serial: string
-  /** As the variant says */
+  /** `hardware` of the variant */
   hardware: string
-  /** Slot that runs; empty where there are none */
+  /** Running slot; empty without slots */
   partition: string
   productionflag: number
   /** Starts of the service */
@@ -376,12 +376,12 @@ export type EthInfo = {
   arp: Array<string>
 }
 
-/** Whether the base is fit to serve */
+/** Whether the base can serve rovers */
 export type Fitness = "fit" | "degraded" | "unfit"
 
 /** The receiver, its position and its reference */
 export type GnssInfo = {
-  /** Who the receiver is, of a u-blox one */
+  /** Identity of a u-blox receiver */
   zed?: {
     /** e.g. ZED-F9P; empty until identified */
     module: string
@@ -394,35 +394,35 @@ export type GnssInfo = {
     /** Unique chip id, upper-case hexadecimal; empty until identified */
     serial: string
   }
-  /** Who the receiver is, of any make */
+  /** Identity of a receiver of any manufacturer */
   receiver: {
-    /** e.g. u-blox; empty where its plugin does not say */
+    /** e.g. u-blox; empty if the plugin does not report it */
     maker: string
     /** e.g. ZED-F9P; empty until identified */
     model: string
     /** e.g. HPG 1.32 */
     firmware: string
-    /** Empty until identified, or where a receiver has none */
+    /** Empty until identified, or if the receiver has none */
     serial: string
   }
   state: GnssState
   /** Settings */
   config: {
-    /** The start-up check; all 0 where integrity does not run: nothing is checked then */
+    /** The start-up check; all 0 without integrity: nothing is checked */
     startup: {
-      /** gnss-initial-accuracy: needed accuracy of the first position, metres */
+      /** gnss-initial-accuracy: required accuracy of the first position, metres */
       accuracy: number
       /** gnss-initial-max-delta: allowed distance to the reference, metres */
       delta_max: number
-      /** gnss-initial-max-delta-corr: the same when both are RTK-corrected, metres */
+      /** gnss-initial-max-delta-corr: the same if both positions are RTK-corrected, metres */
       delta_max_corr: number
     }
-    /** Who the station is to rovers */
+    /** Identity of the station in RTCM */
     station: {
-      /** gnss-station-id: in all RTCM messages; of a receiver that is only listened to its own */
+      /** gnss-station-id: sent in all RTCM messages; for a listen-only receiver its own */
       id: number
     }
-    /** Corrections that come in */
+    /** Incoming corrections */
     recvrtcm: {
       /** gnss-recvrtcm-max-age, seconds */
       max_age: number
@@ -433,7 +433,7 @@ export type GnssInfo = {
   rtcm?: GnssRtcm
 }
 
-/** The last position; of a base in fixed mode an echo of its reference */
+/** The last position; in fixed mode an echo of the reference */
 export type GnssPos = {
   /** Degrees */
   lat: number
@@ -447,13 +447,13 @@ export type GnssPos = {
   y: number
   /** ECEF Z, metres */
   z: number
-  /** 3D accuracy by the receiver, 1 sigma; 0: unknown (a receiver that only sends NMEA), metres */
+  /** 3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver), metres */
   acc: number
-  /** Distance to the reference by evidence other than the echoed position of a fixed base; 0: none, metres */
+  /** Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none, metres */
   delta: number
-  /** Height above the ellipsoid less height above mean sea level, metres */
+  /** Height above the ellipsoid minus height above mean sea level, metres */
   "geoidal-seperation": number
-  /** Time of the position; 0 means that there is none, UTC seconds; 0: none */
+  /** Time of the position, UTC seconds; 0: none */
   t: number
   /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
   tm: string
@@ -461,9 +461,9 @@ export type GnssPos = {
 
 /** The reference position */
 export type GnssRef = {
-  /** The reference that was entered, or that the receiver was given by someone else */
+  /** The manually entered reference, or that of an externally configured receiver */
   manual: {
-    /** Empty: there is no such reference */
+    /** Empty: not set */
     type: "" | "ecef"
     /** ECEF X, metres */
     x: number
@@ -473,7 +473,7 @@ export type GnssRef = {
     z: number
     /** Accuracy, 3D 1 sigma; 0: unknown, metres */
     acc: number
-    /** When it was determined, or last heard in 1005, UTC seconds; 0: none */
+    /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
     /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
     tm: string
@@ -481,18 +481,18 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known */
+    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
     frame: string
-    /** The epoch of the frame, e.g. 2010.0; empty: not known */
+    /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
-    /** gnss-ref-manual-point: what was entered. x, y, z are the antenna reference point in any case, once there is a position */
+    /** gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point */
     point: "arp" | "phase-centre"
-    /** gnss-ref-manual-offset: of the phase centre above the reference point; counts for phase-centre only, metres */
+    /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
     offset: number
   }
   /** The surveyed reference */
   survey: {
-    /** Empty: there is no such reference */
+    /** Empty: not set */
     type: "" | "ecef"
     /** ECEF X, metres */
     x: number
@@ -502,7 +502,7 @@ export type GnssRef = {
     z: number
     /** Accuracy, 3D 1 sigma; 0: unknown, metres */
     acc: number
-    /** When it was determined, or last heard in 1005, UTC seconds; 0: none */
+    /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
     /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
     tm: string
@@ -510,34 +510,34 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known */
+    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
     frame: string
-    /** The epoch of the frame, e.g. 2010.0; empty: not known */
+    /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
-    /** Of the newest survey-in */
+    /** State of the newest survey-in */
     state: "none" | "running" | "complete" | "incomplete" | "aborted"
     /** 1 after use-incomplete-survey-in */
     allow_use: number
-    /** Of a corrected survey-in: accuracy relative to the position that the source of the corrections announces; accuracy_corr_dyn is compared with it, metres */
+    /** Corrected survey-in: accuracy relative to the announced position of the correction source; compared with accuracy_corr_dyn, metres */
     acc_corr: number
-    /** Needed accuracy of a corrected survey-in, with the part for the distance, metres */
+    /** Required accuracy of a corrected survey-in, including the distance-dependent part, metres */
     accuracy_corr_dyn: number
-    /** Seconds of the survey-in */
+    /** Duration of the survey-in, seconds */
     elapsed: number
     /** Epochs of the survey-in */
     count: number
-    /** Corrections of the survey-in */
+    /** Corrections during the survey-in */
     rtcm: {
-      /** Seconds; means nothing while count is 0 */
+      /** Seconds; invalid while count is 0 */
       age: number
-      /** Correction messages of the survey-in */
+      /** Correction messages during the survey-in */
       count: number
-      /** Who sent them */
+      /** Sender */
       remote: string
-      /** Distance to their reference point; means nothing while count is 0, metres */
+      /** Distance to the reference point of the sender; invalid while count is 0, metres */
       dist: number
     }
-    /** Settings of the survey-in; zeros when nothing here runs one */
+    /** Settings of the survey-in; zeros if no plugin runs one */
     config: {
       /** gnss-survey-mintime, seconds */
       mintime: number
@@ -547,17 +547,17 @@ export type GnssRef = {
       accuracy: number
       /** gnss-survey-accuracy-corr, metres */
       accuracy_corr: number
-      /** gnss-recvrtcm-frame: what the source of the corrections is in; empty: not known */
+      /** gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown */
       frame_corr: string
       /** gnss-recvrtcm-epoch */
       epoch_corr: string
     }
   }
-  /** Which of the two is used */
+  /** The selected reference */
   chosen: "manual" | "survey"
 }
 
-/** RTCM that goes out */
+/** Outgoing RTCM */
 export type GnssRtcm = {
   msgs: Array<{
     /** Message number */
@@ -566,7 +566,7 @@ export type GnssRtcm = {
     interval?: number
     /** Seconds since the last one */
     since?: number
-    /** Interval as it is set, seconds; absent where that is not known */
+    /** Configured interval, seconds; omitted if unknown */
     nominal?: number
     /** Size of the newest frame, bytes */
     bytes?: number
@@ -582,90 +582,90 @@ export type GnssRtcm = {
   subscribers: Array<{
     /** Surface, e.g. udp */
     via: string
-    /** As the subscriber calls itself */
+    /** Name given by the subscriber */
     name: string
-    /** Seconds since it was last heard of; 0 while it is connected (TCP) */
+    /** Seconds since the subscriber was last heard; 0 while connected (TCP) */
     seen: number
     /** Address */
     ip: string
   }>
-  /** The antenna as it was entered, sent in 1006, 1008 and 1033 */
+  /** The entered antenna data, sent in 1006, 1008 and 1033 */
   antenna: {
-    /** gnss-antenna-descriptor: IGS name; empty: none is sent */
+    /** gnss-antenna-descriptor: IGS name; empty: not sent */
     descriptor: string
     /** gnss-antenna-serial */
     serial: string
-    /** gnss-antenna-height: of the reference point above the marker; 0: none is sent, metres */
+    /** gnss-antenna-height: reference point above the marker; 0: not sent, metres */
     height: number
   }
 }
 
-/** How the receiver is now */
+/** Current state of the receiver */
 export type GnssState = {
-  /** Time of the receiver when it has resolved it, else of the device, UTC seconds; 0: none */
+  /** Receiver time once resolved, else device time, UTC seconds; 0: none */
   time: number
   /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
   tm: string
   status: GnssStatus
   gps_fix: GpsFixName
-  /** Corrections went into the last epoch */
+  /** The last epoch used corrections */
   corrected: boolean
-  /** Seconds since the receiver started, by itself; 0: unknown */
+  /** Seconds since the receiver started, as it reports; 0: unknown */
   uptime: number
-  /** Seconds from its start to the first fix; 0: unknown or none yet */
+  /** Time to first fix, seconds; 0: unknown or none yet */
   time_first_fix: number
   /** Satellites received */
   satvis: number
   /** Satellites used */
   satuse: number
-  /** 1 while corrections are asked for */
+  /** 1 while corrections are wanted */
   want_corr: number
-  /** The antenna. The times are 0 while no time is known */
+  /** The antenna. Times are 0 while the clock is unknown */
   antenna: {
     /** 0 off, 1 on, 2 unknown */
     power: number
-    /** By the antenna supervisor of the receiver; unknown: it has none or it is off */
+    /** From the antenna supervisor of the receiver; unknown: absent or switched off */
     status: "init" | "unknown" | "ok" | "short" | "open"
-    /** How often it went over into short or open, since the service started */
+    /** Number of transitions to short or open since the service started */
     failcnt: number
-    /** When it was last seen short or open, UTC seconds; 0: none */
+    /** Last time the status was short or open, UTC seconds; 0: none */
     failtime: number
-    /** When it was last seen ok, UTC seconds; 0: none */
+    /** Last time the status was ok, UTC seconds; 0: none */
     oktime: number
   }
   rf: RfInfo
-  /** The antenna by the carrier phases of the own observations. There where integrity runs */
+  /** Antenna motion from the carrier phases. Present while integrity runs */
   motion?: {
-    /** How far the antenna is from where it was 10 s ago; means nothing while satellites is 0, metres */
+    /** Displacement of the antenna within 10 s; invalid while satellites is 0, metres */
     net: number
-    /** Rms of its distance from its mean position over 10 s; means nothing while satellites is 0, metres */
+    /** RMS distance from the mean position over 10 s; invalid while satellites is 0, metres */
     sway: number
-    /** Satellites that agree on it; 0: nothing is known, e.g. just after a start */
+    /** Satellites that agree on the displacement; 0: unknown, e.g. just after a start */
     satellites: number
-    /** Part of the satellites that lost carrier lock within 3 s */
+    /** Share of the satellites that lost carrier lock within 3 s */
     lost: number
   }
-  /** Corrections that come in */
+  /** Incoming corrections */
   recvrtcm: {
-    /** Seconds since the first correction of the present source; means nothing while count is 0 */
+    /** Seconds since the first correction of the current source; invalid while count is 0 */
     elapsed: number
-    /** Seconds since the last correction; means nothing while count is 0 */
+    /** Seconds since the last correction; invalid while count is 0 */
     age: number
-    /** Correction messages taken; 0: none came */
+    /** Correction messages accepted */
     count: number
-    /** Packets taken */
+    /** Packets accepted */
     packets: number
-    /** Who sends them; empty: nobody */
+    /** Sender; empty if none */
     remote: string
-    /** Distance to the reference point of the source; means nothing while count is 0, metres */
+    /** Distance to the reference point of the source; invalid while count is 0, metres */
     dist: number
   }
 }
 
-/** offline: no port; stalled: the port is open but silent; identify, configure: the receiver is asked and set up; acquire: no fix or no RTCM yet; initial: the first position is judged; survey: a survey-in runs; fixed: it is a base and RTCM flows (a receiver that is only listened to: RTCM flows); moved: it is not where its reference is; fault: it does not do what it is configured to do */
+/** offline: no port. stalled: the port is open but silent. identify, configure: the receiver is queried and configured. acquire: no fix or no RTCM yet. initial: the first position is checked. survey: a survey-in is running. fixed: the receiver is a base and RTCM flows (listen-only receiver: RTCM flows). moved: the antenna is not at its reference position. fault: the receiver does not work as configured */
 export type GnssStatus = "offline" | "stalled" | "identify" | "configure" | "acquire" | "initial" | "survey" | "fixed" | "moved" | "fault"
 
-/** Kind of fix; time: position held fixed, as of a base; none also when the last epoch is older than 5 s */
+/** Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s */
 export type GpsFixName = "none" | "dead-reckoning" | "2d" | "3d" | "3d-dr" | "time" | "rtk-float" | "rtk-fixed"
 
 /** The information document. A block is present while its plugin runs. Other plugins add further blocks */
@@ -700,9 +700,9 @@ export type InfoDocumentPart = {
     built?: string
     /** {SN} */
     serial?: string
-    /** As the variant says */
+    /** `hardware` of the variant */
     hardware?: string
-    /** Slot that runs; empty where there are none */
+    /** Running slot; empty without slots */
     partition?: string
     productionflag?: number
     /** Starts of the service */
@@ -738,7 +738,7 @@ export type InfoDocumentPart = {
   }
   /** The receiver, its position and its reference */
   gnss?: {
-    /** Who the receiver is, of a u-blox one */
+    /** Identity of a u-blox receiver */
     zed?: {
       /** e.g. ZED-F9P; empty until identified */
       module?: string
@@ -751,132 +751,132 @@ export type InfoDocumentPart = {
       /** Unique chip id, upper-case hexadecimal; empty until identified */
       serial?: string
     }
-    /** Who the receiver is, of any make */
+    /** Identity of a receiver of any manufacturer */
     receiver?: {
-      /** e.g. u-blox; empty where its plugin does not say */
+      /** e.g. u-blox; empty if the plugin does not report it */
       maker?: string
       /** e.g. ZED-F9P; empty until identified */
       model?: string
       /** e.g. HPG 1.32 */
       firmware?: string
-      /** Empty until identified, or where a receiver has none */
+      /** Empty until identified, or if the receiver has none */
       serial?: string
     }
-    /** How the receiver is now */
+    /** Current state of the receiver */
     state?: {
-      /** Time of the receiver when it has resolved it, else of the device, UTC seconds; 0: none */
+      /** Receiver time once resolved, else device time, UTC seconds; 0: none */
       time?: number
       /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
       tm?: string
       status?: GnssStatus
       gps_fix?: GpsFixName
-      /** Corrections went into the last epoch */
+      /** The last epoch used corrections */
       corrected?: boolean
-      /** Seconds since the receiver started, by itself; 0: unknown */
+      /** Seconds since the receiver started, as it reports; 0: unknown */
       uptime?: number
-      /** Seconds from its start to the first fix; 0: unknown or none yet */
+      /** Time to first fix, seconds; 0: unknown or none yet */
       time_first_fix?: number
       /** Satellites received */
       satvis?: number
       /** Satellites used */
       satuse?: number
-      /** 1 while corrections are asked for */
+      /** 1 while corrections are wanted */
       want_corr?: number
-      /** The antenna. The times are 0 while no time is known */
+      /** The antenna. Times are 0 while the clock is unknown */
       antenna?: {
         /** 0 off, 1 on, 2 unknown */
         power?: number
-        /** By the antenna supervisor of the receiver; unknown: it has none or it is off */
+        /** From the antenna supervisor of the receiver; unknown: absent or switched off */
         status?: "init" | "unknown" | "ok" | "short" | "open"
-        /** How often it went over into short or open, since the service started */
+        /** Number of transitions to short or open since the service started */
         failcnt?: number
-        /** When it was last seen short or open, UTC seconds; 0: none */
+        /** Last time the status was short or open, UTC seconds; 0: none */
         failtime?: number
-        /** When it was last seen ok, UTC seconds; 0: none */
+        /** Last time the status was ok, UTC seconds; 0: none */
         oktime?: number
       }
-      /** The air around the antenna */
+      /** The RF environment */
       rf?: {
-        /** Interference, the worst band. warning: seen; critical: the receiver cannot work; unknown: not watched */
+        /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
         jamming?: "unknown" | "ok" | "warning" | "critical"
-        /** Signs of feigned satellites by the receiver: none, one kind, or several */
+        /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
         spoofing?: "unknown" | "none" | "indicated" | "multiple"
-        /** Phases whose lock broke, % of the last 5 minutes */
+        /** Share of carrier phases that lost lock in the last 5 minutes, % */
         slips?: number
-        /** Empty while the receiver says nothing about them */
+        /** Empty while the receiver does not report them */
         bands?: Array<{
-          /** L1, L2 or L5: an input of the receiver with all that lies in it, e.g. Galileo E5b in L2 */
+          /** L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2 */
           band: string
           /** Interference in the band */
           jamming: "unknown" | "ok" | "warning" | "critical"
-          /** Tones in the band; 255: strong */
+          /** CW interference in the band; 255: strong */
           indicator: number
           /** Gain of the input, %; interference lowers it */
           agc: number
-          /** Noise level, in units of the receiver */
+          /** Noise level, receiver units */
           noise: number
         }>
         constellations?: Array<{
-          /** gps, glonass, galileo, beidou; others when they are received */
+          /** gps, glonass, galileo, beidou; others if received */
           name: string
-          /** Signals that the receiver is set to track; empty: none, or not known (it is only listened to) */
+          /** Signals that the receiver is configured to track; empty: none, or unknown (listen-only) */
           expected: Array<string>
-          /** Signals that were received in the last 10 s */
+          /** Signals received in the last 10 s */
           seen: Array<string>
           /** Satellites received */
           satellites: number
         }>
       }
-      /** The antenna by the carrier phases of the own observations. There where integrity runs */
+      /** Antenna motion from the carrier phases. Present while integrity runs */
       motion?: {
-        /** How far the antenna is from where it was 10 s ago; means nothing while satellites is 0, metres */
+        /** Displacement of the antenna within 10 s; invalid while satellites is 0, metres */
         net?: number
-        /** Rms of its distance from its mean position over 10 s; means nothing while satellites is 0, metres */
+        /** RMS distance from the mean position over 10 s; invalid while satellites is 0, metres */
         sway?: number
-        /** Satellites that agree on it; 0: nothing is known, e.g. just after a start */
+        /** Satellites that agree on the displacement; 0: unknown, e.g. just after a start */
         satellites?: number
-        /** Part of the satellites that lost carrier lock within 3 s */
+        /** Share of the satellites that lost carrier lock within 3 s */
         lost?: number
       }
-      /** Corrections that come in */
+      /** Incoming corrections */
       recvrtcm?: {
-        /** Seconds since the first correction of the present source; means nothing while count is 0 */
+        /** Seconds since the first correction of the current source; invalid while count is 0 */
         elapsed?: number
-        /** Seconds since the last correction; means nothing while count is 0 */
+        /** Seconds since the last correction; invalid while count is 0 */
         age?: number
-        /** Correction messages taken; 0: none came */
+        /** Correction messages accepted */
         count?: number
-        /** Packets taken */
+        /** Packets accepted */
         packets?: number
-        /** Who sends them; empty: nobody */
+        /** Sender; empty if none */
         remote?: string
-        /** Distance to the reference point of the source; means nothing while count is 0, metres */
+        /** Distance to the reference point of the source; invalid while count is 0, metres */
         dist?: number
       }
     }
     /** Settings */
     config?: {
-      /** The start-up check; all 0 where integrity does not run: nothing is checked then */
+      /** The start-up check; all 0 without integrity: nothing is checked */
       startup?: {
-        /** gnss-initial-accuracy: needed accuracy of the first position, metres */
+        /** gnss-initial-accuracy: required accuracy of the first position, metres */
         accuracy?: number
         /** gnss-initial-max-delta: allowed distance to the reference, metres */
         delta_max?: number
-        /** gnss-initial-max-delta-corr: the same when both are RTK-corrected, metres */
+        /** gnss-initial-max-delta-corr: the same if both positions are RTK-corrected, metres */
         delta_max_corr?: number
       }
-      /** Who the station is to rovers */
+      /** Identity of the station in RTCM */
       station?: {
-        /** gnss-station-id: in all RTCM messages; of a receiver that is only listened to its own */
+        /** gnss-station-id: sent in all RTCM messages; for a listen-only receiver its own */
         id?: number
       }
-      /** Corrections that come in */
+      /** Incoming corrections */
       recvrtcm?: {
         /** gnss-recvrtcm-max-age, seconds */
         max_age?: number
       }
     }
-    /** The last position; of a base in fixed mode an echo of its reference */
+    /** The last position; in fixed mode an echo of the reference */
     pos?: {
       /** Degrees */
       lat?: number
@@ -890,22 +890,22 @@ export type InfoDocumentPart = {
       y?: number
       /** ECEF Z, metres */
       z?: number
-      /** 3D accuracy by the receiver, 1 sigma; 0: unknown (a receiver that only sends NMEA), metres */
+      /** 3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver), metres */
       acc?: number
-      /** Distance to the reference by evidence other than the echoed position of a fixed base; 0: none, metres */
+      /** Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none, metres */
       delta?: number
-      /** Height above the ellipsoid less height above mean sea level, metres */
+      /** Height above the ellipsoid minus height above mean sea level, metres */
       "geoidal-seperation"?: number
-      /** Time of the position; 0 means that there is none, UTC seconds; 0: none */
+      /** Time of the position, UTC seconds; 0: none */
       t?: number
       /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
       tm?: string
     }
     /** The reference position */
     ref?: {
-      /** The reference that was entered, or that the receiver was given by someone else */
+      /** The manually entered reference, or that of an externally configured receiver */
       manual?: {
-        /** Empty: there is no such reference */
+        /** Empty: not set */
         type?: "" | "ecef"
         /** ECEF X, metres */
         x?: number
@@ -915,7 +915,7 @@ export type InfoDocumentPart = {
         z?: number
         /** Accuracy, 3D 1 sigma; 0: unknown, metres */
         acc?: number
-        /** When it was determined, or last heard in 1005, UTC seconds; 0: none */
+        /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
         /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
         tm?: string
@@ -923,18 +923,18 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known */
+        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
         frame?: string
-        /** The epoch of the frame, e.g. 2010.0; empty: not known */
+        /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
-        /** gnss-ref-manual-point: what was entered. x, y, z are the antenna reference point in any case, once there is a position */
+        /** gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point */
         point?: "arp" | "phase-centre"
-        /** gnss-ref-manual-offset: of the phase centre above the reference point; counts for phase-centre only, metres */
+        /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
         offset?: number
       }
       /** The surveyed reference */
       survey?: {
-        /** Empty: there is no such reference */
+        /** Empty: not set */
         type?: "" | "ecef"
         /** ECEF X, metres */
         x?: number
@@ -944,7 +944,7 @@ export type InfoDocumentPart = {
         z?: number
         /** Accuracy, 3D 1 sigma; 0: unknown, metres */
         acc?: number
-        /** When it was determined, or last heard in 1005, UTC seconds; 0: none */
+        /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
         /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
         tm?: string
@@ -952,34 +952,34 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known */
+        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
         frame?: string
-        /** The epoch of the frame, e.g. 2010.0; empty: not known */
+        /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
-        /** Of the newest survey-in */
+        /** State of the newest survey-in */
         state?: "none" | "running" | "complete" | "incomplete" | "aborted"
         /** 1 after use-incomplete-survey-in */
         allow_use?: number
-        /** Of a corrected survey-in: accuracy relative to the position that the source of the corrections announces; accuracy_corr_dyn is compared with it, metres */
+        /** Corrected survey-in: accuracy relative to the announced position of the correction source; compared with accuracy_corr_dyn, metres */
         acc_corr?: number
-        /** Needed accuracy of a corrected survey-in, with the part for the distance, metres */
+        /** Required accuracy of a corrected survey-in, including the distance-dependent part, metres */
         accuracy_corr_dyn?: number
-        /** Seconds of the survey-in */
+        /** Duration of the survey-in, seconds */
         elapsed?: number
         /** Epochs of the survey-in */
         count?: number
-        /** Corrections of the survey-in */
+        /** Corrections during the survey-in */
         rtcm?: {
-          /** Seconds; means nothing while count is 0 */
+          /** Seconds; invalid while count is 0 */
           age?: number
-          /** Correction messages of the survey-in */
+          /** Correction messages during the survey-in */
           count?: number
-          /** Who sent them */
+          /** Sender */
           remote?: string
-          /** Distance to their reference point; means nothing while count is 0, metres */
+          /** Distance to the reference point of the sender; invalid while count is 0, metres */
           dist?: number
         }
-        /** Settings of the survey-in; zeros when nothing here runs one */
+        /** Settings of the survey-in; zeros if no plugin runs one */
         config?: {
           /** gnss-survey-mintime, seconds */
           mintime?: number
@@ -989,16 +989,16 @@ export type InfoDocumentPart = {
           accuracy?: number
           /** gnss-survey-accuracy-corr, metres */
           accuracy_corr?: number
-          /** gnss-recvrtcm-frame: what the source of the corrections is in; empty: not known */
+          /** gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown */
           frame_corr?: string
           /** gnss-recvrtcm-epoch */
           epoch_corr?: string
         }
       }
-      /** Which of the two is used */
+      /** The selected reference */
       chosen?: "manual" | "survey"
     }
-    /** RTCM that goes out */
+    /** Outgoing RTCM */
     rtcm?: {
       msgs?: Array<{
         /** Message number */
@@ -1007,7 +1007,7 @@ export type InfoDocumentPart = {
         interval?: number
         /** Seconds since the last one */
         since?: number
-        /** Interval as it is set, seconds; absent where that is not known */
+        /** Configured interval, seconds; omitted if unknown */
         nominal?: number
         /** Size of the newest frame, bytes */
         bytes?: number
@@ -1023,20 +1023,20 @@ export type InfoDocumentPart = {
       subscribers?: Array<{
         /** Surface, e.g. udp */
         via: string
-        /** As the subscriber calls itself */
+        /** Name given by the subscriber */
         name: string
-        /** Seconds since it was last heard of; 0 while it is connected (TCP) */
+        /** Seconds since the subscriber was last heard; 0 while connected (TCP) */
         seen: number
         /** Address */
         ip: string
       }>
-      /** The antenna as it was entered, sent in 1006, 1008 and 1033 */
+      /** The entered antenna data, sent in 1006, 1008 and 1033 */
       antenna?: {
-        /** gnss-antenna-descriptor: IGS name; empty: none is sent */
+        /** gnss-antenna-descriptor: IGS name; empty: not sent */
         descriptor?: string
         /** gnss-antenna-serial */
         serial?: string
-        /** gnss-antenna-height: of the reference point above the marker; 0: none is sent, metres */
+        /** gnss-antenna-height: reference point above the marker; 0: not sent, metres */
         height?: number
       }
     }
@@ -1045,47 +1045,47 @@ export type InfoDocumentPart = {
   base?: {
     state?: {
       base?: BaseStateName
-      /** The most important thing about the base, by one table */
+      /** Overall verdict on the base */
       verdict?: {
         fitness?: Fitness
-        /** Of the rule that decides; `ok` when nothing is wrong */
+        /** Code of the deciding rule; `ok` if nothing is wrong */
         code?: string
         why?: string
-        /** What a person can do; empty: nothing is to be done */
+        /** Suggested remedy; empty if none is needed */
         advice?: string
         /** UTC seconds; 0 without a credible clock */
         since?: number
-        /** Seconds since fitness and code are these */
+        /** Seconds since `fitness` or `code` last changed */
         for_s?: number
       }
-      /** What is wrong now, newest last */
+      /** Current errors, newest last */
       errors?: Array<{
         code: string
         text: string
         /** UTC seconds; 0 without a credible clock */
         t: number
       }>
-      /** A change that may have cut its caller off and is not confirmed yet; present only then */
+      /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
       trial?: {
         parameters?: Array<string>
-        /** Seconds until their old values return */
+        /** Seconds until the old values are restored */
         left_s?: number
       }
     }
-    /** The clock of the machine */
+    /** The system clock */
     clock?: {
-      /** By what the clock of the machine is kept */
+      /** Source that synchronises the system clock */
       kept?: "ntp" | "receiver" | "nobody" | "unknown"
-      /** Seconds that the receiver is ahead of it; 0 while the receiver tells no time */
+      /** Receiver time minus system clock, seconds; 0 while the receiver reports no time */
       offset?: number
-      /** Port of 127.0.0.1 where the time of the receiver is served now; 0: nowhere */
+      /** Port on 127.0.0.1 that serves the receiver time now; 0: none */
       served?: number
     }
     update?: {
       state?: UpdateStateName
-      /** The last update failed; until the next one begins */
+      /** The last update failed; false again once the next one begins */
       failed?: boolean
-      /** Percent of what `state` names */
+      /** Progress of the step in `state`, percent */
       progress?: number
     }
     log?: {
@@ -1094,7 +1094,7 @@ export type InfoDocumentPart = {
     }
     leds?: {
       red?: {
-        /** Repeated; empty: there is no such LED */
+        /** Repeating pattern; empty if the station lacks this LED */
         pattern?: Array<{
           /** Colour 0xRRGGBB */
           v: number
@@ -1103,7 +1103,7 @@ export type InfoDocumentPart = {
         }>
       }
       green?: {
-        /** Repeated; empty: there is no such LED */
+        /** Repeating pattern; empty if the station lacks this LED */
         pattern?: Array<{
           /** Colour 0xRRGGBB */
           v: number
@@ -1112,7 +1112,7 @@ export type InfoDocumentPart = {
         }>
       }
       rgb?: {
-        /** Repeated; empty: there is no such LED */
+        /** Repeating pattern; empty if the station lacks this LED */
         pattern?: Array<{
           /** Colour 0xRRGGBB */
           v: number
@@ -1141,9 +1141,9 @@ export type InfoDocumentPart = {
     ssid?: string
     /** `wap-en` */
     enabled?: boolean
-    /** a secret in the document by contract; empty for a viewer */
+    /** a secret, in the document by contract; empty for a viewer */
     pwd?: string
-    /** dBm in force, 0 while off */
+    /** current transmit power, dBm; 0 while off */
     tx_power?: number
     /** 0: the driver cannot limit it */
     max_sta?: number
@@ -1155,9 +1155,9 @@ export type InfoDocumentPart = {
     /** s */
     inactive_time?: number
     reg?: {
-      /** ISO 3166, in force */
+      /** current country, ISO 3166 */
       cc?: string
-      /** highest 2.4 GHz channel allowed there */
+      /** highest 2.4 GHz channel allowed in the country */
       max_chan?: number
       /** dBm */
       max_txpwr?: number
@@ -1181,14 +1181,14 @@ export type InfoDocumentPart = {
     ssid?: string
     /** empty while not joined */
     bssid?: string
-    /** How the joined network authenticates; with `bssid` empty it means nothing */
+    /** Authentication of the joined network; invalid while `bssid` is empty */
     auth?: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
     ip4?: string
     ip6?: Array<string>
-    /** s since a frame of the access point was received */
+    /** s since the last frame from the access point */
     inactive_time?: number
     channel?: number
-    /** second channel of a 40 MHz network, 0 without */
+    /** second channel of a 40 MHz network, 0 if none */
     channel2?: number
     /** MHz */
     bandwidth?: number
@@ -1224,11 +1224,11 @@ export type InfoDocumentPart = {
     stat?: {
       /** sessions that a broker accepted */
       sessions?: number
-      /** information publications that were due and were not sent */
+      /** information publications that were due but not sent */
       missed?: number
       /** retained requests that were dropped */
       retained?: number
-      /** messages on `cmd` and `change/post` that were not a command or a change */
+      /** invalid messages on `cmd` and `change/post` */
       malformed?: number
     }
     rtcm?: {
@@ -1246,21 +1246,21 @@ export type InfoDocumentPart = {
   }
   router?: {
     serial?: string
-    /** MAC of its Ethernet port, upper case with colons */
+    /** MAC of the Ethernet port, upper case with colons */
     macaddr?: string
     /** product code */
     hw?: string
     hwver?: string
     hwbatch?: string
-    /** firmware version as the router writes it */
+    /** firmware version reported by the router */
     swver?: string
     state?: {
       /** seconds */
       uptime?: number
-      /** its clock, epoch seconds */
+      /** router clock, epoch seconds */
       time?: number
       link?: RouterLinkState
-      /** why the link is not `online`; empty while it is */
+      /** why the link is not `online`; empty while it is online */
       error?: string
       /** `ubus`, `rest` or empty */
       transport?: string
@@ -1272,16 +1272,16 @@ export type InfoDocumentPart = {
       ssid?: string
       pswd?: string
     }
-    /** of the protected store */
+    /** credentials in the protected store */
     default?: {
       user?: string
       pswd?: string
     }
     /** SHA-256 of the pinned certificate, hexadecimal; empty over plain HTTP */
     certificate?: string
-    /** as `wap.ssid` */
+    /** same as `wap.ssid` */
     "wap-ssid"?: string
-    /** of the modem */
+    /** model of the modem */
     model?: string
     imei?: string
     "sim-iccid"?: string
@@ -1293,7 +1293,7 @@ export type InfoDocumentPart = {
     plmn?: number
     /** RSSI, dBm; 0 = unknown */
     signal?: number
-    /** a mobile data connection stands */
+    /** a mobile data connection is up */
     connected?: boolean
   }
   modem?: {
@@ -1303,7 +1303,7 @@ export type InfoDocumentPart = {
     /** firmware of the modem */
     rev?: string
     support?: {
-      /** it can list operators and select one */
+      /** can list and select operators */
       operator?: boolean
     }
     state?: {
@@ -1319,7 +1319,7 @@ export type InfoDocumentPart = {
       rssi?: number
       /** 0 = not registered */
       plmn?: number
-      /** degrees Celsius; 0 beside `temp_valid` false means nothing */
+      /** degrees Celsius; valid only while `temp_valid` */
       temp?: number
       temp_valid?: boolean
       pending?: Array<string>
@@ -1333,18 +1333,18 @@ export type InfoDocumentPart = {
     cfg?: {
       /** operator selected by hand, 0 = automatic */
       plmn?: number
-      /** host whose silence makes the router restart; empty while that is off */
+      /** the router restarts if this host does not answer pings; empty: off */
       ping_reboot?: string
-      /** as the router has it */
+      /** APN configured in the router */
       apn?: string
       user?: string
       pswd?: string
       apn_choice?: {
-        /** `user` (mob-apn), `table`, `router` (left as the router has it) or empty */
+        /** `user` (mob-apn), `table`, `router` (unchanged) or empty */
         from?: string
-        /** of the SIM, as the table names it; empty while it is not known */
+        /** carrier of the SIM, from the table; empty while unknown */
         carrier?: string
-        /** other APNs that the table has for this SIM, the most likely one first */
+        /** other APNs in the table for this SIM, the most likely first */
         alternatives?: Array<{
           apn: string
           user: string
@@ -1383,16 +1383,16 @@ export type InfoDocumentPart = {
       sinr?: number
     }>
   }
-  /** What leads out of the box, and what is done when none of it comes through */
+  /** Outbound connections, and the recovery when every one of them is down */
   links?: {
-    /** The first ones; each text is cut */
+    /** The first 12 links; texts are truncated */
     outputs?: Array<LinkInfo>
     recovery?: {
-      /** Seconds for which no link has come through; 0: at least one does */
+      /** Seconds for which every link has been down; 0: at least one is up */
       outage?: number
-      /** What is waited for, and what comes next; empty while nothing is wrong */
+      /** Current wait and next step; empty while nothing is wrong */
       text?: string
-      /** Interface that was given the default route; empty: as the network has it */
+      /** Interface that recovery gave the default route; empty: the network decides */
       uplink?: string
       /** Restarts of the modem in the last 24 h */
       restarts?: number
@@ -1402,7 +1402,7 @@ export type InfoDocumentPart = {
         t: number
         step: "uplink" | "modem" | "back"
         text: string
-        /** false: it could not be done */
+        /** false: the step failed */
         done: boolean
       }>
     }
@@ -1415,7 +1415,7 @@ export type InfoDocumentPart = {
       port?: number
       /** port with TLS, 0 without */
       tls?: number
-      /** of the own stream */
+      /** mountpoints of the station's own stream */
       mounts?: Array<string>
       /** logins */
       users?: number
@@ -1423,30 +1423,30 @@ export type InfoDocumentPart = {
       connected?: number
       /** requests */
       refused?: number
-      /** the newest ones */
+      /** the newest 8 */
       rovers?: Array<NtripRover>
-      /** mount points of foreign bases */
+      /** mountpoints of third-party bases */
       bases?: Array<NtripBase>
     }
     server?: Array<{
       host: string
       port: number
       mount: string
-      /** of NTRIP */
+      /** NTRIP version */
       version: 1 | 2
       tls: boolean
       state: PushState
-      /** what went wrong, or how it was proven, for a person */
+      /** the error, or the proof of delivery, for a person */
       text: string
       /** s until the next attempt */
       next: number
       /** s since the caster accepted */
       since: number
-      /** address that is connected */
+      /** address of the connected peer */
       ip: string
       /** writes */
       sent: number
-      /** writes left out, the caster being slow */
+      /** writes dropped because the caster is slow */
       dropped: number
     }>
     client?: {
@@ -1454,7 +1454,7 @@ export type InfoDocumentPart = {
       port?: number
       mount?: string
       state?: ClientState
-      /** why it waits */
+      /** reason for waiting */
       text?: string
       /** s until the next attempt */
       next?: number
@@ -1483,7 +1483,7 @@ export type InfoDocumentPart = {
     /** bytes a second */
     budget?: number
     state?: "off" | "open" | "waiting"
-    /** why it waits */
+    /** reason for waiting */
     text?: string
     /** how the stream is thinned */
     sends?: string
@@ -1497,32 +1497,32 @@ export type InfoDocumentPart = {
 export type LinkInfo = {
   /** Plugin and peer (host:port); without user or password */
   name: string
-  /** How it is */
+  /** State of the link */
   state: "idle" | "down" | "refused" | "up"
-  /** Why it is not up; empty while it is */
+  /** Why the link is not up; empty while it is up */
   reason: string
   /** Seconds in this state */
   since: number
-  /** Attempts that failed since it was up last */
+  /** Failed attempts since the link was last up */
   attempts: number
-  /** What the next attempt does */
+  /** Strategy of the next attempt */
   step: "reconnect" | "resolve" | "family"
   /** 4 or 6: IP version of the connection or of the last attempt; 0 unknown */
   family: number
-  /** Seconds until the next attempt; 0: under way, or none is made */
+  /** Seconds until the next attempt; 0: in progress, or none is planned */
   next: number
 }
 
-/** What leads out of the box, and what is done when none of it comes through */
+/** Outbound connections, and the recovery when every one of them is down */
 export type LinksInfo = {
-  /** The first ones; each text is cut */
+  /** The first 12 links; texts are truncated */
   outputs: Array<LinkInfo>
   recovery: {
-    /** Seconds for which no link has come through; 0: at least one does */
+    /** Seconds for which every link has been down; 0: at least one is up */
     outage: number
-    /** What is waited for, and what comes next; empty while nothing is wrong */
+    /** Current wait and next step; empty while nothing is wrong */
     text: string
-    /** Interface that was given the default route; empty: as the network has it */
+    /** Interface that recovery gave the default route; empty: the network decides */
     uplink: string
     /** Restarts of the modem in the last 24 h */
     restarts: number
@@ -1532,7 +1532,7 @@ export type LinksInfo = {
       t: number
       step: "uplink" | "modem" | "back"
       text: string
-      /** false: it could not be done */
+      /** false: the step failed */
       done: boolean
     }>
   }
@@ -1545,7 +1545,7 @@ export type ModemInfo = {
   /** firmware of the modem */
   rev: string
   support: {
-    /** it can list operators and select one */
+    /** can list and select operators */
     operator: boolean
   }
   state: {
@@ -1561,7 +1561,7 @@ export type ModemInfo = {
     rssi: number
     /** 0 = not registered */
     plmn: number
-    /** degrees Celsius; 0 beside `temp_valid` false means nothing */
+    /** degrees Celsius; valid only while `temp_valid` */
     temp: number
     temp_valid: boolean
     pending: Array<string>
@@ -1575,18 +1575,18 @@ export type ModemInfo = {
   cfg: {
     /** operator selected by hand, 0 = automatic */
     plmn: number
-    /** host whose silence makes the router restart; empty while that is off */
+    /** the router restarts if this host does not answer pings; empty: off */
     ping_reboot: string
-    /** as the router has it */
+    /** APN configured in the router */
     apn: string
     user: string
     pswd: string
     apn_choice?: {
-      /** `user` (mob-apn), `table`, `router` (left as the router has it) or empty */
+      /** `user` (mob-apn), `table`, `router` (unchanged) or empty */
       from: string
-      /** of the SIM, as the table names it; empty while it is not known */
+      /** carrier of the SIM, from the table; empty while unknown */
       carrier: string
-      /** other APNs that the table has for this SIM, the most likely one first */
+      /** other APNs in the table for this SIM, the most likely first */
       alternatives: Array<{
         apn: string
         user: string
@@ -1655,11 +1655,11 @@ export type MqttInfo = {
   stat?: {
     /** sessions that a broker accepted */
     sessions: number
-    /** information publications that were due and were not sent */
+    /** information publications that were due but not sent */
     missed?: number
     /** retained requests that were dropped */
     retained?: number
-    /** messages on `cmd` and `change/post` that were not a command or a change */
+    /** invalid messages on `cmd` and `change/post` */
     malformed?: number
   }
   rtcm?: {
@@ -1682,7 +1682,7 @@ export type MqttLinkState = "disabled" | "connecting" | "up" | "down" | "renewin
 export type NtripBase = {
   mount: string
   unverified: true
-  /** a base pushes now */
+  /** a base is pushing now */
   connected: boolean
   ip: string
   agent: string
@@ -1694,7 +1694,7 @@ export type NtripBase = {
   frames: number
   /** bit/s */
   bitrate: number
-  /** that take it */
+  /** rovers on this mountpoint */
   rovers: number
 }
 
@@ -1706,7 +1706,7 @@ export type NtripInfo = {
     port: number
     /** port with TLS, 0 without */
     tls: number
-    /** of the own stream */
+    /** mountpoints of the station's own stream */
     mounts: Array<string>
     /** logins */
     users: number
@@ -1714,30 +1714,30 @@ export type NtripInfo = {
     connected: number
     /** requests */
     refused: number
-    /** the newest ones */
+    /** the newest 8 */
     rovers: Array<NtripRover>
-    /** mount points of foreign bases */
+    /** mountpoints of third-party bases */
     bases: Array<NtripBase>
   }
   server?: Array<{
     host: string
     port: number
     mount: string
-    /** of NTRIP */
+    /** NTRIP version */
     version: 1 | 2
     tls: boolean
     state: PushState
-    /** what went wrong, or how it was proven, for a person */
+    /** the error, or the proof of delivery, for a person */
     text: string
     /** s until the next attempt */
     next: number
     /** s since the caster accepted */
     since: number
-    /** address that is connected */
+    /** address of the connected peer */
     ip: string
     /** writes */
     sent: number
-    /** writes left out, the caster being slow */
+    /** writes dropped because the caster is slow */
     dropped: number
   }>
   client?: {
@@ -1745,7 +1745,7 @@ export type NtripInfo = {
     port: number
     mount: string
     state: ClientState
-    /** why it waits */
+    /** reason for waiting */
     text: string
     /** s until the next attempt */
     next: number
@@ -1758,24 +1758,24 @@ export type NtripRover = {
   /** for `ntrip-kick` */
   id: number
   mount: string
-  /** it takes the stream of a foreign base */
+  /** receives the stream of a third-party base */
   unverified: boolean
-  /** its login, empty without one */
+  /** login name, empty without login */
   user: string
-  /** what it calls itself */
+  /** User-Agent */
   agent: string
   ip: string
   /** UTC seconds */
   since: number
-  /** degrees, from its GGA */
+  /** degrees, from the GGA */
   lat: number
   /** degrees */
   lon: number
-  /** of its GGA: 1 single, 2 differential, 4 fixed, 5 float */
+  /** from the GGA: 1 single, 2 differential, 4 fixed, 5 float */
   quality: number
   /** metres to the base */
   dist: number
-  /** s since its GGA came */
+  /** s since the last GGA */
   age: number
 }
 
@@ -1788,7 +1788,7 @@ export type NvsValues = Record<string, string | number | boolean>
 
 export type NvsWritten = {
   result: "ok"
-  /** Pairs that were stored */
+  /** Number of pairs stored */
   written: number
 }
 
@@ -1798,20 +1798,20 @@ export type OnlineStatus = "y" | "r" | "q" | "L"
 export type ParameterEntry = {
   name: string
   plugin: string
-  /** For a person; the name where the plugin gives none */
+  /** For people; the name if the plugin gives none */
   title: string
   /** JSON Schema of the value */
   schema: Record<string, unknown>
-  /** Not of a secret */
+  /** Omitted for a secret */
   default?: unknown
-  /** Not of a secret */
+  /** Omitted for a secret */
   value?: unknown
-  /** Only of a secret: whether it is other than its default */
+  /** Only for a secret: whether it differs from the default */
   set?: boolean
   secret: boolean
-  /** A change of it may end the caller's own connection */
+  /** Changing it may disconnect the caller */
   endsLink: boolean
-  /** A change of it is set back unless the caller reaches the station again */
+  /** A change is reverted unless the caller reaches the station again */
   onTrial: boolean
 }
 
@@ -1819,11 +1819,11 @@ export type PluginReport = {
   name: string
   version: string
   state: PluginStateName
-  /** Why it is in that state, or what it says of itself */
+  /** Reason for the state, or a status text of the plugin */
   reason: string
-  /** Ids of services */
+  /** Service ids */
   needs: Array<string>
-  /** Ids of services */
+  /** Service ids */
   provides: Array<string>
 }
 
@@ -1832,11 +1832,11 @@ export type PluginStateName = "waiting" | "starting" | "running" | "stopping" | 
 export type PushState = "off" | "waiting" | "connecting" | "refused" | "accepted" | "acknowledged" | "proven"
 
 export type RecordEntry = {
-  /** UTC milliseconds, corrected by the steps of the clock that came later in the same run */
+  /** UTC milliseconds, corrected for later clock steps in the same run */
   t: number
   /** Milliseconds since the service started; never steps */
   up: number
-  /** The service started; how and when the run before ended (at_ms 0: unknown) */
+  /** The service started; how and when the previous run ended (at_ms 0: unknown) */
   run?: {
     version: string
     how: string
@@ -1845,78 +1845,78 @@ export type RecordEntry = {
   }
   /** The service, or this plugin, was stopped */
   stop?: string
-  /** How everything is */
+  /** Full state */
   all?: Record<string, Record<string, string | number | boolean>>
-  /** What changed; null: it is gone */
+  /** Changed components; null: removed */
   set?: Record<string, Record<string, string | number | boolean> | null>
   min?: {
     /** RTCM epochs that went out */
     epochs: number
-    /** Longest time without one, seconds */
+    /** Longest gap between epochs, seconds */
     gap: number
     /** RTCM messages that went out, by number */
     frames: Record<string, number>
-    /** Takers of the stream that the document showed at its end */
+    /** Clients of the stream in the document at the end of the minute */
     rovers: number
-    /** Links that were up at its end */
+    /** Links up at the end of the minute */
     links: number
     /** Navigation epochs of the receiver */
     fixes: number
-    /** The last one: none, 3d, time, rtk-fixed, … */
+    /** Last fix: none, 3d, time, rtk-fixed, … */
     fix: string
     /** Satellites in the position */
     used: number
     /** Satellites received */
     visible: number
-    /** 3D accuracy by the receiver, metres; 0 unknown */
+    /** 3D accuracy from the receiver, metres; 0 unknown */
     acc: number
-    /** ECEF, metres; of a base in fixed mode its reference. Empty: none */
+    /** ECEF, metres; in fixed mode the reference. Empty: none */
     pos: Array<number>
     /** unknown, ok, warning or critical */
     jam: string
-    /** Correction messages that came in */
+    /** Correction messages received */
     corrections: number
   }
-  /** Something happened */
+  /** An event */
   note?: {
     what: string
     text: string
   }
-  /** The clock was set, by so much */
+  /** The clock was set, by this step */
   clock?: {
     by_ms: number
   }
-  /** So many lines before this one could not be written */
+  /** Number of lines lost before this line */
   lost?: number
 }
 
-/** The air around the antenna */
+/** The RF environment */
 export type RfInfo = {
-  /** Interference, the worst band. warning: seen; critical: the receiver cannot work; unknown: not watched */
+  /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
   jamming: "unknown" | "ok" | "warning" | "critical"
-  /** Signs of feigned satellites by the receiver: none, one kind, or several */
+  /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
   spoofing: "unknown" | "none" | "indicated" | "multiple"
-  /** Phases whose lock broke, % of the last 5 minutes */
+  /** Share of carrier phases that lost lock in the last 5 minutes, % */
   slips: number
-  /** Empty while the receiver says nothing about them */
+  /** Empty while the receiver does not report them */
   bands: Array<{
-    /** L1, L2 or L5: an input of the receiver with all that lies in it, e.g. Galileo E5b in L2 */
+    /** L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2 */
     band: string
     /** Interference in the band */
     jamming: "unknown" | "ok" | "warning" | "critical"
-    /** Tones in the band; 255: strong */
+    /** CW interference in the band; 255: strong */
     indicator: number
     /** Gain of the input, %; interference lowers it */
     agc: number
-    /** Noise level, in units of the receiver */
+    /** Noise level, receiver units */
     noise: number
   }>
   constellations: Array<{
-    /** gps, glonass, galileo, beidou; others when they are received */
+    /** gps, glonass, galileo, beidou; others if received */
     name: string
-    /** Signals that the receiver is set to track; empty: none, or not known (it is only listened to) */
+    /** Signals that the receiver is configured to track; empty: none, or unknown (listen-only) */
     expected: Array<string>
-    /** Signals that were received in the last 10 s */
+    /** Signals received in the last 10 s */
     seen: Array<string>
     /** Satellites received */
     satellites: number
@@ -1925,21 +1925,21 @@ export type RfInfo = {
 
 export type RouterInfo = {
   serial: string
-  /** MAC of its Ethernet port, upper case with colons */
+  /** MAC of the Ethernet port, upper case with colons */
   macaddr: string
   /** product code */
   hw: string
   hwver: string
   hwbatch: string
-  /** firmware version as the router writes it */
+  /** firmware version reported by the router */
   swver: string
   state: {
     /** seconds */
     uptime: number
-    /** its clock, epoch seconds */
+    /** router clock, epoch seconds */
     time: number
     link: RouterLinkState
-    /** why the link is not `online`; empty while it is */
+    /** why the link is not `online`; empty while it is online */
     error: string
     /** `ubus`, `rest` or empty */
     transport: string
@@ -1951,16 +1951,16 @@ export type RouterInfo = {
     ssid: string
     pswd: string
   }
-  /** of the protected store */
+  /** credentials in the protected store */
   default: {
     user: string
     pswd: string
   }
   /** SHA-256 of the pinned certificate, hexadecimal; empty over plain HTTP */
   certificate: string
-  /** as `wap.ssid` */
+  /** same as `wap.ssid` */
   "wap-ssid": string
-  /** of the modem */
+  /** model of the modem */
   model: string
   imei: string
   "sim-iccid": string
@@ -1972,7 +1972,7 @@ export type RouterInfo = {
   plmn: number
   /** RSSI, dBm; 0 = unknown */
   signal: number
-  /** a mobile data connection stands */
+  /** a mobile data connection is up */
   connected: boolean
 }
 
@@ -1987,7 +1987,7 @@ export type RtcmSerialInfo = {
   /** bytes a second */
   budget: number
   state: "off" | "open" | "waiting"
-  /** why it waits */
+  /** reason for waiting */
   text: string
   /** how the stream is thinned */
   sends: string
@@ -1998,15 +1998,15 @@ export type RtcmSerialInfo = {
 }
 
 export type RtcmSignature = {
-  /** how it was signed */
+  /** signature algorithm */
   "sig-alg": "ECDSA-SHA256" | "ECDSA-SHA384" | "RSA-SHA256" | "Ed25519"
   /** the signature, base64 */
   sig: string
   /** serial number of the certificate, hexadecimal */
   "sig-cert": string
-  /** rises by one per publication; may jump ahead to the current time */
+  /** increases by one per publication; may jump ahead to the current time */
   "sig-seq": string
-  /** UTC, milliseconds; 0 while the station does not know it */
+  /** UTC, milliseconds; 0 while the time is unknown */
   "sig-time": string
 }
 
@@ -2030,15 +2030,15 @@ export type SessionRequest = {
 }
 
 export type SessionState = {
-  /** What the caller may do: nothing, read, everything */
+  /** Permission of the caller: nothing, read, everything */
   role: "none" | "viewer" | "operator"
-  /** Tokens are set, so there is something to log in to */
+  /** Tokens are set, so a login is possible */
   login: boolean
-  /** When the session cookie ends, UTC in seconds; 0: no session */
+  /** Expiry of the session cookie, UTC seconds; 0: no session */
   expires: number
 }
 
-/** State of the SIM; while it is not `ready`, what is read from the SIM means nothing */
+/** State of the SIM; data read from the SIM is valid only while `ready` */
 export type SimState = "absent" | "pin" | "puk" | "ready" | "error"
 
 export type StaInfo = {
@@ -2047,14 +2047,14 @@ export type StaInfo = {
   ssid: string
   /** empty while not joined */
   bssid: string
-  /** How the joined network authenticates; with `bssid` empty it means nothing */
+  /** Authentication of the joined network; invalid while `bssid` is empty */
   auth: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
   ip4: string
   ip6: Array<string>
-  /** s since a frame of the access point was received */
+  /** s since the last frame from the access point */
   inactive_time: number
   channel: number
-  /** second channel of a 40 MHz network, 0 without */
+  /** second channel of a 40 MHz network, 0 if none */
   channel2: number
   /** MHz */
   bandwidth: number
@@ -2071,9 +2071,9 @@ export type UdpInfo = {
 
 export type UpdateAnswer = {
   result: "ok"
-  /** Of the image (target `esp`) */
+  /** Version of the image (target `esp`) */
   version?: string
-  /** What the router does (target `rut`) */
+  /** Progress message of the router (target `rut`) */
   message?: string
 }
 
@@ -2086,20 +2086,20 @@ export type UpdateBase = {
   }
 }
 
-/** What the update does */
+/** State of the update */
 export type UpdateStateName = "idle" | "downloading" | "verifying" | "installing" | "rebooting" | "failed"
 
-/** The most important thing about the base, by one table */
+/** Overall verdict on the base */
 export type Verdict = {
   fitness: Fitness
-  /** Of the rule that decides; `ok` when nothing is wrong */
+  /** Code of the deciding rule; `ok` if nothing is wrong */
   code: string
   why: string
-  /** What a person can do; empty: nothing is to be done */
+  /** Suggested remedy; empty if none is needed */
   advice: string
   /** UTC seconds; 0 without a credible clock */
   since: number
-  /** Seconds since fitness and code are these */
+  /** Seconds since `fitness` or `code` last changed */
   for_s: number
 }
 
@@ -2108,9 +2108,9 @@ export type WapInfo = {
   ssid: string
   /** `wap-en` */
   enabled: boolean
-  /** a secret in the document by contract; empty for a viewer */
+  /** a secret, in the document by contract; empty for a viewer */
   pwd: string
-  /** dBm in force, 0 while off */
+  /** current transmit power, dBm; 0 while off */
   tx_power: number
   /** 0: the driver cannot limit it */
   max_sta: number
@@ -2122,9 +2122,9 @@ export type WapInfo = {
   /** s */
   inactive_time: number
   reg: {
-    /** ISO 3166, in force */
+    /** current country, ISO 3166 */
     cc: string
-    /** highest 2.4 GHz channel allowed there */
+    /** highest 2.4 GHz channel allowed in the country */
     max_chan: number
     /** dBm */
     max_txpwr: number

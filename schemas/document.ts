@@ -3,7 +3,7 @@
 /** Top-level names of the information document, in the order of the specification. */
 export const documentOrder = ['esp', 'gnss', 'base', 'eth', 'wap', 'sta', 'udp', 'mqtt', 'router', 'modem'] as const
 
-/** The value at a path such as `gnss.state.status` of the information document, or any other; undefined where there is none. */
+/** The value at a path such as `gnss.state.status` in the information document; undefined if missing. */
 export const valueAt = (document: unknown, path: string): unknown =>
   path
     .split('.')
@@ -12,10 +12,10 @@ export const valueAt = (document: unknown, path: string): unknown =>
       document,
     )
 
-/** Which bit assignment a mask is read by: 1 is the HTTP reference's, 2 the MQTT reference's. */
+/** Bit assignment of a mask: 1 from the HTTP reference, 2 from the MQTT reference. */
 export type MaskAssignment = 1 | 2
 
-/** What a mask asks for: a part is emitted when its class and its granularity are both wanted. */
+/** A decoded mask. A part is emitted if the mask selects both its class and its granularity. */
 export interface MaskSelection {
   readonly static: boolean
   readonly runtime: boolean
@@ -47,15 +47,15 @@ export function selectionOf(mask: number, assignment: MaskAssignment): MaskSelec
     static: has(bits.static),
     runtime: has(bits.runtime),
     config: has(bits.config),
-    // Every granularity has the basic one in it: the details alone say nothing.
+    // Every granularity includes the basic one: details alone are meaningless.
     basic: bits.basic === undefined || has(bits.basic) || has(bits.all),
     all: has(bits.all),
   }
 }
 
 /**
- * Reads the bare query of `GET /get-info`: decimal or hexadecimal, a trailing `=` is taken; empty is everything.
- * Undefined when it is anything else.
+ * Parses the bare query of `GET /get-info`: decimal or hexadecimal, with an optional trailing `=`. Empty selects everything.
+ * Undefined if invalid.
  */
 export function parseMask(query: string): number | undefined {
   const text = query.replace(/=$/, '')

@@ -1,12 +1,12 @@
 /** Undoes what a registration did. Safe to call more than once. */
 export type Dispose = () => void | Promise<void>
 
-/** A callback whose result nobody needs. A promise is watched: a rejection is a fault of the plugin that gave the callback. */
+/** A callback; its result is ignored. If it returns a promise, a rejection counts as a fault of the plugin that passed the callback. */
 // biome-ignore lint/suspicious/noExplicitAny: `() => socket.destroy()` is a fine callback, whatever it returns
 export type Callback<A extends unknown[] = []> = (...args: A) => any
 
 /**
- * Something that happens at a provider, for others to listen to: `ctx.on(receiver.onFix, fn)`. The listener runs on behalf of
- * the plugin that subscribed: its faults, its time and its end are those of that plugin.
+ * An event of a provider: `ctx.on(receiver.onFix, fn)`. The listener belongs to the plugin that subscribed: its faults and
+ * running time are attributed to that plugin, and it ends with that plugin.
  */
 export type Event<T> = (fn: Callback<[value: T]>) => () => void

@@ -1,19 +1,19 @@
-/** What HTTP routes answer besides the document: for `schema.response` of a route, and so for `/openapi.json`. */
+/** Schemas of HTTP responses besides the document, for `schema.response` of a route and `/openapi.json`. */
 import Type, { type Static, type TSchema } from 'typebox'
 
-/** The body of every refused request, but for routes that answer in text. */
+/** The body of every refused request, except on routes that answer in text. */
 export const ErrorAnswer = Type.Object({
   error: Type.String({ description: 'The code, e.g. `RTK_ERR_UNAVAILABLE`' }),
-  message: Type.String({ description: 'What happened, to what' }),
-  help: Type.String({ description: 'What a person can do' }),
-  field: Type.Optional(Type.String({ description: 'Where in the request' })),
+  message: Type.String({ description: 'Description of the error' }),
+  help: Type.String({ description: 'Suggested remedy' }),
+  field: Type.Optional(Type.String({ description: 'Location in the request' })),
 })
 export type ErrorAnswer = Static<typeof ErrorAnswer>
 
 /** An answer that is not JSON, in the form of Fastify: `response: { 200: content('text/plain') }`. */
 export const content = (type: string, schema: TSchema = Type.String()) => ({ content: { [type]: { schema } } })
 
-/** An answer in bytes. */
+/** A binary answer. */
 export const bytes = (type: string) => content(type, Type.String({ format: 'binary' }))
 
 /** `GET /nvs` without a namespace. */
@@ -27,12 +27,12 @@ export const NvsValues = Type.Record(Type.String(), Type.Union([Type.String(), T
 /** `POST /nvs` */
 export const NvsWritten = Type.Object({
   result: Type.Literal('ok'),
-  written: Type.Integer({ minimum: 0, description: 'Pairs that were stored' }),
+  written: Type.Integer({ minimum: 0, description: 'Number of pairs stored' }),
 })
 
 /** `POST /update-firmware` */
 export const UpdateAnswer = Type.Object({
   result: Type.Literal('ok'),
-  version: Type.Optional(Type.String({ description: 'Of the image (target `esp`)' })),
-  message: Type.Optional(Type.String({ description: 'What the router does (target `rut`)' })),
+  version: Type.Optional(Type.String({ description: 'Version of the image (target `esp`)' })),
+  message: Type.Optional(Type.String({ description: 'Progress message of the router (target `rut`)' })),
 })

@@ -35,7 +35,7 @@ export type InfoDocument = Static<typeof InfoDocument>
 
 const partText = 'The part of the information document that a mask selects: any field may be missing'
 
-/** Stands for `infoDocumentPart()`, which is made where it is asked for: a start has no time for it. */
+/** Placeholder for `infoDocumentPart()`, which is built on demand to keep the start-up short. */
 export const InfoDocumentPart = Type.Object({}, { description: partText })
 
 /** Fields of objects come and go with the mask; an entry of a list is always complete. */

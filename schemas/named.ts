@@ -1,6 +1,6 @@
 /**
  * The public schemas by name. They are the components of OpenAPI and AsyncAPI, the `$defs` of the schema files, and the types of
- * `rtk-base/contract`. A schema is recognised by what it says, wherever it stands.
+ * `rtk-base/contract`. A schema is recognised by its content, wherever it is used.
  */
 import { ErrorAnswer, NvsNamespaces, NvsValues, NvsWritten, UpdateAnswer } from './http.js'
 import { BaseInfo, BaseStateName, Fitness, UpdateStateName, Verdict } from './info/base.js'
@@ -87,20 +87,20 @@ export const named: Readonly<Record<string, object>> = {
 
 type Json = Record<string, unknown>
 
-/** Plain JSON: what TypeBox keeps beside a schema is not enumerable, and goes with the serialisation. */
+/** Plain JSON: TypeBox's own properties of a schema are not enumerable, so serialising drops them. */
 export const plain = <T>(value: unknown): T => JSON.parse(JSON.stringify(value)) as T
 
-/** A plugin may add fields to what another one answers. */
+/** A plugin may add fields to the answers of another. */
 const extensible = (schema: Json): Json =>
   rewritten(schema, ({ additionalProperties, ...rest }) =>
     additionalProperties === undefined || additionalProperties === false ? rest : { ...rest, additionalProperties },
   )
 
 /**
- * Replaces every named schema in `part` by a reference.
- * @param at where the definitions are, e.g. `#/components/schemas/`
- * @param own what some of the names mean here, e.g. `Change` with the parameters of a station
- * @returns the part, and the definitions that it needs
+ * Replaces every named schema in `part` with a reference.
+ * @param at location of the definitions, e.g. `#/components/schemas/`
+ * @param own schemas that replace some names, e.g. `Change` with the parameters of a station
+ * @returns the part, and the definitions it references
  */
 export function withReferences<T>(
   part: T,
@@ -120,7 +120,7 @@ export function withReferences<T>(
   }
   const result = replaced(plain(part)) as T
   const definitions = new Map<string, Json>()
-  // A set that grows is walked to its end.
+  // The loop also visits names added while it runs.
   for (const name of found) {
     const schema = own[name] ?? (name === 'InfoDocumentPart' ? infoDocumentPart() : named[name])
     definitions.set(name, extensible(replaced(plain(schema), name) as Json))

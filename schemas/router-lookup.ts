@@ -1,6 +1,6 @@
 /**
- * The credential lookup: `POST {qr_url}/rtr` over https, with a router's MAC address. The answer is JSON as below, or the text of the
- * label alone as `text/plain`; 404: the server does not know this router.
+ * The credential lookup: `POST {qr_url}/rtr` over https, with a router's MAC address. The answer is JSON as below, or only the label
+ * text as `text/plain`. 404: the server does not know this router.
  */
 import Type, { type Static } from 'typebox'
 
@@ -9,7 +9,7 @@ export const RouterLookupRequest = Type.Object({
     pattern: '^([0-9A-F]{2}:){5}[0-9A-F]{2}$',
     description: 'MAC of the Ethernet port of the router, upper case with colons',
   }),
-  station: Type.String({ description: '{SN} of the station that asks' }),
+  station: Type.String({ description: '{SN} of the requesting station' }),
 })
 export type RouterLookupRequest = Static<typeof RouterLookupRequest>
 

@@ -9,12 +9,12 @@ export const SessionRequest = Type.Object(
 )
 export type SessionRequest = Static<typeof SessionRequest>
 
-/** What `/session` answers to every method. */
+/** The answer of `/session` to every method. */
 export const SessionState = Type.Object({
   role: Type.Union([Type.Literal('none'), Type.Literal('viewer'), Type.Literal('operator')], {
-    description: 'What the caller may do: nothing, read, everything',
+    description: 'Permission of the caller: nothing, read, everything',
   }),
-  login: Type.Boolean({ description: 'Tokens are set, so there is something to log in to' }),
-  expires: Type.Integer({ minimum: 0, description: 'When the session cookie ends, UTC in seconds; 0: no session' }),
+  login: Type.Boolean({ description: 'Tokens are set, so a login is possible' }),
+  expires: Type.Integer({ minimum: 0, description: 'Expiry of the session cookie, UTC seconds; 0: no session' }),
 })
 export type SessionState = Static<typeof SessionState>

@@ -1,7 +1,7 @@
-/** What a station consists of, as `GET /plugins`, `/parameters` and `/commands` list it, and the answer to a change. */
+/** Entries of `GET /plugins`, `/parameters` and `/commands`, and the answer to a change. */
 import Type, { type Static } from 'typebox'
 
-/** `POST /change` and `base/{SN}/change/post`. Which parameters there are depends on the plugins that run. */
+/** `POST /change` and `base/{SN}/change/post`. The parameters depend on the running plugins. */
 export const Change = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Change parameters and their new values, at most 65,536 bytes; one change is one transaction',
 })
@@ -11,7 +11,7 @@ export type Change = Static<typeof Change>
 export const ChangeAnswer = Type.Object({
   result: Type.Union([Type.Literal('ok'), Type.Literal('failed')]),
   leftover: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Submitted fields that no plugin owns; everything that was submitted when `failed`',
+    description: 'Submitted fields that belong to no plugin; all submitted fields if `failed`',
   }),
   errors: Type.Optional(
     Type.Array(Type.Object({ name: Type.String(), message: Type.String() }), { description: 'Only when `failed`' }),
@@ -19,7 +19,7 @@ export const ChangeAnswer = Type.Object({
 })
 export type ChangeAnswer = Static<typeof ChangeAnswer>
 
-/** `POST /system?cmd=…` and `base/{SN}/cmd`. Which commands there are depends on the plugins that run. */
+/** `POST /system?cmd=…` and `base/{SN}/cmd`. The commands depend on the running plugins. */
 export const Command = Type.String({
   minLength: 1,
   maxLength: 4_096,
@@ -30,27 +30,25 @@ export const CommandEntry = Type.Object({
   name: Type.String(),
   help: Type.String(),
   plugin: Type.String(),
-  value: Type.Boolean({ description: 'It takes text after `=`' }),
-  caution: Type.Optional(
-    Type.String({ description: 'What a person should know before it runs, e.g. that RTCM stops meanwhile' }),
-  ),
-  words: Type.Optional(Type.Array(Type.String(), { description: 'Of a group: what its value begins with' })),
+  value: Type.Boolean({ description: 'Accepts text after `=`' }),
+  caution: Type.Optional(Type.String({ description: 'Warning before use, e.g. that RTCM stops meanwhile' })),
+  words: Type.Optional(Type.Array(Type.String(), { description: 'For a command group: the subcommands' })),
 })
 export type CommandEntry = Static<typeof CommandEntry>
 
-/** A change parameter, as a form needs it. */
+/** A change parameter, with everything a form needs. */
 export const ParameterEntry = Type.Object({
   name: Type.String(),
   plugin: Type.String(),
-  title: Type.String({ description: 'For a person; the name where the plugin gives none' }),
+  title: Type.String({ description: 'For people; the name if the plugin gives none' }),
   schema: Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema of the value' }),
-  default: Type.Optional(Type.Unknown({ description: 'Not of a secret' })),
-  value: Type.Optional(Type.Unknown({ description: 'Not of a secret' })),
-  set: Type.Optional(Type.Boolean({ description: 'Only of a secret: whether it is other than its default' })),
+  default: Type.Optional(Type.Unknown({ description: 'Omitted for a secret' })),
+  value: Type.Optional(Type.Unknown({ description: 'Omitted for a secret' })),
+  set: Type.Optional(Type.Boolean({ description: 'Only for a secret: whether it differs from the default' })),
   secret: Type.Boolean(),
-  endsLink: Type.Boolean({ description: "A change of it may end the caller's own connection" }),
+  endsLink: Type.Boolean({ description: 'Changing it may disconnect the caller' }),
   onTrial: Type.Boolean({
-    description: 'A change of it is set back unless the caller reaches the station again',
+    description: 'A change is reverted unless the caller reaches the station again',
   }),
 })
 export type ParameterEntry = Static<typeof ParameterEntry>
@@ -70,8 +68,8 @@ export const PluginReport = Type.Object({
   name: Type.String(),
   version: Type.String(),
   state: PluginStateName,
-  reason: Type.String({ description: 'Why it is in that state, or what it says of itself' }),
-  needs: Type.Array(Type.String(), { description: 'Ids of services' }),
-  provides: Type.Array(Type.String(), { description: 'Ids of services' }),
+  reason: Type.String({ description: 'Reason for the state, or a status text of the plugin' }),
+  needs: Type.Array(Type.String(), { description: 'Service ids' }),
+  provides: Type.Array(Type.String(), { description: 'Service ids' }),
 })
 export type PluginReport = Static<typeof PluginReport>

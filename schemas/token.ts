@@ -1,4 +1,4 @@
-/** What a provider has to bring: every required member, a function where the interface has one (an event is a function), else any value. */
+/** Required members of a service: `function` for methods and events, `value` for anything else. */
 export type ServiceShape<T> = {
   readonly [K in RequiredKeys<T>]: T[K] extends (...args: never[]) => unknown ? 'function' : 'value'
 }
@@ -7,11 +7,11 @@ type RequiredKeys<T> = { [K in keyof T]-?: Record<never, never> extends Pick<T, 
 
 /** A typed name under which one plugin offers a service to others. Tokens are equal by `id`. */
 export interface ServiceToken<T> {
-  /** With another major version than 1 it is part of the id: `'receiver@2'`. */
+  /** Includes the major version unless it is 1: `'receiver@2'`. */
   readonly id: string
-  /** Of the interface: members that are added raise the minor version, anything else the major one. */
+  /** Version of the interface: added members raise the minor version, any other change the major version. */
   readonly version: string
-  /** Who provides something else is refused; undefined: anything is taken. */
+  /** A provider that does not match is refused; undefined: anything is accepted. */
   readonly shape?: Readonly<Record<string, 'function' | 'value'>>
   /** Carries the type only; never set. */
   readonly _type?: T
@@ -19,8 +19,8 @@ export interface ServiceToken<T> {
 
 /**
  * @param name unique, e.g. `'rtcm-stream'`; a third party prefixes its own name
- * @param contract `version` of the interface, `'1.0.0'` when left out: different major versions are different services. `shape`: its
- *   required members, checked when it is provided
+ * @param contract `version` of the interface, default `'1.0.0'`: different major versions are different services. `shape`: its
+ *   required members, checked when the service is provided
  */
 export function defineService<T>(
   name: string,
@@ -30,7 +30,7 @@ export function defineService<T>(
   return { id: major === 1 ? name : `${name}@${major}`, version, ...(shape && { shape }) }
 }
 
-/** What a value lacks of the shape of a service, for people; `''` where it fits. Getters are not called. */
+/** Mismatch between a value and the shape of a service, for people; `''` if it fits. Getters are not called. */
 export function misfit({ shape }: Pick<ServiceToken<unknown>, 'shape'>, value: unknown): string {
   if (!shape) return ''
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null)
@@ -38,7 +38,7 @@ export function misfit({ shape }: Pick<ServiceToken<unknown>, 'shape'>, value: u
   const wrong = Object.entries(shape).flatMap(([member, kind]) => {
     if (!(member in value)) return [`lacks ${member}`]
     const isOther = kind === 'function' && typeof (value as Record<string, unknown>)[member] !== 'function'
-    return isOther ? [`has ${member}, which is no function`] : []
+    return isOther ? [`has ${member}, which is not a function`] : []
   })
   return wrong.join(', ')
 }

@@ -7,13 +7,13 @@ export const HttpSection = Type.Object(
     port: Type.Integer({ default: 80, minimum: 0, maximum: 65_535, description: '0: any free port' }),
     hosts: Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
       default: [],
-      description: 'Further names by which the station may be called (Host header)',
+      description: 'Further accepted host names of the station (Host header)',
     }),
     proxies: Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
       default: [],
       maxItems: 64,
       description:
-        'Addresses and prefixes of proxies: their X-Forwarded-For, -Proto and -Host are believed, those of nobody else',
+        'Addresses and prefixes of trusted proxies: X-Forwarded-For, -Proto and -Host are accepted only from them',
     }),
     token: Type.Optional(
       Type.String({
@@ -21,7 +21,7 @@ export const HttpSection = Type.Object(
         maxLength: 512,
         pattern: '^[!-~]+$',
         description:
-          "16 to 512 printable characters without spaces: the operator's token, which can do everything; it turns on the login",
+          "The operator's token, with full access; enables the login. 16 to 512 printable characters without spaces",
       }),
     ),
     viewerToken: Type.Optional(
@@ -30,12 +30,12 @@ export const HttpSection = Type.Object(
         maxLength: 512,
         pattern: '^[!-~]+$',
         description:
-          '16 to 512 printable characters without spaces: a second token that can only read, without the passwords of the document; needs token',
+          'A read-only token, without the passwords of the document; requires token. 16 to 512 printable characters without spaces',
       }),
     ),
     open: Type.Optional(
       Type.Union([Type.Literal('none'), Type.Literal('read'), Type.Literal('all')], {
-        description: 'What the local network may do without a login where token is set; left out: nothing',
+        description: 'Access from the local network without a login if token is set; default: none',
       }),
     ),
   },
@@ -50,7 +50,7 @@ export const NetSection = Type.Object(
       default: [],
       maxItems: 64,
       description:
-        'Addresses and prefixes of TCP proxies: their connections begin with a header of the PROXY protocol, which says for whom',
+        'Addresses and prefixes of TCP proxies: their connections begin with a PROXY protocol header that names the client',
     }),
   },
   { additionalProperties: false },
@@ -70,50 +70,49 @@ export const InfoSection = Type.Object(
 
 export type InfoSection = Static<typeof InfoSection>
 
-/** The kernel's watchdog: what happens when something blocks the event loop. */
+/** The kernel's watchdog, for a blocked event loop. */
 export const WatchdogSection = Type.Object(
   {
-    warn_s: Type.Number({ default: 1, minimum: 0.3, maximum: 60, description: 'Reported after so long' }),
+    warn_s: Type.Number({ default: 1, minimum: 0.3, maximum: 60, description: 'Time until a block is reported' }),
     limit_s: Type.Number({
       default: 15,
       minimum: 0,
       maximum: 3_600,
-      description: 'The process is ended after so long, to be started again; 0: never',
+      description: 'Time until the process is ended, to be started again; 0: never',
     }),
     memory_mb: Type.Integer({
       default: 0,
       minimum: 0,
       maximum: 1_000_000,
       description:
-        'Memory that the service may use where its control group has no limit: at 80 % it ends, and the plugin that holds most stays out of the next start; 0: no limit',
+        'Memory limit if the control group has none: at 80 % the service ends, and the next start leaves out the plugin that holds most; 0: no limit',
     }),
     proven_s: Type.Integer({
       default: 600,
       minimum: 1,
       maximum: 86_400,
-      description:
-        'A start that has run for so long counts as good: earlier crashes are forgotten, its settings are kept',
+      description: 'Run time after which a start counts as good: earlier crashes are forgotten, its settings are kept',
     }),
   },
   { additionalProperties: false },
 )
 export type WatchdogSection = Static<typeof WatchdogSection>
 
-/** What happens after a change that may cut its caller off. */
+/** Trial of a change that may disconnect its caller. */
 export const TrialSection = Type.Object(
   {
     window_s: Type.Integer({
       default: 90,
       minimum: 0,
       maximum: 3_600,
-      description: 'Such a change is set back unless the station is reached again in this time; 0: never set back',
+      description: 'Such a change is reverted unless the station is reached again within this time; 0: never reverted',
     }),
   },
   { additionalProperties: false },
 )
 export type TrialSection = Static<typeof TrialSection>
 
-/** A variant file: which plugins run on a hardware variant, with what options and initial settings. */
+/** A variant file: the plugins of a hardware variant, their options and initial settings. */
 export const Variant = Type.Object(
   {
     $schema: Type.Optional(Type.String({ description: 'For editors: where `variant.schema.json` is. Not read' })),
@@ -126,20 +125,20 @@ export const Variant = Type.Object(
       }),
     ),
     simulator: Type.Optional(
-      Type.Boolean({ description: 'No machine behind it: a reboot restarts the service in place' }),
+      Type.Boolean({ description: 'Not a real machine: a reboot restarts the service in place' }),
     ),
     http: Type.Optional(Type.Partial(HttpSection, { description: 'The HTTP server and its access rules' })),
     net: Type.Optional(Type.Partial(NetSection, { description: 'TCP listeners of plugins' })),
     info: Type.Optional(Type.Partial(InfoSection, { description: 'The information document' })),
     watchdog: Type.Optional(
-      Type.Partial(WatchdogSection, { description: 'What ends a service that is blocked or too large' }),
+      Type.Partial(WatchdogSection, { description: 'Limits that end a blocked or oversized service' }),
     ),
-    trial: Type.Optional(Type.Partial(TrialSection, { description: 'Changes that may cut their caller off' })),
+    trial: Type.Optional(Type.Partial(TrialSection, { description: 'Changes that may disconnect their caller' })),
     changes: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Initial values of change parameters' }),
     ),
     plugins: Type.Record(Type.String({ minLength: 1 }), Type.Record(Type.String(), Type.Unknown()), {
-      description: 'Shipped name, ./path or npm package → its options',
+      description: 'Shipped name, ./path or npm package → options',
     }),
   },
   { additionalProperties: false },

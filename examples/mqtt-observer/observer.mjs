@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Watches base stations over MQTT: who is online, a summary of each document, and the RTCM that comes.
+// Monitors base stations over MQTT: online status, a summary of each document, and incoming RTCM.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { connect } from 'mqtt'
@@ -67,7 +67,7 @@ function framesOf(payload) {
   return frames
 }
 
-/** Every block may be missing: a station has what its plugins bring. */
+/** Every block may be missing: it depends on the plugins of the station. */
 function summaryOf({ esp, gnss, base }) {
   const position = gnss?.pos?.t
     ? `${gnss.pos.lat.toFixed(7)} ${gnss.pos.lon.toFixed(7)} ${gnss.pos.alt.toFixed(2)} m`
@@ -125,7 +125,7 @@ client.on('message', (topic, payload) => {
 })
 client.on('error', (error) => {
   process.stderr.write(`${url}: ${error.message || error.code}\n`)
-  // A broker that never answered is a slip of the pen; one that went away comes back.
+  // If the broker never answered, the URL is probably wrong. After a lost connection, retry.
   if (!wasConnected) process.exit(1)
 })
 process.on('SIGINT', () => client.end(true, () => process.exit(0)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Follows a base by NTRIP and feeds a receiver on a serial port. Made of what the station itself is made of.
+// Follows a base by NTRIP and feeds a receiver on a serial port. Uses the same libraries as the station.
 import { parseArgs } from 'node:util'
 import { Framer } from 'rtk-base/gnss'
 import { Backoff, dial, KeptPort, portFrom } from 'rtk-base/link'

@@ -21,7 +21,7 @@ export default definePlugin({
     ctx.services.provide(receiver, device.receiver)
     const words = [...faults, 'well', 'restart'] as const
     const usage = `replay=${words.join('|')}`
-    ctx.commands.add('replay', `${usage}: what happens to the receiver`, ({ arg }) => {
+    ctx.commands.add('replay', `${usage}: faults of the receiver`, ({ arg }) => {
       const word = words.find((name) => name === arg)
       if (!word) throw badValue(usage)
       device.tell(word)

@@ -1,4 +1,4 @@
-/** The receiver that a recording stands for: all that the station knows of it. */
+/** The recorded receiver, as seen by the station. */
 import { ecefToGeodetic, encodeRtcm, knownLeap_s, messageNumber, roundEcef, unixToGps } from 'rtk-base/gnss'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { AntennaReading, BandReading, ReceiverTarget, SatelliteEpoch } from 'rtk-base/services'
@@ -12,7 +12,7 @@ import {
 } from 'rtk-base/services'
 import { type Fault, type Recording, readRecording, retimed } from './recording.js'
 
-/** What a real receiver keeps while its plugin is reloaded. */
+/** State that a real receiver keeps while its plugin is reloaded. */
 export type Kept = { bootedAt_ms: number; beganAt_ms: number; target: ReceiverTarget }
 
 const nobody = { maker: '', module: '', firmware: '', hardware: '', software: '', serial: '' }

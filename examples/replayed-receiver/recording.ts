@@ -1,4 +1,4 @@
-/** The recording of a base, and the script that says what its receiver was and what goes wrong with it. */
+/** The recording of a base, and the script with the identity and faults of its receiver. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
@@ -31,7 +31,7 @@ export interface Recording {
   reference: RtcmMessageOf<1005>
 }
 
-/** Rejects with what is wrong. */
+/** Rejects with the reason. */
 export async function readRecording(path: string): Promise<Recording> {
   const { rtcm, can, ...script } = JSON.parse(await readFile(path, 'utf8'))
   const epochs: Uint8Array[][] = [[]]

@@ -1,4 +1,4 @@
-/** What a plugin with clients of its own needs: a listener that survives reloads, figures, files, programs, an HTTP client. */
+/** A plugin with its own clients: a listener that survives reloads, metrics, files, programs, an HTTP client. */
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Connection, type DataDir, definePlugin, type Listener, unavailable } from 'rtk-base/plugin'

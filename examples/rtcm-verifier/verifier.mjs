@@ -72,7 +72,7 @@ try {
   usage(`--authority: ${error.message}`)
 }
 
-/** By station: a publication whose signature comes in the next message, as on MQTT 3.1.1. */
+/** By station: a publication waiting for its signature in the next message, as on MQTT 3.1.1. */
 const waiting = new Map()
 
 function judge(serial, topic, payload, signature) {

@@ -1,11 +1,11 @@
-// Checks signed RTCM publications. No I/O: a rover's own software can take it as it is.
+// Verifies signed RTCM publications. No I/O: rover software can use it unchanged.
 import { verify, X509Certificate } from 'node:crypto'
 
 /** Digest by `sig-alg`; Ed25519 has its own. */
 const digests = { 'ECDSA-SHA256': 'sha256', 'ECDSA-SHA384': 'sha384', 'RSA-SHA256': 'sha256', Ed25519: null }
 const keyTypes = { 'ECDSA-SHA256': 'ec', 'ECDSA-SHA384': 'ec', 'RSA-SHA256': 'rsa', Ed25519: 'ed25519' }
 
-/** What a publication's signature covers: topic, 0x00, sequence and time as unsigned 64 bit big-endian, payload. */
+/** The signed bytes of a publication: topic, 0x00, sequence and time as unsigned 64 bit big-endian, payload. */
 export function signedBytes(topic, sequence, time_ms, payload) {
   const numbers = Buffer.alloc(16)
   numbers.writeBigUInt64BE(BigInt(sequence), 0)
@@ -22,7 +22,7 @@ const certificates = (pem) =>
 /** Why a certificate (with its intermediates behind it) cannot be trusted to be that of station `serial`; undefined: it can. */
 export function whyNotTrusted(serial, chain, authorities, now_ms) {
   const [leaf, ...others] = chain
-  if (leaf === undefined) return 'it is no certificate'
+  if (leaf === undefined) return 'it is not a certificate'
   if (!namesOf(leaf).includes(serial)) return `it is for ${namesOf(leaf).join(', ') || 'nobody'}`
   let current = leaf
   // Each step takes an intermediate away, so that a circle ends.
@@ -59,7 +59,7 @@ export class Verifier {
   /** @param ca PEM of the authorities that are trusted, @param maxAge_s older publications are refused, @param now UTC in ms */
   constructor({ ca, maxAge_s = 30, now = Date.now }) {
     this.#authorities = certificates(ca)
-    if (this.#authorities.length === 0) throw new Error('there is no certificate of an authority')
+    if (this.#authorities.length === 0) throw new Error('a CA certificate is required')
     this.#maxAge_ms = maxAge_s * 1000
     this.#now = now
   }
@@ -79,8 +79,8 @@ export class Verifier {
 
   /**
    * A publication on `base/{SN}/drtk` with its signature: an object with `sig-alg`, `sig`, `sig-cert`, `sig-seq`, `sig-time`.
-   * Only with `ok` may the payload be used. `gap`: so many numbers are missing before it, over `silent_s` seconds (where the station
-   * knew the time of both).
+   * Use the payload only with `ok`. `gap`: count of missing sequence numbers before it, over `silent_s` seconds (if the station
+   * knew both times).
    * @returns {{ ok: boolean, why: 'good'|'unsigned'|'no-certificate'|'forged'|'replayed'|'stale', text: string, sequence?: number, gap?: number, silent_s?: number }}
    */
   publication(serial, topic, payload, signature) {

@@ -43,7 +43,7 @@ function serialReceiver(ctx: PluginContext, portName: string, baud: number) {
   const [onRtcm, onFix] = [ctx.event<RtcmFrame>(), ctx.event<ReceiverFix>()]
   const [onState, onAntenna] = [ctx.event<void>(), ctx.event<AntennaReading>()]
   const now_ms = () => ctx.clock.monotonic()
-  /** What the receiver said; all of it is forgotten when the link goes. */
+  /** Readings of the receiver; cleared when the link drops. */
   let said: { heardAt_ms: number; booted_ms?: number; target?: ReceiverTarget; fix?: ReceiverFix } | undefined
   let identity = nobody
   let isOpen = false
@@ -61,7 +61,7 @@ function serialReceiver(ctx: PluginContext, portName: string, baud: number) {
   const dialog = new Dialog<string[]>(ctx, (request) => port.write(request), answer_ms)
   const framer = new Framer({ onFrame: hear })
 
-  /** Asks with a sentence; what comes back begins with the same word. */
+  /** Sends a request; the answer begins with the same word. */
   const ask = (...words: (string | number)[]) =>
     dialog.ask(encodeNmea(words.join(',')), ([word, ...rest]) => (word === words[0] ? rest : undefined), tries)
 
@@ -95,7 +95,7 @@ function serialReceiver(ctx: PluginContext, portName: string, baud: number) {
       const [word = '', ...values] = new TextDecoder().decode(bytes.subarray(1, bytes.lastIndexOf(0x2a))).split(',')
       dialog.hear([word, ...values])
       if (word === 'PXYPOS') heardPosition(values.map(Number), arrival_ms)
-      // Of what it does not know nothing is said: `unknown` is an answer too.
+      // Unknown values are reported as `unknown`.
       if (word === 'PXYANT') onAntenna.emit({ status: values[0]?.toLowerCase() as AntennaStatus, isPowered: undefined })
     }
     tell()

@@ -41,7 +41,7 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/epoch-meter/about',
-      schema: { summary: 'What this plugin is for', response: { 200: content('text/markdown') } },
+      schema: { summary: 'Purpose of this plugin', response: { 200: content('text/markdown') } },
       config: { public: true },
       handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
     })
@@ -73,6 +73,6 @@ export default definePlugin({
     ctx.defer(() => subscription.close())
   },
 
-  // A reload goes on counting where the version before it ended.
+  // A reload continues the counts of the previous version.
   stop: (_reason, meter) => [['totals', meter.totals()]],
 })

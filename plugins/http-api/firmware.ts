@@ -8,7 +8,7 @@ import { rawQuery } from './query.js'
 
 const longestUrl = 4_096
 
-/** A bare value: an object whose one property is written out as `esp=`. */
+/** A bare value: an object with one property, serialised as `esp=`. */
 const targetParameter = {
   name: 'target',
   in: 'query',
@@ -16,7 +16,7 @@ const targetParameter = {
   style: 'form',
   explode: true,
   description:
-    'What is updated. The name `target` is not sent: the query is `esp…` or `rut` alone, with or without `=`',
+    'Target of the update. The name `target` is not sent: the query is only `esp…` or `rut`, with or without `=`',
   schema: {
     type: 'object',
     minProperties: 1,
@@ -33,7 +33,7 @@ const targetParameter = {
 /** A router downloads and checks an image of tens of megabytes over a mobile link. */
 const limit_ms = 15 * 60_000
 
-/** `POST /update-firmware?<target>`: the target's plugin installs what the body says. */
+/** `POST /update-firmware?<target>`: the target's plugin installs the image in the body, or at the URL in it. */
 export function addFirmwareRoutes(ctx: PluginContext): void {
   for (const url of ['/update-firmware', '/firmware']) {
     ctx.http.route({
@@ -95,7 +95,7 @@ async function urlIn(body: IncomingMessage): Promise<string> {
       throw new RtkError('RTK_ERR_BODY_TOO_LARGE', `a URL has at most ${longestUrl} characters`)
   }
   const url = text.trim()
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
   if (URL.canParse(url) && /^https?:\/\//i.test(url) && !/[\s\u0000-\u001f]/.test(url)) return url
   throw new RtkError('RTK_ERR_FETCH_URL', 'the body has to be the http or https URL of a firmware image')
 }

@@ -62,7 +62,7 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
       method: 'GET',
       url,
       schema: {
-        summary: 'The information document, or what a mask such as `?0x02` selects',
+        summary: 'The information document, or the part selected by a mask such as `?0x02`',
         parameters: [maskParameter],
         response: { 200: Type.Union([InfoDocument, InfoDocumentPart]) },
       },
@@ -170,7 +170,7 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
   })
 }
 
-/** What the station consists of, and what can be asked of it. */
+/** Plugins, parameters and commands of the station. */
 function addDirectory(ctx: PluginContext, station: () => Station): void {
   for (const [url, summary, entry, list] of [
     ['/plugins', 'Every plugin with its state', PluginReport, () => station().plugins()],
@@ -185,7 +185,7 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
     const schema = { summary, response: { 200: Type.Array(entry) } }
     ctx.http.route({ method: 'GET', url, schema, handler: async () => list() })
   }
-  /** Common to both descriptions. */
+  /** Facts about the station for both descriptions. */
   const facts = () => ({
     version: ctx.services.use(device).version,
     serial: ctx.serial,

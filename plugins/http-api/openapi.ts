@@ -6,7 +6,7 @@ export interface ApiFacts {
   readonly version: string
   readonly serial: string
   readonly routes: readonly HttpRoute[]
-  /** What named schemas mean at this station, e.g. `Change` with its parameters. */
+  /** Station-specific versions of named schemas, e.g. `Change` with its parameters. */
   readonly own: Readonly<Record<string, object>>
 }
 
@@ -75,7 +75,7 @@ function responsesOf({ schema, textErrors }: HttpRoute): Json {
   return { ...Object.fromEntries(answers), '4XX': refused, '5XX': refused }
 }
 
-/** JSON, or what has its content types with it. */
+/** JSON, or a schema with its own content types. */
 function responseOf(answer: unknown): Json {
   const { description = 'Done', content } = (answer ?? {}) as { description?: string; content?: object }
   if (answer === undefined) return { description }

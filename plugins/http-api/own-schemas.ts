@@ -1,4 +1,4 @@
-/** What the named schemas of the contract mean at this station: the parameters and commands of its plugins. Pure. */
+/** Station-specific versions of the named schemas of the contract: the parameters and commands of its plugins. Pure. */
 import { Change, Command } from 'rtk-base/schemas'
 import type { CommandEntry, ParameterEntry } from 'rtk-base/services'
 

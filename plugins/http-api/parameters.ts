@@ -1,7 +1,7 @@
-/** The queries that stand for themselves, in the words of OpenAPI. */
+/** Bare queries as OpenAPI parameters. */
 import { Command } from 'rtk-base/schemas'
 
-/** A bare value such as `?0x02`: an object whose one property is written out as `0x02=`. */
+/** A bare value such as `?0x02`: an object with one property, serialised as `0x02=`. */
 export const maskParameter = {
   name: 'mask',
   in: 'query',
@@ -9,9 +9,9 @@ export const maskParameter = {
   style: 'form',
   explode: true,
   description:
-    'Limits the document to the parts that the bits select; without it, everything. 0x01 static, 0x02 runtime, 0x04 configuration, 0x100 with ' +
+    'Limits the document to the parts that the bits select; default: everything. 0x01 static, 0x02 runtime, 0x04 configuration, 0x100 with ' +
     'details; in a variant with `info.mask` 2: 0x01 runtime, 0x02 static, 0x04 configuration, 0x100 basic, 0x200 all. ' +
-    'The name `mask` is not sent: the query is the number alone, decimal or hexadecimal, with or without `=` behind it',
+    'The name `mask` is not sent: the query is only the number, decimal or hexadecimal, with or without a trailing `=`',
   schema: {
     type: 'object',
     maxProperties: 1,

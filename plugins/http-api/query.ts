@@ -22,12 +22,12 @@ export function maskOf(query: string): number {
   throw new RtkError('RTK_ERR_MASK', `the mask is a number from 0 to 0xFFFFFFFF, not "${query.slice(0, 60)}"`)
 }
 
-/** Commands whose value is a URL: a signed one has `+` and `%2F` in it, which must arrive as they were written. */
+/** Commands with a URL as value: `+` and `%2F` of a signed URL must arrive unchanged. */
 const verbatim = /^(firmware|ota-upgrade)=./
 
 /**
  * `?reboot`, `?log=d`, `?cmd=reboot` and `?cmd=log=d` are the same to the caller.
- * @throws RTK_ERR_COMMAND_VALUE when there is no command.
+ * @throws RTK_ERR_COMMAND_VALUE without a command.
  */
 export function commandText(query: string): string {
   const written = query.startsWith('cmd=') ? query.slice('cmd='.length) : query

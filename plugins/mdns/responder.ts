@@ -7,7 +7,7 @@
  * | `probing`   | somebody has one of the names                    | `probing`   | `conflict`: other names                            |
  * | `probing`   | somebody else probes for one, with greater data  | `probing`   | again from the beginning after 1 s                 |
  * | `announced` | a question for one of the names                  | `announced` | an answer, after 20–120 ms where others answer too |
- * | `announced` | somebody says other data for one of the names    | `probing`   | whoever was first keeps it                         |
+ * | `announced` | another host announces other data for a name     | `probing`   | the first host keeps it                            |
  * | any         | `close`                                          | `closed`    | goodbye: lifetime 0                                |
  */
 import type { RemoteInfo } from 'node:dgram'

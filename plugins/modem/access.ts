@@ -71,7 +71,7 @@ export class Access {
     return this.#turns.runExclusive(work)
   }
 
-  /** @throws the modem's rejection; RTK_ERR_UNAVAILABLE without a modem or after `limit_ms`; RTK_ERR_ABORTED */
+  /** @throws the modem's rejection, RTK_ERR_ABORTED, or RTK_ERR_UNAVAILABLE without a modem or after `limit_ms` */
   async call<T>(limit_ms: number, ask: (modem: CellularModem, signal: AbortSignal) => Promise<T>): Promise<T> {
     const modem = this.#modem
     if (!modem) throw new RtkError('RTK_ERR_UNAVAILABLE', this.absence)

@@ -18,7 +18,7 @@ export function stateBlock(readings: Readings, pending: string[]): ModemInfo['st
     technology = '',
     cellId = '',
   } = registration.value ?? {}
-  const { rssi = 0, ...figures } = roundedSignal(signal.value)
+  const { rssi = 0, ...rest } = roundedSignal(signal.value)
   const temp = temperature_c.value
   return {
     network,
@@ -32,7 +32,7 @@ export function stateBlock(readings: Readings, pending: string[]): ModemInfo['st
     temp: Math.round(temp ?? 0) + 0,
     temp_valid: temp !== undefined,
     pending,
-    ...figures,
+    ...rest,
   }
 }
 

@@ -9,8 +9,8 @@ import { Jobs } from './jobs.js'
 import { OperatorScan, ScanHandoff } from './operator/scan.js'
 import { OperatorSelection } from './operator/selection.js'
 import { apnText, defineParameters } from './parameters.js'
-import { Figures } from './state/figures.js'
 import { HistoryEntries, SignalHistory, step_ms } from './state/history.js'
+import { ModemMetrics } from './state/metrics.js'
 import { Polling } from './state/polling.js'
 import { Readings } from './state/readings.js'
 import { readingTasks, reportSim } from './tasks.js'
@@ -46,13 +46,13 @@ export default definePlugin({
     const readings = new Readings(() => ctx.clock.monotonic())
     const access = new Access(ctx)
     const history = new SignalHistory(ctx.clock)
-    const figures = new Figures(ctx, readings)
+    const metrics = new ModemMetrics(ctx, readings)
     const changed = () => block.changed()
     const jobs = new Jobs(ctx, access, () => {
       changed()
       polling.soon('registration', 'signal')
     })
-    const scan = new OperatorScan(ctx, { access, jobs, readings, figures, changed })
+    const scan = new OperatorScan(ctx, { access, jobs, readings, metrics, changed })
     const scanned = () => scan.networks
     const selection = new OperatorSelection(ctx, parameters.operator, { access, jobs, readings, scanned, changed })
     const apn = new ApnKeeper(ctx, {
@@ -71,7 +71,7 @@ export default definePlugin({
         async registered() {
           uplinkRead()
           const { value } = readings.registration
-          if (value) figures.observe(value, readings.registered === true && readings.connected !== false)
+          if (value) metrics.observe(value, readings.registered === true && readings.connected !== false)
           selection.observe()
           await apn.observe()
         },

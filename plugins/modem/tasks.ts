@@ -16,7 +16,7 @@ const simTroubles: Readonly<Partial<Record<ModemSim['state'], string>>> = {
 export function reportSim(errors: PluginContext['errors'], state: ModemSim['state'] | undefined): void {
   const text = state && simTroubles[state]
   if (text === undefined) errors.clear('modem-sim')
-  else errors.raise('modem-sim', { text, advice: 'there is no mobile connection until then' })
+  else errors.raise('modem-sim', { text, advice: 'no mobile connection until then' })
 }
 
 /** Reactions to a read value. */

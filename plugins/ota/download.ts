@@ -39,7 +39,7 @@ export function checkUrl(text: string): URL {
   // Hides a login or token.
   const shown = text.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*$/s, '?…')
   const wrong = (why: string) => new RtkError('RTK_ERR_FETCH_URL', `"${shown.slice(0, 200)}" ${why}`)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matches control characters
   if (!URL.canParse(text) || /[\s\u0000-\u001f]/.test(text)) throw wrong('is not a URL')
   const url = new URL(text)
   if (url.protocol === 'https:' || url.protocol === 'http:') return url

@@ -24,7 +24,7 @@ export interface FolderInstaller extends Installer {
   commit(manifest: ImageManifest): Promise<void>
   /** Removes what `prepare` made. */
   abandon(): Promise<void>
-  /** A slot whose failed trial has not been reported yet. */
+  /** A slot with an unreported failed trial. */
   givenUp(): Promise<string | undefined>
   /** It was reported. */
   reported(): Promise<void>

@@ -50,5 +50,5 @@ export function checkImage(image: ImageManifest, station: StationFacts): void {
   }
 }
 
-/** Plugin versions are free text: one that cannot be compared is no limit. */
+/** Plugin versions are free text: an incomparable version does not limit. */
 const isBefore = (version: string, limit: string) => valid(limit) !== null && lt(version, limit)

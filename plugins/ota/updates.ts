@@ -260,7 +260,7 @@ export class Updates implements FirmwareInstaller {
     const { first, whole, drop } = await beginning(this.#whileRunning(image))
     // A manifest, of a plugin.
     if (first === 0x7b) return this.#installImage(whole, begin)
-    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'there is no bundle: the upload is empty')
+    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'the upload is empty: a bundle is required')
     // Its signature lies at its end.
     begin()
     if (file !== undefined) {

@@ -21,7 +21,7 @@ export function rolesOf(interfaces: readonly NetworkInterface[], only: string): 
   if (added) return { accessPoint: added, station: own[0] }
   const able = own.filter(({ wifi }) => wifi?.canBeAp ?? false)
   const [accessPoint] = able
-  // Of two radios the uplink gets the one that the access point does not use.
+  // With two radios, the uplink gets the radio not used by the access point.
   const station = own.find((one) => one !== accessPoint) ?? own[0]
   return { accessPoint, station }
 }

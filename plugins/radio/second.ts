@@ -7,7 +7,7 @@ const appears_ms = 15_000
 /** Retry delay after a failure. */
 const again_ms = 3_600_000
 
-/** The second interface of a radio whose driver can be access point and station at once. */
+/** The second interface of a radio with a driver for simultaneous access point and station. */
 export class Second {
   readonly #ctx: PluginContext
   readonly #tools: Tools

@@ -1,4 +1,4 @@
-/** What the simulated machine has. */
+/** Hardware of the simulated machine. */
 import { type Static, Type } from 'typebox'
 
 const Seconds = (fallback: number, description: string) =>
@@ -14,7 +14,7 @@ const Port = Type.Object(
     name: Name('As the kernel would name it'),
     mac: Type.String({ default: '', pattern: '^(|([0-9a-f]{2}:){5}[0-9a-f]{2})$', description: 'Empty: made up' }),
     cable: Type.Boolean({ default: true, description: 'A cable is plugged in at first' }),
-    address: Cidr('192.168.1.50/24', 'What the DHCP server hands out'),
+    address: Cidr('192.168.1.50/24', 'Address from the DHCP server'),
     gateway: Ip4('192.168.1.1', 'Gateway and name server of that network; empty: none'),
   },
   { additionalProperties: false },
@@ -40,7 +40,7 @@ export const SimulatedAccessPoint = Type.Object(
       ],
       { default: '', description: 'Empty: wpa2-psk with a password, else open' },
     ),
-    address: Cidr('192.168.8.50/24', 'What its DHCP server hands out'),
+    address: Cidr('192.168.8.50/24', 'Address from its DHCP server'),
     gateway: Ip4('192.168.8.1', 'Gateway and name server of that network; empty: none'),
   },
   { additionalProperties: false },

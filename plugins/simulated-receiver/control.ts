@@ -9,7 +9,7 @@ import { RemoteBase } from './remote-base.js'
 import type { Pair } from './ubx/config.js'
 import { keyId } from './ubx/keys.js'
 
-/** What an ambiguity fix to wrong numbers is commonly wrong by. */
+/** Typical position error of a wrong ambiguity fix. */
 const usualWrongFix = { east: 0.3, north: -0.2, up: 0.6 }
 
 export function receiverControl(ctx: PluginContext, port: SimulatedPort): SimulatedReceiver {

@@ -9,19 +9,19 @@ export const ReceiverOptions = Type.Object(
   {
     boot: Type.Union([Type.Literal('fixed'), Type.Literal('rover')], {
       default: 'fixed',
-      description: 'fixed: a base at its position, as someone set it up; rover: as from the factory',
+      description: 'fixed: an already configured base at its position; rover: factory state',
     }),
-    lat: Type.Number({ default: 52, minimum: -90, maximum: 90, description: 'Where its antenna is, degrees' }),
+    lat: Type.Number({ default: 52, minimum: -90, maximum: 90, description: 'Position of the antenna, degrees' }),
     lon: Type.Number({ default: 4, minimum: -180, maximum: 180, description: 'Degrees' }),
     alt: Type.Number({ default: 50, minimum: -1000, maximum: 100_000, description: 'Ellipsoidal height, metres' }),
-    seed: Type.Integer({ default: 1, minimum: 0, maximum: 0xffffffff, description: 'Of its noise' }),
+    seed: Type.Integer({ default: 1, minimum: 0, maximum: 0xffffffff, description: 'Seed of the noise' }),
     wiring: Type.Union([Type.Literal('USB'), Type.Literal('UART1'), Type.Literal('UART2')], {
       default: 'USB',
-      description: 'The port of the receiver that it is connected by',
+      description: 'Port of the receiver',
     }),
     module: Type.Union([Type.Literal('ZED-F9P'), Type.Literal('ZED-X20P')], {
       default: 'ZED-F9P',
-      description: 'Which receiver it is: the X20P has no GLONASS, 1230, 4072, RXM-RTCM and NAV2',
+      description: 'Model of the receiver: the X20P lacks GLONASS, 1230, 4072, RXM-RTCM and NAV2',
     }),
     uniqueId: Type.String({
       default: '5A45440001',
@@ -37,7 +37,7 @@ export const ReceiverOptions = Type.Object(
     nmea: Type.Boolean({ default: false, description: 'Send NMEA GGA too' }),
     noise: Type.Union([Type.Literal('quiet'), Type.Literal('typical'), Type.Literal('obstructed')], {
       default: 'quiet',
-      description: 'How rough its surroundings are',
+      description: 'Signal conditions',
     }),
     nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second solution' }),
     satellites: Type.Optional(
@@ -54,16 +54,14 @@ export const ReceiverOptions = Type.Object(
       default: 120,
       minimum: 0,
       maximum: 86_400,
-      description: 'So long after the start the record begins: the station may have to survey a reference first',
+      description: 'Delay from the start to the replay, s: the station may have to survey a reference first',
     }),
-    mask_deg: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 90, description: 'It receives none below this elevation' }),
-    ),
+    mask_deg: Type.Optional(Type.Number({ minimum: 0, maximum: 90, description: 'Elevation mask, degrees' })),
     tcp: Type.Integer({
       default: 0,
       minimum: 0,
       maximum: 65_535,
-      description: 'It also listens at this port of 127.0.0.1, for one program at a time; 0: it does not',
+      description: 'Also listens on this port of 127.0.0.1, for one program at a time; 0: off',
     }),
   },
   { additionalProperties: false },

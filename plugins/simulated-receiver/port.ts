@@ -86,7 +86,7 @@ export class SimulatedPort implements BytePort {
     this.#vanish()
   }
 
-  /** It goes, and another one may stand in its place. */
+  /** Ends this port; another may replace it. */
   end(): void {
     this.zed.powerOff()
     this.#vanish()

@@ -17,7 +17,7 @@ import { keyId, type PortName } from './ubx/keys.js'
 import { messages, monVer, secUniqId, uniqIdPayload } from './ubx/messages.js'
 import { frameOf, write } from './ubx/wire.js'
 
-/** What an epoch needs from its moment to the first byte. */
+/** Delay from an epoch to its first byte. */
 const latency_ms = 40
 const boot_ms = 300
 /** Without a credible system clock the receiver still knows the time: it has satellites. */
@@ -82,7 +82,7 @@ export class SimulatedZed implements CommandTarget {
     }
   }
 
-  /** Goes on where another instance was, as if it had been on all the time. */
+  /** Continues from another instance, as if it had been powered all the time. */
   restore({ config, model, navigation, bootedAt_ms, ttff_ms }: ReceiverSnapshot): void {
     this.config.restore(config)
     this.model.restore(model)
@@ -91,7 +91,7 @@ export class SimulatedZed implements CommandTarget {
     this.#ttff_ms = ttff_ms
   }
 
-  /** Power comes on. Epochs go on until `powerOff`, whether anyone listens or not. */
+  /** Switches power on. Epochs continue until `powerOff`, even without a listener. */
   powerOn(): void {
     void this.#timer()
     // After a snapshot it has been on all the time.
@@ -119,7 +119,7 @@ export class SimulatedZed implements CommandTarget {
     return this.#corrections.bases
   }
 
-  /** What of the sky is received; undefined: all that there is. */
+  /** Limits the received satellites; undefined: all. */
   limit(satellites: number | undefined, mask_deg: number | undefined): void {
     this.model.limit = { satellites: satellites ?? Number.POSITIVE_INFINITY, mask_deg: mask_deg ?? lowest_deg }
   }
@@ -140,7 +140,7 @@ export class SimulatedZed implements CommandTarget {
     this.#framer.push(bytes, this.#edges.clock.monotonic())
   }
 
-  /** It restarts by itself: RAM is lost. */
+  /** Unexpected restart: RAM is lost. */
   restart(cold = false): void {
     this.powerOff()
     this.config.restart()

@@ -18,7 +18,7 @@ export class RemoteBase {
   #away_m: number | undefined
 
   /**
-   * @param neighbour the station whose position and time it is based on
+   * @param neighbour the station that defines its position and time
    * @param deliver called with one packet of whole frames per second
    */
   constructor(neighbour: SimulatedZed, edges: Edges, deliver: (packet: Uint8Array) => void) {

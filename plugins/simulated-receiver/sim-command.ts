@@ -96,7 +96,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     'wrong-fix': [
       'P [E N U]|off',
-      'each fix of the ambiguities is wrong with the probability P, by metres',
+      'ambiguities are fixed wrongly with probability P, position error in metres',
       (receiver, [probability, east, north, up]) => {
         if (probability === 'off') receiver.wrongFix(0)
         else {
@@ -108,7 +108,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     jam: [
       'DB|off [L1|L2]',
-      'all signals, or those of a band, are weaker',
+      'weakens all signals, or those of a band',
       (receiver, [loss, band]) => {
         if (band !== undefined && band !== 'L1' && band !== 'L2')
           throw badValue(`sim: the band is L1 or L2, not '${band}'`)
@@ -126,7 +126,7 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
     antenna: [
       'ok|short|open',
-      'reported by the supervisor, and nothing is received',
+      'state of the antenna supervisor; without ok nothing is received',
       (receiver, [state]) => {
         if (state !== 'ok' && state !== 'short' && state !== 'open') {
           throw badValue(`sim: antenna is ok, short or open, not '${state ?? ''}'`)
@@ -134,8 +134,8 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
         receiver.antenna(state)
       },
     ],
-    unplug: ['', 'the device vanishes', (receiver) => receiver.unplug()],
-    replug: ['', 'it is back as after a power cut', (receiver) => receiver.replug()],
+    unplug: ['', 'the device disappears', (receiver) => receiver.unplug()],
+    replug: ['', 'the device returns as after a power cut', (receiver) => receiver.replug()],
     restart: [
       '[cold]',
       'it restarts: RAM is built of flash again, USB is away for 1.2 s; cold: the fix takes longer, and converges again',

@@ -1,4 +1,4 @@
-/** What the receiver's navigation makes of the model: fix, position with noise that converges, survey-in, time mode. */
+/** Navigation of the receiver, from the model: fix, position with converging noise, survey-in, time mode. */
 import { distance, geodeticToEcef, offsetEnu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { type Enu, type Epoch, GaussMarkov, type Model, type Track } from 'rtk-base/simulation'
@@ -13,7 +13,7 @@ export interface Corrections {
   age_s: number
   /** Since they came without a gap, with a reference position. */
   steady_s: number
-  /** What their reference position is wrong by. */
+  /** Error of their reference position. */
   error: Ecef
 }
 
@@ -41,7 +41,7 @@ export interface Solution {
   resolved: boolean
 }
 
-/** What goes over to the next instance when the plugin is reloaded. */
+/** State for the next instance at a reload of the plugin. */
 export interface NavigationState {
   untilFix_s: number
   since_s: number
@@ -250,7 +250,7 @@ export class Navigation {
     return isWrong ? by : { east: 0, north: 0, up: 0 }
   }
 
-  /** Relative to the base: an error of its position also affects this one. */
+  /** Relative to the base: includes the error of the base position. */
   #correctedPosition(error: Enu, corrections: Corrections | undefined): Ecef {
     const wrong = this.#wrong ?? { east: 0, north: 0, up: 0 }
     const { x: ex, y: ey, z: ez } = corrections?.error ?? { x: 0, y: 0, z: 0 }

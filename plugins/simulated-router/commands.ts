@@ -40,7 +40,7 @@ type Control = [args: string, help: string, run: (router: SimulatedTeltonika, ar
 const controls: Record<string, Control> = {
   reboot: [
     '[S]',
-    'it restarts and refuses connections for S seconds (reboot_s)',
+    'restarts and refuses connections for S seconds (reboot_s)',
     (router, [away]) => router.reboot(away === undefined ? undefined : number(away, 'the time', 0)),
   ],
   unplug: ['', 'no power: connections are refused', (router) => router.unplug()],
@@ -50,37 +50,33 @@ const controls: Record<string, Control> = {
     'replaced by another router: different MAC, serial number, IMEI and certificate, in factory state',
     (router, [pswd]) => router.replace(pswd),
   ],
-  certificate: ['', 'it makes a new certificate', (router) => router.certificate()],
+  certificate: ['', 'creates a new certificate', (router) => router.certificate()],
   password: [
     'USER PSWD',
-    'someone changes the login; sessions go on',
+    'changes the login, sessions stay valid',
     (router, [user, pswd]) => router.password(word(user, 'the user'), word(pswd, 'the password')),
   ],
-  expire: ['', 'all sessions are forgotten', (router) => router.expire()],
+  expire: ['', 'ends all sessions', (router) => router.expire()],
   block: ['', 'logins from 127.0.0.1 are blocked', (router) => router.block()],
   unblock: ['', 'no address is blocked, attempts count from 0', (router) => router.unblock()],
-  'first-login': [
-    'on|off',
-    'REST wants the password to be changed first',
-    (router, [on]) => router.firstLogin(onOff(on)),
-  ],
+  'first-login': ['on|off', 'REST requires a password change first', (router, [on]) => router.firstLogin(onOff(on))],
   firmware: [
     'VERSION',
     'this version is installed, e.g. RUTX_R_00.07.20',
     (router, [version]) => router.install(word(version, 'the version')),
   ],
-  ubus: ['on|off', 'JSON-RPC is there or not', (router, [on]) => router.transport('ubus', onOff(on))],
-  rest: ['on|off', 'the REST interface is there or not', (router, [on]) => router.transport('rest', onOff(on))],
+  ubus: ['on|off', 'enables or disables JSON-RPC', (router, [on]) => router.transport('ubus', onOff(on))],
+  rest: ['on|off', 'enables or disables the REST interface', (router, [on]) => router.transport('rest', onOff(on))],
   set: [
     'CONFIG.SECTION.OPTION VALUE',
-    'someone else writes and commits a value',
+    'writes and commits a value externally',
     (router, [path, value]) => {
       const [, config = '', section = '', option = ''] = /^([^.]+)\.(.+)\.([^.]+)$/.exec(path ?? '') ?? []
       if (option === '') throw badValue(`sim-router: set needs CONFIG.SECTION.OPTION, not '${path ?? ''}'`)
       router.set(config, section, option, value ?? '')
     },
   ],
-  time: ['S', 'its clock is wrong by S seconds', (router, [by]) => router.timeShift(number(by, 'the time'))],
+  time: ['S', 'sets the clock error to S seconds', (router, [by]) => router.timeShift(number(by, 'the time'))],
   sim: [
     'ready|absent|pin|puk|error',
     'state of the SIM',
@@ -88,13 +84,13 @@ const controls: Record<string, Control> = {
   ],
   swap: [
     'IMSI ICCID [APN] [USER] [PSWD]',
-    'another SIM; without APN its network accepts every one',
+    'another SIM (without APN its network accepts any APN)',
     (router, [imsi, iccid, apn, user, pswd]) =>
       router.swap(digits(imsi, 'the IMSI'), digits(iccid, 'the ICCID'), apn === undefined ? [] : [apn], user, pswd),
   ],
   signal: [
     'DBM|off',
-    'RSSI; off: nothing is received',
+    'RSSI, off: no reception',
     (router, [rssi]) => router.signal(rssi === 'off' ? undefined : number(rssi, 'the signal', -150)),
   ],
   technology: [
@@ -104,13 +100,13 @@ const controls: Record<string, Control> = {
   ],
   temperature: [
     'C|off',
-    'of the modem in degrees Celsius; off: no sensor',
+    'temperature of the modem in degrees Celsius, off: no sensor',
     (router, [celsius]) =>
       router.temperature(celsius === 'off' ? undefined : Math.round(number(celsius, 'the temperature') * 10)),
   ],
   forbid: [
     'PLMN [off]',
-    'this operator does not let the SIM in',
+    'this operator denies the SIM',
     (router, [plmn, off]) => router.forbid(digits(plmn, 'the PLMN'), off !== 'off'),
   ],
   'operator-control': [
@@ -118,14 +114,10 @@ const controls: Record<string, Control> = {
     'the modem can scan and select operators',
     (router, [on]) => router.operatorControl(onOff(on)),
   ],
-  'auto-apn': [
-    'on|off',
-    "the router's own table knows the APN of the SIM",
-    (router, [on]) => router.autoApn(onOff(on)),
-  ],
+  'auto-apn': ['on|off', "the router's own table has the APN of the SIM", (router, [on]) => router.autoApn(onOff(on))],
   uplink: [
     'on|off',
-    'the mobile network hands data on; off: the ping reboot strikes',
+    'the mobile network forwards data, off: triggers the ping reboot',
     (router, [on]) => router.uplink(onOff(on)),
   ],
   'reboot-modem': ['', 'the modem restarts', (router) => router.rebootModem()],
@@ -136,7 +128,7 @@ const controls: Record<string, Control> = {
   ],
   garbage: [
     `${Object.keys(damages).join('|')}|off [N] [PATTERN]`,
-    'the next N answers are spoiled',
+    'the next N answers are damaged',
     (router, [kind, first, second]) => {
       const [times, pattern] = limits(first, second)
       router.garbage(kind === 'off' ? undefined : (oneOf(damages, kind, 'the kind') as Damage), times, pattern)
@@ -152,7 +144,7 @@ const controls: Record<string, Control> = {
   ],
   fail: [
     'CALL status N|errno N [TEXT]|off',
-    'a call fails: with a ubus status, or with an errno in its data',
+    'a call fails, with a ubus status or with an errno in its data',
     (router, [call, kind, value, ...text]) => {
       const name = word(call, 'the call')
       if (kind === 'off') router.fail(name, undefined)
@@ -169,7 +161,7 @@ const controls: Record<string, Control> = {
   ],
   deny: [
     'OBJECT[.METHOD] [off]',
-    'the login has no right to it (-32002)',
+    'the login lacks the right to it (-32002)',
     (router, [name, off]) => router.deny(word(name, 'the object'), off !== 'off'),
   ],
   clear: ['', 'ends slow, garbage, http, fail, missing, deny and first-login', (router) => router.clear()],

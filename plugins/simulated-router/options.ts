@@ -1,4 +1,4 @@
-/** What a simulated router is: deploy-time options of the plugin. */
+/** Deploy-time options of the simulated router. */
 import type { Dispose } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 
@@ -50,7 +50,7 @@ export const RouterOptions = Type.Object(
       default: ['ubus'],
       minItems: 1,
       maxItems: 2,
-      description: 'What answers: /ubus, /api or both; legacy has /ubus only',
+      description: 'Transports: /ubus, /api or both (legacy: only /ubus)',
     }),
     https: Type.Boolean({ default: false, description: 'It listens with a self-signed certificate as well' }),
     redirect: Type.Boolean({ default: true, description: 'With https: plain HTTP answers 307 to it' }),

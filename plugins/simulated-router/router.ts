@@ -90,7 +90,7 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
     return this.#power.close()
   }
 
-  // What it shows
+  // State
 
   /** It accepts connections. */
   get listening(): boolean {
@@ -151,7 +151,7 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
     return parts.filter((part) => part !== '').join(', ')
   }
 
-  // What happens to it
+  // Events
 
   /** It restarts: sessions and pending changes are lost, connections refused. @param away_s instead of `reboot_s` */
   reboot(away_s: number = this.#device.options.reboot_s): void {
@@ -252,7 +252,7 @@ export class SimulatedTeltonika implements Omit<SimulatedRouter, 'command'> {
     this.#device.modem.start()
   }
 
-  // What its answers are like
+  // Answers
 
   /** @param pattern part of `object.method` or `METHOD /api/path`; `''`: every call */
   slow(delay_s: number, pattern = ''): void {

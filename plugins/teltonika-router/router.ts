@@ -4,7 +4,7 @@ import { LoginGuard } from './credentials/guard.js'
 import { CredentialLadder, usersOf } from './credentials/ladder.js'
 import { CredentialLookup } from './credentials/lookup.js'
 import { Vault } from './credentials/vault.js'
-import { LinkFigures } from './link/figures.js'
+import { LinkMetrics } from './link/metrics.js'
 import { RouterLink } from './link/router-link.js'
 import type { RouterOptions } from './options.js'
 import { RouterParameters } from './parameters.js'
@@ -30,7 +30,7 @@ export class Router {
   readonly onPingHost: EventSource<void>
   readonly #ctx: PluginContext
   readonly #guard: LoginGuard
-  readonly #figures: LinkFigures
+  readonly #metrics: LinkMetrics
   #link: RouterLink | undefined
   #arrival: Arrival | undefined
   #poll: RouterPoll | undefined
@@ -48,7 +48,7 @@ export class Router {
       credentials: () => this.tryCredentials(),
       pingHost: () => this.#applyPing(),
     })
-    this.#figures = new LinkFigures(ctx, {
+    this.#metrics = new LinkMetrics(ctx, {
       online: () => this.state === 'online',
       queue: () => this.#link?.queue.length ?? 0,
     })
@@ -82,14 +82,14 @@ export class Router {
       override: () => this.parameters.override,
       defaults,
       mac: () => arrival.mac,
-      loggedIn: (result) => this.#figures.login(result),
+      loggedIn: (result) => this.#metrics.login(result),
     })
     const link = new RouterLink({
       ctx: this.#ctx,
       url,
       pin: this.pin,
       ladder,
-      figures: () => this.#figures,
+      metrics: () => this.#metrics,
       onState: this.onState,
       meet: arrival.meet,
       arrived: arrival.arrived,

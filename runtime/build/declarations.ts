@@ -23,7 +23,7 @@ const primitives: Readonly<Record<string, string>> = {
 }
 
 const header = `// Made of the schemas; see schemas/README.md.
-/** The types of what goes over HTTP and MQTT, by the names that /openapi.json and /asyncapi.json give them. */
+/** Types of HTTP and MQTT payloads, named as in /openapi.json and /asyncapi.json. */
 
 `
 

@@ -27,7 +27,7 @@ export const selectionFields = {
     Type.Number({
       minimum: 0.05,
       maximum: 3_600,
-      description: 'Observations every so many seconds; left out: each epoch',
+      description: 'Interval of observations, seconds; default: each epoch',
     }),
   ),
   msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),

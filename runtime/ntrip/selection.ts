@@ -7,7 +7,7 @@ export const isPosition = (type: number): boolean => type === 1005 || type === 1
 export interface Selection {
   /** Message numbers beside the position, which always goes out; left out: all. */
   messages?: readonly number[] | undefined
-  /** Observations every so many seconds; left out: each epoch. */
+  /** Interval of observations, seconds; default: each epoch. */
   interval_s?: number | undefined
   /** MSM5–7 become MSM4: a third of the bytes. */
   msm4?: boolean | undefined

@@ -4,38 +4,43 @@ import Type, { type Static } from 'typebox'
 /** `base.state.base` */
 export const BaseStateName = Type.Union(
   [
-    Type.Literal('starting', { description: 'no RTCM goes out yet: up to 120 s after the start or a survey-in' }),
-    Type.Literal('surveying', { description: 'a survey-in runs' }),
+    Type.Literal('starting', { description: 'no RTCM goes out yet; lasts up to 120 s after the start or a survey-in' }),
+    Type.Literal('surveying', { description: 'a survey-in is running' }),
     Type.Literal('ready', { description: 'a receiver is up and RTCM goes out' }),
-    Type.Literal('degraded', { description: 'no RTCM goes out: `gnss.state.status` and `base.state.errors` say why' }),
+    Type.Literal('degraded', {
+      description: 'no RTCM goes out; for the reason see `gnss.state.status` and `base.state.errors`',
+    }),
     Type.Literal('updating', { description: 'an update is being installed' }),
     Type.Literal('stopping', { description: 'a restart is under way' }),
   ],
-  { description: 'What the base does' },
+  { description: 'State of the base' },
 )
 export type BaseStateName = Static<typeof BaseStateName>
 
 /** `base.update.state` */
 export const UpdateStateName = Type.Union(
   [
-    Type.Literal('idle', { description: 'no update was made, or the last one succeeded' }),
-    Type.Literal('downloading', { description: 'the image is fetched from a URL' }),
+    Type.Literal('idle', { description: 'no update yet, or the last one succeeded' }),
+    Type.Literal('downloading', { description: 'the image is being downloaded from a URL' }),
     Type.Literal('verifying', {
-      description: 'the signature is checked; after the restart: the new version is on trial until it is confirmed',
+      description:
+        'the signature is being checked; after the restart: the new version is on trial until it is confirmed',
     }),
-    Type.Literal('installing', { description: 'files are unpacked, each checked against what was signed' }),
-    Type.Literal('rebooting', { description: 'the new version is installed and is started next' }),
-    Type.Literal('failed', { description: 'it was refused or given up: the error `update-failed` has the reason' }),
+    Type.Literal('installing', { description: 'files are being unpacked, each checked against its signed checksum' }),
+    Type.Literal('rebooting', { description: 'the new version is installed and starts next' }),
+    Type.Literal('failed', {
+      description: 'the update was rejected or aborted; the error `update-failed` has the reason',
+    }),
   ],
-  { description: 'What the update does' },
+  { description: 'State of the update' },
 )
 export type UpdateStateName = Static<typeof UpdateStateName>
 
 /** `base.update` */
 export const BaseUpdate = Type.Object({
   state: UpdateStateName,
-  failed: Type.Boolean({ description: 'The last update failed; until the next one begins' }),
-  progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of what `state` names' }),
+  failed: Type.Boolean({ description: 'The last update failed; false again once the next one begins' }),
+  progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Progress of the step in `state`, percent' }),
 })
 export type BaseUpdate = Static<typeof BaseUpdate>
 
@@ -44,24 +49,24 @@ export const fitnesses = ['fit', 'degraded', 'unfit'] as const
 /** `base.state.verdict.fitness` */
 export const Fitness = Type.Union(
   [
-    Type.Literal('fit', { description: 'RTCM goes out from a position that is checked, and nothing is wrong' }),
-    Type.Literal('degraded', { description: 'RTCM goes out, and something should be mended' }),
+    Type.Literal('fit', { description: 'RTCM goes out from a verified position, without errors' }),
+    Type.Literal('degraded', { description: 'RTCM goes out, but something needs attention' }),
     Type.Literal('unfit', { description: 'no RTCM goes out' }),
   ],
-  { description: 'Whether the base is fit to serve' },
+  { description: 'Whether the base can serve rovers' },
 )
 export type Fitness = Static<typeof Fitness>
 
 export const Verdict = Type.Object(
   {
     fitness: Fitness,
-    code: Type.String({ description: 'Of the rule that decides; `ok` when nothing is wrong' }),
+    code: Type.String({ description: 'Code of the deciding rule; `ok` if nothing is wrong' }),
     why: Type.String(),
-    advice: Type.String({ description: 'What a person can do; empty: nothing is to be done' }),
+    advice: Type.String({ description: 'Suggested remedy; empty if none is needed' }),
     since: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
-    for_s: Type.Integer({ minimum: 0, description: 'Seconds since fitness and code are these' }),
+    for_s: Type.Integer({ minimum: 0, description: 'Seconds since `fitness` or `code` last changed' }),
   },
-  { description: 'The most important thing about the base, by one table' },
+  { description: 'Overall verdict on the base' },
 )
 export type Verdict = Static<typeof Verdict>
 
@@ -70,22 +75,22 @@ export const BaseClock = Type.Object(
   {
     kept: Type.Union(
       [
-        Type.Literal('ntp', { description: 'by NTP, PTP or chrony, as timedatectl says' }),
+        Type.Literal('ntp', { description: 'by NTP, PTP or chrony, according to timedatectl' }),
         Type.Literal('receiver', { description: 'by this service, from the receiver' }),
-        Type.Literal('nobody', { description: 'by nobody' }),
-        Type.Literal('unknown', { description: 'the machine does not say, or was not asked yet' }),
+        Type.Literal('nobody', { description: 'not synchronised' }),
+        Type.Literal('unknown', { description: 'not reported, or not queried yet' }),
       ],
-      { description: 'By what the clock of the machine is kept' },
+      { description: 'Source that synchronises the system clock' },
     ),
     offset: Type.Number({
-      description: 'Seconds that the receiver is ahead of it; 0 while the receiver tells no time',
+      description: 'Receiver time minus system clock, seconds; 0 while the receiver reports no time',
     }),
     served: Type.Integer({
       minimum: 0,
-      description: 'Port of 127.0.0.1 where the time of the receiver is served now; 0: nowhere',
+      description: 'Port on 127.0.0.1 that serves the receiver time now; 0: none',
     }),
   },
-  { description: 'The clock of the machine' },
+  { description: 'The system clock' },
 )
 export type BaseClock = Static<typeof BaseClock>
 
@@ -98,15 +103,15 @@ export const BaseState = Type.Object({
       text: Type.String(),
       t: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
     }),
-    { maxItems: 32, description: 'What is wrong now, newest last' },
+    { maxItems: 32, description: 'Current errors, newest last' },
   ),
   trial: Type.Optional(
     Type.Object(
       {
         parameters: Type.Array(Type.String()),
-        left_s: Type.Integer({ minimum: 0, description: 'Seconds until their old values return' }),
+        left_s: Type.Integer({ minimum: 0, description: 'Seconds until the old values are restored' }),
       },
-      { description: 'A change that may have cut its caller off and is not confirmed yet; present only then' },
+      { description: 'An unconfirmed change that may have disconnected its caller; omitted if there is none' },
     ),
   ),
 })
@@ -119,7 +124,7 @@ export const LedInfo = Type.Object({
       v: Type.Integer({ minimum: 0, maximum: 0xffffff, description: 'Colour 0xRRGGBB' }),
       t: Type.Number({ minimum: 0, description: 'Seconds' }),
     }),
-    { description: 'Repeated; empty: there is no such LED' },
+    { description: 'Repeating pattern; empty if the station lacks this LED' },
   ),
 })
 

@@ -1,6 +1,6 @@
 /**
- * The `gnss` block of the information document. Every field is always there; what is unknown is `''`, `0`, `false` or
- * `[]`, and the description names the field that tells whether it means anything.
+ * The `gnss` block of the information document. Every field is always present; an unknown value is `''`, `0`, `false` or
+ * `[]`. The description names the field that tells whether the value is valid.
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import { antennaStatuses, jammingStates, spoofingStates } from '../services/receiver.js'
@@ -24,7 +24,7 @@ const oneOf = <T extends string>(values: readonly T[], description: string) =>
     ),
   )
 
-/** States of the GNSS procedure, in its order; the last four are on the way or trouble. */
+/** States of the GNSS procedure, in order. */
 export const gnssStatuses = [
   'offline',
   'stalled',
@@ -39,71 +39,78 @@ export const gnssStatuses = [
 ] as const
 export const GnssStatus = oneOf(
   gnssStatuses,
-  'offline: no port; stalled: the port is open but silent; identify, configure: the receiver is asked and set up; ' +
-    'acquire: no fix or no RTCM yet; initial: the first position is judged; survey: a survey-in runs; fixed: it is a ' +
-    'base and RTCM flows (a receiver that is only listened to: RTCM flows); moved: it is not where its reference is; ' +
-    'fault: it does not do what it is configured to do',
+  'offline: no port. stalled: the port is open but silent. identify, configure: the receiver is queried and configured. ' +
+    'acquire: no fix or no RTCM yet. initial: the first position is checked. survey: a survey-in is running. fixed: the ' +
+    'receiver is a base and RTCM flows (listen-only receiver: RTCM flows). moved: the antenna is not at its reference ' +
+    'position. fault: the receiver does not work as configured',
 )
 
 export const gpsFixes = ['none', 'dead-reckoning', '2d', '3d', '3d-dr', 'time', 'rtk-float', 'rtk-fixed'] as const
 export const GpsFixName = oneOf(
   gpsFixes,
-  'Kind of fix; time: position held fixed, as of a base; none also when the last epoch is older than 5 s',
+  'Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s',
 )
 
 export const AntennaInfo = closed(
   {
     power: Type.Integer({ minimum: 0, maximum: 2, description: '0 off, 1 on, 2 unknown' }),
-    status: oneOf(antennaStatuses, 'By the antenna supervisor of the receiver; unknown: it has none or it is off'),
-    failcnt: count('How often it went over into short or open, since the service started'),
-    failtime: utc('When it was last seen short or open'),
-    oktime: utc('When it was last seen ok'),
+    status: oneOf(antennaStatuses, 'From the antenna supervisor of the receiver; unknown: absent or switched off'),
+    failcnt: count('Number of transitions to short or open since the service started'),
+    failtime: utc('Last time the status was short or open'),
+    oktime: utc('Last time the status was ok'),
   },
-  'The antenna. The times are 0 while no time is known',
+  'The antenna. Times are 0 while the clock is unknown',
 )
 
 export const ReceivedRtcm = closed(
   {
-    elapsed: count('Seconds since the first correction of the present source; means nothing while count is 0'),
-    age: count('Seconds since the last correction; means nothing while count is 0'),
-    count: count('Correction messages taken; 0: none came'),
-    packets: count('Packets taken'),
-    remote: text('Who sends them; empty: nobody'),
-    dist: metres('Distance to the reference point of the source; means nothing while count is 0'),
+    elapsed: count('Seconds since the first correction of the current source; invalid while count is 0'),
+    age: count('Seconds since the last correction; invalid while count is 0'),
+    count: count('Correction messages accepted'),
+    packets: count('Packets accepted'),
+    remote: text('Sender; empty if none'),
+    dist: metres('Distance to the reference point of the source; invalid while count is 0'),
   },
-  'Corrections that come in',
+  'Incoming corrections',
 )
 
 const Jamming = (description: string) => oneOf(jammingStates, description)
 export const RfInfo = closed(
   {
     jamming: Jamming(
-      'Interference, the worst band. warning: seen; critical: the receiver cannot work; unknown: not watched',
+      'Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored',
     ),
-    spoofing: oneOf(spoofingStates, 'Signs of feigned satellites by the receiver: none, one kind, or several'),
-    slips: Type.Number({ minimum: 0, maximum: 100, description: 'Phases whose lock broke, % of the last 5 minutes' }),
+    spoofing: oneOf(spoofingStates, 'Signs of spoofed satellites detected by the receiver: none, one kind, or several'),
+    slips: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'Share of carrier phases that lost lock in the last 5 minutes, %',
+    }),
     bands: Type.Array(
       closed(
         {
-          band: text('L1, L2 or L5: an input of the receiver with all that lies in it, e.g. Galileo E5b in L2'),
+          band: text('L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2'),
           jamming: Jamming('Interference in the band'),
-          indicator: Type.Integer({ minimum: 0, maximum: 255, description: 'Tones in the band; 255: strong' }),
+          indicator: Type.Integer({
+            minimum: 0,
+            maximum: 255,
+            description: 'CW interference in the band; 255: strong',
+          }),
           agc: Type.Integer({ minimum: 0, maximum: 100, description: 'Gain of the input, %; interference lowers it' }),
-          noise: count('Noise level, in units of the receiver'),
+          noise: count('Noise level, receiver units'),
         },
         'One input',
       ),
-      { maxItems: 8, description: 'Empty while the receiver says nothing about them' },
+      { maxItems: 8, description: 'Empty while the receiver does not report them' },
     ),
     constellations: Type.Array(
       closed(
         {
-          name: text('gps, glonass, galileo, beidou; others when they are received'),
+          name: text('gps, glonass, galileo, beidou; others if received'),
           expected: Type.Array(Type.String(), {
-            description:
-              'Signals that the receiver is set to track; empty: none, or not known (it is only listened to)',
+            description: 'Signals that the receiver is configured to track; empty: none, or unknown (listen-only)',
           }),
-          seen: Type.Array(Type.String(), { description: 'Signals that were received in the last 10 s' }),
+          seen: Type.Array(Type.String(), { description: 'Signals received in the last 10 s' }),
           satellites: count('Satellites received'),
         },
         'One constellation',
@@ -111,21 +118,21 @@ export const RfInfo = closed(
       { maxItems: 8 },
     ),
   },
-  'The air around the antenna',
+  'The RF environment',
 )
 
 export const MotionInfo = closed(
   {
-    net: metres('How far the antenna is from where it was 10 s ago; means nothing while satellites is 0'),
-    sway: metres('Rms of its distance from its mean position over 10 s; means nothing while satellites is 0'),
-    satellites: count('Satellites that agree on it; 0: nothing is known, e.g. just after a start'),
+    net: metres('Displacement of the antenna within 10 s; invalid while satellites is 0'),
+    sway: metres('RMS distance from the mean position over 10 s; invalid while satellites is 0'),
+    satellites: count('Satellites that agree on the displacement; 0: unknown, e.g. just after a start'),
     lost: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'Part of the satellites that lost carrier lock within 3 s',
+      description: 'Share of the satellites that lost carrier lock within 3 s',
     }),
   },
-  'The antenna by the carrier phases of the own observations. There where integrity runs',
+  'Antenna motion from the carrier phases. Present while integrity runs',
 )
 
 export const GnssZedInfo = closed(
@@ -136,60 +143,60 @@ export const GnssZedInfo = closed(
     vsoftware: text('Software version'),
     serial: text('Unique chip id, upper-case hexadecimal; empty until identified'),
   },
-  'Who the receiver is, of a u-blox one',
+  'Identity of a u-blox receiver',
 )
 
 export const GnssReceiverInfo = closed(
   {
-    maker: text('e.g. u-blox; empty where its plugin does not say'),
+    maker: text('e.g. u-blox; empty if the plugin does not report it'),
     model: text('e.g. ZED-F9P; empty until identified'),
     firmware: text('e.g. HPG 1.32'),
-    serial: text('Empty until identified, or where a receiver has none'),
+    serial: text('Empty until identified, or if the receiver has none'),
   },
-  'Who the receiver is, of any make',
+  'Identity of a receiver of any manufacturer',
 )
 
 export const GnssState = closed(
   {
-    time: utc('Time of the receiver when it has resolved it, else of the device'),
+    time: utc('Receiver time once resolved, else device time'),
     tm,
     status: GnssStatus,
     gps_fix: GpsFixName,
-    corrected: bool('Corrections went into the last epoch'),
-    uptime: count('Seconds since the receiver started, by itself; 0: unknown'),
-    time_first_fix: count('Seconds from its start to the first fix; 0: unknown or none yet'),
+    corrected: bool('The last epoch used corrections'),
+    uptime: count('Seconds since the receiver started, as it reports; 0: unknown'),
+    time_first_fix: count('Time to first fix, seconds; 0: unknown or none yet'),
     satvis: count('Satellites received'),
     satuse: count('Satellites used'),
-    want_corr: Type.Integer({ minimum: 0, maximum: 1, description: '1 while corrections are asked for' }),
+    want_corr: Type.Integer({ minimum: 0, maximum: 1, description: '1 while corrections are wanted' }),
     antenna: AntennaInfo,
     rf: RfInfo,
     motion: Type.Optional(MotionInfo),
     recvrtcm: ReceivedRtcm,
   },
-  'How the receiver is now',
+  'Current state of the receiver',
 )
 
 export const GnssConfig = closed(
   {
     startup: closed(
       {
-        accuracy: metres('gnss-initial-accuracy: needed accuracy of the first position'),
+        accuracy: metres('gnss-initial-accuracy: required accuracy of the first position'),
         delta_max: metres('gnss-initial-max-delta: allowed distance to the reference'),
-        delta_max_corr: metres('gnss-initial-max-delta-corr: the same when both are RTK-corrected'),
+        delta_max_corr: metres('gnss-initial-max-delta-corr: the same if both positions are RTK-corrected'),
       },
-      'The start-up check; all 0 where integrity does not run: nothing is checked then',
+      'The start-up check; all 0 without integrity: nothing is checked',
     ),
     station: closed(
       {
         id: Type.Integer({
           minimum: 0,
           maximum: 4095,
-          description: 'gnss-station-id: in all RTCM messages; of a receiver that is only listened to its own',
+          description: 'gnss-station-id: sent in all RTCM messages; for a listen-only receiver its own',
         }),
       },
-      'Who the station is to rovers',
+      'Identity of the station in RTCM',
     ),
-    recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Corrections that come in'),
+    recvrtcm: closed({ max_age: count('gnss-recvrtcm-max-age, seconds') }, 'Incoming corrections'),
   },
   'Settings',
 )
@@ -202,25 +209,29 @@ export const GnssPos = closed(
     lon: Type.Number({ minimum: -180, maximum: 180, description: 'Degrees' }),
     alt: metres('Height above the ellipsoid'),
     ...ecef,
-    acc: metres('3D accuracy by the receiver, 1 sigma; 0: unknown (a receiver that only sends NMEA)'),
-    delta: metres('Distance to the reference by evidence other than the echoed position of a fixed base; 0: none'),
-    'geoidal-seperation': metres('Height above the ellipsoid less height above mean sea level'),
-    t: utc('Time of the position; 0 means that there is none'),
+    acc: metres('3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver)'),
+    delta: metres(
+      'Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none',
+    ),
+    'geoidal-seperation': metres('Height above the ellipsoid minus height above mean sea level'),
+    t: utc('Time of the position'),
     tm,
   },
-  'The last position; of a base in fixed mode an echo of its reference',
+  'The last position; in fixed mode an echo of the reference',
 )
 
 const reference = {
-  type: Type.Union([Type.Literal(''), Type.Literal('ecef')], { description: 'Empty: there is no such reference' }),
+  type: Type.Union([Type.Literal(''), Type.Literal('ecef')], { description: 'Empty: not set' }),
   ...ecef,
   acc: metres('Accuracy, 3D 1 sigma; 0: unknown'),
-  t: utc('When it was determined, or last heard in 1005'),
+  t: utc('Time of determination, or of the last 1005'),
   tm,
   hp: bool('The 0.1 mm part is used'),
   corr: bool('Determined with RTK corrections'),
-  frame: text('What the coordinates are in, e.g. ETRF2000: of the manual one as it was entered; empty: not known'),
-  epoch: text('The epoch of the frame, e.g. 2010.0; empty: not known'),
+  frame: text(
+    'Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown',
+  ),
+  epoch: text('Epoch of the frame, e.g. 2010.0; empty: unknown'),
 }
 
 export const surveyStates = ['none', 'running', 'complete', 'incomplete', 'aborted'] as const
@@ -231,33 +242,31 @@ export const GnssRef = closed(
         ...reference,
         point: oneOf(
           ['arp', 'phase-centre'],
-          'gnss-ref-manual-point: what was entered. x, y, z are the antenna reference point in any case, once there is a position',
+          'gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point',
         ),
-        offset: metres(
-          'gnss-ref-manual-offset: of the phase centre above the reference point; counts for phase-centre only',
-        ),
+        offset: metres('gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only'),
       },
-      'The reference that was entered, or that the receiver was given by someone else',
+      'The manually entered reference, or that of an externally configured receiver',
     ),
     survey: closed(
       {
         ...reference,
-        state: oneOf(surveyStates, 'Of the newest survey-in'),
+        state: oneOf(surveyStates, 'State of the newest survey-in'),
         allow_use: Type.Integer({ minimum: 0, maximum: 1, description: '1 after use-incomplete-survey-in' }),
         acc_corr: metres(
-          'Of a corrected survey-in: accuracy relative to the position that the source of the corrections announces; accuracy_corr_dyn is compared with it',
+          'Corrected survey-in: accuracy relative to the announced position of the correction source; compared with accuracy_corr_dyn',
         ),
-        accuracy_corr_dyn: metres('Needed accuracy of a corrected survey-in, with the part for the distance'),
-        elapsed: count('Seconds of the survey-in'),
+        accuracy_corr_dyn: metres('Required accuracy of a corrected survey-in, including the distance-dependent part'),
+        elapsed: count('Duration of the survey-in, seconds'),
         count: count('Epochs of the survey-in'),
         rtcm: closed(
           {
-            age: count('Seconds; means nothing while count is 0'),
-            count: count('Correction messages of the survey-in'),
-            remote: text('Who sent them'),
-            dist: metres('Distance to their reference point; means nothing while count is 0'),
+            age: count('Seconds; invalid while count is 0'),
+            count: count('Correction messages during the survey-in'),
+            remote: text('Sender'),
+            dist: metres('Distance to the reference point of the sender; invalid while count is 0'),
           },
-          'Corrections of the survey-in',
+          'Corrections during the survey-in',
         ),
         config: closed(
           {
@@ -265,15 +274,15 @@ export const GnssRef = closed(
             maxtime: count('gnss-survey-maxtime, seconds'),
             accuracy: metres('gnss-survey-accuracy'),
             accuracy_corr: metres('gnss-survey-accuracy-corr'),
-            frame_corr: text('gnss-recvrtcm-frame: what the source of the corrections is in; empty: not known'),
+            frame_corr: text('gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown'),
             epoch_corr: text('gnss-recvrtcm-epoch'),
           },
-          'Settings of the survey-in; zeros when nothing here runs one',
+          'Settings of the survey-in; zeros if no plugin runs one',
         ),
       },
       'The surveyed reference',
     ),
-    chosen: Type.Union([Type.Literal('manual'), Type.Literal('survey')], { description: 'Which of the two is used' }),
+    chosen: Type.Union([Type.Literal('manual'), Type.Literal('survey')], { description: 'The selected reference' }),
   },
   'The reference position',
 )
@@ -287,11 +296,11 @@ export const GnssRtcm = closed(
           interval: Type.Optional(Type.Number({ minimum: 0, description: 'Mean interval, seconds' })),
           since: Type.Optional(Type.Number({ minimum: 0, description: 'Seconds since the last one' })),
           nominal: Type.Optional(
-            Type.Number({ minimum: 0, description: 'Interval as it is set, seconds; absent where that is not known' }),
+            Type.Number({ minimum: 0, description: 'Configured interval, seconds; omitted if unknown' }),
           ),
           bytes: Type.Optional(count('Size of the newest frame, bytes')),
         },
-        'interval and since are there for messages that are being produced',
+        '`interval` and `since` are present for messages in production',
       ),
     ),
     stat: closed({ recvd: count('Frames from the receiver'), corrupt: count('Damaged frames, dropped') }, 'Counters'),
@@ -299,10 +308,10 @@ export const GnssRtcm = closed(
       closed(
         {
           via: text('Surface, e.g. udp'),
-          name: text('As the subscriber calls itself'),
+          name: text('Name given by the subscriber'),
           seen: Type.Number({
             minimum: 0,
-            description: 'Seconds since it was last heard of; 0 while it is connected (TCP)',
+            description: 'Seconds since the subscriber was last heard; 0 while connected (TCP)',
           }),
           ip: text('Address'),
         },
@@ -312,17 +321,17 @@ export const GnssRtcm = closed(
     ),
     antenna: closed(
       {
-        descriptor: text('gnss-antenna-descriptor: IGS name; empty: none is sent'),
+        descriptor: text('gnss-antenna-descriptor: IGS name; empty: not sent'),
         serial: text('gnss-antenna-serial'),
-        height: metres('gnss-antenna-height: of the reference point above the marker; 0: none is sent'),
+        height: metres('gnss-antenna-height: reference point above the marker; 0: not sent'),
       },
-      'The antenna as it was entered, sent in 1006, 1008 and 1033',
+      'The entered antenna data, sent in 1006, 1008 and 1033',
     ),
   },
-  'RTCM that goes out',
+  'Outgoing RTCM',
 )
 
-/** The whole block; `rtcm` is there when the plugin `rtcm` runs, `zed` when the receiver is one of u-blox. */
+/** The whole block. `rtcm` is present while the plugin `rtcm` runs, `zed` with a u-blox receiver. */
 export const GnssInfo = Type.Object(
   {
     zed: Type.Optional(GnssZedInfo),

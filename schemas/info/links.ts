@@ -1,44 +1,49 @@
-/** The `links` block of the document: there where the plugin recovery runs. */
+/** The `links` block of the document, present while the plugin recovery runs. */
 import Type, { type Static } from 'typebox'
 
 export const LinkInfo = Type.Object({
   name: Type.String({ description: 'Plugin and peer (host:port); without user or password' }),
   state: Type.Union(
     [
-      Type.Literal('idle', { description: 'it is not wanted now' }),
-      Type.Literal('down', { description: 'the peer is not reached, or was lost' }),
-      Type.Literal('refused', { description: 'the peer was reached, and said no' }),
+      Type.Literal('idle', { description: 'not wanted now' }),
+      Type.Literal('down', { description: 'the peer is unreachable, or the connection was lost' }),
+      Type.Literal('refused', { description: 'the peer was reached and refused' }),
       Type.Literal('up', { description: 'connected' }),
     ],
-    { description: 'How it is' },
+    { description: 'State of the link' },
   ),
-  reason: Type.String({ description: 'Why it is not up; empty while it is' }),
+  reason: Type.String({ description: 'Why the link is not up; empty while it is up' }),
   since: Type.Integer({ minimum: 0, description: 'Seconds in this state' }),
-  attempts: Type.Integer({ minimum: 0, description: 'Attempts that failed since it was up last' }),
+  attempts: Type.Integer({ minimum: 0, description: 'Failed attempts since the link was last up' }),
   step: Type.Union(
     [
-      Type.Literal('reconnect', { description: 'to the address that worked last, where the name still has it' }),
-      Type.Literal('resolve', { description: 'to what the name resolves to now' }),
-      Type.Literal('family', { description: 'by the other address family only, or the next address' }),
+      Type.Literal('reconnect', {
+        description: 'connects to the last working address if the name still resolves to it',
+      }),
+      Type.Literal('resolve', { description: 'resolves the name again' }),
+      Type.Literal('family', { description: 'uses only the other address family, or the next address' }),
     ],
-    { description: 'What the next attempt does' },
+    { description: 'Strategy of the next attempt' },
   ),
   family: Type.Integer({ description: '4 or 6: IP version of the connection or of the last attempt; 0 unknown' }),
-  next: Type.Integer({ minimum: 0, description: 'Seconds until the next attempt; 0: under way, or none is made' }),
+  next: Type.Integer({ minimum: 0, description: 'Seconds until the next attempt; 0: in progress, or none is planned' }),
 })
 export type LinkInfo = Static<typeof LinkInfo>
 
 export const RecoveryInfo = Type.Object({
-  outage: Type.Integer({ minimum: 0, description: 'Seconds for which no link has come through; 0: at least one does' }),
-  text: Type.String({ description: 'What is waited for, and what comes next; empty while nothing is wrong' }),
-  uplink: Type.String({ description: 'Interface that was given the default route; empty: as the network has it' }),
+  outage: Type.Integer({
+    minimum: 0,
+    description: 'Seconds for which every link has been down; 0: at least one is up',
+  }),
+  text: Type.String({ description: 'Current wait and next step; empty while nothing is wrong' }),
+  uplink: Type.String({ description: 'Interface that recovery gave the default route; empty: the network decides' }),
   restarts: Type.Integer({ minimum: 0, description: 'Restarts of the modem in the last 24 h' }),
   steps: Type.Array(
     Type.Object({
       t: Type.Integer({ minimum: 0, description: 'UTC seconds' }),
       step: Type.Union([Type.Literal('uplink'), Type.Literal('modem'), Type.Literal('back')]),
       text: Type.String(),
-      done: Type.Boolean({ description: 'false: it could not be done' }),
+      done: Type.Boolean({ description: 'false: the step failed' }),
     }),
     { maxItems: 4, description: 'The last steps, newest last' },
   ),
@@ -47,9 +52,9 @@ export type RecoveryInfo = Static<typeof RecoveryInfo>
 
 export const LinksInfo = Type.Object(
   {
-    outputs: Type.Array(LinkInfo, { maxItems: 12, description: 'The first ones; each text is cut' }),
+    outputs: Type.Array(LinkInfo, { maxItems: 12, description: 'The first 12 links; texts are truncated' }),
     recovery: RecoveryInfo,
   },
-  { description: 'What leads out of the box, and what is done when none of it comes through' },
+  { description: 'Outbound connections, and the recovery when every one of them is down' },
 )
 export type LinksInfo = Static<typeof LinksInfo>

@@ -18,7 +18,7 @@ export type ModemNetwork = Static<typeof ModemNetwork>
 /** `modem.sim.state` */
 export const SimState = Type.Union(
   [Type.Literal('absent'), Type.Literal('pin'), Type.Literal('puk'), Type.Literal('ready'), Type.Literal('error')],
-  { description: 'State of the SIM; while it is not `ready`, what is read from the SIM means nothing' },
+  { description: 'State of the SIM; data read from the SIM is valid only while `ready`' },
 )
 export type SimState = Static<typeof SimState>
 
@@ -30,7 +30,7 @@ export const ModemInfo = Type.Object({
   model: Type.String(),
   manuf: Type.String(),
   rev: Type.String({ description: 'firmware of the modem' }),
-  support: Type.Object({ operator: Type.Boolean({ description: 'it can list operators and select one' }) }),
+  support: Type.Object({ operator: Type.Boolean({ description: 'can list and select operators' }) }),
   state: Type.Object({
     network: ModemNetwork,
     operator: Type.String(),
@@ -40,7 +40,7 @@ export const ModemInfo = Type.Object({
     cell_id: Type.String(),
     rssi: Type.Integer({ description: 'dBm; 0 = unknown' }),
     plmn: Type.Integer({ description: '0 = not registered' }),
-    temp: Type.Integer({ description: 'degrees Celsius; 0 beside `temp_valid` false means nothing' }),
+    temp: Type.Integer({ description: 'degrees Celsius; valid only while `temp_valid`' }),
     temp_valid: Type.Boolean(),
     pending: Type.Array(Type.String({ description: '`scan`, `operator`, `apn`, `reboot`' }), { maxItems: 8 }),
     rsrp: Type.Optional(Type.Integer({ description: 'dBm' })),
@@ -49,17 +49,17 @@ export const ModemInfo = Type.Object({
   }),
   cfg: Type.Object({
     plmn: Type.Integer({ description: 'operator selected by hand, 0 = automatic' }),
-    ping_reboot: Type.String({ description: 'host whose silence makes the router restart; empty while that is off' }),
-    apn: Type.String({ description: 'as the router has it' }),
+    ping_reboot: Type.String({ description: 'the router restarts if this host does not answer pings; empty: off' }),
+    apn: Type.String({ description: 'APN configured in the router' }),
     user: Type.String(),
     pswd: Type.String(),
     apn_choice: Type.Optional(
       Type.Object({
-        from: Type.String({ description: '`user` (mob-apn), `table`, `router` (left as the router has it) or empty' }),
-        carrier: Type.String({ description: 'of the SIM, as the table names it; empty while it is not known' }),
+        from: Type.String({ description: '`user` (mob-apn), `table`, `router` (unchanged) or empty' }),
+        carrier: Type.String({ description: 'carrier of the SIM, from the table; empty while unknown' }),
         alternatives: Type.Array(Type.Object({ apn: Type.String(), user: Type.String(), carrier: Type.String() }), {
           maxItems: 8,
-          description: 'other APNs that the table has for this SIM, the most likely one first',
+          description: 'other APNs in the table for this SIM, the most likely first',
         }),
       }),
     ),

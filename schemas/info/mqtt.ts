@@ -5,9 +5,9 @@ import Type, { type Static } from 'typebox'
 export const MqttLinkState = Type.Union(
   [
     Type.Literal('disabled', { description: '`mqtt-en` is 0' }),
-    Type.Literal('connecting', { description: 'an attempt is under way' }),
+    Type.Literal('connecting', { description: 'connecting' }),
     Type.Literal('up', { description: 'the broker accepted the session' }),
-    Type.Literal('down', { description: 'no session; the next attempt follows by itself' }),
+    Type.Literal('down', { description: 'no session; the link retries automatically' }),
     Type.Literal('renewing', { description: 'a planned reconnect: `r` was published' }),
   ],
   { description: 'State of the link to the broker' },
@@ -19,17 +19,19 @@ export const MqttFailureCause = Type.Union(
   [
     Type.Literal('', { description: 'nothing is wrong' }),
     Type.Literal('config', { description: 'no broker is set' }),
-    Type.Literal('held', { description: 'ended on purpose before the uplink is cut; it comes back by itself' }),
+    Type.Literal('held', {
+      description: 'closed on purpose before the uplink is cut; the link reconnects automatically',
+    }),
     Type.Literal('identity', { description: 'the certificate or the key cannot be used' }),
-    Type.Literal('dns', { description: 'the host name is not known' }),
-    Type.Literal('refused', { description: 'nobody listens there, or the broker refused the session' }),
-    Type.Literal('unreachable', { description: 'there is no way to the host' }),
+    Type.Literal('dns', { description: 'the host name does not resolve' }),
+    Type.Literal('refused', { description: 'the port is closed, or the broker refused the session' }),
+    Type.Literal('unreachable', { description: 'no route to the host' }),
     Type.Literal('timeout', { description: 'no answer in time' }),
     Type.Literal('tls', { description: 'the broker or this device is not trusted' }),
     Type.Literal('protocol', { description: 'the broker speaks neither MQTT 5 nor 3.1.1' }),
     Type.Literal('auth', { description: 'the broker does not accept this client' }),
     Type.Literal('closed', { description: 'the connection ended' }),
-    Type.Literal('ping', { description: 'the connection went dead without an end' }),
+    Type.Literal('ping', { description: 'the connection went silent without being closed' }),
   ],
   { description: 'Why the link is down' },
 )
@@ -49,11 +51,9 @@ export const MqttRtcmInfo = Type.Object({
 /** `mqtt.stat`, each counted since its plugin was loaded: `sessions` by mqtt-link, the others by mqtt-api. */
 export const MqttStat = Type.Object({
   sessions: Type.Integer({ description: 'sessions that a broker accepted' }),
-  missed: Type.Optional(Type.Integer({ description: 'information publications that were due and were not sent' })),
+  missed: Type.Optional(Type.Integer({ description: 'information publications that were due but not sent' })),
   retained: Type.Optional(Type.Integer({ description: 'retained requests that were dropped' })),
-  malformed: Type.Optional(
-    Type.Integer({ description: 'messages on `cmd` and `change/post` that were not a command or a change' }),
-  ),
+  malformed: Type.Optional(Type.Integer({ description: 'invalid messages on `cmd` and `change/post`' })),
 })
 
 export const MqttInfo = Type.Object({

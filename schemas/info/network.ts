@@ -16,16 +16,16 @@ export const WapInfo = Type.Object({
   bssid: Type.String(),
   ssid: Type.String(),
   enabled: Type.Boolean({ description: '`wap-en`' }),
-  pwd: Type.String({ description: 'a secret in the document by contract; empty for a viewer' }),
-  tx_power: Type.Integer({ description: 'dBm in force, 0 while off' }),
+  pwd: Type.String({ description: 'a secret, in the document by contract; empty for a viewer' }),
+  tx_power: Type.Integer({ description: 'current transmit power, dBm; 0 while off' }),
   max_sta: Type.Integer({ description: '0: the driver cannot limit it' }),
   beacon: Type.Integer({ description: 'interval, time units of 1.024 ms' }),
   bandwidth: Type.Integer({ description: 'MHz' }),
   channel: Type.Integer(),
   inactive_time: Type.Integer({ description: 's' }),
   reg: Type.Object({
-    cc: Type.String({ description: 'ISO 3166, in force' }),
-    max_chan: Type.Integer({ description: 'highest 2.4 GHz channel allowed there' }),
+    cc: Type.String({ description: 'current country, ISO 3166' }),
+    max_chan: Type.Integer({ description: 'highest 2.4 GHz channel allowed in the country' }),
     max_txpwr: Type.Integer({ description: 'dBm' }),
   }),
   revgw: Type.Object({ mac: Type.String(), ip: Type.String(), dns: Type.String() }),
@@ -49,7 +49,7 @@ export const StaAuth = Type.Union(
     Type.Literal('wpa3-sae'),
     Type.Literal('wpa-eap'),
   ],
-  { description: 'How the joined network authenticates; with `bssid` empty it means nothing' },
+  { description: 'Authentication of the joined network; invalid while `bssid` is empty' },
 )
 export type StaAuth = Static<typeof StaAuth>
 
@@ -60,9 +60,9 @@ export const StaInfo = Type.Object({
   auth: StaAuth,
   ip4: Type.String(),
   ip6: Type.Array(Type.String(), { maxItems: 16 }),
-  inactive_time: Type.Integer({ description: 's since a frame of the access point was received' }),
+  inactive_time: Type.Integer({ description: 's since the last frame from the access point' }),
   channel: Type.Integer(),
-  channel2: Type.Integer({ description: 'second channel of a 40 MHz network, 0 without' }),
+  channel2: Type.Integer({ description: 'second channel of a 40 MHz network, 0 if none' }),
   bandwidth: Type.Integer({ description: 'MHz' }),
   rssi: Type.Integer({ description: 'dBm' }),
 })

@@ -1,49 +1,49 @@
-/** The blocks of the outputs and inputs of corrections: `ntrip.caster`, `ntrip.server`, `ntrip.client`, `rtcm_tcp`, `rtcm_serial`, each present while its plugin runs. Unknown is `''` or 0. */
+/** The blocks of correction inputs and outputs: `ntrip.caster`, `ntrip.server`, `ntrip.client`, `rtcm_tcp`, `rtcm_serial`. Each is present while its plugin runs. Unknown is `''` or 0. */
 import Type, { type Static } from 'typebox'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const text = (description: string) => Type.String({ description })
 const port = Type.Integer({ minimum: 0, maximum: 65_535 })
-const version = Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'of NTRIP' })
+const version = Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP version' })
 
 export const NtripRover = Type.Object({
   id: count('for `ntrip-kick`'),
   mount: Type.String(),
-  unverified: Type.Boolean({ description: 'it takes the stream of a foreign base' }),
-  user: text('its login, empty without one'),
-  agent: text('what it calls itself'),
+  unverified: Type.Boolean({ description: 'receives the stream of a third-party base' }),
+  user: text('login name, empty without login'),
+  agent: text('User-Agent'),
   ip: Type.String(),
   since: count('UTC seconds'),
-  lat: Type.Number({ description: 'degrees, from its GGA' }),
+  lat: Type.Number({ description: 'degrees, from the GGA' }),
   lon: Type.Number({ description: 'degrees' }),
-  quality: count('of its GGA: 1 single, 2 differential, 4 fixed, 5 float'),
+  quality: count('from the GGA: 1 single, 2 differential, 4 fixed, 5 float'),
   dist: Type.Number({ description: 'metres to the base' }),
-  age: Type.Number({ description: 's since its GGA came' }),
+  age: Type.Number({ description: 's since the last GGA' }),
 })
 
 export const NtripBase = Type.Object({
   mount: Type.String(),
   unverified: Type.Literal(true),
-  connected: Type.Boolean({ description: 'a base pushes now' }),
+  connected: Type.Boolean({ description: 'a base is pushing now' }),
   ip: Type.String(),
   agent: Type.String(),
   since: count('UTC seconds'),
   silent: count('s since the last message'),
   frames: count('messages'),
   bitrate: count('bit/s'),
-  rovers: count('that take it'),
+  rovers: count('rovers on this mountpoint'),
 })
 
 export const NtripCasterInfo = Type.Object({
   enabled: Type.Boolean({ description: '`ntrip-caster-en`' }),
   port: { ...port, description: '0 while closed' },
   tls: { ...port, description: 'port with TLS, 0 without' },
-  mounts: Type.Array(Type.String(), { maxItems: 16, description: 'of the own stream' }),
+  mounts: Type.Array(Type.String(), { maxItems: 16, description: "mountpoints of the station's own stream" }),
   users: count('logins'),
   connected: count('rovers'),
   refused: count('requests'),
-  rovers: Type.Array(NtripRover, { maxItems: 8, description: 'the newest ones' }),
-  bases: Type.Array(NtripBase, { maxItems: 8, description: 'mount points of foreign bases' }),
+  rovers: Type.Array(NtripRover, { maxItems: 8, description: 'the newest 8' }),
+  bases: Type.Array(NtripBase, { maxItems: 8, description: 'mountpoints of third-party bases' }),
 })
 export type NtripCasterInfo = Static<typeof NtripCasterInfo>
 
@@ -66,12 +66,12 @@ export const NtripServerInfo = Type.Array(
     version,
     tls: Type.Boolean(),
     state: PushState,
-    text: text('what went wrong, or how it was proven, for a person'),
+    text: text('the error, or the proof of delivery, for a person'),
     next: count('s until the next attempt'),
     since: count('s since the caster accepted'),
-    ip: text('address that is connected'),
+    ip: text('address of the connected peer'),
     sent: count('writes'),
-    dropped: count('writes left out, the caster being slow'),
+    dropped: count('writes dropped because the caster is slow'),
   }),
   { maxItems: 8 },
 )
@@ -91,7 +91,7 @@ export const NtripClientInfo = Type.Object({
   port,
   mount: Type.String(),
   state: ClientState,
-  text: text('why it waits'),
+  text: text('reason for waiting'),
   next: count('s until the next attempt'),
   frames: count('messages'),
 })
@@ -126,7 +126,7 @@ export const RtcmSerialInfo = Type.Object({
   baud: count('bit/s'),
   budget: count('bytes a second'),
   state: Type.Union([Type.Literal('off'), Type.Literal('open'), Type.Literal('waiting')]),
-  text: text('why it waits'),
+  text: text('reason for waiting'),
   sends: text('how the stream is thinned'),
   sent: count('bytes'),
   dropped: count('epochs'),

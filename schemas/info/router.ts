@@ -5,10 +5,12 @@ import Type, { type Static } from 'typebox'
 export const RouterLinkState = Type.Union(
   [
     Type.Literal('searching', { description: 'the router has not answered since the start' }),
-    Type.Literal('offline', { description: 'the router does not answer; it is tried again with back-off' }),
-    Type.Literal('locked', { description: 'no known password fits, or the router blocks logins; attempts are spaced' }),
-    Type.Literal('certificate', { description: 'its certificate changed: a person has to confirm the new one' }),
-    Type.Literal('restarting', { description: 'it was told to restart' }),
+    Type.Literal('offline', { description: 'the router does not answer; retried with back-off' }),
+    Type.Literal('locked', {
+      description: 'every known password was rejected, or the router blocks logins; retried at longer intervals',
+    }),
+    Type.Literal('certificate', { description: 'the certificate changed: a person has to confirm the new one' }),
+    Type.Literal('restarting', { description: 'restarting on request' }),
     Type.Literal('online', { description: 'logged in' }),
   ],
   { description: 'Link to the router' },
@@ -17,24 +19,27 @@ export type RouterLinkState = Static<typeof RouterLinkState>
 
 export const RouterInfo = Type.Object({
   serial: Type.String(),
-  macaddr: Type.String({ description: 'MAC of its Ethernet port, upper case with colons' }),
+  macaddr: Type.String({ description: 'MAC of the Ethernet port, upper case with colons' }),
   hw: Type.String({ description: 'product code' }),
   hwver: Type.String(),
   hwbatch: Type.String(),
-  swver: Type.String({ description: 'firmware version as the router writes it' }),
+  swver: Type.String({ description: 'firmware version reported by the router' }),
   state: Type.Object({
     uptime: Type.Integer({ description: 'seconds' }),
-    time: Type.Integer({ description: 'its clock, epoch seconds' }),
+    time: Type.Integer({ description: 'router clock, epoch seconds' }),
     link: RouterLinkState,
-    error: Type.String({ description: 'why the link is not `online`; empty while it is' }),
+    error: Type.String({ description: 'why the link is not `online`; empty while it is online' }),
     transport: Type.String({ description: '`ubus`, `rest` or empty' }),
     generation: Type.String({ description: '`legacy`, `7` or empty' }),
   }),
   wap: Type.Object({ bssid: Type.String(), ssid: Type.String(), pswd: Type.String() }),
-  default: Type.Object({ user: Type.String(), pswd: Type.String() }, { description: 'of the protected store' }),
+  default: Type.Object(
+    { user: Type.String(), pswd: Type.String() },
+    { description: 'credentials in the protected store' },
+  ),
   certificate: Type.String({ description: 'SHA-256 of the pinned certificate, hexadecimal; empty over plain HTTP' }),
-  'wap-ssid': Type.String({ description: 'as `wap.ssid`' }),
-  model: Type.String({ description: 'of the modem' }),
+  'wap-ssid': Type.String({ description: 'same as `wap.ssid`' }),
+  model: Type.String({ description: 'model of the modem' }),
   imei: Type.String(),
   'sim-iccid': Type.String(),
   'sim-imsi': Type.String(),
@@ -43,6 +48,6 @@ export const RouterInfo = Type.Object({
   'cell-id': Type.String(),
   plmn: Type.Integer(),
   signal: Type.Integer({ description: 'RSSI, dBm; 0 = unknown' }),
-  connected: Type.Boolean({ description: 'a mobile data connection stands' }),
+  connected: Type.Boolean({ description: 'a mobile data connection is up' }),
 })
 export type RouterInfo = Static<typeof RouterInfo>

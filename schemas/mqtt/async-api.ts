@@ -1,4 +1,4 @@
-/** The MQTT surface as an AsyncAPI 3.0 document: of a station that runs, or of the specification (`schemas/asyncapi.json`). Pure. */
+/** The MQTT interface as an AsyncAPI 3.0 document, of a running station or of the specification (`schemas/asyncapi.json`). Pure. */
 import { withReferences } from '../named.js'
 import type { MqttTopic } from './topics.js'
 
@@ -6,12 +6,12 @@ type Json = Record<string, unknown>
 
 export interface AsyncApiFacts {
   readonly version: string
-  /** Of the station; left out: any. */
+  /** Serial number of the station; omitted: any. */
   readonly serial?: string
-  /** The broker that the station uses; left out: none. */
+  /** The broker of the station; omitted: none. */
   readonly broker?: { readonly host: string; readonly port: number; readonly tls: boolean }
   readonly topics: readonly MqttTopic[]
-  /** What named schemas mean at this station, e.g. `Change` with its parameters. */
+  /** Station-specific versions of named schemas, e.g. `Change` with its parameters. */
   readonly own?: Readonly<Record<string, object>>
 }
 
@@ -50,7 +50,7 @@ function messageOf({ summary, contentType = 'application/json', payload, userPro
   }
 }
 
-/** What the station does with the topic: AsyncAPI describes the application itself. */
+/** The operation of the station: AsyncAPI describes the application itself, not its clients. */
 function operationOf(key: string, { from, retain = false }: MqttTopic, reply: string | undefined): Json {
   return {
     action: from === 'station' ? 'send' : 'receive',

@@ -1,4 +1,4 @@
-/** What goes over MQTT beside the information document and RTCM. */
+/** MQTT payloads besides the information document and RTCM. */
 import Type, { type Static } from 'typebox'
 
 /** `base/{SN}/online`: one byte. Lower case from the device, upper case from the broker. */
@@ -34,17 +34,17 @@ export const RtcmSignature = Type.Object({
       Type.Literal('RSA-SHA256', { description: 'PKCS #1 v1.5' }),
       Type.Literal('Ed25519'),
     ],
-    { description: 'how it was signed' },
+    { description: 'signature algorithm' },
   ),
   sig: Type.String({ description: 'the signature, base64' }),
   'sig-cert': Type.String({ description: 'serial number of the certificate, hexadecimal' }),
   'sig-seq': Type.String({
     pattern: '^[0-9]+$',
-    description: 'rises by one per publication; may jump ahead to the current time',
+    description: 'increases by one per publication; may jump ahead to the current time',
   }),
   'sig-time': Type.String({
     pattern: '^[0-9]+$',
-    description: 'UTC, milliseconds; 0 while the station does not know it',
+    description: 'UTC, milliseconds; 0 while the time is unknown',
   }),
 })
 export type RtcmSignature = Static<typeof RtcmSignature>

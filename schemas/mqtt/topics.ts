@@ -1,21 +1,21 @@
-/** The topics of the specification, each described by the plugin that has it. `{SN}` is the serial number. */
+/** The topics of the specification, each described by its plugin. `{SN}` is the serial number. */
 import Type, { type TSchema } from 'typebox'
 import { InfoDocument } from '../info-document.js'
 import { Change, ChangeAnswer, Command } from '../station.js'
 import { OnlineStatus, RtcmSignature, UpdateBase } from './messages.js'
 
-/** What `ctx.mqtt.describe` takes: an entry of the AsyncAPI document. */
+/** Argument of `ctx.mqtt.describe`: an entry of the AsyncAPI document. */
 export interface MqttTopic {
   /** `{SN}` is the serial number; the wildcards `+` and `#` work. */
   readonly address: string
-  /** Who publishes: the station (the broker for it), or a client. */
+  /** Publisher: the station (or the broker on its behalf), or a client. */
   readonly from: 'station' | 'client'
   readonly summary: string
-  /** Left out: any bytes. */
+  /** Omitted: any bytes. */
   readonly payload?: TSchema
-  /** Left out: application/json. */
+  /** Omitted: application/json. */
   readonly contentType?: string
-  /** Of what the station publishes. */
+  /** For publications of the station. */
   readonly retain?: boolean
   /** User properties on MQTT 5, each optional. */
   readonly userProperties?: TSchema
@@ -25,7 +25,7 @@ export interface MqttTopic {
   readonly replyOn?: string
 }
 
-const anything = Type.Unknown({ description: 'what it says does not matter; usually empty' })
+const anything = Type.Unknown({ description: 'content is ignored; usually empty' })
 const rtcm = Type.String({
   format: 'binary',
   description: 'RTCM 3 frames: the reference messages, then one whole epoch',
@@ -78,7 +78,7 @@ export const topics = {
   changeResp: {
     address: 'base/{SN}/change/resp',
     from: 'station',
-    summary: 'The result of every message on change/post, also of a malformed one',
+    summary: 'The result of every message on change/post, including malformed ones',
     payload: ChangeAnswer,
   },
   drtk: {
@@ -92,13 +92,13 @@ export const topics = {
   drtkSig: {
     address: 'base/{SN}/drtk/sig',
     from: 'station',
-    summary: 'On MQTT 3.1.1: the signature of the publication on drtk right before it',
+    summary: 'On MQTT 3.1.1: the signature of the preceding publication on drtk',
     payload: RtcmSignature,
   },
   drtkCert: {
     address: 'base/{SN}/drtk/cert',
     from: 'station',
-    summary: 'The certificate that the signatures are checked with, PEM, its intermediates behind it',
+    summary: 'The certificate for verifying the signatures, PEM, followed by its intermediates',
     payload: Type.String({ pattern: '^-----BEGIN CERTIFICATE-----' }),
     contentType: 'application/x-pem-file',
     retain: true,

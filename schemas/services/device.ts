@@ -1,35 +1,35 @@
-/** Provided by the runtime: the controller that runs the service, and who counts as its local network. */
+/** Provided by the runtime: the controller that runs the service, and its local network. */
 import type { Dispose } from '../event.js'
 import { defineService } from '../token.js'
 
 /** How a run of the service ended. */
 export interface RunEnd {
   /**
-   * `first`: there was none; `stopped`: gracefully; `failed`: an error, or its heap was full; `blocked`: a watchdog ended it; `killed`:
-   * SIGKILL, or no memory; `power`: the machine restarted under it.
+   * `first`: no previous run. `stopped`: gracefully. `failed`: an error, or heap exhausted. `blocked`: ended by a watchdog. `killed`:
+   * SIGKILL, or out of memory. `power`: the machine restarted.
    */
   how: 'first' | 'stopped' | 'failed' | 'blocked' | 'killed' | 'power'
   /** For a person. */
   text: string
   /** UTC milliseconds by the system clock; 0 unknown. */
   at_ms: number
-  /** Of a block: innermost first. */
+  /** Stack of the blocking code, innermost first. */
   stack: string[]
 }
 
 /**
- * How bad it is. `silences`: where no RTCM goes out, this is why. `doubts`: RTCM goes out, but the position in it may be wrong.
- * `degrades`: anything else that should be mended.
+ * `silences`: the reason if no RTCM goes out. `doubts`: RTCM goes out, but its position may be wrong. `degrades`: anything else
+ * that needs attention.
  */
 export type Severity = 'silences' | 'doubts' | 'degrades'
 
-/** What is wrong, as whoever found it says it. */
+/** A problem, as reported by the code that detected it. */
 export interface Trouble {
-  /** What happened. */
+  /** Description of the problem. */
   readonly text: string
-  /** What a person can do, or what follows by itself. */
+  /** Suggested remedy, or the automatic next step. */
   readonly advice?: string
-  /** `degrades` when left out. */
+  /** Default: `degrades`. */
   readonly severity?: Severity
 }
 
@@ -39,7 +39,7 @@ export interface StationError {
   /** As the document shows it: `why; advice`. */
   readonly text: string
   readonly why: string
-  /** `''` where its plugin gives none. */
+  /** `''` if the plugin gives none. */
   readonly advice: string
   readonly severity: Severity
   /** Since when: UTC seconds, 0 without a credible clock. */
@@ -52,74 +52,74 @@ export interface Device {
   readonly hardware: string
   /** The variant's name. */
   readonly variant: string
-  /** Name of the variant that the installed bundle was made of; `''` where it runs from sources. */
+  /** Variant of the installed bundle; `''` when running from sources. */
   readonly bundle: string
   /** Release, digest of the installed image (or source tree), build time (ISO), running OTA slot. */
   readonly version: string
   readonly sha256: string
   readonly built: string
   readonly partition: string
-  /** Where updates are installed, and which slot runs; undefined where nothing starts the service from slots. */
+  /** Folder for updates and the running slot; undefined if the service is not started from slots. */
   readonly slots: { readonly root: string; readonly running: string } | undefined
   /**
-   * Keeps the settings as they are now, for this version: if an update writes what it cannot read and is given up, it uses them.
-   * Durable when it resolves. @throws RTK_ERR_STORE_WRITE
+   * Saves a copy of the current settings for this version. If an update is rolled back after writing settings that this version
+   * cannot read, this version uses the copy. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
    */
   keepSettings(): Promise<void>
-  /** The trial of the version that runs goes on: the supervisor waits so much longer from now until it calls the start failed. */
+  /** Extends the trial of the running version: the supervisor waits `ms` from now before it calls the start failed. */
   extendStart(ms: number): void
-  /** The version that runs is on trial: unless `confirmed()` is called, the one before it comes back. */
+  /** The running version is on trial: unless `confirmed()` is called, the previous version is restored. */
   readonly onTrial: boolean
-  /** The trial succeeded, durably: whoever supervises the service gets to know that it is ready. */
+  /** The trial succeeded, durably: tells the supervisor that the service is ready. */
   confirmed(): void
-  /** Reports what the service does, in a line for whoever supervises it (`systemctl status`). */
+  /** Sets the status line for the supervisor (`systemctl status`). */
   describe(text: string): void
-  /** Where the HTTP server listens, and how this machine reaches it (`http://127.0.0.1:80`); undefined before it listens. */
+  /** Address of the HTTP server, and its URL on this machine (`http://127.0.0.1:80`); undefined until the server listens. */
   readonly http: { readonly host: string; readonly port: number; readonly url: string } | undefined
-  /** How the run before this one ended; undefined where that is not recorded (a station inside another process). */
+  /** How the previous run ended; undefined if not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
-  /** Id of this start of the machine: another one after a restart; `''` unknown. */
+  /** Boot id of the machine, new after each restart; `''` unknown. */
   readonly bootId: string
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /**
-   * Restarts the machine; in a simulator variant the service in place. Resolves when it is under way.
-   * @param after_ms for the answer to whoever asked: it goes out first
+   * Restarts the machine; in a simulator variant the service in place. Resolves once the restart has begun.
+   * @param after_ms delay, so that the answer to the caller goes out first
    */
   reboot(after_ms?: number): Promise<void>
-  /** A restart of the machine was asked for. */
+  /** A restart of the machine was requested. */
   readonly stopping: boolean
-  /** Ends this run of the service, which is then started again: from the slot that is to run then. */
+  /** Ends this run of the service, which is then started again from the selected slot. */
   restartService(): void
   /** Clears settings, references, logs and user namespaces (the protected ones stay), then restarts. */
   factory(): Promise<void>
-  /** What is wrong right now: `base.state.errors`, newest last, at most 32. */
+  /** Current errors: `base.state.errors`, newest last, at most 32. */
   errors(): StationError[]
   /**
-   * UTC in milliseconds: from the receiver once that has reported it, else by the system clock, 0 if neither is credible (before
-   * the build date).
+   * UTC in milliseconds: from the receiver once it has reported the time, else from the system clock, 0 if neither is credible
+   * (before the build date).
    */
   utc_ms(): number
   /** Sets the fully resolved time of a receiver. */
   setUtc(utc_ms: number): void
   /** Whether a receiver has reported the time. */
   readonly knowsUtc: boolean
-  /** Whether something (NTP, PTP) keeps the system clock. */
+  /** Whether NTP or PTP synchronises the system clock. */
   isClockSynchronised(): Promise<boolean>
-  /** Sets the system clock to `utc_ms()`. Rejects where that is not permitted. */
+  /** Sets the system clock to `utc_ms()`. Rejects if not permitted. */
   setSystemClock(): Promise<void>
 }
 export const device = defineService<Device>('device')
 
-/** Who counts as the local network: the rule that HTTP goes by. */
+/** Decides which addresses are local. HTTP uses the same rule. */
 export interface LocalNetwork {
-  /** Loopback, link-local, private, or inside a prefix of one of its own interfaces. */
+  /** Loopback, link-local, private, or inside a prefix of one of the station's interfaces. */
   isLocal(address: string): boolean
-  /** Loopback, or inside a prefix of one of its own interfaces: nobody else's address comes from there. */
+  /** Loopback, or inside a prefix of one of the station's interfaces: a remote host cannot have such an address. */
   isNeighbour(address: string): boolean
   /**
-   * Phones on an access point with these own addresses are led to the station's page when they look for the internet. Until the returned
-   * function is called: `ctx.defer(network.redirectProbes(…))`.
+   * Redirects connectivity checks of phones to the station's page, on an access point with these station addresses. Lasts until the
+   * returned function is called: `ctx.defer(network.redirectProbes(…))`.
    */
   redirectProbes(addresses: () => readonly string[]): Dispose
 }

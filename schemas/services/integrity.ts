@@ -1,12 +1,12 @@
 /**
- * Provided by integrity: whether the antenna of a base is where its reference says. It says what it sees; what follows is decided by the
- * plugin that runs the procedure. Every answer has three values: `true`, `false`, and `undefined` for unknown.
+ * Provided by integrity: whether the antenna of a base is at its reference position. Integrity reports evidence; the plugin that runs the
+ * procedure decides. Every answer has three values: `true`, `false`, and `undefined` for unknown.
  */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 import type { Ecef, Enu, Receiver } from './receiver.js'
 
-/** Where an antenna is said to be. Members beside these are kept with it, see `EvidenceMemory`. */
+/** Reference position of an antenna. Further members are stored with it, see `EvidenceMemory`. */
 export interface ReferencePosition {
   /** ECEF, metres, to 0.1 mm. */
   readonly arp: Ecef
@@ -16,7 +16,7 @@ export interface ReferencePosition {
   readonly corr: boolean
 }
 
-/** Where the antenna is, by positions of the receiver. */
+/** Position of the antenna, from positions of the receiver. */
 export interface LivePosition {
   readonly position: Ecef
   /** 3D, 1 sigma, metres. */
@@ -25,18 +25,18 @@ export interface LivePosition {
   readonly corrected: boolean
 }
 
-/** A live position beside a reference position. */
+/** A live position compared with a reference position. */
 export interface PositionComparison {
-  /** true: the accuracies explain the distance. false: it is larger than is allowed at most. undefined: in between. */
+  /** true: the accuracies explain the distance. false: the distance exceeds the allowed maximum. undefined: in between. */
   readonly agrees: boolean | undefined
   readonly distance_m: number
-  /** What the accuracies explain, horizontally and vertically. */
+  /** Distances that the accuracies explain, horizontal and vertical. */
   readonly limits_m: readonly [number, number]
   /** From the reference to the antenna, metres. */
   readonly offset: Enu
   /** The offset for people: `E +30.0 / N -0.2 / U +1.4 m`. */
   readonly text: string
-  /** What its size suggests, for people, as the end of a sentence (`; the difference in height equals …`); '' nothing. */
+  /** Likely cause, for people, as the end of a sentence (`; the difference in height equals …`); '' if none. */
   readonly hint: string
 }
 
@@ -47,15 +47,15 @@ export interface Judgement {
   readonly why: string
 }
 
-/** Something that shows that the antenna is not, or perhaps not, where it was. */
+/** Evidence that the antenna moved, or may have moved. */
 export interface MoveEvidence {
-  /** true: it moved. undefined: nothing is known of the time before, e.g. most signals were lost at once. */
+  /** true: the antenna moved. undefined: unknown, e.g. most signals were lost at once. */
   readonly moved: true | undefined
-  /** `phases` see centimetres at once; `code` (ranges, a second position, the receiver's own warning) sees metres, and is only looked at while a base is watched. */
+  /** `phases` detect centimetres at once. `code` (ranges, a second position, the receiver's own warning) detects metres, only while a base is monitored. */
   readonly by: 'phases' | 'code'
   /** For people. */
   readonly text: string
-  /** How far, metres; the least where only that is known. Undefined: not measured. */
+  /** Distance moved, metres, or its lower bound. Undefined: not measured. */
   readonly size_m: number | undefined
 }
 
@@ -63,128 +63,128 @@ export interface MoveEvidence {
 export interface MoveSuspicion {
   /** For people. */
   readonly text: string
-  /** How far, metres; undefined where that was not measured. */
+  /** Distance moved, metres; undefined: not measured. */
   readonly size_m: number | undefined
 }
 
-/** The antenna by the carrier phases. */
+/** Antenna motion from the carrier phases. */
 export interface AntennaMotion {
   /** Displacement within 10 s, metres; undefined in the first 20 s after a start or a gap, and with fewer than 6 satellites. */
   readonly net_m: number | undefined
-  /** Rms of the distance from its mean position over 10 s, metres. */
+  /** RMS distance from the mean position over 10 s, metres. */
   readonly sway_m: number | undefined
-  /** That agree on the displacement; 0 while that is unknown. */
+  /** Satellites that agree on the displacement; 0 while unknown. */
   readonly satellites: number
-  /** Share of the satellites that lost their lock within 3 s, 0 to 1. */
+  /** Share of the satellites that lost lock within 3 s, 0 to 1. */
   readonly lostShare: number
 }
 
-/** Names of what integrity remembers over a restart of the service. */
+/** Keys of the evidence that integrity remembers across restarts of the service. */
 export type EvidenceName = 'trusted' | 'suspicion'
 
 /**
- * Where evidence is remembered: in the settings of the plugin that uses it, beside the reference that it is about, so that both are of
- * one time. Values are plain; what a disk damaged is sorted out by integrity.
+ * Storage for evidence: the settings of the plugin that uses integrity, beside the reference, so that both have the same age. Values
+ * are plain; integrity discards damaged ones.
  */
 export interface EvidenceMemory {
   get(name: EvidenceName): unknown
-  /** Resolves when it is durable, or was reported not to be. `undefined` deletes. */
+  /** Resolves when the value is durable, or the failure was reported. `undefined` deletes. */
   set(name: EvidenceName, value: unknown): Promise<void>
 }
 
-/** What a receiver holds; undefined: it does not answer. */
+/** Mode that the receiver holds; undefined: no answer. */
 export type HeldTarget = Awaited<ReturnType<Receiver['readTarget']>>
 
-/** One plugin asks, the one that judges the RTCM gate. Nothing here rejects or throws. */
+/** For a single user: the plugin that controls the RTCM gate. No member rejects or throws. */
 export interface Integrity {
-  /** Begins: takes over what was remembered. Called again by the next instance of the plugin that uses it. */
+  /** Begins, with the remembered evidence. Called again by the next instance of the user. */
   open(memory: EvidenceMemory): void
 
-  // ── where the antenna is, by positions of a rover ─────────────────────────────────────────────────────────────────
+  // ── location of the antenna, from positions of a rover ─────────────────────────────────────────────────────────────────
 
-  /** How accurate a position has to be that is compared, 3D, 1 sigma, metres (`gnss-initial-accuracy`). */
+  /** Required accuracy of a compared position, 3D, 1 sigma, metres (`gnss-initial-accuracy`). */
   readonly needed_m: number
-  /** The median of the positions so far, good enough or not; undefined: there is none. */
+  /** Median of the positions so far, whatever their accuracy; undefined: none. */
   readonly position: LivePosition | undefined
-  /** The last comparison that was made. */
+  /** The last comparison. */
   readonly comparison: PositionComparison | undefined
-  /** `locate` found a position in doubt, and averages longer: a comparison; undefined: that is over. */
+  /** `locate` found a doubtful position and averages longer: the comparison. undefined: the doubt has ended. */
   readonly onDoubt: Event<PositionComparison | undefined>
-  /** Positions with corrections are left out: the source of the corrections is known to be wrong. */
+  /** Ignores corrected positions: the correction source is known to be wrong. */
   distrustCorrections(distrusted: boolean): void
-  /** Positions that arrived before are of another place. @param since_ms monotonic; left out: all so far */
+  /** Discards earlier positions: the antenna was elsewhere. @param since_ms monotonic; omitted: discards all so far */
   forgetPositions(since_ms?: number): void
-  /** What watches a base from here on expects the antenna where positions see it now. */
+  /** Monitoring from now on expects the antenna at its current measured position. */
   notePosition(): void
   /**
-   * The start-up check. Asked at each position until it answers.
-   * @param reference left out: only a good position is waited for
-   * @returns undefined: not known yet, the positions are too few, too poor, or in doubt. `agrees`: whether the antenna is there; undefined
-   *   without a reference, and in doubt about one that is suspected anyway
+   * The start-up check. Called at each position until it answers.
+   * @param reference omitted: only waits for a good position
+   * @returns undefined: unknown yet, the positions are too few, too poor, or doubtful. `agrees`: whether the antenna is at the reference.
+   *   It is undefined without a reference, and for a doubtful position if a move is already suspected
    */
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined
   /**
-   * Whether the antenna is there now. false: the accuracies do not explain the distance; undefined: there are too few positions.
-   * @param by the median of a full window, or of what there is
+   * Whether the antenna is at `place` now. false: the accuracies do not explain the distance. undefined: too few positions.
+   * @param by the median of a full window, or of the newest positions
    */
   isAt(place: ReferencePosition, by: 'window' | 'newest'): boolean | undefined
-  /** Whether an antenna that was moved is back, asked every second: true once positions agree for 10 min; false: it is elsewhere; undefined: positions cannot tell, or not yet. */
+  /** Whether a moved antenna is back, called every second. true once positions agree for 10 min. false: elsewhere. undefined: unknown, or not yet. */
   isBack(reference: ReferencePosition): boolean | undefined
-  /** Whether positions can tell that the antenna is back: not after a move that is small beside their errors. */
+  /** Whether positions can show that the antenna is back; false after a move smaller than their errors. */
   readonly canSeeReturn: boolean
-  /** Compares a position of its own, e.g. the result of a survey-in. */
+  /** Compares a given position, e.g. the result of a survey-in. */
   compare(live: LivePosition, reference: ReferencePosition): PositionComparison
-  /** Distance to the reference by evidence other than the position that a base repeats, metres; undefined: there is none of the last 10 s. */
+  /** Distance to the reference, from evidence independent of the echoed position of a base, metres; undefined: none in the last 10 s. */
   distance_m(reference: ReferencePosition | undefined): number | undefined
 
-  // ── whether it has moved ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── motion of the antenna ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What the carrier phases say now; undefined: nothing. */
+  /** Current motion from the carrier phases; undefined: unknown. */
   readonly motion: AntennaMotion | undefined
-  /** Whether a move of centimetres would be noticed: undefined: not yet; false: the carrier phases are not looked at. */
+  /** Whether a move of centimetres would be detected. undefined: not yet. false: carrier phases are not evaluated. */
   readonly seesMoves: boolean | undefined
-  /** Evidence, each time that it shows: a move again with each epoch for up to 10 s. */
+  /** Each piece of evidence. A move is reported at each epoch for up to 10 s. */
   readonly onEvidence: Event<MoveEvidence>
   /**
-   * Whether the antenna stayed where it was since the base is trusted, also while its user was away: true: it was watched and showed
-   * nothing; false: it moved; undefined: not known, or no base is trusted.
+   * Whether the antenna has stayed in place since the base was trusted, including while the user was away. true: monitored without
+   * evidence of a move. false: moved. undefined: unknown, or no base is trusted.
    */
   readonly stayed: boolean | undefined
-  /** The strongest evidence since the base is trusted; undefined: there is none. */
+  /** The strongest evidence since the base was trusted; undefined: none. */
   readonly evidence: MoveEvidence | undefined
 
   // ── a base in use ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whether the receiver may have gone on as the base that was trusted last, so that `wentOn` takes the place of the start-up check.
-   * @param held what was read from the receiver; undefined: it did not answer
-   * @returns undefined: the receiver has to be asked
+   * Whether the receiver may have kept running as the last trusted base, so that `wentOn` can replace the start-up check.
+   * @param held mode read from the receiver; undefined: no answer
+   * @returns undefined: the receiver must be queried
    */
   startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement
-  /** Watches the base that was trusted last, which is not trusted yet. */
+  /** Monitors the last trusted base, which is not trusted yet. */
   resume(reference: ReferencePosition): void
   /**
-   * Whether nothing changed since the base was trusted last: asked every second after `resume`, until it answers, 24 s at most.
-   * @param announced the receiver sends the reference in its 1005
+   * Whether nothing changed since the base was last trusted. Called every second after `resume` until it answers, at most 24 s.
+   * @param announced the receiver sends the reference in 1005
    */
   wentOn(announced: boolean): Judgement
   /**
-   * The base is trusted, and RTCM goes out: its antenna is watched, and the moment remembered twice a minute.
-   * @param advice what a person does about a reference that is wrong, as the end of a sentence
+   * The base is trusted, and RTCM goes out: monitors its antenna and stores the time twice a minute.
+   * @param advice remedy for a wrong reference, as the end of a sentence
    */
   trust(reference: ReferencePosition, advice: string): void
   /** No base is in use any more. */
   leave(): void
-  /** Remembers the base that is trusted now, if there is one. Resolves when that is durable. */
+  /** Stores the trusted base, if any. Resolves when durable. */
   remember(): Promise<void>
 
-  // ── suspicion: outlives a restart until it is settled ─────────────────────────────────────────────────────────────
+  // ── suspicion: survives a restart until it is settled ─────────────────────────────────────────────────────────────
 
   /** undefined: the antenna is not suspected to have moved. */
   readonly suspicion: MoveSuspicion | undefined
-  /** Stands at once. Resolves when it is durable. */
+  /** Suspects a move, effective immediately. Resolves when durable. */
   suspect(evidence: Pick<MoveEvidence, 'text' | 'size_m'>): Promise<void>
-  /** The antenna is where the reference says after all, or a person answers for it. */
+  /** Clears the suspicion: the antenna is at the reference after all, or a person confirmed it. */
   settle(): void
 }
 export const integrity = defineService<Integrity>('integrity', {

@@ -1,11 +1,11 @@
-/** The outputs and inputs that lead out of the box, and what is done when none of them comes through (plugin recovery). */
+/** Outbound connections, and recovery when every one of them is down (plugin recovery). */
 import type { Event } from '../event.js'
 import type { LinkInfo } from '../info/links.js'
 import { defineService } from '../token.js'
 
 /**
- * A connection that a plugin keeps to a peer outside: broker, caster, another machine. `idle`: it is not wanted now. `down`: the peer is
- * not reached, or was lost: the own network may be the cause. `refused`: the peer was reached, and said no: only it can change that.
+ * A connection of a plugin to an outside peer: broker, caster, another machine. `idle`: not wanted now. `down`: the peer is unreachable
+ * or was lost; the station's own network may be the cause. `refused`: the peer was reached and refused; only the peer can change that.
  */
 export interface Link {
   /** Plugin and peer, unique in the station, e.g. `ntrip-server caster.example:2101/ROOF`. Without user or password. */
@@ -13,43 +13,43 @@ export interface Link {
   /** `host:port` */
   readonly peer: string
   readonly state: LinkInfo['state']
-  /** `out` when left out: RTCM goes out through it. `in`: corrections come in. `control`: the station is run through it. */
+  /** `out` (default): RTCM goes out. `in`: corrections come in. `control`: remote control of the station. */
   readonly carries?: 'out' | 'in' | 'control'
-  /** The peer is in an own network: it says nothing about the way out. */
+  /** The peer is in a local network: the link proves nothing about the uplink. */
   readonly local: boolean
   /** When `state` began, monotonic milliseconds of the station's clock. */
   readonly since_ms: number
-  /** Why it is not up, for a person; `''` while it is. */
+  /** Why the link is not up, for a person; `''` while it is up. */
   readonly reason: string
-  /** Attempts that failed since it was up last. */
+  /** Failed attempts since the link was last up. */
   readonly attempts: number
-  /** What the attempts do differently by now. */
+  /** Strategy of the next attempt. */
   readonly step: LinkInfo['step']
   /** Address family of the connection, or of the last attempt; 0 unknown. */
   readonly family: 0 | 4 | 6
-  /** When the next attempt follows, monotonic; 0: one is under way, or none is made. */
+  /** Time of the next attempt, monotonic; 0: in progress, or none is planned. */
   readonly next_ms: number
 }
 
-/** A step of the recovery ladder that was taken, or that could not be. */
+/** A recovery step that was taken, or that failed. */
 export interface RecoveryStep {
   /** UTC milliseconds by the station's best clock. */
   readonly t_ms: number
   readonly step: 'uplink' | 'modem' | 'back'
-  /** What was done, to what, and why. */
+  /** Description, with the reason. */
   readonly text: string
   readonly done: boolean
 }
 
-/** Who keeps a connection to the outside reports it here (`Outbound` of `rtk-base/link` does that). */
+/** Registry of outbound connections (`Outbound` of `rtk-base/link` reports to it). */
 export interface Links {
   readonly list: readonly Link[]
-  /** A link changed, came or went. */
+  /** A link changed, appeared or was removed. */
   readonly onChange: Event<void>
   readonly onStep: Event<RecoveryStep>
-  /** Adds the link or replaces the one of that name. At most 32; further ones are not shown. */
+  /** Adds the link, or replaces the link of the same name. At most 32; further links are ignored. */
   report(link: Link): void
-  /** It is not kept any more. */
+  /** The link is no longer maintained. */
   remove(name: string): void
 }
 export const links = defineService<Links>('links')

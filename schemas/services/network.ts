@@ -1,12 +1,11 @@
 /**
- * The machine's network interfaces (provided by the plugin `network`, over NetworkManager or a simulated one) and the uplinks
- * that follow from them. Plugins that manage an interface (`eth`, `wap`, `sta`) use the first, whoever depends on being
- * connected uses the second.
+ * The machine's network interfaces and uplinks, provided by the plugin `network` over NetworkManager or a simulation. `Network` is
+ * for plugins that manage an interface (`eth`, `wap`, `sta`), `Uplinks` for plugins that depend on connectivity.
  */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
-/** NetworkManager's device states, drawn together. */
+/** NetworkManager's device states, grouped. */
 export type InterfaceState =
   | 'absent'
   | 'unmanaged'
@@ -18,18 +17,18 @@ export type InterfaceState =
   | 'disconnecting'
   | 'failed'
 
-/** How far a way out leads. `portal`: a login page answers instead. `local`: the network is there, the internet is not reached. */
+/** Reach of an uplink. `portal`: a login page answers instead. `local`: the network is reachable, the internet is not. */
 export type Reach = 'unknown' | 'none' | 'local' | 'portal' | 'internet'
 
 export interface NetworkInterface {
-  /** As the kernel names it: `eth0`, `wlan0`. */
+  /** Kernel name: `eth0`, `wlan0`. */
   readonly name: string
   readonly kind: 'ethernet' | 'wifi'
   /** Lower case with colons; `''` unknown. */
   readonly mac: string
   readonly driver: string
   readonly state: InterfaceState
-  /** Why it is in that state, for a person: the daemon's reason; `''` where there is none. */
+  /** The daemon's reason for the state, for a person; `''` if none. */
   readonly reason: string
   /** Carrier: a cable, or an association. */
   readonly carrier: boolean
@@ -38,15 +37,15 @@ export interface NetworkInterface {
   /** IPv4; `''` without one. */
   readonly gateway: string
   readonly dns: readonly string[]
-  /** Metric of its default route, the lowest is used; undefined without such a route. */
+  /** Metric of its default route; the lowest is used. Undefined without a default route. */
   readonly metric: number | undefined
   /** Its IPv6 default route; undefined without one. */
   readonly route6?: { readonly gateway: string; readonly metric: number }
-  /** What the daemon's own connectivity check says about its way out; `unknown` where it makes none. */
+  /** Result of the daemon's connectivity check; `unknown` without one. */
   readonly reach: Reach
-  /** The profile in force, `''` without one: `id` is NetworkManager's name of it. */
+  /** NetworkManager `id` of the active profile; `''` without one. */
   readonly profile: string
-  /** Of a radio; undefined on Ethernet. */
+  /** WiFi state; undefined on Ethernet. */
   readonly wifi?: WifiState
 }
 
@@ -68,7 +67,7 @@ export interface ScannedNetwork {
   readonly auth: 'open' | 'wep' | 'wpa-psk' | 'wpa2-psk' | 'wpa3-sae' | 'wpa-eap'
 }
 
-/** What an access point is told to be. */
+/** Settings of an access point. */
 export interface AccessPointProfile {
   readonly ssid: string
   /** 8–63 characters, or 64 hexadecimal; `''`: open. */
@@ -79,32 +78,32 @@ export interface AccessPointProfile {
   readonly address: string
 }
 
-/** A machine that was heard on an interface: an entry of the neighbour table. */
+/** A machine heard on an interface: an entry of the neighbour table. */
 export interface Neighbour {
   readonly address: string
   /** Lower case with colons. */
   readonly mac: string
 }
 
-/** Why a call was not completed: what a caller decides by. The message of the error says the same to a person. */
+/** Cause of a failed call, for the caller's decision. The error message tells a person the same. */
 export type NetworkFailure =
   | 'wrong password'
-  /** No network of this name is in reach. */
+  /** No network with this name is in range. */
   | 'not found'
   /** No cable, or the association was lost. */
   | 'no carrier'
   /** No DHCP server answered, or its address is in use. */
   | 'no address'
-  /** The interface is not there, or is not managed by the daemon. */
+  /** The interface does not exist, or the daemon does not manage it. */
   | 'no interface'
-  /** Another call took its place, or someone else ended it. */
+  /** Replaced by another call, or ended externally. */
   | 'superseded'
   /** The daemon does not allow it: see the polkit rule in plugins/network/README.md. */
   | 'not allowed'
   | 'timeout'
   | 'other'
 
-/** What an error of `Network` was about; undefined for any other error. */
+/** Cause of an error from `Network`; undefined for any other error. */
 export function networkFailureOf(error: unknown): NetworkFailure | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return typeof cause === 'object' && cause !== null && 'failure' in cause
@@ -112,91 +111,91 @@ export function networkFailureOf(error: unknown): NetworkFailure | undefined {
     : undefined
 }
 
-/** What a station joins. */
+/** A WiFi network to join. */
 export interface StationProfile {
   readonly ssid: string
   readonly password: string
 }
 
 /**
- * What NetworkManager does for us. A call rejects with RTK_ERR_NETWORK and the daemon's reason when it is refused, with
- * RTK_ERR_UNAVAILABLE while the daemon is not there; `networkFailureOf(error)` tells the cases apart. A call that rejects leaves the
- * stored profile as it was; what the interface does then is the caller's decision. A newer call for the same interface ends an older one
- * (`superseded`). Profiles are ours by their id (`rtk-base-…`); others are never changed.
+ * The operations of NetworkManager. A refused call rejects with RTK_ERR_NETWORK and the daemon's reason. While the daemon is absent, calls
+ * reject with RTK_ERR_UNAVAILABLE. `networkFailureOf(error)` tells the cases apart. A rejected call leaves the stored profile unchanged; the
+ * caller decides about the interface. A newer call for the same interface ends an older one (`superseded`). Only profiles with the id
+ * `rtk-base-…` are ever changed.
  */
 export interface Network {
   /** The daemon answers and the state below is complete. */
   readonly ready: boolean
-  /** Why it is not, for a person; `''` while it is. */
+  /** Why `ready` is false, for a person; else `''`. */
   readonly failure: string
   readonly interfaces: readonly NetworkInterface[]
-  /** Something in `interfaces`, `ready` or `failure` changed. At most once in a turn of the event loop. */
+  /** `interfaces`, `ready` or `failure` changed. At most once per turn of the event loop. */
   readonly onChange: Event<void>
   /**
-   * Brings an Ethernet interface up with its profile, or takes it down. Resolves when the daemon has accepted it: an address
-   * follows later. After its restart the daemon may bring it up by itself: who wants it down says so again.
+   * Brings an Ethernet interface up with its profile, or takes it down. Resolves when the daemon has accepted the call; an address
+   * follows later. A restarted daemon may bring the interface up again: call again to keep it down.
    */
   setEnabled(name: string, enabled: boolean): Promise<void>
-  /** Makes the interface an access point with these settings: stored and activated again. Resolves when it is up. */
+  /** Makes the interface an access point: stores and reactivates its profile. Resolves when it is up. */
   startAccessPoint(name: string, profile: AccessPointProfile): Promise<void>
-  /** Joins a network. Resolves when the interface has an address, which takes up to 60 s. */
+  /** Joins a network. Resolves when the interface has an address, within 60 s. */
   join(name: string, profile: StationProfile): Promise<void>
-  /** Ends whatever profile is in force on a radio, and keeps it from coming back by itself. */
+  /** Deactivates the profile of a radio and disables its automatic activation. */
   disconnect(name: string): Promise<void>
   /** Scans, at most 15 s. */
   scan(name: string, signal?: AbortSignal): Promise<ScannedNetwork[]>
   /**
-   * Gives this interface the default route, whatever the metrics of the profiles say; undefined: by them again. Nothing is stored: it
-   * ends when the interface is activated again. Not every provider has it.
+   * Gives this interface the default route, regardless of the metrics of the profiles; undefined: restores them. Nothing is stored: a new
+   * activation of the interface ends it. Not every provider has it.
    */
   steer?(name: string | undefined): Promise<void>
-  /** Who was heard on an interface, from the neighbour table of the machine (IPv4). */
+  /** Machines heard on an interface, from the IPv4 neighbour table. */
   neighbours(name: string): readonly Neighbour[]
 }
 export const network = defineService<Network>('network')
 
 export type UplinkKind = 'eth' | 'sta' | 'cellular'
 
-/** A way out of the box. */
+/** A connection to the internet. */
 export interface Uplink {
   readonly kind: UplinkKind
-  /** The interface; of a cellular one that which leads to the router. */
+  /** The interface; for `cellular` the interface to the router. */
   readonly name: string
-  /** Its addresses, IPv4 first: a socket with one of them as its local address goes through it. */
+  /** Its addresses, IPv4 first: a socket bound to one of them uses this uplink. */
   readonly addresses: readonly string[]
-  /** It has an address and a gateway (cellular: the modem reports a data connection). */
+  /** The uplink has an address and a gateway (cellular: the modem reports a data connection). */
   readonly up: boolean
   /** The default route goes through it. */
   readonly default: boolean
   /** Metric of its default route; undefined without one. */
   readonly metric: number | undefined
-  /** What was found when it was tried last; `unknown` until then. */
+  /** Result of the last check; `unknown` until then. */
   readonly reach: Reach
-  /** Why, for a person. */
+  /** Reason, for a person. */
   readonly text: string
 }
 
-/** The ways out of the box: who depends on one reconnects at `onUp` instead of waiting for a time-out. */
+/** The uplinks. A plugin with a connection reconnects at `onUp` instead of waiting for a timeout. */
 export interface Uplinks {
   readonly list: readonly Uplink[]
   /** The list changed. */
   readonly onChange: Event<void>
-  /** A way out appeared or another one became the default route. */
+  /** An uplink appeared or became the default route. */
   readonly onUp: Event<Uplink>
-  /** A way out went away, or has another address now. The value is as it was before, with the addresses that are gone. */
+  /** An uplink disappeared or changed its address. The value is the previous state, with the old addresses. */
   readonly onDown: Event<Uplink>
-  /** Gives this uplink the default route; undefined: as the network has it again. See `Network.steer`. Not every provider has it. */
+  /** Gives this uplink the default route; undefined: the network decides again. See `Network.steer`. Not every provider has it. */
   prefer?(name: string | undefined): Promise<void>
-  /** Evidence from whoever talks through an uplink: a broker that answered, a caster that was not reached, a name not resolved. */
+  /** Reports evidence from a user of an uplink: the broker answered, a caster is unreachable, a name does not resolve. */
   report(evidence: { who: string; localAddress?: string; reached: boolean; text?: string }): void
 }
 export const uplinks = defineService<Uplinks>('uplinks')
 
-/** Provided by the plugin simulated-machine: a network to work with, and what happens to it, for tests, the console and third parties' own tests. */
+/** Provided by the plugin simulated-machine: a simulated network and its faults, for tests, the console and third-party tests. */
 export interface SimulatedNetwork {
-  /** What stands behind the plugin `network` with `backend: "simulator"`. */
+  /** The backend of the plugin `network` with `backend: "simulator"`. */
   readonly backend: Network
-  /** One line of the simulator's own language (plugins/simulated-machine/README.md). @returns what it says to that */
+  /** Runs one line of the simulator's command language (plugins/simulated-machine/README.md). @returns the answer */
   command(line: string): string
 }
 export const simulatedNetwork = defineService<SimulatedNetwork>('simulated-network', {

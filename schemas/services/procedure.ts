@@ -3,7 +3,7 @@ import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 import type { Ecef } from './receiver.js'
 
-/** Where the GNSS procedure stands (`gnss.state.status`), of the plugin that runs it. */
+/** Status of the GNSS procedure (`gnss.state.status`). */
 export interface ProcedureStatus {
   /** One of `gnssStatuses` (schemas/info/gnss.ts). */
   readonly status: string
@@ -11,21 +11,21 @@ export interface ProcedureStatus {
   readonly onState: Event<void>
   /** The procedure can use corrections now (`gnss.state.want_corr`). */
   readonly wantsCorrections: boolean
-  /** Corrections are to be kept from the receiver for a while: it must find itself without them. */
+  /** Corrections are withheld from the receiver for a while: it must find its position without them. */
   readonly pausesCorrections?: boolean
-  /** Sources of corrections whose position is known to be right, as `gnss.state.recvrtcm.remote` names them. */
+  /** Correction sources with a verified position, named as in `gnss.state.recvrtcm.remote`. */
   readonly trustedSources?: readonly string[]
-  /** The reference that is used, or would be used: distinguishes our own corrections from those of another station. */
+  /** The reference in use or to be used: distinguishes the station's own corrections from those of another station. */
   readonly reference: Ecef | undefined
-  /** The reference that is chosen, and what is known of it; undefined: there is none, or the plugin does not say. */
+  /** The chosen reference; undefined: none, or the plugin does not report it. */
   readonly chosen?: ChosenReference | undefined
 }
 
 export interface ChosenReference {
   readonly method: 'manual' | 'survey'
-  /** Metres, 1 sigma; undefined: not known. */
+  /** Metres, 1 sigma; undefined: unknown. */
   readonly acc_m: number | undefined
-  /** false: of a survey-in that did not reach its accuracy, and that a person lets be used. */
+  /** false: from a survey-in that missed its accuracy, but that a person allowed to be used. */
   readonly isComplete: boolean
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')

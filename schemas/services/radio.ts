@@ -1,24 +1,24 @@
 /**
- * Provided by the plugin `radio`: the WiFi radio that the access point (`wap`) and the uplink (`sta`) share, and the programs of
- * the machine that do what the network daemon does not.
+ * Provided by the plugin `radio`: the WiFi radio shared by the access point (`wap`) and the uplink (`sta`), and system programs for
+ * tasks beyond the network daemon.
  */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 import type { AccessPointProfile, ScannedNetwork, StationProfile } from './network.js'
 
 /**
- * `absent`: there is no radio for it. `off`: not wanted. `waiting`: the other side has the radio, or the next attempt is due later.
- * `starting`: under way. `up`: in use; the uplink has an address. `failed`: the daemon refused, it is tried again.
+ * `absent`: no radio. `off`: not wanted. `waiting`: the other side has the radio, or a retry is pending. `starting`: in progress.
+ * `up`: in use; the uplink has an address. `failed`: the daemon refused; retried.
  */
 export type RadioSideState = 'absent' | 'off' | 'waiting' | 'starting' | 'up' | 'failed'
 
 export interface RadioSide {
-  /** The interface that carries it or would carry it; `''` without one. */
+  /** The interface for this side; `''` without one. */
   readonly name: string
   readonly state: RadioSideState
-  /** Why it is in that state, for a person. */
+  /** Reason for the state, for a person. */
   readonly text: string
-  /** How often it came up: what the driver forgets at each start is set again when this changes. */
+  /** Number of starts. When it changes, settings that the driver loses at a start must be set again. */
   readonly starts: number
 }
 
@@ -27,25 +27,25 @@ export interface Radio {
   readonly station: RadioSide
   readonly onChange: Event<void>
   /**
-   * The access point that is wanted from now on; undefined: none. Resolves when it is up, or at once where it is not its turn (no
-   * radio, the uplink uses it). Rejects with RTK_ERR_NETWORK when the daemon refuses; it is tried again all the same.
+   * Sets the wanted access point; undefined: none. Resolves when it is up, or at once if the radio is not available (no radio, or used by
+   * the uplink). Rejects with RTK_ERR_NETWORK if the daemon refuses; retries follow anyway.
    */
   setAccessPoint(profile: AccessPointProfile | undefined): Promise<void>
-  /** The network that the station joins from now on; undefined: none. The attempt follows. */
+  /** Sets the network to join; undefined: none. The attempt follows later. */
   setStation(profile: StationProfile | undefined): void
-  /** Activates the profile of the access point again: its clients are dropped. @throws RTK_ERR_UNAVAILABLE while it is not up */
+  /** Reactivates the profile of the access point, which drops its clients. @throws RTK_ERR_UNAVAILABLE while it is not up */
   restartAccessPoint(): Promise<void>
-  /** What others are on the air, at most 15 s. @throws RTK_ERR_UNAVAILABLE where the driver cannot scan now, with the reason */
+  /** Scans for networks, at most 15 s. @throws RTK_ERR_UNAVAILABLE with the reason if the driver cannot scan now */
   scan(signal?: AbortSignal): Promise<ScannedNetwork[]>
-  /** Clients of the access point, as whoever counts them says: while there are some, the radio is not taken from them lightly. */
+  /** Reports the number of access point clients. While there are any, the radio avoids taking the access point down. */
   reportClients(count: number): void
   readonly tools: RadioTools
-  /** Programs and files of the machine, or of the simulated one. */
+  /** Programs and files of the real or simulated machine. */
   readonly machine: RadioMachine
 }
 export const radio = defineService<Radio>('radio')
 
-/** An interface as the driver has it. */
+/** An interface, as reported by the driver. */
 export interface RadioInterface {
   readonly mac: string
   readonly type: 'AP' | 'managed' | string
@@ -54,7 +54,7 @@ export interface RadioInterface {
   readonly channel: number
   readonly frequency_mhz: number
   readonly width_mhz: number
-  /** Middle of the whole width, 0 unknown. */
+  /** Centre frequency of the whole width; 0 unknown. */
   readonly centre_mhz: number
   /** 0: off or not reported */
   readonly txPower_dbm: number
@@ -69,7 +69,7 @@ export interface RadioStation {
   readonly authorized: boolean
 }
 
-/** The joined network as the driver has it. */
+/** The joined network, as reported by the driver. */
 export interface RadioLink {
   readonly bssid: string
   readonly ssid: string
@@ -77,18 +77,18 @@ export interface RadioLink {
   readonly rssi_dbm: number
 }
 
-/** What the law in force allows in the 2.4 GHz band. */
+/** Current regulatory limits in the 2.4 GHz band. */
 export interface Regulatory {
-  /** ISO 3166, `00`: the rules of all countries together. */
+  /** ISO 3166; `00`: the world regulatory domain. */
   readonly country: string
-  /** Highest channel on which an access point may send. */
+  /** Highest channel allowed for an access point. */
   readonly maxChannel: number
   readonly maxTxPower_dbm: number
 }
 
 /**
- * `iw`, wpa_supplicant's D-Bus object and its control program. Every call rejects with RTK_ERR_NETWORK: what was refused, why, and what
- * a person can do.
+ * `iw`, wpa_supplicant's D-Bus object and its control program. A failed call rejects with RTK_ERR_NETWORK, with the refused operation, the
+ * reason and a remedy.
  */
 export interface RadioTools {
   interface(name: string): Promise<RadioInterface>
@@ -96,40 +96,40 @@ export interface RadioTools {
   stations(name: string): Promise<RadioStation[]>
   /** Undefined while the station is not joined. */
   link(name: string): Promise<RadioLink | undefined>
-  /** How long ago a frame of the joined access point was received. */
+  /** Time since the last frame from the joined access point. */
   silence_ms(name: string): Promise<number>
-  /** @param phy rules of a radio that brings its own go before the common ones */
+  /** @param phy rules of this radio take precedence over the global ones */
   regulatory(phy?: string): Promise<Regulatory>
-  /** Not kept over a restart of the machine. Resolves when the rules of the country are in force. */
+  /** Lost at a restart of the machine. Resolves when the rules of the country apply. */
   setCountry(country: string): Promise<void>
   setTxPower(name: string, dbm: number): Promise<void>
   removeStation(name: string, mac: string): Promise<void>
-  /** Announces a switch of channel to the clients, which stay. @returns who did it */
+  /** Announces a channel switch to the clients, which stay connected. @returns the program that did it */
   announceChannel(name: string, channel: number): Promise<string>
-  /** 0: as the daemon has it by default. */
+  /** 0: default of the daemon. */
   limits(name: string): Promise<{ maxStations: number; beacon_tu: number }>
-  /** Counts from the next start of the access point. */
+  /** Takes effect at the next start of the access point. */
   setMaxStations(name: string, count: number): Promise<void>
 }
 
 export interface RadioMachine {
-  /** As `ctx.process.execFile`: a program that is missing rejects with RTK_ERR_PROCESS_NOT_FOUND. */
+  /** Like `ctx.process.execFile`: a missing program rejects with RTK_ERR_PROCESS_NOT_FOUND. */
   execFile(
     file: string,
     args: readonly string[],
     options?: { timeout_ms?: number; input?: string },
   ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>
-  /** At most 256 KiB of it; undefined where there is no such file. */
+  /** At most 256 KiB; undefined if the file does not exist. */
   readFile(path: string): Promise<string | undefined>
   writeFile(path: string, text: string): Promise<void>
   removeFile(path: string): Promise<void>
 }
 
-/** Provided by the plugin simulated-machine: programs and files around the simulated radio, and what happens to it. */
+/** Provided by the plugin simulated-machine: programs and files of the simulated radio, and its faults. */
 export interface SimulatedRadio {
-  /** What stands behind the plugin `radio` with `backend: "simulator"`. */
+  /** The machine behind the plugin `radio` with `backend: "simulator"`. */
   readonly machine: RadioMachine
-  /** One line of the simulator's own language (plugins/simulated-machine/README.md). @returns what it says to that */
+  /** Runs one line of the simulator's command language (plugins/simulated-machine/README.md). @returns the answer */
   command(line: string): string
 }
 export const simulatedRadio = defineService<SimulatedRadio>('simulated-radio', {

@@ -1,4 +1,4 @@
-/** Provided by the plugin of the receiver: it brings this service and nothing else, see receiver.md. */
+/** Provided by the plugin of the receiver, see receiver.md. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
@@ -16,7 +16,7 @@ export interface Enu {
   up: number
 }
 
-/** A verified RTCM 3 frame. Owns its bytes; never changed by anyone. */
+/** A verified RTCM 3 frame. Owns its bytes; immutable. */
 export interface RtcmFrame {
   /** Message number, 0-4095. */
   readonly type: number
@@ -28,7 +28,7 @@ export interface RtcmFrame {
 
 export type GpsFix = 'none' | 'dead-reckoning' | '2d' | '3d' | '3d-dr' | 'time' | 'rtk-float' | 'rtk-fixed'
 
-/** One navigation epoch as the receiver reports it. In fixed mode the position is an echo of the reference. */
+/** One navigation epoch reported by the receiver. In fixed mode the position is an echo of the reference. */
 export interface ReceiverFix {
   /** UTC seconds; 0 until the receiver's time is fully resolved. */
   t: number
@@ -44,36 +44,36 @@ export interface ReceiverFix {
   /** Height above ellipsoid minus height above mean sea level, metres. */
   geoidSeparation_m: number
   satellitesUsed: number
-  /** Corrections went into this epoch. */
+  /** This epoch used corrections. */
   corrected: boolean
   arrival_ms: number
 }
 
-/** `offline`: no port or nothing on it. `stalled`: open, but silent. `up`: valid frames arrive. */
+/** `offline`: no port, or no receiver on it. `stalled`: open, but silent. `up`: valid frames arrive. */
 export type ReceiverLink = 'offline' | 'stalled' | 'up'
 
-/** `listening`: someone else configured it and it is trusted. `fixed`: it holds a reference position. Else it is a `rover`. */
+/** `listening`: configured externally, and trusted. `fixed`: holds a reference position. Otherwise `rover`. */
 export type ReceiverMode = 'listening' | 'fixed' | 'rover' | 'unknown'
 
-/** What a receiver can. The station expects nothing beyond it: what it cannot say is `unknown`, never a default. */
+/** Capabilities of a receiver. The station relies only on these: unreported values are `unknown`, never a default. */
 export interface ReceiverCapabilities {
-  /** It determines its position by itself when it is told to, and says how far it is. */
+  /** Has its own survey-in, and reports its progress. */
   readonly ownSurvey: boolean
-  /** How it takes a reference: as ECEF coordinates, or as latitude, longitude and height above the ellipsoid or above the sea; not at all. */
+  /** Accepted form of a reference: ECEF coordinates, or latitude and longitude with ellipsoidal height or height above mean sea level, or none. */
   readonly fixedPosition: 'ecef' | 'height-above-ellipsoid' | 'height-above-sea' | 'none'
-  /** Where it keeps what `configure` writes: until its power goes, or in a flash memory that wears. */
+  /** Storage of the settings from `configure`: lost at power-off, or in flash memory, which wears out. */
   readonly settings: 'volatile' | 'flash'
-  /** It restarts to bring a configuration into force. */
+  /** Restarts to apply a configuration. */
   readonly restarts: boolean
-  /** It sends the station ID that it is told to. */
+  /** Sends the configured station ID. */
   readonly stationId: boolean
-  /** It sends an antenna descriptor (1008, 1033) of its own. */
+  /** Sends its own antenna descriptor (1008, 1033). */
   readonly antennaDescriptor: boolean
-  /** What it reports beside fixes and RTCM. */
+  /** Reports besides fixes and RTCM. */
   readonly reports: ReadonlySet<ReceiverReport>
-  /** Raw observations that it can send beside RTCM, by the name of their message: `RXM-RAWX`, `MeasEpoch`, `OBSVM`. */
+  /** Message names of raw observations that it can send besides RTCM: `RXM-RAWX`, `MeasEpoch`, `OBSVM`. */
   readonly rawObservations: readonly string[]
-  /** Seconds between two observations that it can be told to. */
+  /** Supported observation intervals, seconds. */
   readonly intervals_s: readonly number[]
 }
 
@@ -88,27 +88,27 @@ export type ReceiverReport =
   | 'spoofing'
 
 export interface ReceiverIdentity {
-  /** `u-blox`; '' where the plugin does not say. */
+  /** `u-blox`; '' if the plugin does not report it. */
   maker?: string
   module: string
   firmware: string
   hardware: string
   software: string
-  /** '' until it is known, or for good where a receiver has none. */
+  /** '' until known, or if the receiver has none. */
   serial: string
 }
 
 /**
- * A GNSS receiver that can be a base: all that the rest of the station knows of it. What is optional here is optional: whoever uses
- * it works without.
+ * A GNSS receiver that can be a base: the only interface between receiver plugins and the rest of the station. Users must work without
+ * the optional members.
  */
 export interface Receiver {
-  /** What it can; left out: nothing of what is optional. */
+  /** Its capabilities; omitted: none of the optional ones. */
   readonly can?: ReceiverCapabilities
   readonly link: ReceiverLink
-  /** For people: where it is (`/dev/ttyACM0`), why the link is as it is, and what helps. */
+  /** For people: its port (`/dev/ttyACM0`), the reason for the state of the link, and a remedy. */
   readonly place?: { readonly port: string; readonly reason: string; readonly advice: string }
-  /** There where it is no receiver but a recording of one: its time is not the time of now. */
+  /** Present if this is a recording, not a receiver: its time is not the current time. */
   readonly recording?: { readonly ended: boolean; readonly isEmpty: boolean }
   readonly mode: ReceiverMode
   /** Empty strings until identified. */
@@ -116,71 +116,71 @@ export interface Receiver {
   readonly fix: ReceiverFix | undefined
   /** Corrupt RTCM frames seen on the link since the service started. */
   readonly corruptRtcm: number
-  /** `corruptRtcm` begins at 0 again. */
+  /** Resets `corruptRtcm` to 0. */
   resetCounters?(): void
-  /** Every verified RTCM frame, not gated: for the gate alone. Everybody else uses `rtcmStream`. */
+  /** Every verified RTCM frame, before the gate. Only for the gate; all others use `rtcmStream`. */
   readonly onRtcm: Event<RtcmFrame>
   readonly onFix: Event<ReceiverFix>
   /** Link, mode or identity changed. */
   readonly onState: Event<void>
-  /** Hands whole RTCM frames to the receiver as corrections; false when it cannot accept them now. */
+  /** Sends whole RTCM frames to the receiver as corrections; false if it cannot accept them now. */
   sendCorrections(frames: Uint8Array): boolean
   /**
-   * Puts the receiver into a mode with everything that a base needs configured: writes only what differs, verifies by
-   * reading back. `refused` names keys that it rejects. Rejects with RTK_ERR_UNAVAILABLE when it does not answer, is
-   * only listened to, or does not hold what was written. A receiver that restarts by itself loses all of it: `configured`
-   * turns false and `onState` is emitted.
+   * Sets the mode of the receiver and configures everything a base needs. Writes only the differences and verifies them by
+   * reading back. `refused` lists the keys that the receiver rejected. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
+   * not answer, is listen-only, or does not hold the written values. A receiver that restarts unexpectedly loses the
+   * configuration: `configured` turns false and `onState` is emitted.
    */
   configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }>
-  /** It holds what the last `configure` wrote. */
+  /** The receiver holds the settings of the last `configure`. */
   readonly configured: boolean
-  /** The mode that it holds right now, read from it; undefined when it does not answer. */
+  /** Reads the current mode from the receiver; undefined if it does not answer. */
   readTarget(): Promise<ReceiverTarget | { mode: 'survey-in' } | undefined>
-  /** Restarts it; it keeps what it has stored and knows. Rejects with RTK_ERR_UNAVAILABLE. */
+  /** Restarts the receiver, which keeps its stored settings and navigation data. Rejects with RTK_ERR_UNAVAILABLE. */
   restart?(): Promise<void>
-  /** Milliseconds since its own start or reset; undefined while unknown. */
+  /** Milliseconds since the last start or reset of the receiver; undefined while unknown. */
   readonly sinceReset_ms: number | undefined
-  /** By the receiver; undefined while it does not say. */
+  /** Reported by the receiver; undefined until then. */
   readonly startTimes?: { readonly uptime_s: number; readonly timeToFirstFix_s: number } | undefined
-  /** The station ID that it is to send: `onState` reports another one, and `configure` writes it. */
+  /** The station ID to send: `onState` reports a change, and `configure` writes it. */
   readonly stationId: number
-  /** The seconds between two MSM of a constellation and between two 1005 that it is configured to; 1 each where the plugin does not say. */
+  /** Configured intervals of the MSM of a constellation and of 1005, seconds; default 1 each. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }
   /**
-   * As a rover: gives up the RTK fix and determines the carrier ambiguities again, so that a wrong fix shows. Resolves when it searches
-   * again, seconds later; rejects with RTK_ERR_UNAVAILABLE where it cannot. Not every receiver has it.
+   * As a rover: drops the RTK fix and resolves the carrier ambiguities again, to reveal a wrong fix. Resolves when the search has begun,
+   * seconds later. Rejects with RTK_ERR_UNAVAILABLE on failure. Not every receiver has it.
    */
   resetAmbiguities?(): Promise<void>
-  /** Its time, UTC seconds, once it knows date, time and leap seconds. */
+  /** Receiver time, UTC seconds, once date, time and leap seconds are known. */
   readonly onTime?: Event<number>
-  /** Once an epoch, for the movement check: what the ranges say beside the position that it holds. */
+  /** Once per epoch, for the movement check: range residuals relative to the held position. */
   readonly onResiduals?: Event<readonly SatelliteResidual[]>
-  /** A second position solution that goes on in fixed mode, where the firmware has one. */
+  /** A second position solution that continues in fixed mode, if the firmware has one. */
   readonly onSecondFix?: Event<ReceiverFix>
-  /** Warnings of the receiver in its own words. */
+  /** Warnings in the receiver's own words. */
   readonly onWarning?: Event<string>
-  /** Once an epoch: every satellite that the receiver knows of, with its direction and its signals. */
+  /** Once per epoch: every satellite known to the receiver, with its direction and signals. */
   readonly onSatellites?: Event<SatelliteEpoch>
-  /** The newest of these; undefined when it is older than 5 s. */
+  /** The newest satellite epoch; undefined if older than 5 s. */
   readonly satellites?: SatelliteEpoch | undefined
-  /** The signals that it is set to track, by constellation; undefined while that is not known. */
+  /** The configured signals by constellation; undefined while unknown. */
   readonly expectedSignals?: ReadonlyMap<ConstellationName, readonly string[]> | undefined
-  /** What its supervisor says of the antenna, each time it does. */
+  /** Each report of the antenna supervisor. */
   readonly onAntenna?: Event<AntennaReading>
-  /** Interference of each band, each time it reports it. */
+  /** Each report of interference, by band. */
   readonly onInterference?: Event<readonly BandReading[]>
-  /** Whether somebody feigns satellites, each time it reports that. */
+  /** Each report of the spoofing detection. */
   readonly onSpoofing?: Event<Spoofing>
-  /** Corrections as it reports them itself, one event a message: so those of a radio at another of its ports show as well. */
+  /** Each correction message reported by the receiver. Includes corrections from a radio on another of its ports. */
   readonly onCorrection?: Event<{ readonly stationId: number }>
   /** Its own survey-in, where it has one. */
   readonly ownSurvey?: OwnSurvey | undefined
 }
 
-/** The survey-in that the receiver runs by itself. */
+/** The receiver's own survey-in. */
 export interface OwnSurvey {
   readonly mean: Ecef
-  /** 1 sigma by the receiver, metres. */
+  /** 1 sigma from the receiver, metres. */
   readonly meanAcc_m: number
   readonly active: boolean
   readonly valid: boolean
@@ -193,22 +193,22 @@ export type AntennaStatus = (typeof antennaStatuses)[number]
 
 export interface AntennaReading {
   readonly status: AntennaStatus
-  /** Whether it has its voltage; undefined while that is not known. */
+  /** Whether the antenna is powered; undefined while unknown. */
   readonly isPowered: boolean | undefined
 }
 
-/** From the best to the worst, behind `unknown`. */
+/** `unknown`, then from best to worst. */
 export const jammingStates = ['unknown', 'ok', 'warning', 'critical'] as const
 export type Jamming = (typeof jammingStates)[number]
 export const spoofingStates = ['unknown', 'none', 'indicated', 'multiple'] as const
 export type Spoofing = (typeof spoofingStates)[number]
 
-/** The air in one band, as the receiver sees it. */
+/** RF environment in one band, from the receiver. */
 export interface BandReading {
   /** `L1`, `L2`, `L5`, `L6`. */
   readonly band: string
   readonly jamming: Jamming
-  /** Tones in the band, 0 to 255. */
+  /** CW interference in the band, 0 to 255. */
   readonly indicator: number
   /** Gain of the input amplifier, %. */
   readonly agc: number
@@ -219,10 +219,10 @@ export type ConstellationName = 'gps' | 'sbas' | 'galileo' | 'beidou' | 'qzss' |
 
 /** The satellites of one epoch. */
 export interface SatelliteEpoch {
-  /** GPS time of week, as in the MSM of the same epoch (but for the leap seconds of BeiDou and GLONASS), milliseconds. */
+  /** GPS time of week, as in the MSM of the same epoch (except for the leap seconds of BeiDou and GLONASS), milliseconds. */
   readonly tow_ms: number
   readonly arrival_ms: number
-  /** `signals` are known; false: this receiver, or this epoch, says nothing about them. */
+  /** `signals` are known; false: this receiver, or this epoch, does not report them. */
   readonly hasSignals: boolean
   readonly satellites: readonly Satellite[]
 }
@@ -238,13 +238,13 @@ export interface Satellite {
   readonly cno_dbhz: number
   /** Code and carrier are locked. */
   readonly locked: boolean
-  /** In the position. */
+  /** Used in the position. */
   readonly used: boolean
   readonly signals: readonly SatelliteSignal[]
 }
 
 export interface SatelliteSignal {
-  /** By its band: `L1`, `L2`, `L5`, `E1`, `E5b`, `E5a`, `E6`, `B1I`, `B2I`, `B3I`, `B1C`, `B2a`. */
+  /** Name: `L1`, `L2`, `L5`, `E1`, `E5b`, `E5a`, `E6`, `B1I`, `B2I`, `B3I`, `B1C`, `B2a`. */
   readonly signal: string
   readonly cno_dbhz: number
   /** Pseudorange residual, metres. */
@@ -253,7 +253,7 @@ export interface SatelliteSignal {
   readonly used: boolean
 }
 
-/** What the receiver is to be: one that finds its position, or a base at a given reference (ECEF to 0.1 mm). */
+/** Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). */
 export type ReceiverTarget = { mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }
 
 export interface SatelliteResidual {

@@ -4,16 +4,16 @@ import type { ModemNetwork, SimState } from '../info/modem.js'
 import type { RouterLinkState } from '../info/router.js'
 import { defineService } from '../token.js'
 
-/** The router as other plugins use it. Rejections are coded RTK_ERR_ROUTER_…; none is retried for the caller. */
+/** The router, for other plugins. Rejections have a code RTK_ERR_ROUTER_…; calls are not retried. */
 export interface CellularRouter {
   readonly state: RouterLinkState
-  /** `state` changed, or another router answers now. */
+  /** `state` changed, or a different router answers. */
   readonly onState: Event<void>
-  /** Its MAC address, upper case with colons; `''` until it is known. */
+  /** MAC address, upper case with colons; `''` until known. */
   readonly macaddr: string
-  /** Its IP address: where that is the default gateway of the Ethernet port, the station reaches the world through its modem. */
+  /** IP address. If it is the default gateway of the Ethernet port, the modem is the station's uplink. */
   readonly address: string
-  /** Restarts the router. Resolves when it has accepted that. */
+  /** Restarts the router. Resolves when the router has accepted the request. */
   reboot(): Promise<void>
 }
 export const cellularRouter = defineService<CellularRouter>('cellular-router')
@@ -21,8 +21,8 @@ export const cellularRouter = defineService<CellularRouter>('cellular-router')
 /** Firmware of the router, for `POST /update-firmware?rut`. */
 export interface RouterFirmware {
   /**
-   * The router fetches (or is sent) the image behind `url`, checks it and restarts into it. Resolves with a line for a person when
-   * it has accepted the image. @throws RTK_ERR_ROUTER_…, RTK_ERR_FETCH_…, RTK_ERR_UPDATE_RUNNING
+   * The router downloads (or is sent) the image at `url`, verifies it and restarts into it. Resolves with a line for a person when
+   * the router has accepted the image. @throws RTK_ERR_ROUTER_…, RTK_ERR_FETCH_…, RTK_ERR_UPDATE_RUNNING
    */
   install(url: string, signal?: AbortSignal): Promise<string>
 }
@@ -34,11 +34,11 @@ export interface ModemIdentity {
   manuf: string
   /** Firmware of the modem. */
   rev: string
-  /** It can list operators and select one. */
+  /** Can list and select operators. */
   operatorControl: boolean
 }
 
-/** Undefined: not reported, by this modem or with this technology. */
+/** Undefined: not reported by this modem or technology. */
 export interface ModemSignal {
   rssi_dbm: number | undefined
   rsrp_dbm: number | undefined
@@ -48,9 +48,9 @@ export interface ModemSignal {
 
 export interface ModemRegistration {
   network: ModemNetwork
-  /** Name of the network that it is registered with, `''` without one. */
+  /** Name of the registered network, `''` without one. */
   operator: string
-  /** Name of the company whose SIM it is, or that operates the network, as the modem says it. */
+  /** Name of the SIM issuer or network operator, as reported by the modem. */
   carrier: string
   /** MCC and MNC as one number, 0 without one. */
   plmn: number
@@ -59,7 +59,7 @@ export interface ModemRegistration {
   cellId: string
   /** Packet service: `attached`, `detached`, `''` when unknown. */
   packetService: 'attached' | 'detached' | ''
-  /** A data connection stands; undefined where the router does not say. */
+  /** A data connection is up; undefined if the router does not report it. */
   connected: boolean | undefined
 }
 
@@ -71,7 +71,7 @@ export interface ModemSim {
 }
 
 export interface ScannedOperator {
-  /** MCC and MNC as they are written, e.g. `24603`; leading zeros count. */
+  /** MCC and MNC as text, e.g. `24603`; leading zeros matter. */
   plmn: string
   name: string
   generation: '2G' | '3G' | '4G' | '5G' | ''
@@ -79,7 +79,7 @@ export interface ScannedOperator {
 }
 
 export interface ApnSettings {
-  /** `''`: the router chooses by itself. */
+  /** `''`: chosen automatically by the router. */
   apn: string
   user: string
   pswd: string
@@ -87,54 +87,54 @@ export interface ApnSettings {
 }
 
 /**
- * The modem behind the router, whatever the router's generation and transport. Every call waits for its turn in the router's
- * one queue. Each rejects with RTK_ERR_ROUTER_OFFLINE, _LOGIN, _TIMEOUT, _ANSWER, _REFUSED, _UNSUPPORTED (this router cannot
- * do it: the message names the operation) or RTK_ERR_ABORTED.
+ * The modem of the router, independent of the router's generation and transport. All calls share one queue of the router. A call rejects
+ * with RTK_ERR_ROUTER_OFFLINE, _LOGIN, _TIMEOUT, _ANSWER, _REFUSED, _UNSUPPORTED (not possible on this router; the message names the
+ * operation) or RTK_ERR_ABORTED.
  */
 export interface CellularModem {
   identity(signal?: AbortSignal): Promise<ModemIdentity>
   signal(signal?: AbortSignal): Promise<ModemSignal>
   registration(signal?: AbortSignal): Promise<ModemRegistration>
   sim(signal?: AbortSignal): Promise<ModemSim>
-  /** Bytes of the mobile connection since the router counts them. */
+  /** Bytes of the mobile connection, counted by the router. */
   traffic(signal?: AbortSignal): Promise<{ sent: number; recvd: number }>
-  /** Degrees Celsius; undefined where the modem has no sensor. */
+  /** Degrees Celsius; undefined if the modem has no sensor. */
   temperature(signal?: AbortSignal): Promise<number | undefined>
-  /** Takes up to 210 s, and the mobile connection is lost meanwhile. */
+  /** Takes up to 210 s; the mobile connection is down meanwhile. */
   scanOperators(signal?: AbortSignal): Promise<ScannedOperator[]>
   /** Undefined: automatic. */
   operatorSelection(signal?: AbortSignal): Promise<string | undefined>
   /** @param plmn digits as scanned; undefined: automatic. Takes up to 210 s; resolves when the modem has accepted it. */
   selectOperator(plmn: string | undefined, signal?: AbortSignal): Promise<void>
   apn(signal?: AbortSignal): Promise<ApnSettings>
-  /** Written and committed; the mobile connection restarts. */
+  /** Writes and commits the settings; the mobile connection restarts. */
   setApn(settings: ApnSettings, signal?: AbortSignal): Promise<void>
-  /** The host whose silence makes the router restart; `''` while that is off. */
+  /** The router restarts if this host does not answer pings; `''`: off. */
   pingHost(signal?: AbortSignal): Promise<string>
-  /** The station changed the host: `pingHost` tells another one now. */
+  /** The station changed the ping host. */
   readonly onPingHost?: Event<void>
   reboot(signal?: AbortSignal): Promise<void>
 }
 export const cellularModem = defineService<CellularModem>('cellular-modem')
 
-/** Provided by the plugin modem: whether the station reaches the world through the modem. */
+/** Provided by the plugin modem: state of the modem as an uplink. */
 export interface CellularUplink {
-  /** A mobile data connection stands; undefined while that is not known. */
+  /** A mobile data connection is up; undefined while unknown. */
   readonly connected: boolean | undefined
-  /** What cuts the connection and is under way: `scan`, `operator`, `apn`, `reboot`. */
+  /** Running operations that interrupt the connection: `scan`, `operator`, `apn`, `reboot`. */
   readonly pending?: readonly string[]
   /** `connected` changed to another known value. */
   readonly onChange: Event<void>
 }
 export const cellularUplink = defineService<CellularUplink>('cellular-uplink')
 
-/** Provided by the plugin simulated-router: faults and facts of it, for tests, the console and third parties' own tests. */
+/** Provided by the plugin simulated-router: its state and faults, for tests, the console and third-party tests. */
 export interface SimulatedRouter {
-  /** Where it listens: `http://127.0.0.1:PORT`. */
+  /** Its address: `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** What its label says. */
+  /** Credentials on its label. */
   readonly credentials: { readonly user: string; readonly pswd: string }
-  /** One line of the simulator's own language (plugins/simulated-router/README.md). @returns what it says to that */
+  /** Runs one line of the simulator's command language (plugins/simulated-router/README.md). @returns the answer */
   command(line: string): string
   /** The state as one line of text. */
   describe(): string

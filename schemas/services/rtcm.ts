@@ -7,11 +7,11 @@ import type { Ecef, RtcmFrame } from './receiver.js'
 export interface RtcmEpoch {
   /** The MSM frames, in order of arrival. */
   readonly frames: readonly RtcmFrame[]
-  /** Epoch time as the first frame has it, in the time of its own constellation (RTCM 10403.3, DF004 and alike). */
+  /** Epoch time of the first frame, in the time scale of its constellation (RTCM 10403.3, DF004 etc.). */
   readonly time: number
   /** Satellites of all constellations together. */
   readonly satellites: number
-  /** Closed by a multiple-message bit of 0; false when closed by a repeated number or by time. */
+  /** true: ended by a multiple-message bit of 0. false: ended by a repeated message number or a timeout. */
   readonly complete: boolean
 }
 
@@ -20,18 +20,17 @@ export interface RtcmSubscriber {
   via: string
   name: string
   ip: string
-  /** It has a connection of its own (TCP): while that stands it counts as heard of now, and `seen` stays 0. */
+  /** Has its own TCP connection: `seen` stays 0 while connected. */
   connected?: true
-  /** It hands the stream to a broker or a caster: no rover. */
+  /** Relays the stream to a broker or a caster: not a rover. */
   relays?: true
-  /** false: the document leaves it out: a part of the station that only looks, or one whose takers are shown by `list`. */
+  /** false: omitted from the document, for internal observers and for outputs that show their clients with `list`. */
   shown?: false
   /**
-   * Called with each frame, in order. It sends the frame, or keeps it to send it, and returns at once: nobody waits for it.
-   * @param frame its bytes are shared by all subscribers and must not be changed
-   * @returns true when the subscriber has accepted the frame; false when it cannot now: the stream keeps this frame and those
-   * that follow, and calls again after `resume()`. What waits is bounded: beyond it whole oldest epochs are lost. One that
-   * throws is closed.
+   * Called with each frame, in order. Must send or queue the frame and return at once.
+   * @param frame shared by all subscribers; its bytes must not be changed
+   * @returns true: accepted. false: busy. The stream then queues this frame and the following ones, and calls again after
+   * `resume()`. The queue is bounded: beyond the limit, the oldest whole epochs are dropped. A subscriber that throws is closed.
    */
   take(frame: RtcmFrame): boolean
 }
@@ -39,53 +38,53 @@ export interface RtcmSubscriber {
 export interface RtcmSubscription {
   /** The subscriber can accept frames again. */
   resume(): void
-  /** It was heard of: `gnss.rtcm.subscribers[].seen` counts from here. */
+  /** Reports a sign of life: resets `gnss.rtcm.subscribers[].seen`. */
   touch(): void
   rename(name: string): void
-  /** Whole epochs it lost because it was slow. */
+  /** Whole epochs dropped because the subscriber was slow. */
   readonly dropped: number
   close(): void
 }
 
-/** A user of the stream that listens to `onEpoch` instead of frames. It is given to `list`, which only shows it in the document. */
+/** A client that listens to `onEpoch` instead of frames. `list` only shows it in the document. */
 export interface RtcmTaker {
   /** Surface, e.g. `mqtt`. */
   via: string
   name: string
-  /** It has a connection of its own: `seen` stays 0. */
+  /** Has its own connection: `seen` stays 0. */
   connected?: true
-  /** It hands the stream to a broker or a caster: no rover. */
+  /** Relays the stream to a broker or a caster: not a rover. */
   relays?: true
   /** Read again for each document. */
   readonly ip: string
 }
 
-/** An epoch, or a frame that belongs to none, as it went out. */
+/** An outgoing epoch, or an outgoing frame outside any epoch. */
 export type RtcmItem = { readonly sequence: number } & ({ readonly frame: RtcmFrame } | { readonly epoch: RtcmEpoch })
 
-/** The gated stream: nothing comes out unless the reference is trusted. */
+/** The gated stream: empty unless the reference is trusted. */
 export interface RtcmStream {
   readonly open: boolean
   /** Why the gate is closed, '' while it is open. */
   readonly reason: string
-  /** Who takes it now. */
+  /** Current number of outputs. */
   readonly outputs: number
-  /** The rovers among them; undefined: the plugin does not say. */
+  /** Rovers among the outputs; undefined if the plugin does not report it. */
   readonly rovers?: number
-  /** A newcomer gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
+  /** A new subscriber gets the newest 1005/1006, 1008, 1033 and 1230 at once. */
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription
   readonly onEpoch: Event<RtcmEpoch>
-  /** The gate opened or closed, or is closed for another reason. */
+  /** The gate opened or closed, or the reason changed. */
   readonly onState: Event<{ open: boolean; reason: string }>
-  /** Shows a user of epochs in `gnss.rtcm.subscribers`, until it is closed. `touch` counts `seen` from now. */
+  /** Shows a client in `gnss.rtcm.subscribers` until closed. `touch` resets `seen`. */
   list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
-  /** Counts what goes out: the number of the newest item. While a frame or an epoch is handed out it is that one's. */
+  /** Number of the newest outgoing item. During a callback, the number of the delivered frame or epoch. */
   readonly sequence: number
-  /** What went out in the last seconds, the oldest first: a plugin that was reloaded catches up with it. */
+  /** Items of the last seconds, oldest first, for a reloaded plugin to catch up. */
   recent(): readonly RtcmItem[]
-  /** The newest of 1005/1006, 1008, 1033, 1230 that went out through the open gate, those of the station itself among them. */
+  /** The newest 1005/1006, 1008, 1033 and 1230 that passed the open gate, including the station's own. */
   reference(): readonly RtcmFrame[]
-  /** Station ID and antenna reference point of the newest 1005/1006 that went through the open gate. */
+  /** Station ID and antenna reference point of the newest 1005/1006 that passed the open gate. */
   readonly station: { id: number; arp: Ecef } | undefined
 }
 export const rtcmStream = defineService<RtcmStream>('rtcm-stream', {
@@ -105,18 +104,18 @@ export const rtcmStream = defineService<RtcmStream>('rtcm-stream', {
 })
 
 /**
- * The gate in front of the stream, for the one plugin that judges the reference. Without a judge the receiver's own word
- * counts: open while it is in fixed mode. A receiver that is only listened to is trusted in any case.
+ * The gate in front of the stream, controlled by the plugin that checks the reference. Without such a plugin, the gate is open
+ * while the receiver is in fixed mode. A listen-only receiver is always trusted.
  */
 export interface RtcmGate {
-  /** Takes over as judge; until `trust` the gate is closed. */
+  /** Takes control of the gate, which is closed until `trust`. */
   judge(): RtcmJudge
 }
 export interface RtcmJudge {
   /** Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once. */
   trust(reference: { arp: Ecef; stationId?: number }): void
   hold(reason: string): void
-  /** The judge goes. `reload`: its last verdict holds for 4 s, until the next judge has its own; else the gate closes. */
+  /** Gives up control. `reload`: the last decision stays valid for 4 s, until the next instance decides. Otherwise the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void
 }
 export const rtcmGate = defineService<RtcmGate>('rtcm-gate', { shape: { judge: 'function' } })

@@ -11,13 +11,13 @@ export interface ClientFile {
   /** Content type. */
   readonly type: string
   readonly bytes: Uint8Array
-  /** The same compressed; undefined where that would not make it smaller. */
+  /** Compressed content; undefined if not smaller. */
   readonly gzip: Uint8Array | undefined
-  /** The name changes with the content, so browsers may keep it for ever. */
+  /** The name changes with the content, so browsers may cache the file forever. */
   readonly immutable: boolean
 }
 
-/** What `import ui from './ui/main.tsx?client'` gives. */
+/** The result of `import ui from './ui/main.tsx?client'`. */
 export interface ClientBundle {
   /** Name of the file that a page loads as a module. */
   readonly entry: string
@@ -35,33 +35,33 @@ export interface Panel {
 
 /** The panels that plugins added with `ctx.ui.panel`, for the plugin that serves the page of the station. */
 export interface Panels {
-  /** Those of the plugins that run now. */
+  /** Panels of the running plugins. */
   list(): readonly Panel[]
 }
 export const panels = defineService<Panels>('panels')
 
 export interface HttpRoute {
   method: string
-  /** As Fastify writes it: `/reference/history/:id`, `/ui/*`. */
+  /** In Fastify's syntax: `/reference/history/:id`, `/ui/*`. */
   url: string
   plugin: string
-  /** Of the route: `summary`, `description`, JSON Schemas of `querystring`, `params`, `body`, `response`. */
+  /** Schema of the route: `summary`, `description`, JSON Schemas of `querystring`, `params`, `body`, `response`. */
   schema: Readonly<Record<string, unknown>>
-  /** Who may use it where tokens are set. */
+  /** Required role if tokens are set. */
   role: 'none' | 'viewer' | 'operator'
-  /** How the body is read. */
+  /** Parsing of the body. */
   body: 'json' | 'stream' | 'buffer' | 'ignore'
   /** Errors are one line of text. */
   textErrors: boolean
 }
 
-/** The routes that answer now, for a description of the interface. */
+/** The current routes, for a description of the interface. */
 export interface HttpRoutes {
   list(): readonly HttpRoute[]
 }
 export const httpRoutes = defineService<HttpRoutes>('http-routes')
 
-/** The MQTT topics of the plugins that run now, for a description of the interface. */
+/** The MQTT topics of the running plugins, for a description of the interface. */
 export interface MqttTopics {
   list(): readonly MqttTopic[]
 }
@@ -69,9 +69,9 @@ export const mqttTopics = defineService<MqttTopics>('mqtt-topics')
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** A line of the log, with everything that was logged; secrets are replaced already. */
+/** A line of the log, with all fields; secrets are already redacted. */
 export interface LogLine {
-  /** As pino has them: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
+  /** pino level: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
   level: number
   /** UTC milliseconds by the system clock. */
   time: number
@@ -82,21 +82,21 @@ export interface LogLine {
 
 /** The log of the running service. */
 export interface Logs {
-  /** Every line that is written. What a listener logs itself is not shown to it. */
+  /** Every written line, except the listener's own lines. */
   readonly onLine: Event<LogLine>
-  /** The level in force: of a plugin, or of everything that has no level of its own. */
+  /** Current level of a plugin, or the default level. */
   level(plugin?: string): string
-  /** In force at once and until the service ends. @param plugin left out: everything, also plugins that had a level of their own */
+  /** Takes effect at once, until the service ends. @param plugin omitted: all plugins, including those with their own level */
   setLevel(level: LogLevel, plugin?: string): void
 }
 export const logs = defineService<Logs>('logs')
 
-/** What the plugins and the runtime count, for Prometheus. */
+/** Prometheus metrics of the plugins and the runtime. */
 export interface Metrics {
-  /** The exposition format, in one text. */
+  /** All metrics in the Prometheus text format. */
   text(): Promise<string>
   readonly contentType: string
-  /** Counters and histograms begin at zero again: those of every plugin, or of one. */
+  /** Resets counters and histograms, of one plugin or of all. */
   reset(plugin?: string): void
 }
 export const metrics = defineService<Metrics>('metrics')

@@ -1,4 +1,4 @@
-/** Provided by the runtime: the operations that every surface offers, and the plugins that run. */
+/** Provided by the runtime: the operations of every interface (HTTP, MQTT, console), and the running plugins. */
 import type { Event } from '../event.js'
 import type { ChangeAnswer, CommandEntry, ParameterEntry, PluginReport } from '../station.js'
 import { defineService } from '../token.js'
@@ -7,34 +7,34 @@ export type { CommandEntry, ParameterEntry, PluginReport, PluginStateName } from
 export type ChangeResult = ChangeAnswer
 
 export interface CommandResult {
-  /** As HTTP would answer: 200, 400 bad value, 404 unknown, 503 not now, 500 the owner failed. */
+  /** HTTP status: 200, 400 bad value, 404 unknown, 503 not available now, 500 the owner failed. */
   status: number
   text: string
 }
 
 export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
 
-/** What every surface (HTTP, MQTT, console) offers: the same operations on the same station. */
+/** The operations on the station, the same for every interface. */
 export interface Station {
   /** {SN} */
   readonly serial: string
   /**
-   * One change transaction. `values` is what came off the wire; anything but a JSON object rejects with
+   * One change transaction. `values` is the received JSON value; anything but an object rejects with
    * RTK_ERR_CHANGE_BODY. Parameters that end the caller's link are applied after `answered` resolves.
-   * @param options.address the station's own address that the caller reached, where it is known
+   * @param options.address the station address that the caller used, if known
    */
   change(
     values: unknown,
     options: { source: CallSource; answered?: Promise<void>; address?: string },
   ): Promise<ChangeAnswer>
   /**
-   * A change that may have cut its caller off, until it is confirmed: by a caller who comes the same way, or by `confirmChange`. It
-   * is set back after `left_s`. Undefined: there is none.
+   * An unconfirmed change that may have disconnected its caller. A caller on the same path or `confirmChange` confirms it. It is
+   * reverted after `left_s`. Undefined: none.
    */
   readonly trial: { parameters: string[]; left_s: number } | undefined
-  /** Keeps the change on trial. False: there is none. */
+  /** Keeps the change on trial. False: no change is on trial. */
   confirmChange(): Promise<boolean>
-  /** Sets the change on trial back now. False: there is none. */
+  /** Reverts the change on trial now. False: no change is on trial. */
   undoChange(): Promise<boolean>
   /** Every change parameter with its value, by name. */
   parameters(): ParameterEntry[]
@@ -42,21 +42,21 @@ export interface Station {
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
   commands(): CommandEntry[]
-  /** The information document. The mask is read by assignment 1 (HTTP) unless the variant says otherwise; none: everything. */
+  /** The information document. The mask uses assignment 1 (HTTP) unless the variant sets 2; omitted: everything. */
   document(mask?: number): Record<string, unknown>
-  /** The same, serialised; reused for up to 100 ms. For a viewer the passwords in it are empty. */
+  /** The serialised document, cached for up to 100 ms. For a viewer, passwords are empty. */
   documentText(mask?: number, reader?: 'viewer' | 'operator'): string
   /**
-   * Something that the document shows has changed, at most 10 times a second. Figures that change all the time (uptime,
-   * position) raise no event: who shows them reads the document when it shows them.
+   * The document changed; at most 10 times a second. Continuously changing values (uptime, position) raise no event: read the
+   * document when you display them.
    */
   readonly onDocument: Event<void>
   plugins(): PluginReport[]
-  /** An archive (tar.gz, at most 5 MB) for whoever helps: how everything is, logs and the flight record, without secrets. */
+  /** A support archive (tar.gz, at most 5 MB): full state, logs and the flight record, without secrets. */
   report(): Promise<Uint8Array>
-  /** Sets the counters of the document back, besides those of `metrics`: raises `onCountersReset`. */
+  /** Resets the counters of the document (not those of `metrics`) and raises `onCountersReset`. */
   resetCounters(): void
-  /** Whoever counts something begins from 0. */
+  /** Plugins with counters restart them from 0. */
   readonly onCountersReset: Event<void>
   readonly nvs: {
     namespaces(): Promise<string[]>

@@ -1,4 +1,4 @@
-/** Provided by verdict: what the base does, and whether it is fit to serve. For everyone who decides by it; the document shows the same. */
+/** Provided by verdict: the state of the base and the overall verdict, as in the document. */
 import type { Event } from '../event.js'
 import type { BaseStateName, Verdict } from '../info/base.js'
 import { defineService } from '../token.js'
@@ -8,7 +8,7 @@ export interface BaseVerdict {
   readonly base: BaseStateName
   /** `base.state.verdict` */
   readonly verdict: Verdict
-  /** `base`, or anything of the verdict but its time, changed. */
+  /** `base` changed, or any member of the verdict except its time. */
   readonly onChange: Event<void>
 }
 export const verdict = defineService<BaseVerdict>('verdict')

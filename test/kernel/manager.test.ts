@@ -99,7 +99,7 @@ t.test('states and order', async (t) => {
       const misfits: [value: unknown, what: RegExp][] = [
         [{ lit: true }, /lacks toggle/],
         [{ toggle: () => {} }, /lacks lit/],
-        [{ lit: true, toggle: 5 }, /has toggle, which is no function/],
+        [{ lit: true, toggle: 5 }, /has toggle, which is not a function/],
         [{}, /lacks lit, lacks toggle/],
         [null, /is null, not an object/],
         [5, /is number, not an object/],

@@ -2,7 +2,7 @@ import test from 'node:test'
 import { conformance, ManualClock, receiverConformance } from 'rtk-base/testing'
 import { simulated } from './simulated.js'
 
-test('is what a station needs of a receiver', async () => {
+test('meets the requirements of a receiver', async () => {
   const clock = new ManualClock()
   const device = await simulated(clock)
   await receiverConformance('.', device, { options: { port: device.port }, surroundings: { clock } })

@@ -1,4 +1,4 @@
-/** The receiver of the tests, at a TCP port: what it says each second, what it answers, and what goes wrong with it. */
+/** The simulated receiver of the tests, at a TCP port: its output each second, its answers and faults. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { encodeNmea, geodeticToEcef, msmEpochTime, unixToGps } from 'rtk-base/gnss'
@@ -27,7 +27,7 @@ export async function simulated(clock: ManualClock): Promise<ReceiverDevice & { 
   const server = createServer((socket) => {
     if (!is.there) return void socket.destroy()
     line = socket
-    // Else bytes wait for some ms, in which the clock of a test goes on for seconds.
+    // Otherwise bytes are delayed by some ms, in which the clock of a test advances by seconds.
     socket.setNoDelay(true)
     socket.on('error', () => {})
     socket.on('data', (bytes) => {

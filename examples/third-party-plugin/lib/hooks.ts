@@ -2,7 +2,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import { valueAt } from 'rtk-base/schemas'
 import type { Meter } from './meter.js'
 
-/** The four hook points: what is not the meter's own, and concerns it all the same. */
+/** The four hook points: events outside the meter that concern it. */
 export function tapHooks(ctx: PluginContext, meter: Meter): void {
   // Beside the received and the corrupt frames, which are another plugin's. A mask may have left that block out.
   ctx.hooks.onInfoBuild.tap((document, { runtime }) => {

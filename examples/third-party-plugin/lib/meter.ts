@@ -1,7 +1,7 @@
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 
-/** `recent` goes back so many epochs: a minute at 1 Hz. */
+/** Length of `recent` in epochs: a minute at 1 Hz. */
 const mostKept = 60
 
 export const Totals = Type.Object({
@@ -67,7 +67,7 @@ export class Meter {
     this.#totals.poor = 0
   }
 
-  /** @param totals what the instance before this one handed over */
+  /** @param totals handed over by the previous instance */
   restore(totals: Totals | undefined): void {
     if (totals) this.#totals = totals
   }

@@ -31,7 +31,7 @@ export const show: ShowPanel = (element, station) => {
     bars.setAttribute('aria-label', `Satellites of the last ${epochs.length} epochs, now ${newest?.satellites ?? 0}`)
     bars.replaceChildren(...epochs.map((epoch, n) => bar(epoch, n)))
   }
-  // While the station is not reached the bars stay as they are.
+  // While the station is unreachable, the bars do not change.
   const look = () => draw().catch(() => {})
   void look()
   const timer = setInterval(look, again_ms)

@@ -1,4 +1,4 @@
-/** Code evidence for a move of a base, whose own position only echoes its reference: ranges, a second position, receiver warnings. */
+/** Code evidence for a move of a base: ranges, a second position, receiver warnings. The base's own position only echoes its reference. */
 import { type Enu, enu, isPosition } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { OffsetWatch, type Prior } from './offset-watch.js'
@@ -37,7 +37,7 @@ export class SecondFixEvidence extends OffsetWatch {
 
   /** @returns undefined while nothing speaks for a move */
   hear(fix: ReceiverFix, now_ms: number): Suspect | undefined {
-    // In firmware whose second solution only echoes the first its kind is `time`, and it proves nothing.
+    // In some firmware the second solution only echoes the first: its type is `time`, and it proves nothing.
     if (!isPosition(fix)) return undefined
     const away_m = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
     return away_m === undefined

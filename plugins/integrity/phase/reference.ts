@@ -126,7 +126,7 @@ export class Reference {
     const { error } = this.#solved
     return error && { first, count, error }
   }
-  /** What `weights` are of. */
+  /** Parameters of the last computed `weights`. */
   #solved: { readonly degree: number; readonly count: number; readonly error: ExtrapolationError | undefined } = {
     degree: 0,
     count: 0,

@@ -117,7 +117,7 @@ export class SignalTracks {
     return this.#tracks.values()
   }
 
-  /** By constellation: the signals of this epoch whose satellites stand above the mask, as of the last `look`. */
+  /** By constellation: the signals of this epoch with satellites above the mask, as of the last `look`. */
   readonly seen: readonly Track[][] = order.map(() => [])
 
   /** Takes the directions of the satellites for the epoch just taken. */

@@ -84,7 +84,7 @@ function ranked(rows) {
     })
 }
 
-/** How many other operators of the network have APNs with the name of this one, as those that use its network often do. */
+/** Number of other operators of the network with this operator's name in their APNs, as is common for MVNOs. */
 function othersWithNameOf(name, rows) {
   const word = name.toLowerCase()
   if (word.length < 3) return 0
@@ -102,7 +102,7 @@ function authOf(apn) {
 /** Printable, and not longer than the parameters take it. */
 const isUsable = (text) => text.length <= 64 && !/\p{C}/u.test(text)
 
-// ── the XML of this one file: elements, attributes, text, comments, the five entities ───────────────────────────────
+// ── parser for the XML of this file only: elements, attributes, text, comments, the five entities ───────────────────────────────
 
 const childrenOf = (element, name) => element.children.filter((child) => child.name === name)
 const textOf = (element, name) => childrenOf(element, name)[0]?.text.trim() ?? ''

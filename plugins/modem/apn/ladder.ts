@@ -25,8 +25,7 @@ export function stepsFor(
 }
 
 /**
- * Where the table is ambiguous, what the router has is kept if the table has it too, or if a connection stands: that is not given up
- * for a guess.
+ * If the table is ambiguous, the router's APN is kept if it is in the table or if a connection is up: a guess must not end it.
  * @returns undefined: the first of the table
  */
 export function keptAtFirst(

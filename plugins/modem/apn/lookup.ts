@@ -10,13 +10,13 @@ const { settings, networks } = table as unknown as {
   networks: Readonly<Record<string, readonly number[]>>
 }
 
-/** The settings that operators of this network use, the most likely one first. @param plmn MCC and MNC as they are written */
+/** Settings used by operators of this network, the most likely first. @param plmn MCC and MNC as text */
 export function settingsOf(plmn: string): readonly Row[] {
   const indices = Object.hasOwn(networks, plmn) ? networks[plmn] : []
   return indices.map((index) => settings[index])
 }
 
-/** Every network of the table, as it is written. */
+/** Every network of the table, as text. */
 export const knownNetworks = (): readonly string[] => Object.keys(networks)
 
 /** Settings that an operator of this network uses. */
@@ -24,7 +24,7 @@ export interface Candidate extends ApnSettings {
   carrier: string
 }
 
-/** What the installer knows better than the table, by the first digits of the IMSI or of the ICCID (which begins with 89). */
+/** Settings from the installer that override the table, by the first digits of the IMSI or ICCID (which begins with 89). */
 export type Carriers = Readonly<
   Record<string, { apn: string; user?: string; pswd?: string; auth?: ApnSettings['auth'] }>
 >
@@ -36,7 +36,7 @@ export interface Sim {
   homePlmn?: string
 }
 
-/** Issuers whose ICCID shows the network (E.118: 89, country code, issuer): for SIMs whose IMSI cannot be read. */
+/** Networks by issuer prefix of the ICCID (E.118: 89, country code, issuer), for SIMs with an unreadable IMSI. */
 const issuers: readonly (readonly [prefix: string, plmn: string])[] = [
   ['8901260', '310260'],
   ['8901410', '310410'],
@@ -60,7 +60,7 @@ export function apnsOf(sim: Sim, carriers: Carriers = {}): Candidate[] {
   return []
 }
 
-/** MCC and MNC of the SIM, in the order in which they are looked up: the IMSI does not say whether its MNC has 2 or 3 digits. */
+/** Candidates for MCC and MNC of the SIM, in lookup order: the IMSI does not show whether its MNC has 2 or 3 digits. */
 function networksOf({ imsi, iccid, homePlmn = '' }: Sim): string[] {
   if (imsi === '') return issuers.filter(([prefix]) => iccid.startsWith(prefix)).map(([, plmn]) => plmn)
   if (homePlmn !== '' && imsi.startsWith(homePlmn)) return [homePlmn]

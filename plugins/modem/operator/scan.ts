@@ -4,7 +4,7 @@ import type { ScannedOperator } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { type Access, reasonOf } from '../access.js'
 import type { Jobs } from '../jobs.js'
-import type { Figures } from '../state/figures.js'
+import type { ModemMetrics } from '../state/metrics.js'
 import type { Readings } from '../state/readings.js'
 
 /** The router ends it after 210 s; other calls may be queued before it. */
@@ -25,7 +25,7 @@ export interface ScanDeps {
   access: Access
   jobs: Jobs
   readings: Readings
-  figures: Figures
+  metrics: ModemMetrics
   changed(): void
 }
 
@@ -72,17 +72,17 @@ export class OperatorScan {
   }
 
   async #run(): Promise<void> {
-    const { access, figures, changed } = this.#deps
+    const { access, metrics, changed } = this.#deps
     try {
       const found = await access.call(limit_ms, (modem, signal) => modem.scanOperators(signal))
       this.#found = found.slice(0, mostKept)
       this.#shown = shownOf(this.#found)
-      figures.scanned('ok')
+      metrics.scanned('ok')
       this.#ctx.log.info({ operators: found.length }, 'the scan for operators is done')
       changed()
     } catch (error) {
       if (this.#ctx.signal.aborted) return
-      figures.scanned('failed')
+      metrics.scanned('failed')
       this.#failed(reasonOf(error))
     }
   }
@@ -121,9 +121,9 @@ function actOf(generation: ScannedOperator['generation']): number {
 }
 
 /**
- * MCC and MNC as they are written, of a number that has lost its leading zeros and the length of its MNC: as the scan or the table
- * writes it, else an MCC of three digits with an MNC of two, or of three where the number has six.
- * @param known as they are written, the best source first
+ * MCC and MNC as text, from a number that has lost its leading zeros and the length of its MNC. The text comes from the scan or the table.
+ * Otherwise the MCC has three digits and the MNC two, or three if the number has six.
+ * @param known candidates as text, the best source first
  */
 export function plmnDigits(plmn: number, known: Iterable<string>): string {
   for (const digits of known) if (/^\d{5,6}$/.test(digits) && Number(digits) === plmn) return digits

@@ -29,9 +29,9 @@ export class SignalHistory {
 
   /** @param signal undefined while it is not known: then nothing is noted */
   note(signal: ModemSignal | undefined): void {
-    const figures = roundedSignal(signal)
-    if (Object.keys(figures).length === 0) return
-    this.#entries.push({ at_ms: this.#clock.monotonic(), t: Math.floor(this.#clock.now() / 1000), ...figures })
+    const signals = roundedSignal(signal)
+    if (Object.keys(signals).length === 0) return
+    this.#entries.push({ at_ms: this.#clock.monotonic(), t: Math.floor(this.#clock.now() / 1000), ...signals })
     if (this.#entries.length > most) this.#entries.shift()
   }
 
@@ -51,7 +51,7 @@ export class SignalHistory {
   }
 }
 
-/** The figures that are known, as whole numbers. */
+/** Known signal values, as whole numbers. */
 export function roundedSignal(signal: ModemSignal | undefined): {
   rssi?: number
   rsrp?: number

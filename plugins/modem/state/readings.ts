@@ -28,7 +28,7 @@ export class Reading<T> {
   }
 }
 
-/** Figures that change all the time are unknown when they were not read for so long. */
+/** Live values are unknown if older than this. */
 const live_ms = 90_000
 const slow_ms = 300_000
 

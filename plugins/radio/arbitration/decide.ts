@@ -58,7 +58,7 @@ export function decide(situation: Situation, limits: Limits, now_ms: number): De
     wait: false,
     join: (mode === 'station' || mode === 'both') && joinDue,
   })
-  if (!present) return as('off', 'there is no radio')
+  if (!present) return as('off', 'no radio found')
   if (!wantsStation) {
     if (!wantsAp) return as('off', 'neither the access point nor the uplink is wanted')
     if (memory.mode === 'off' && now_ms - memory.startedAt_ms < limits.bootWait_ms)

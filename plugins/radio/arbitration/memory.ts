@@ -1,7 +1,7 @@
 /** State of the arbitration. Pure: an event and the time give the next memory. */
 import { type Static, Type } from 'typebox'
 
-/** What the radio does: nothing, its own access point, the uplink, or both at once. */
+/** Use of the radio: none, access point, uplink, or both at once. */
 export type Mode = 'off' | 'ap' | 'station' | 'both'
 
 export interface Limits {

@@ -97,7 +97,7 @@ const controls: Readonly<Record<string, Control>> = {
   ],
   activate: [
     'PORT',
-    'the daemon (or another program) brings the port up by itself',
+    'the daemon (or another program) brings the port up unasked',
     (machine, [name]) => port(machine, name).activateByItself(),
   ],
   disconnect: [

@@ -2,7 +2,7 @@ import type { Dispose } from 'rtk-base/plugin'
 import type { SimulatedPort } from '../options.js'
 import { type Lease, SimulatedInterface, type Surroundings } from './interface.js'
 
-/** The profile that NetworkManager makes by itself for a port that has none. */
+/** The automatic profile of NetworkManager for a port without a profile. */
 const profile = 'Wired connection 1'
 
 /** An Ethernet port: a cable with a DHCP server at its other end. */

@@ -6,7 +6,7 @@ import { activationError, type Reason, reasonText } from './failures.js'
 /** Metric of the default route of an interface that was given it. */
 const preferredMetric = 1
 
-/** What every simulated interface needs from its machine. */
+/** The machine, for its simulated interfaces. */
 export interface Surroundings {
   readonly options: MachineOptions
   after(ms: number, fn: () => void): Dispose
@@ -19,7 +19,7 @@ export interface Lease {
   gateway: string
   /** Its DHCP server answers. */
   dhcp: boolean
-  /** What a connectivity check would find. */
+  /** Result of a connectivity check. */
   reach: Reach
 }
 
@@ -29,7 +29,7 @@ interface Activation {
   readonly failed: (reason: Reason) => void
 }
 
-/** What Ethernet and WiFi have in common: state, reason, profile, address, as NetworkManager shows them. */
+/** Common part of Ethernet and WiFi: state, reason, profile and address, as in NetworkManager. */
 export abstract class SimulatedInterface {
   abstract readonly kind: NetworkInterface['kind']
   readonly name: string
@@ -37,7 +37,7 @@ export abstract class SimulatedInterface {
   readonly metric: number
   present = true
   managed = true
-  /** NetworkManager may activate a profile by itself; ends with a disconnect on request, returns with the daemon's restart. */
+  /** NetworkManager may activate a profile automatically. Ends with a requested disconnect, returns with the daemon's restart. */
   autoconnect = true
   /** It was given the default route, until it is activated again. */
   preferred = false
@@ -60,7 +60,7 @@ export abstract class SimulatedInterface {
   /** Cable plugged, or a radio that is not blocked: a profile can be activated. */
   abstract get available(): boolean
   abstract get carrier(): boolean
-  /** Activates a profile that NetworkManager may activate by itself, if there is one. */
+  /** Activates the automatic profile, if any. */
   abstract activateByItself(): void
   protected wifi(): NetworkInterface['wifi'] {
     return undefined

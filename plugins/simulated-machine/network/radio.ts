@@ -37,7 +37,7 @@ export class Radio extends SimulatedInterface {
   #isBlocked = false
   #joined: AirNetwork | undefined
   #ap: AccessPointProfile | undefined
-  /** What was stored last and may come back by itself. */
+  /** The last stored profile, if it may be activated automatically. */
   #stored: (() => Promise<void>) | undefined
 
   constructor(name: string, surroundings: Surroundings) {
@@ -64,7 +64,7 @@ export class Radio extends SimulatedInterface {
     void this.#stored?.()
   }
 
-  /** What is stored now does not come back by itself. */
+  /** Disables automatic activation of the stored profile. */
   forget(): void {
     this.#stored = undefined
   }

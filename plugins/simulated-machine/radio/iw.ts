@@ -1,4 +1,4 @@
-/** What `iw` 5.19 writes about the simulated radio. */
+/** Output of `iw` 5.19 for the simulated radio. */
 import type { RadioView } from './state.js'
 
 const answer = (stdout: string) => ({ code: 0, stdout, stderr: '' })

@@ -19,13 +19,13 @@ export interface SimulatedState {
   beacon_tu: number
   /** Channels on which the driver can be access point and station at once; 0: unsupported. */
   bothChannels: number
-  /** Interfaces that were added to the radio; the simulated network daemon does not show them by itself. */
+  /** Interfaces added to the radio; the simulated network daemon does not show them on its own. */
   readonly added: Set<string>
   /** The driver announces a switch of channel. */
   announces: boolean
   /** Programs that are not installed. */
   readonly missing: Set<string>
-  /** What a program answers instead, with its exit code. */
+  /** Replacement output of a program, with its exit code. */
   readonly faults: Map<string, { code: number; stdout: string; stderr: string }>
   /** Programs that need so long. */
   readonly slow_ms: Map<string, number>
@@ -58,7 +58,7 @@ export const initialState = (): SimulatedState => ({
   leases: 'written',
 })
 
-/** What the programs see of the radio. */
+/** The radio, as seen by the programs. */
 export interface RadioView {
   readonly state: SimulatedState
   /** A WiFi interface of the machine. */

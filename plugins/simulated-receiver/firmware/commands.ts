@@ -6,13 +6,13 @@ import type { ConfigStore } from './config-store.js'
 
 export type ResetKind = 'restart' | 'gnss-restart' | 'gnss-stop' | 'gnss-start'
 
-/** What the commands reach of the receiver. */
+/** The parts of the receiver that commands use. */
 export interface CommandTarget {
   readonly config: ConfigStore
   reply(frame: Uint8Array): void
   /** Whether this ACK or NAK gets lost. */
   loseAck(): boolean
-  /** The RAM keys whose value changed. */
+  /** The changed RAM keys. */
   configChanged(keys: ReadonlySet<number>): void
   /** @param cold the position and the orbits are forgotten too */
   reset(kind: ResetKind, cold: boolean): void

@@ -13,7 +13,7 @@ import { keyOf, keys as known } from '../ubx/keys.js'
 
 type Layer = Map<number, number>
 
-/** What the receiver refuses beyond unknown keys: the allowed range of a value. */
+/** Allowed ranges of values; the receiver rejects any other value. */
 const ranges: Readonly<Record<string, readonly [min: number, max: number]>> = {
   'CFG-TMODE-MODE': [0, 2],
   'CFG-TMODE-POS_TYPE': [0, 1],
@@ -58,13 +58,13 @@ export class ConfigStore {
     return this.#ram.get(key) ?? 0
   }
 
-  /** What is written at the factory or by someone else before the service comes. */
+  /** Writes factory settings, or an external configuration from before the service. */
   preset(pairs: Iterable<Pair>): void {
     for (const [key, value] of pairs) this.#flash.set(key, value)
     this.restart()
   }
 
-  /** Changes a current value, as through another port of the receiver. @returns the keys whose value changed */
+  /** Changes a current value, as through another port of the receiver. @returns the changed keys */
   change(key: number, value: number): Set<number> {
     const changed = this.#ram.get(key) !== value
     this.#ram.set(key, value)
@@ -97,7 +97,7 @@ export class ConfigStore {
 
   /**
    * One bad key refuses the whole message.
-   * @returns the RAM keys whose value changed; undefined for NAK
+   * @returns the changed RAM keys; undefined for NAK
    */
   set(message: SetRequest): Set<number> | undefined {
     const { layers, pairs, transaction } = message

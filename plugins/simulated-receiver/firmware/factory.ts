@@ -7,7 +7,7 @@ import { keyId, keyOf, type Output, outputKey } from '../ubx/keys.js'
 import { infWarning, monVerPayload } from '../ubx/messages.js'
 import { frameOf } from '../ubx/wire.js'
 
-/** What distinguishes the simulated receivers. */
+/** Differences between the simulated receivers. */
 export interface Firmware {
   /** Payload of MON-VER. */
   version: Uint8Array
@@ -51,7 +51,7 @@ const firmwares: Record<ReceiverOptions['module'], Firmware> = {
   },
 }
 
-/** Before HPG 1.30 there was no second solution. */
+/** The second solution exists since HPG 1.30. */
 export function firmwareOf({ module, nav2 }: Pick<ReceiverOptions, 'module' | 'nav2'>): Firmware {
   const newest = firmwares[module]
   if (module !== 'ZED-F9P' || nav2 !== false) return newest
@@ -111,7 +111,7 @@ export const surveySettings: readonly Pair[] = [
   [keyId('CFG-TMODE-SVIN_ACC_LIMIT'), 50_000],
 ]
 
-/** What a base sends. */
+/** Output settings of a base. */
 export function outputSettings(options: ReceiverOptions): Pair[] {
   const { wiring } = options
   const { lacks } = firmwareOf(options)

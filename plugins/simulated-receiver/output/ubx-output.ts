@@ -260,7 +260,7 @@ function navSig({ epoch, solution }: ReceiverEpoch): Uint8Array {
   )
 }
 
-/** What interference does to the input of a band: the gain goes down, the noise up, and a tone shows in the indicator. */
+/** Effect of interference on the input of a band: lower gain, more noise, a CW indication. */
 function radioValues({ antenna, jam_db, watchesInterference, epoch }: ReceiverEpoch, band: Band) {
   const loss_db = jam_db[band]
   const isConnected = antenna === 'ok'

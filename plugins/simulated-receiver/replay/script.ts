@@ -1,6 +1,6 @@
 /**
- * A flight record made into what happens to the simulated receiver: lines of `sim`, each with its time. Pure. What a record holds of the
- * receiver is coarse (states at changes, figures each minute), so the states come back at their times, not the measurements.
+ * Converts a flight record into timed `sim` lines for the simulated receiver. Pure. A record has only state changes and minute values of the
+ * receiver, so the replay repeats states at their times, not measurements.
  */
 import { distance, enu, roundTo } from 'rtk-base/gnss'
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
@@ -113,7 +113,7 @@ function offsetNow(before: Seen['offset'], home: Ecef, place: Ecef, acc_m: numbe
 /** By positions, and not by the state of the procedure. */
 const isMeasured = ({ east, north, up }: Seen['offset']) => Math.hypot(east, north, up) > 1
 
-/** What makes one of the other. */
+/** The `sim` lines for the change from `before` to `now`. */
 function commandsFor(before: Seen, now: Seen): string[] {
   const commands: string[] = []
   const say = (is: boolean, command: string) => is && commands.push(command)

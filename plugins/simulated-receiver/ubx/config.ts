@@ -50,7 +50,7 @@ export function readSet(payload: Uint8Array): SetRequest | undefined {
 
 export interface GetRequest {
   layer: number
-  /** So many values are left out. */
+  /** Number of values to skip. */
   position: number
   keys: number[]
 }

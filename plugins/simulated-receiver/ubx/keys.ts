@@ -1,7 +1,7 @@
 /**
- * The configuration of a ZED-F9P, as far as the simulated one has it: keys by name with the values of the factory (HPG 1.32). The id of a
- * key is put together of the size of its value (bits 30-28), its group (23-16) and its item (11-0). The table is written for itself: the
- * driver has its own, and a test holds one against the other and this one against a dump of a real receiver.
+ * The simulated part of the ZED-F9P configuration: keys by name with factory values (HPG 1.32). A key id consists of the size of its value
+ * (bits 30-28), its group (23-16) and its item (11-0). The table is independent of the driver's table. A test compares the two, and compares
+ * this table with a dump of a real receiver.
  */
 
 /** L: 1 bit in a byte. E, U: without a sign. */
@@ -111,7 +111,7 @@ export function keyId(name: string): number {
   return key.id
 }
 
-/** A message that the receiver sends by itself: of UBX, RTCM by number, or NMEA. */
+/** A periodic message: UBX by name, RTCM by number, or NMEA. */
 export type Output = `NAV-${string}` | `NAV2-${string}` | `MON-${string}` | `RXM-${string}` | 'GGA' | number
 
 /** The key of a message's output interval (in epochs) on a port; undefined if none. */

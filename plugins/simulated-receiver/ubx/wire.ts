@@ -15,7 +15,7 @@ export interface Message {
   readonly blocks?: { readonly size: number; readonly countAt?: number; readonly fields: readonly Field[] }
 }
 
-/** What is left out is 0. */
+/** Omitted fields are 0. */
 export type Values<F extends readonly Field[]> = { readonly [K in F[number][0]]?: number | boolean }
 
 /** B5 62, class, id, length, payload, two sums (8-bit Fletcher over class to payload). */

@@ -107,7 +107,7 @@ export class Device {
     if (this.seen.length > mostSeen) this.seen.shift()
   }
 
-  /** What is in memory alone is gone. */
+  /** Clears volatile state. */
   powerLost(): void {
     this.delays.clear()
     this.sessions.clear()

@@ -1,4 +1,4 @@
-/** What the router does wrong on purpose. A pattern is a part of `object.method` or of `METHOD /path`; `''` fits every call. */
+/** Injected faults. A pattern is a part of `object.method` or of `METHOD /path`; `''` matches every call. */
 
 export const damages = {
   json: 'the JSON text ends too early',

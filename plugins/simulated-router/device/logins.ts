@@ -1,4 +1,4 @@
-/** Who may use the router: sessions, and addresses that are blocked after failed logins. */
+/** Access to the router: sessions, and addresses blocked after failed logins. */
 import { randomBytes } from 'node:crypto'
 import type { Pending } from '../uci/store.js'
 

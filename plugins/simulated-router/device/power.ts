@@ -5,7 +5,7 @@ import type { RouterOptions, SimulatorClock } from '../options.js'
 
 export type PowerAction = 'reboot' | 'flash' | 'factory'
 
-/** What of the device depends on its power. */
+/** A part of the device that depends on power. */
 interface Powered {
   readonly options: Pick<RouterOptions, 'reboot_s'>
   readonly delays: Delays
@@ -83,7 +83,7 @@ export class Power {
     device.onPower = (action, away_s) => this.restart(action, away_s)
   }
 
-  /** It goes down at once and comes back by itself. */
+  /** Goes down at once and comes back after `away_s`. */
   restart(action: PowerAction, away_s: number): void {
     if (this.state === 'off') return
     this.#down('restarting')

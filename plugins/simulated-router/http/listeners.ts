@@ -147,7 +147,7 @@ export class Listeners {
     return this.#change
   }
 
-  /** New connections see this certificate; there are no old ones any more. */
+  /** New connections get this certificate; old connections are closed. */
   present({ cert, key }: Certificate): void {
     this.#tls?.setSecureContext({ cert, key })
     for (const socket of this.#sockets) socket.destroy()

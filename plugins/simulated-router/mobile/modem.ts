@@ -1,6 +1,6 @@
 /**
- * The modem and the network around it. There is no timer in it: each state follows from when something began, so it costs
- * nothing while nobody asks.
+ * The modem and the network around it. It needs no timer: each state is computed from a start time, so an idle modem costs
+ * nothing.
  */
 import type { RouterOptions, SimulatedSim } from '../options.js'
 import {
@@ -31,7 +31,7 @@ export interface Registration {
 
 /** From the registration to the data connection. */
 const attach_ms = 2_000
-/** What a connection without users carries: keep-alives. */
+/** Data rate of a connection without users: keep-alives. */
 const rate_Bps = { sent: 120, received: 260 }
 
 export class Modem {

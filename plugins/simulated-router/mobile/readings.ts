@@ -49,7 +49,7 @@ export const hardware = {
   current: { manuf: 'Quectel', model: 'EG06', firmware: 'EG06ELAR04A05M4G', usbId: '3-1' },
 }
 
-/** What a scan finds. */
+/** Result of a scan. */
 export function scanOf(modem: Modem) {
   const current = modem.registration.operator
   return modem.operators.map((operator) => ({

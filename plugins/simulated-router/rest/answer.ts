@@ -6,7 +6,7 @@ export interface RestRequest {
   device: Device
   /** Undefined only where no login is needed. */
   session: Session | undefined
-  /** The parts of the path that stand for something. */
+  /** The variable parts of the path. */
   path: readonly string[]
   /** `data` of the body; for the login the body itself. */
   data: Readonly<Record<string, unknown>>

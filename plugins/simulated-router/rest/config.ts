@@ -1,4 +1,4 @@
-/** REST over the configuration: it writes, commits and reloads by itself. */
+/** REST over the configuration: each call writes, commits and reloads. */
 import type { Device } from '../device/device.js'
 import { type Delta, findSection, type Section, type UciValue } from '../uci/store.js'
 import { type Endpoint, failure, type RestRequest, success } from './answer.js'
@@ -7,7 +7,7 @@ interface Resource {
   config: string
   /** Sections of these types. */
   types: readonly string[]
-  /** What REST calls the section. */
+  /** Id of the section in REST. */
   id?: (section: Section, index: number) => string
   /** It is one section, not a list of them. */
   single?: boolean

@@ -85,7 +85,7 @@ const sysupgrade: Program = async (args, { device }) => {
   if ('error' in verified) return result(1, '', `${verified.error}\nImage check failed.\n`)
   if (args.includes('-T') || args.includes('--test')) return result(0)
   device.upgrade(verified.version, !args.includes('-n'))
-  // It ends all processes, including the caller's, so there is no answer.
+  // It ends all processes, including the caller: no answer.
   return new Promise(() => {})
 }
 

@@ -55,7 +55,7 @@ function parseRequest(message: unknown): Request | { error: 'parse' | 'method' }
   return { sid, object, method, args }
 }
 
-/** What a call is named by in faults and in the list of calls. */
+/** Name of a call in faults and in the list of calls. */
 const nameOf = (message: unknown): string => {
   const request = parseRequest(message)
   return 'error' in request ? 'invalid' : `${request.object}.${request.method}`
@@ -106,7 +106,7 @@ async function answerOne(device: Device, message: unknown, address: string): Pro
   return { jsonrpc: '2.0', id, result: outcome.result }
 }
 
-/** @param body undefined: it was no JSON, or too long */
+/** @param body undefined: not JSON, or too long */
 export async function answerUbus(device: Device, body: unknown, address: string): Promise<unknown> {
   if (!Array.isArray(body)) return answerOne(device, body, address)
   const answers: unknown[] = []

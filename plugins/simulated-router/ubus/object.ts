@@ -1,4 +1,4 @@
-/** What an object on the bus is made of. */
+/** Definition of an object on the bus. */
 import type { Device } from '../device/device.js'
 import type { Session } from '../device/logins.js'
 
@@ -20,7 +20,7 @@ export interface Call {
   device: Device
   /** Undefined: the null session. */
   session: Session | undefined
-  /** As it stood in the request. */
+  /** From the request. */
   sid: string
   /** Where the request comes from. */
   address: string

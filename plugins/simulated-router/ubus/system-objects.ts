@@ -17,7 +17,7 @@ const shown = ({ id, user, life_s, usedAt_ms }: Session, { device }: Call) => ({
   data: { username: user, ...(device.firmware.legacy ? {} : { group: 'root' }) },
 })
 
-/** What the null session may call. */
+/** Calls allowed to the null session. */
 export const isFree = (object: string, method: string) =>
   object === 'session' && (method === 'access' || method === 'login')
 

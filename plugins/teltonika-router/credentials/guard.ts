@@ -58,7 +58,7 @@ interface Stamp {
 }
 
 /**
- * Result of an attempt: `open`: no readable answer; `rejected`; `doubted`: rejected, but the pair once worked.
+ * Result of an attempt. `open`: no readable answer. `doubted`: rejected, but the pair once worked.
  * Only `rejected` counts towards the day and the year.
  */
 type Outcome = 'open' | 'rejected' | 'doubted'

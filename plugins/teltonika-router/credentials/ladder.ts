@@ -31,7 +31,7 @@ export interface LadderDeps {
   override(): Credentials
   /** The table of the option `defaults`. */
   readonly defaults: readonly Credentials[]
-  /** The router's MAC address, as far as it is known before a login. */
+  /** The router's MAC address, if known before a login. */
   mac(): string
   loggedIn(result: 'ok' | 'refused'): void
 }

@@ -10,7 +10,7 @@ import type { Transport } from '../transport/call.js'
 import { type CertificatePin, confirmationOf } from '../transport/certificate.js'
 import { findTransport } from '../transport/find.js'
 import { RouterQueue } from '../transport/queue.js'
-import type { LinkFigures } from './figures.js'
+import type { LinkMetrics } from './metrics.js'
 import { type LinkEvent, nextState } from './states.js'
 
 /** A router restarts in one to two minutes. */
@@ -34,7 +34,7 @@ export interface LinkDeps {
   readonly url: string
   readonly pin: CertificatePin
   readonly ladder: CredentialLadder
-  readonly figures: () => LinkFigures
+  readonly metrics: () => LinkMetrics
   readonly onState: EventSource<void>
   /** Before a login: identifies the answering device. */
   meet(signal: AbortSignal): Promise<void>
@@ -204,11 +204,11 @@ export class RouterLink {
     try {
       const value = await work()
       this.#strikes = 0
-      this.#deps.figures().call(label, seconds())
+      this.#deps.metrics().call(label, seconds())
       return value
     } catch (error) {
       const code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
-      this.#deps.figures().call(label, seconds(), code)
+      this.#deps.metrics().call(label, seconds(), code)
       this.#judge(error, label)
       throw error
     }

@@ -109,7 +109,7 @@ export interface Operations {
   modemId: [undefined, string]
   simId: [undefined, string]
   mobileDevice: [undefined, string]
-  /** `1` or `2`: the slot whose SIM is in use. */
+  /** `1` or `2`: slot of the SIM in use. */
   simSlot: [undefined, string]
   pingSection: [undefined, string]
   ipBlockSection: [undefined, string]
@@ -133,7 +133,7 @@ export interface Way<I, O> {
   readonly poll?: { readonly calls: readonly Call[]; readonly every_ms: number; readonly most_ms: number }
   /** The calls are independent: they go out in one request where the router takes that. */
   readonly together?: boolean
-  /** It writes: an alternative is only tried if the router lacks this one. */
+  /** It writes: an alternative is only tried if the router lacks this operation. */
   readonly writes?: boolean
   /** Not every router understands it: it is not tried again where another way worked after it had failed. */
   readonly isTrial?: boolean

@@ -22,8 +22,8 @@ const longestRaw = 2_000
 const notKnown = 'N/A'
 
 /**
- * A text or number as trimmed text, without control characters; `''` for anything else and for `N/A`. The first one that is not
- * empty counts.
+ * A text or number as trimmed text, without control characters; `''` for anything else and for `N/A`. The first non-empty value
+ * counts.
  */
 export function textOf(...values: readonly unknown[]): string {
   for (const value of values) {

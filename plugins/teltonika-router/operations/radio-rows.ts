@@ -7,7 +7,7 @@ import { fieldOf, firstOf, isObject, isOn, numberOf, textOf } from './parse.js'
 /** `network.interface.…` status shows whether data flows. */
 const mobileInterface = (slot: string, more = {}) =>
   ubus(`network.interface.${mobileSection(slot)}`, 'status', {}, more)
-/** Both slots and the one in use, so that one request is enough. */
+/** Both slots and the slot in use, in a single request. */
 const mobileInterfaces = [
   ubus(modem, 'get_sim_slot', {}, optional),
   mobileInterface('1', optional),

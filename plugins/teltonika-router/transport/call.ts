@@ -43,7 +43,7 @@ export const isLong = (limit_ms: number | undefined) => limit_ms === limits_ms.s
  * Why a call failed.
  * - `absent`: this router has no such object, method, section or path
  * - `expired`: the session is not valid, or it has not the right (ubus does not distinguish them)
- * - `refused`: the router says no
+ * - `refused`: the router refused the call
  * - `timeout`: the router aborted the call
  * - `answer`: the answer cannot be read
  */
@@ -59,8 +59,8 @@ export interface Credentials {
 }
 
 /**
- * `rejected`: user or password is wrong, or the router blocks this address. `denied`: "Access denied", which a router also says while
- * it starts.
+ * `rejected`: user or password is wrong, or the router blocks this address. `denied`: "Access denied", also the answer of a starting
+ * router.
  */
 export type LoginAnswer = 'accepted' | 'rejected' | 'denied'
 

@@ -42,7 +42,7 @@ export function certificateAt(origin: string, timers: PluginContext['timers'], s
   })
 }
 
-/** The pinned certificate, and a different one that awaits confirmation by a person. */
+/** The pinned certificate, and a different certificate awaiting confirmation by a person. */
 export class CertificatePin {
   readonly #store: PluginContext['store']
   /** The configured address: the pin of another one means nothing. */

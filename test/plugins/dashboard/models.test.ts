@@ -28,8 +28,8 @@ import {
 import {
   badFields,
   changeOf,
-  type LedgerEntry,
-  ledgerRows,
+  type HistoryEntry,
+  historyRows,
   pointOf,
   previewOf,
   referenceOf,
@@ -299,9 +299,9 @@ t.test('positions', async (t) => {
   t.match(referenceOf(document), { method: 'survey', ...here })
   t.equal(referenceOf({ gnss: { ref: { chosen: 'manual', manual: { type: '' } } } }), undefined)
   t.equal(referenceOf(undefined), undefined)
-  const entry = (id: number, east: number, what: LedgerEntry['what'] = 'used') =>
-    ({ id, what, method: 'survey', ...offsetEnu(here, { east, north: 0, up: 0 }) }) as LedgerEntry
-  const rows = ledgerRows([entry(1, 30), entry(2, 0), entry(3, 0, 'moved')], referenceOf(document))
+  const entry = (id: number, east: number, what: HistoryEntry['what'] = 'used') =>
+    ({ id, what, method: 'survey', ...offsetEnu(here, { east, north: 0, up: 0 }) }) as HistoryEntry
+  const rows = historyRows([entry(1, 30), entry(2, 0), entry(3, 0, 'moved')], referenceOf(document))
   t.match(
     rows.map(({ id, isPresent, away_m }) => [id, isPresent, Math.round(away_m ?? -1)]),
     [

@@ -259,7 +259,7 @@ t.test('a bundle of another format', async (t) => {
       ['bundle', new Error('no room'), ['end'], /no room/],
       ['bundle', new OutcomeUnknown('lost from sight'), [], /lost from sight/],
       ['unknown', undefined, undefined, /signature is not known/],
-      ['', undefined, undefined, /there is no bundle: the upload is empty/],
+      ['', undefined, undefined, /the upload is empty: a bundle is required/],
       ['x'.repeat(1_001), undefined, undefined, /larger than the 1000 bytes/],
       ['{"image": 1}\n', undefined, undefined, /^(?!.*bundle)/],
     ] as const) {

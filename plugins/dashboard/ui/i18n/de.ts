@@ -481,7 +481,7 @@ export const de: Texts = {
   'positions.willUse':
     'RTCM pausiert, bis die Startprüfung sie mit der Position des Empfängers verglichen hat. Danach bekommen Rover die neue Position.',
   'positions.willKeep': 'Sie wird gespeichert. Die aktuelle Referenz bleibt in Gebrauch.',
-  'positions.ledger': 'Verwendete Positionen',
+  'positions.history': 'Verwendete Positionen',
   'positions.none': 'Noch keine.',
   'positions.used': 'Nr. {id}',
   'positions.moved': 'Nr. {id}, Antenne wegbewegt',

@@ -478,7 +478,7 @@ export const en = {
   'positions.willUse':
     'RTCM stops until the start-up check has compared it with the receiver’s position. Rovers then get the new position.',
   'positions.willKeep': 'It is saved. The current reference stays in use.',
-  'positions.ledger': 'Positions that were used',
+  'positions.history': 'Positions that were used',
   'positions.none': 'None yet.',
   'positions.used': 'No. {id}',
   'positions.moved': 'No. {id}, antenna moved away',

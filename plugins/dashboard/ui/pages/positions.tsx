@@ -1,7 +1,7 @@
 import { useCallback } from 'preact/hooks'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { geoLink, lengthText, toGeodetic } from '../model/gnss/geodesy.js'
-import { enuText, type LedgerEntry, type LedgerRow, ledgerRows, referenceOf } from '../model/gnss/positions.js'
+import { enuText, type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList } from '../parts/card.js'
 import { PositionForm } from '../parts/forms/position-form.js'
@@ -10,7 +10,7 @@ import { api, type ChangeAnswer } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 
-const load = async () => (await api.get<{ entries: LedgerEntry[] }>('/reference/history')).entries
+const load = async () => (await api.get<{ entries: HistoryEntry[] }>('/reference/history')).entries
 
 /** @throws the station's reason for rejecting it */
 function settled({ errors, result }: ChangeAnswer): string {
@@ -21,8 +21,8 @@ function settled({ errors, result }: ChangeAnswer): string {
 /** Which position the base announces, which ones it announced before, and the way back to them. */
 export function PositionsPage() {
   const document = document$.value
-  const ledger = useLoaded(load)
-  const again = useCallback(() => void setTimeout(ledger.again, 2_000), [ledger.again])
+  const history = useLoaded(load)
+  const again = useCallback(() => void setTimeout(history.again, 2_000), [history.again])
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
@@ -31,14 +31,14 @@ export function PositionsPage() {
         <p>{t('positions.enterHint')}</p>
         <PositionForm done={again} />
       </Card>
-      <Card title={t('positions.ledger')}>
-        <Waiting of={ledger}>
+      <Card title={t('positions.history')}>
+        <Waiting of={history}>
           {(entries) =>
             entries.length === 0 ? (
               <p class="quiet">{t('positions.none')}</p>
             ) : (
-              <ol class="ledger">
-                {ledgerRows(entries, referenceOf(document)).map((row) => (
+              <ol class="reference-history">
+                {historyRows(entries, referenceOf(document)).map((row) => (
                   <Entry key={row.id} row={row} again={again} />
                 ))}
               </ol>
@@ -97,7 +97,7 @@ function Present({ document }: { document: Json }) {
   )
 }
 
-function Entry({ row, again }: { row: LedgerRow; again: () => void }) {
+function Entry({ row, again }: { row: HistoryRow; again: () => void }) {
   const { id, what, method, acc, samples, elapsed, corr, source, by, evidence, offset, away_m, isPresent } = row
   const name = `${word('positions.method', method)}, ${moment(row.t)}`
   return (
@@ -140,7 +140,7 @@ function Entry({ row, again }: { row: LedgerRow; again: () => void }) {
   )
 }
 
-function placeText(row: LedgerRow): string {
+function placeText(row: HistoryRow): string {
   const { lat, lon, alt } = toGeodetic(row)
   return `${lat.toFixed(8)}°, ${lon.toFixed(8)}°, ${figure(alt, 3, 'm')}`
 }

@@ -3,7 +3,7 @@ import { type Json, numberAt, textAt } from '../../station/document.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 
-export interface LedgerEntry extends Point {
+export interface HistoryEntry extends Point {
   id: number
   what: 'used' | 'moved'
   method: 'survey' | 'manual'
@@ -21,7 +21,7 @@ export interface LedgerEntry extends Point {
   evidence?: string
 }
 
-export interface LedgerRow extends LedgerEntry {
+export interface HistoryRow extends HistoryEntry {
   /** To the reference of now, metres; undefined where there is none. */
   readonly away_m: number | undefined
   /** It is the reference of now. */
@@ -39,13 +39,13 @@ export function referenceOf(document: Json | undefined): (Point & { readonly met
 }
 
 /** Newest first. */
-export function ledgerRows(entries: readonly LedgerEntry[], reference: (Point & { method: string }) | undefined) {
-  const isReference = (entry: LedgerEntry) =>
+export function historyRows(entries: readonly HistoryEntry[], reference: (Point & { method: string }) | undefined) {
+  const isReference = (entry: HistoryEntry) =>
     reference !== undefined && entry.method === reference.method && distance_m(entry, reference) < same_m
   const present = entries.filter((entry) => entry.what === 'used' && isReference(entry)).at(-1)
   return entries
     .map(
-      (entry): LedgerRow => ({
+      (entry): HistoryRow => ({
         ...entry,
         away_m: reference && distance_m(entry, reference),
         isPresent: entry === present,

@@ -1,7 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
 /** Metrics of the link. */
-export class LinkFigures {
+export class LinkMetrics {
   readonly #calls
   readonly #failures
   readonly #duration

@@ -3,7 +3,7 @@ import type { ModemRegistration } from 'rtk-base/services'
 import type { Readings } from './readings.js'
 
 /** Metrics of the modem. Unknown values have no sample. */
-export class Figures {
+export class ModemMetrics {
   readonly #technologyChanges: Counter
   readonly #reconnects: Counter
   readonly #scans: Counter
