@@ -1,6 +1,6 @@
 /**
- * The types of what a plugin may import besides code (`rtk-base/client`): texts, bytes and browser bundles. Name it in the
- * `types` of tsconfig.json, or in one file: `/// <reference types="rtk-base/client" />`.
+ * Types of a plugin's non-code imports (`rtk-base/client`): texts, bytes and browser bundles. Name it in the `types` of
+ * tsconfig.json, or in one file: `/// <reference types="rtk-base/client" />`.
  */
 
 declare module '*.txt' {

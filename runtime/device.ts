@@ -7,7 +7,7 @@ import type { RunningSlot } from './ports/slots.js'
 const mostErrors = 32
 /** No station runs a release for longer. */
 const longestLife_ms = 20 * 365.25 * 86_400_000
-/** The first time has to go on for so long. */
+/** The first time must be confirmed for this long. */
 const proof_ms = 10_000
 /** Between two times of a receiver that agree: a block of the event loop delays one. */
 const agreement_ms = 2_000
@@ -21,7 +21,7 @@ export interface DeviceDeps {
   slot: RunningSlot | undefined
   /** The trial of the slot succeeded. */
   confirmed(): void
-  /** What the service does changed. */
+  /** The description of the service changed. */
   described(text: string): void
   lastEnd?: RunEnd | undefined
   bootId: string
@@ -90,9 +90,10 @@ export class StationDevice implements Device {
   }
 
   /**
-   * A time before the build date comes from a recording, or from a receiver after a week number rollover; one long after it from
-   * a receiver that is deceived. The first one counts when the system clock agrees or when it has gone on for 10 s; one that
-   * contradicts a known time never does: a reference would be stored with it, and the system clock set.
+   * A time before the build date comes from a recording, or from a receiver after a week number rollover; one long
+   * after it from a receiver that is deceived. The first time counts once the system clock agrees or it has lasted 10
+   * s. A time that contradicts a known one never counts: it would be stored with a reference position and would set the
+   * system clock.
    */
   setUtc(utc_ms: number): void {
     if (!this.#isCredible(utc_ms)) return

@@ -1,7 +1,7 @@
 /**
- * Every coded error of the runtime. The code is the key; `status` is the HTTP status that a surface answers with; `help`
- * is what a person should do. `npm run docs` writes it to runtime/docs/reference/errors.md. A retired code is
- * never used again.
+ * Every coded error of the runtime. The key is the code, `status` is the HTTP status of the answer, and `help` tells a
+ * person how to react. `npm run docs` writes it to runtime/docs/reference/errors.md. A retired code is never used
+ * again.
  */
 export const errorTable = {
   RTK_ERR_VARIANT: { status: 400, help: 'Correct the field that the message names, in the variant file or in --set.' },
@@ -20,9 +20,9 @@ export const errorTable = {
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
-    help: 'Correct the source at the line that the message names; the old version goes on.',
+    help: 'Correct the source at the line that the message names; the old version keeps running.',
   },
-  RTK_ERR_PLUGIN_DIGEST: { status: 422, help: 'The file is not what the manifest says: install it again.' },
+  RTK_ERR_PLUGIN_DIGEST: { status: 422, help: 'The file does not match the manifest: install it again.' },
   RTK_ERR_PLUGIN_SIZE: {
     status: 422,
     help: 'Keep data and images in files of their own, and leave out unused packages.',
@@ -36,7 +36,7 @@ export const errorTable = {
   RTK_ERR_PLUGIN_SETUP: { status: 422, help: 'The plugin threw in `setup`, or made it asynchronous: see the message.' },
   RTK_ERR_PLUGIN_START: {
     status: 500,
-    help: 'The plugin could not start: see the cause in the log. It is tried again by itself.',
+    help: 'The plugin could not start: see the cause in the log. It is retried automatically.',
   },
   RTK_ERR_PLUGIN_TIMEOUT: {
     status: 504,
@@ -49,13 +49,13 @@ export const errorTable = {
   RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: take one of the `needs` out.' },
   RTK_ERR_RELOAD_FAILED: {
     status: 500,
-    help: 'The new version could not start: correct it. The message says whether the old one runs.',
+    help: 'The new version could not start: correct it. The message tells whether the old one runs.',
   },
   RTK_ERR_NEEDS_UNMET: {
     status: 409,
-    help: 'Load the plugin that provides the service first; the old version goes on.',
+    help: 'Load the plugin that provides the service first; the old version keeps running.',
   },
-  RTK_ERR_NOT_LOADED: { status: 404, help: 'See `rtk-base plugins list` for what is loaded.' },
+  RTK_ERR_NOT_LOADED: { status: 404, help: 'See `rtk-base plugins list` for the loaded plugins.' },
   RTK_ERR_ALREADY_LOADED: { status: 409, help: 'Use reload.' },
   RTK_ERR_CONFIG_KEY_TAKEN: { status: 422, help: 'Two plugins define the same parameter: rename one.' },
   RTK_ERR_INFO_PATH_TAKEN: { status: 422, help: 'Two plugins build the same part of the document: move one.' },
@@ -75,7 +75,7 @@ export const errorTable = {
   },
   RTK_ERR_LATE_REGISTRATION: { status: 500, help: 'Register in `setup`; nothing can be registered later.' },
   RTK_ERR_ROUTES: { status: 422, help: 'Fastify refused the routes: see the message.' },
-  RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object whose fields are change parameters.' },
+  RTK_ERR_CHANGE_BODY: { status: 400, help: 'Send one JSON object with change parameters as its fields.' },
   RTK_ERR_CHANGE_NESTED: {
     status: 500,
     help: 'A listener of a change must not wait for another change: make it later, e.g. with timers.after(0, …).',
@@ -88,7 +88,7 @@ export const errorTable = {
     help: 'Send from and to as ISO 8601 times or epoch seconds, from before to.',
   },
   RTK_ERR_COMMAND_VALUE: { status: 400, help: 'Send a value that the message allows.' },
-  RTK_ERR_UNAVAILABLE: { status: 503, help: 'Cannot be done now: the message says why. Try again later.' },
+  RTK_ERR_UNAVAILABLE: { status: 503, help: 'Not possible now: the message gives the reason. Try again later.' },
   RTK_ERR_STORE_WRITE: {
     status: 503,
     help: 'The storage could not be written (full or damaged): nothing was changed.',
@@ -118,7 +118,7 @@ export const errorTable = {
     help: 'Ask less often: 100 requests a second of one address are answered.',
   },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right token.' },
-  RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message says what is wrong with it.' },
+  RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message names the mistake.' },
   RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
   RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
@@ -130,7 +130,7 @@ export const errorTable = {
   },
   RTK_ERR_ABORTED: {
     status: 503,
-    help: 'Nobody waits for it any more: the plugin was stopped, or its caller gave up.',
+    help: 'The operation was abandoned: the plugin was stopped, or its caller gave up.',
   },
   RTK_ERR_PROCESS_NOT_FOUND: {
     status: 503,
@@ -143,7 +143,7 @@ export const errorTable = {
   RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
   RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: ask it for less.' },
   RTK_ERR_FETCH_URL: { status: 400, help: 'Send an http or https URL; a pinned certificate needs https.' },
-  RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message says what failed.' },
+  RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message names the cause.' },
   RTK_ERR_FETCH_REFUSED: {
     status: 502,
     help: 'The server is there and nothing listens at that port: check the port, or start what listens there.',
@@ -157,15 +157,15 @@ export const errorTable = {
   RTK_ERR_FETCH_REDIRECT: { status: 502, help: 'Use the URL that the server redirects to, if it is to be trusted.' },
   RTK_ERR_FETCH_ANSWER: {
     status: 502,
-    help: 'The answer broke off or is no HTTP: try again, then look at the server.',
+    help: 'The response was truncated or is not HTTP: try again, then check the server.',
   },
   RTK_ERR_ROUTER_OFFLINE: {
     status: 503,
-    help: 'The router does not answer: check its cable and power; it is tried again by itself.',
+    help: 'The router does not answer: check its cable and power; it is retried automatically.',
   },
   RTK_ERR_ROUTER_LOGIN: {
     status: 503,
-    help: 'Set `rtr-user` and `rtr-pswd` as the label of the router says; attempts are spaced so that it does not block.',
+    help: 'Set `rtr-user` and `rtr-pswd` to the values on the label of the router; attempts are spaced so that it does not block.',
   },
   RTK_ERR_ROUTER_CERTIFICATE: {
     status: 503,
@@ -189,7 +189,7 @@ export const errorTable = {
   },
   RTK_ERR_IMAGE: {
     status: 422,
-    help: 'The image is not for this device, or not what was signed: the message has the reason. What runs is untouched.',
+    help: 'The image is for another device or fails its signature check: the message gives the reason. The running version is untouched.',
   },
   RTK_ERR_IMAGE_LARGE: {
     status: 413,
@@ -215,19 +215,19 @@ export const errorTable = {
   },
   RTK_ERR_METRIC: {
     status: 422,
-    help: 'Correct name, unit, help or labels of the metric: the message says what is wrong.',
+    help: 'Correct name, unit, help or labels of the metric: the message names the mistake.',
   },
   RTK_ERR_METRIC_TAKEN: { status: 422, help: 'Two plugins have the same metric: rename one.' },
 } as const satisfies Record<string, { status: number; help: string }>
 
 export type RtkErrorCode = keyof typeof errorTable
 
-/** A coded error. `message` says what happened and quotes the offending value; `help` says what to do. */
+/** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
   /** Of an error in a variant: the names that lead to the place. */
   readonly place?: readonly string[]
-  /** Of an error that stands for several: each of them. */
+  /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]
   constructor(
     code: RtkErrorCode,
@@ -256,7 +256,7 @@ export function together(mistakes: readonly RtkError[]): RtkError {
   return new RtkError(first.code, all.map(({ message }) => message).join('\n'), { all })
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message) : String(error)

@@ -27,7 +27,7 @@ export type { RuntimeOptions } from './options.js'
 export type { RunningSlot } from './ports/slots.js'
 export type { Supervisor } from './ports/supervisor.js'
 
-/** So long a block of the event loop stands in `base.state.errors` after it ended. */
+/** A block of the event loop of at least this length stays in `base.state.errors` after it ended. */
 const stallShown_ms = 600_000
 
 /** After the start. */
@@ -38,11 +38,14 @@ export interface Runtime {
   readonly station: Station
   readonly device: StationDevice
   readonly address: { host: string; port: number }
-  /** @param options left out: those of the variant, where it has the plugin */
+  /** @param options default: those of the variant, if it lists the plugin */
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>
-  /** What the plugins say at the start: label and text. @param isTerminal with what is for a terminal only */
+  /**
+   * The plugins' lines of the start banner: label and text. @param isTerminal include the lines meant for a terminal
+   * only
+   */
   banner(isTerminal?: boolean): [label: string, text: string][]
   /** Graceful: every plugin is stopped, last started first. */
   stop(): Promise<void>
@@ -62,7 +65,7 @@ function bannerOf(instance: Instance, isTerminal: boolean): [string, string][] {
   })
 }
 
-/** An address that stands for every interface is reached through the loopback one. */
+/** A wildcard address is reached through the loopback address. */
 function urlHere({ host, port }: { host: string; port: number }): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
@@ -76,7 +79,8 @@ function keyOf(source: string, { variant, base }: RuntimeOptions): string {
 }
 
 /**
- * Starts the service: foundation, registries, HTTP, plugins. Resolves when every plugin was started or has said why not.
+ * Starts the service: foundation, registries, HTTP, plugins. Resolves when every plugin has started or has reported why
+ * it did not.
  * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE, RTK_ERR_LISTEN;
  *   RTK_ERR_STOPPED when `options.signal` aborted before it was up
  */

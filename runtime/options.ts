@@ -24,21 +24,24 @@ export interface RuntimeOptions {
   sets?: ReadonlyMap<string, readonly SetOption[]>
   /** `--change`: stored after `setup`, before `start`. Texts are read by the parameter's own schema. */
   changes?: Readonly<Record<string, string>>
-  /** Reload plugins whose source changes. */
+  /** Reload a plugin when its source changes. */
   watch?: boolean
   /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
   ownProcess?: boolean
-  /** Follow every timer, socket and process listener back to its plugin, so that what one leaves open is named. Costs some of each call. */
+  /**
+   * Trace every timer, socket and process listener to its plugin, so that leaks are attributed. Slows down each call a
+   * little.
+   */
   tracesHandles?: boolean
   /** Sees blocks of the event loop; the caller closes it. */
   watchdog?: Watchdog
-  /** Who started the service and watches it, e.g. systemd. */
+  /** The supervisor that started and watches the service, e.g. systemd. */
   supervisor?: Supervisor
-  /** From which slot the service runs; left out: as the launcher says in the environment. */
+  /** The slot that the service runs from; default: from the launcher's environment. */
   slots?: RunningSlot
   /** Receivers are only listened to: the option `configure` of every plugin that has it is false. */
   careful?: boolean
-  /** What went wrong before the service was there, for `base.state.errors`. */
+  /** Failures from before the service started, for `base.state.errors`. */
   notices?: readonly Notice[]
   /** Aborts a start that is under way, between two of its steps. */
   signal?: AbortSignal

@@ -1,13 +1,13 @@
 /**
- * The types of a panel (`rtk-base/panel`): what the browser module of `ctx.ui.panel` exports, and what it gets of the station. Its
- * `tsconfig.json` has `dom` in `lib`.
+ * Types of a panel (`rtk-base/panel`): the exports of the browser module of `ctx.ui.panel`, and its access to the
+ * station. Its `tsconfig.json` has `dom` in `lib`.
  */
 
 /** The station, as a panel reaches it. Requests have the rights of the person who looks at the page. */
 export interface PanelStation {
   /** Calls `fn` with the information document, at once and then about once a second. The returned function ends it. */
   onDocument(fn: (document: Readonly<Record<string, unknown>>) => void): () => void
-  /** `GET` of a path of this station, e.g. `/epoch-meter`. Rejects with what the station answers to a request that it refuses. */
+  /** `GET` of a path of this station, e.g. `/epoch-meter`. Rejects with the station's answer to a refused request. */
   get(path: string): Promise<unknown>
   /** `POST /change`. */
   change(values: Readonly<Record<string, unknown>>): Promise<{
@@ -16,12 +16,13 @@ export interface PanelStation {
   }>
   /** `POST /system?name=value`; resolves with the text of the answer. */
   command(name: string, value?: string): Promise<string>
-  /** What the page is read in: `en`, `de`. The panel is shown again when it changes. */
+  /** The language of the page: `en`, `de`. The panel is shown again when it changes. */
   readonly language: string
 }
 
 /**
- * The module exports it as `show`. It draws into `element`, which is empty and its own; the page has a Content-Security-Policy without
- * inline styles, inline scripts and `innerHTML`. What it returns is called when the panel is left or replaced.
+ * The module exports it as `show`. It draws into `element`, which is empty and its own; the page has a
+ * Content-Security-Policy without inline styles, inline scripts and `innerHTML`. Its return value is called when the
+ * panel is left or replaced.
  */
 export type ShowPanel = (element: HTMLElement, station: PanelStation) => (() => void) | undefined

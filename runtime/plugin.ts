@@ -1,8 +1,8 @@
 /**
  * The author's side of rtk-base: everything a plugin may import from the runtime (`rtk-base/plugin`).
  *
- * A plugin is one `definePlugin({ … })`. `setup` registers, `start` begins I/O, `stop` ends it; whatever was registered
- * through `ctx` is undone by the runtime, so a plugin needs no bookkeeping of its own.
+ * A plugin is one `definePlugin({ … })`. `setup` registers, `start` begins I/O, `stop` ends it. The runtime undoes
+ * everything registered through `ctx`, so a plugin needs no bookkeeping of its own.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -19,7 +19,7 @@ import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { Fetch } from './fetch/types.js'
-// Beside the types: what a route may say in its `config`, and `request.role`.
+// Adds the types of a route's `config` and of `request.role`.
 import type { LoginRole } from './http/routes/config.js'
 import type { Counter, Gauge, GaugeOptions, Histogram, HistogramOptions, MetricOptions } from './metrics/types.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
@@ -67,19 +67,19 @@ export interface EventSource<T> {
   readonly on: Event<T>
   /** Calls every listener in the order of subscription. Never throws. */
   emit(value: T): void
-  /** How many listen: what nobody wants need not be made. */
+  /** Number of listeners: with none, a value need not be produced. */
   readonly listeners: number
 }
 
 /** A change parameter, as its owner sees it. */
 export interface ConfigKey<T> {
   readonly name: string
-  /** The value in force: stored, else the variant's, else the default. */
+  /** The current value: stored, else the variant's, else the default. */
   get(): T
   /**
    * Applies a change. Called after the value was stored, also when the submitted value equals the old one. A rejection
-   * makes the whole change `failed` and rolls it back. It has 10 s; what takes longer is a desired state that the
-   * plugin reconciles by itself.
+   * makes the whole change `failed` and rolls it back. It has 10 s. If applying takes longer, treat the value as a
+   * desired state and reconcile it in the background.
    */
   onChange(fn: (now: T, before: T) => void | Promise<void>): void
 }
@@ -88,7 +88,7 @@ export interface ConfigKey<T> {
  * Looks at a combination of parameters before a change is stored.
  * @param get the value that a parameter would have
  * @param changed the parameters that the change sets
- * @returns what is wrong with it; or own parameters that have to be set in the same change, e.g. what it replaces
+ * @returns the problem, or further own parameters to set in the same change, e.g. the value it replaces
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
@@ -97,20 +97,20 @@ export type RuleCheck = (
 
 export interface ConfigOptions<T> {
   default: T
-  /** What it is, for a person: the label of its field, with the unit. */
+  /** The label of its field, with the unit. */
   title?: string
   /** Never shown by `/nvs` nor logged. */
   secret?: boolean
   /** Applying it may end the caller's own connection, so it is applied after the answer was written. */
   endsLink?: boolean
   /**
-   * The change may cut its caller off for good: it is applied after the answer was written, and set back unless a caller comes
-   * again the same way within the window of the variant's section `trial` (90 s).
+   * The change may cut its caller off permanently. It is applied after the answer was written and reverted unless a
+   * caller reconnects the same way within the window of the variant's section `trial` (90 s).
    */
   trial?: {
     /**
-     * Whether this caller comes through what the parameter governs, with the wanted settings in force: false while they are
-     * still being applied (an access point that restarts, a network that is being joined).
+     * Whether this caller connects through the interface that the parameter governs, with the wanted settings live.
+     * False while they are still being applied (an access point restarts, a network is being joined).
      */
     reaches(caller: Caller): boolean
   }
@@ -128,7 +128,7 @@ export interface InfoParts {
   config?: InfoBuilder
   /** Parts that are only wanted with the all-granularity bit. */
   detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
-  /** Fields that stand in while no other plugin builds them: which plugins run is up to the variant. */
+  /** Fallback fields for blocks that no other plugin builds: the variant decides which plugins run. */
   fallback?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
 }
 export interface InfoBlock {
@@ -139,14 +139,14 @@ export interface InfoBlock {
 /** Where a change or a command came from. */
 export type Source = 'http' | 'mqtt' | 'console' | 'plugin'
 
-/** Somebody who reached the station. */
+/** A client that reached the station. */
 export interface Caller {
   readonly source: Source
   /** The station's own address that was reached; undefined where that is not known, as on the console. */
   readonly address?: string
 }
 
-/** What a `/system` command is called with. */
+/** The arguments of a `/system` command. */
 export interface CommandCall {
   readonly name: string
   /** The text behind `=`, undefined when there is none. */
@@ -169,7 +169,7 @@ export interface MqttSession {
 }
 
 export interface TapOptions {
-  /** Lower stages run first; 0 when left out. Inside a stage: load order. */
+  /** Lower stages run first; default: 0. Inside a stage: load order. */
   stage?: number
 }
 
@@ -222,7 +222,7 @@ export interface PluginContext {
   readonly name: string
   /** {SN}: only `[A-Za-z0-9_-]`. */
   readonly serial: string
-  /** The release that the data folder began with; '' where it is older than this note. For defaults that only new stations get. */
+  /** The release that created the data folder; '' if the folder is older than this record. For defaults that only new stations get. */
   readonly since: string
   readonly log: Logger
   /** Aborts first thing when the plugin is stopped. */
@@ -240,18 +240,21 @@ export interface PluginContext {
   }
   /** Makes an event that this plugin emits. Its listeners go when this plugin goes. */
   event<T>(): EventSource<T>
-  /** Listens to an event of another plugin (or of the runtime), on behalf of this one and as long as it lives. */
+  /** Listens to an event of another plugin (or of the runtime), on behalf of this plugin and for its lifetime. */
   on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
   readonly config: {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
     /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
     action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
-    /** Looks at a combination: returns what is wrong with it, or what else has to be set with it. Runs when one of `names` is in a change. */
+    /**
+     * Checks a combination: returns the mistake, or further parameters to set with it. Runs when one of `names` is in a
+     * change.
+     */
     rule(names: readonly string[], check: RuleCheck): void
     /**
-     * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched. Called
-     * after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s. Also called
-     * after a reload for what was changed while the plugin was being replaced.
+     * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched.
+     * Called after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s.
+     * Also called after a reload, for changes made while the plugin was being replaced.
      */
     onChange(names: readonly string[], fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>): void
   }
@@ -261,8 +264,9 @@ export interface PluginContext {
   }
   readonly commands: {
     /**
-     * @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not run it.
-     *   `words`: what its value may begin with; the console completes them and shows the command as a group.
+     * @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not
+     * run it. `words`: the possible first words of its value; the console completes them and shows the command as a
+     * group.
      */
     add(
       name: string,
@@ -277,8 +281,9 @@ export interface PluginContext {
     /** A Fastify plugin; run again in every generation, so its `onClose` must not close what the rtk-base plugin owns. */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
     /**
-     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest one wins, an
-     * exact path wins over it; `request.url` has the whole path. Where tokens are set it needs an operator, unless `role` says `'viewer'`.
+     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest
+     * one wins, an exact path wins over it; `request.url` has the whole path. If tokens are set, it requires an
+     * operator unless `role` is `'viewer'`.
      */
     upgrade(
       path: string,
@@ -293,18 +298,22 @@ export interface PluginContext {
      */
     on(topic: string | (() => string), fn: Callback<[message: MqttMessage]>): void
     publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
-    /** Describes a topic that this plugin publishes or takes, for `GET /asyncapi.json`. One that it takes is listed without it too. */
+    /**
+     * Describes a topic that this plugin publishes or subscribes to, for `GET /asyncapi.json`. A subscribed topic is
+     * listed even without a description.
+     */
     describe(topic: MqttTopic): void
   }
   readonly services: {
     provide<T>(token: ServiceToken<T>, value: T): void
-    /** From `start` on; `token` must stand in `needs`. */
+    /** From `start` on; `token` must be listed in `needs`. */
     use<T>(token: ServiceToken<T>): T
-    /** The soft variant: undefined while nobody provides it. Ask again at each use. */
+    /** The soft variant: undefined while no plugin provides it. Ask again at each use. */
     find<T>(token: ServiceToken<T>): T | undefined
     /**
-     * Follows a service that may come and go: `fn` is called at once and at every change with the service, or undefined while
-     * nobody provides it. A function that it returns is called before the next call and when this plugin goes.
+     * Follows a service that may come and go: `fn` is called at once and at every change with the service, or undefined
+     * while no plugin provides it. If `fn` returns a function, it is called before the next call and when this plugin
+     * stops.
      */
     watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown): Dispose
     /**
@@ -314,15 +323,15 @@ export interface PluginContext {
     callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined
   }
   /**
-   * What must survive a restart. `protected` is for secrets: nothing outside shows them, a factory reset keeps them, and what is
-   * replaced or deleted there is soon gone from the files as well.
+   * Data that must survive a restart. `protected` is for secrets: no interface shows them, a factory reset keeps them,
+   * and a replaced or deleted secret soon disappears from the files as well.
    */
   readonly store: PluginStore & { readonly protected: PluginStore }
   /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
   readonly errors: {
     /**
-     * @param trouble what happened, what a person can do, and how bad it is; a text alone has no advice and `degrades`. What is beyond
-     * 480 characters is left out.
+     * @param trouble the failure, the remedy for a person, and the severity; a plain text has no advice and `degrades`.
+     * Text beyond 480 characters is cut off.
      */
     raise(code: string, trouble: string | Trouble): void
     clear(code: string): void
@@ -336,13 +345,13 @@ export interface PluginContext {
   banner(label: string, text: () => string, options?: { onTerminal?: boolean }): void
   readonly ui: {
     /**
-     * Adds a page to the page of the station (plugin `dashboard`), which serves `module` and calls what it exports as `show`: see
-     * `rtk-base/panel`. At most one a plugin; without `dashboard` nobody sees it.
+     * Adds a page to the page of the station (plugin `dashboard`), which serves `module` and calls what it exports as
+     * `show`: see `rtk-base/panel`. At most one per plugin; without `dashboard` it is not shown.
      * @param panel `title`: 1 to 40 characters, for the navigation; `module`: from an import that ends with `?client`
      */
     panel(panel: { readonly title: string; readonly module: ClientBundle }): void
   }
-  /** One line for the plugin list: what the plugin is doing, or why it can't. */
+  /** One line for the plugin list: current activity, or the reason it cannot run. */
   status(text: string): void
   /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
   defer(dispose: Dispose): void
@@ -364,12 +373,13 @@ export interface PluginContext {
   /**
    * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on: made with mode 0700, kept over
    * restarts and reloads, removed by a factory reset unless `protected`. Settings belong in `store`.
-   * @param name kebab-case, `'main'` when left out
+   * @param name kebab-case; default: `'main'`
    * @throws RTK_ERR_DATA_FOLDER
    */
   dataDir(name?: string, options?: DataDirOptions): DataDir
   /**
-   * Figures for Prometheus, in `setup` or later; they go with the plugin. After a reload a counter goes on where it was.
+   * Metrics for Prometheus, in `setup` or later; they are removed with the plugin. After a reload a counter continues
+   * from its last value.
    * @throws RTK_ERR_METRIC, RTK_ERR_METRIC_TAKEN
    */
   readonly metrics: {
@@ -404,15 +414,16 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** Commands of the specification that it brings, without their values: a station without this plugin names it in its answer. */
   commands?: readonly string[]
   /**
-   * It was a part of these plugins: a variant that lists one of them and not this one gets it too, with the options of the old plugin
-   * that it has now: their names, or an object that also says whose members they were and under which condition this plugin is added.
+   * The plugins that this plugin was split from. A variant that lists an old plugin but not this plugin also gets this
+   * plugin, with the options it took over. A value is the names of those options, or an object that also names the
+   * option containing them and the condition for adding this plugin.
    */
   splitFrom?: Readonly<Record<string, Moved>>
-  /** What the plugin needs of the system: packages that a Debian package recommends, lines for the unit's `[Service]`. */
+  /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
-   * Synchronous; registrations only, nothing may be opened. What it returns is this instance's own state, handed to
-   * `start` and `stop`: two instances of one definition may exist for a moment, so nothing may live in the module.
+   * Synchronous; registrations only, nothing may be opened. Its return value is this instance's own state, handed to
+   * `start` and `stop`. Two instances of one definition may exist for a moment, so no state may live in the module.
    */
   setup(ctx: PluginContext, options: Static<O>): S
   /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
@@ -423,7 +434,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   stop?(reason: StopReason, state: S, ctx: PluginContext): HandoffPairs | void | Promise<HandoffPairs | void>
 }
 
-/** Any plugin, whatever its options and state: what lists of plugins are made of. */
+/** Any plugin, with any options and state: the element type of plugin lists. */
 // biome-ignore lint/suspicious/noExplicitAny: options and state are between a definition and itself
 export type AnyPlugin = PluginDefinition<any, any>
 
@@ -440,7 +451,7 @@ export function isPlugin(value: unknown): value is PluginDefinition {
   return typeof value === 'object' && value !== null && brand in value
 }
 
-/** As a browser bundle stands in a plugin's code. */
+/** The form of a browser bundle in a plugin's code. */
 interface PackedClient {
   entry: string
   styles: string[]
@@ -469,7 +480,7 @@ export function clientBundle({ entry, styles, files }: PackedClient): ClientBund
   }
 }
 
-/** Thrown by a command whose value is wrong: HTTP 400, with what was expected. */
+/** Thrown by a command with a wrong value: HTTP 400, with the expected form. */
 export function badValue(message: string): RtkError {
   return new RtkError('RTK_ERR_COMMAND_VALUE', message)
 }

@@ -1,12 +1,12 @@
 /** Plugins that were a part of others once: a variant that is older than that gets them too. */
 
-/** What a new plugin has of an old one: the names of its options, or more than that. */
+/** Options that a new plugin takes over from an old one: their names, or an object with more detail. */
 export type Moved = readonly string[] | MovedWhen
 
 export interface MovedWhen {
   /** Options of the old plugin that the new one has now, under the same name. */
   readonly options?: readonly string[]
-  /** An option of the old plugin, an object, whose members are options of the new one now. */
+  /** The old plugin's object option with members that are now options of the new plugin. */
   readonly inside?: string
   /** The new plugin is added only where these options of the old one have these values. */
   readonly when?: Readonly<Record<string, unknown>>
@@ -33,7 +33,7 @@ const namesOf = (moved: Moved | undefined): readonly string[] => {
 const isObject = (value: unknown): value is Options =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The plugin that has an option of this path now, and the path there; both unchanged where the option did not move. */
+/** The current owner and path of an option; both unchanged if the option did not move. */
 export function optionNow(owner: string, path: string, splits: Splits): { owner: string; path: string } {
   const [option = '', ...rest] = path.split('.')
   for (const [name, from] of Object.entries(splits)) {
@@ -44,7 +44,7 @@ export function optionNow(owner: string, path: string, splits: Splits): { owner:
   return { owner, path }
 }
 
-/** Of the options of an old plugin, those that the new one has now. */
+/** The options of an old plugin that moved to the new one. */
 function taken(options: Options, moved: Moved): Options {
   const { options: names = [], inside = '' } = detailsOf(moved)
   const members = options[inside]
@@ -58,8 +58,8 @@ const holds = (options: Options, moved: Moved): boolean =>
   Object.entries(detailsOf(moved).when ?? {}).every(([name, value]) => options[name] === value)
 
 /**
- * Adds what was split out of a listed plugin, before it, and gives it the options that moved with it. What a variant says of both is
- * said to the new one.
+ * Adds the plugins split out of a listed plugin, before it, and gives them the options that moved. If the variant lists
+ * both, the moved options go to the new plugin, but its own values win.
  * @param plugins source → options, as a variant has them
  * @returns the plugins, and the names of those that were added
  */

@@ -1,4 +1,6 @@
-/** Values against schemas: what is wrong with one, and how text becomes one. Below everything that uses it. */
+/**
+ * Validates values against schemas, describes mistakes and parses text. Everything that uses it is in a higher layer.
+ */
 
 import { distance } from 'fastest-levenshtein'
 import type { TObject, TSchema } from 'typebox'
@@ -44,7 +46,7 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** What is wrong with `value`, the deepest field of it, or undefined: the levels above it only repeat that. */
+/** The mistake in the deepest wrong field of `value`, or undefined. The levels above only repeat it. */
 export function problemOf(schema: TSchema, value: unknown): FieldProblem | undefined {
   const depth = ({ field }: FieldProblem) => field.split('/').length
   return problemsOf(schema, value).reduce<FieldProblem | undefined>(
@@ -62,7 +64,7 @@ export function problemsOf(schema: TSchema, value: unknown): FieldProblem[] {
   // `additionalProperties` is reported once more for the object as a whole.
   const own = errors.filter(({ keyword }) => keyword !== 'additionalProperties')
   const fields = [...new Set((own.length > 0 ? own : errors).map(({ instancePath }) => instancePath))]
-  // What a union says of its members' fields is said by the union.
+  // The union's error replaces those of its members' fields.
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => `${instancePath}/`)
   const problems = fields
     .filter((field) => !unions.some((union) => field.startsWith(union)))
@@ -81,14 +83,14 @@ function missingByName(problem: Problem): Problem[] {
   }))
 }
 
-/** What a pattern wants, by the description of its schema: a regular expression says nothing to most people. */
+/** Describes a pattern by the description of its schema: most people do not read regular expressions. */
 function inWords(problem: Problem, schema: TSchema): Problem {
   if (problem.keyword !== 'pattern') return problem
   const names = pointerNames(problem.schemaPath)
   const failed = names.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], schema)
   const { description } = (failed ?? {}) as { description?: unknown }
   if (typeof description !== 'string') return problem
-  // A sentence goes on with it; abbreviations stay as they are.
+  // It continues a sentence; abbreviations stay unchanged.
   return { ...problem, message: `must be ${description.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())}` }
 }
 
@@ -97,11 +99,11 @@ function reasonOf(here: readonly Problem[]): string {
   const last = here.at(-1)
   if (!last) return 'is not allowed'
   if (last.keyword === 'anyOf') return `must be ${alternatives(here)}`
-  // How the validator says that `additionalProperties` is false.
+  // The validator's message for `additionalProperties: false`.
   return last.message === 'schema is false' ? unknownField : last.message
 }
 
-const unknownField = 'is no known field'
+const unknownField = 'unknown field'
 
 const secretName = /token|secret|pass|pwd|pswd|key/i
 
@@ -122,7 +124,7 @@ export function explain({ field, message }: FieldProblem, schema: TSchema, root:
   return isShown ? `${message}, not ${quote(value)}` : message
 }
 
-/** The schema of a property, where it has one. */
+/** The schema of a property, if it has one. */
 export function childSchema(schema: TSchema | undefined, name: string): TSchema | undefined {
   return (schema as TObject | undefined)?.properties?.[name]
 }
@@ -162,7 +164,7 @@ export function relaxSwitch(schema: TSchema, value: unknown): unknown {
   return value
 }
 
-/** No JSON that anyone sends on purpose is deeper; what recurses over one thousands of levels deep overflows its stack. */
+/** JSON nested deeper is never intended; recursing over thousands of levels overflows the stack. */
 export const deepest = 64
 
 /** Whether JSON goes deeper than `deepest` levels. In loops: a body of thousands of keys takes half as long. */
@@ -221,7 +223,7 @@ export function nearest(name: string, names: Iterable<string>): string[] {
     .map(({ known }) => known)
 }
 
-/** Half of a short name is no slip of the pen: `port` is not `host`. Two letters that changed places are. */
+/** More than half of a short name is not a typo: `port` is not `host`. Two letters that changed places are. */
 function mostSteps(name: string, known: string): number {
   const letters = (word: string) => [...word].sort().join('')
   if (known.length <= 4 && letters(name) !== letters(known)) return 1

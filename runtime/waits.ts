@@ -1,4 +1,4 @@
-/** What ends a wait: the first of several signals, or a time limit. */
+/** Ends a wait: by the first of several signals or by a time limit. */
 import { RtkError } from './errors.js'
 import type { Clock } from './ports/clock.js'
 

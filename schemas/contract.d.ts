@@ -1,5 +1,5 @@
-// Made of the schemas; see schemas/README.md.
-/** Types of HTTP and MQTT payloads, named as in /openapi.json and /asyncapi.json. */
+// Generated from the schemas; see schemas/README.md.
+/** Types of the data on HTTP and MQTT, by their names in /openapi.json and /asyncapi.json. */
 
 /** The base: its state, its verdict, updates, LEDs */
 export type BaseInfo = {
@@ -199,7 +199,7 @@ export type Change = {
     tls?: boolean
     /** Message numbers that go out beside the position (1005 or 1006); left out: all */
     messages?: Array<number>
-    /** Interval of observations, seconds; default: each epoch */
+    /** Observation interval in seconds; default: each epoch */
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean

@@ -14,7 +14,7 @@ if (!process.features.require_module) {
   process.exit(1)
 }
 
-// Until the service listens for signals there is nothing to stop: one that ends a service ends the process with 0 at once.
+// Until the service handles signals there is nothing to stop: a terminating signal ends the process with 0 at once.
 const endsService = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 const endAtOnce = () => process.exit(0)
 const hearSignals = () => {
@@ -80,7 +80,7 @@ const isCode = (file) => file.endsWith('.ts')
 /** JSON that a plugin imports. */
 const isTable = (file) => file.startsWith('plugins') && file.endsWith('.json')
 
-/** Its 700 files take each process half a second: what runs from the build folder finds them as three. */
+/** Loading its 700 files takes each process half a second: programs in the build folder get them as three files. */
 function bundleTypebox(buildSync, folder) {
   const entries = { '.': 'index', './value': 'value', './compile': 'compile' }
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules', 'typebox', 'package.json'), 'utf8'))
@@ -148,7 +148,7 @@ function test(onMachine) {
     if (status !== 0) process.exit(status)
   }
   buildTap()
-  // The longest is the endurance test: two hours, or what RTK_BASE_SOAK_MIN says.
+  // The longest is the endurance test: two hours, or the time in RTK_BASE_SOAK_MIN.
   const machine = onMachine ? [`--timeout=${(Number(process.env.RTK_BASE_SOAK_MIN ?? 120) + 60) * 60}`] : []
   const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
   const files = args.slice(1).map(testFile)
@@ -173,7 +173,7 @@ function buildTap() {
   writeFileSync(made, '')
 }
 
-/** `npm pack` calls it: what the published package has besides the transpiled code. */
+/** Called by `npm pack`: builds the files that the published package has besides the transpiled code. */
 async function prepack() {
   const declarations = ['--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', join(build, 'types')]
   const status = run(bin('tsc'), ['-p', root, ...declarations])

@@ -14,7 +14,7 @@ const unused = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'
 
 const exactly = (names: readonly string[]) => new RegExp(`^(${names.join('|').replaceAll('/', '\\/')})$`)
 
-/** A table of packages in a form whose `require` the bundler sees. */
+/** A table of packages with `require` calls visible to the bundler. */
 function tableOf(packages: Readonly<Record<string, unknown>>): string {
   const rows = Object.keys(packages).map((id) => `${JSON.stringify(id)}: () => require(${JSON.stringify(id)})`)
   return `{ ${rows.join(', ')} }`
@@ -58,7 +58,7 @@ const common = {
   logLevel: 'silent' as const,
   external: [...native, 'esbuild', 'pino-pretty'],
   alias: {
-    // Its main file is UMD, whose requires no bundler sees.
+    // Its main file is UMD: bundlers cannot see its requires.
     'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
     // A copy of Node's own streams.
     'readable-stream': 'node:stream',
@@ -77,8 +77,9 @@ const modules = {
 const small = { minify: true, legalComments: 'none' } satisfies BuildOptions
 
 /**
- * What a device runs: `rtk-base.mjs`, which loads the command line and the kernel from `runtime/`, in parts that are read at
- * their first use. Every pure JavaScript package is in them. Returns every source file that went in, absolute.
+ * Bundles the program of a device: `rtk-base.mjs`, which loads the command line and the kernel from `runtime/`, in
+ * parts that are read at their first use. Every pure JavaScript package is in them. Returns every source file that went
+ * in, absolute.
  */
 export async function bundleRuntime(
   { build }: typeof import('esbuild'),
@@ -108,8 +109,8 @@ export async function bundleRuntime(
 }
 
 /**
- * What a checkout runs: the same in a few files, with names and lines of the sources. To load the hundreds of files apart would
- * cost every start a second.
+ * Bundles the program of a checkout: the same in a few files, with names and lines of the sources. Loading the hundreds
+ * of files separately would cost every start a second.
  */
 export async function bundleCheckout({ build }: typeof import('esbuild'), root: string, target: string): Promise<void> {
   await build({

@@ -1,4 +1,4 @@
-/** What the shipped plugins say of themselves, without their code: written when they are built, read where a name is all that is known. */
+/** Metadata of the shipped plugins without their code: written when they are built, read when only a name is known. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PluginDefinition } from '../plugin.js'

@@ -19,7 +19,7 @@ export async function buildCheckout(build: string): Promise<void> {
   const started_ms = Date.now()
   await withEsbuild('the runtime', async (esbuild) => {
     const plugins = readdirSync(join(root, 'plugins')).map(async (name) => {
-      // One that cannot be built is reported by the start, which goes on without it.
+      // A plugin that cannot be built is reported by the start, which continues without it.
       const made = await bundle(join(root, 'plugins', name, 'index.ts'), readyFolder(build)).catch(() => undefined)
       if (made) keepReady(readyFolder(build), name, started_ms, made)
     })

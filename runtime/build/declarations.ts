@@ -22,8 +22,8 @@ const primitives: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-const header = `// Made of the schemas; see schemas/README.md.
-/** Types of HTTP and MQTT payloads, named as in /openapi.json and /asyncapi.json. */
+const header = `// Generated from the schemas; see schemas/README.md.
+/** Types of the data on HTTP and MQTT, by their names in /openapi.json and /asyncapi.json. */
 
 `
 

@@ -26,7 +26,7 @@ import { prebuild, writeJson } from './prebuild.js'
 import { packageRoot, readRelease } from './release.js'
 import { withTrustedKeys } from './trusted-keys.js'
 
-/** By this name a folder is known as one that build made. */
+/** This package name marks a folder made by build. */
 const packageName = 'rtk-base-device'
 
 /** The machines that native code is shipped for. */
@@ -35,13 +35,13 @@ export type DeviceTarget = (typeof deviceTargets)[number]
 
 /** Beside the code of a simulator: with it `run` plays the part of the system's launcher. */
 export const launcherFile = join('runtime', 'build', 'deb', 'files', 'launch')
-/** What the launcher reads from its own folder. */
+/** Files that the launcher reads from its own folder. */
 const launcherFiles = [launcherFile, join(dirname(launcherFile), 'exits')]
 
 export interface DeviceOptions {
   /** Native code for this machine only; undefined: for every one. */
   target?: DeviceTarget | undefined
-  /** Version of what is built; undefined: that of rtk-base. */
+  /** Version of the build; undefined: that of rtk-base. */
   release?: string | undefined
   /** Signs the images: the bundle trusts it. */
   signer?: KeyObject | undefined
@@ -112,7 +112,7 @@ function clearTarget(target: string): void {
   if (!existsSync(target)) return
   const isFolder = statSync(target).isDirectory()
   if (!isFolder || (readdirSync(target).length > 0 && !isBuild(target))) {
-    throw new RtkError('RTK_ERR_USAGE', `${target} holds something else: name an empty folder, or one that build made`)
+    throw new RtkError('RTK_ERR_USAGE', `${target} holds other files: name an empty folder, or one made by build`)
   }
   rmSync(target, { recursive: true, force: true })
 }
@@ -126,7 +126,7 @@ function isBuild(folder: string): boolean {
   }
 }
 
-/** Copies a package and what it depends on, flat, as npm lays it out. */
+/** Copies a package and its dependencies, flat, as npm lays them out. */
 function copyPackage(
   name: string,
   from: string,
@@ -164,7 +164,7 @@ export function runsOn(machine: DeviceTarget | undefined, path: string): boolean
 function packageFolder(require: NodeJS.Require, name: string): string | undefined {
   for (const place of require.resolve.paths(name) ?? []) {
     const folder = join(place, name)
-    // Where packages are links (pnpm, a workspace), what they depend on lies beside what they point to.
+    // If packages are links (pnpm, a workspace), their dependencies are beside the link target.
     if (existsSync(join(folder, 'package.json'))) return realpathSync(folder)
   }
   return undefined

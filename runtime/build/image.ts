@@ -25,8 +25,8 @@ export function writeManifest(folder: string, version: string, built: Date): str
 }
 
 /**
- * What is not as the manifest of this device folder says; nothing where the folder is no such image. Files are read one
- * after the other, so that a service that runs meanwhile is not held up.
+ * Mismatches between this device folder and its manifest; empty if the folder is not such an image. Files are read one
+ * after the other, so that a running service is not held up.
  */
 export async function verifyImage(folder: string): Promise<string[]> {
   let files: Record<string, string>
@@ -35,7 +35,7 @@ export async function verifyImage(folder: string): Promise<string[]> {
     files = manifest.files ?? {}
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') return [`${imageManifest}: ${messageOf(error)}`]
-    return existsSync(folder) ? [] : [`${folder} is gone`]
+    return existsSync(folder) ? [] : [`${folder} no longer exists`]
   }
   const wrong: string[] = []
   for (const [path, sha256] of Object.entries(files)) {

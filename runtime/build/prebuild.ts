@@ -13,7 +13,7 @@ export function writeJson(file: string, value: unknown): void {
 
 export interface Prebuilt {
   readonly entries: ManifestEntry[]
-  /** Source, as the variant names it → what the plugin says of itself. */
+  /** Source, as the variant names it → the plugin's definition. */
   readonly definitions: ReadonlyMap<string, PluginDefinition>
   /** Every source file that went in, absolute. */
   readonly inputs: string[]
@@ -50,7 +50,10 @@ export async function prebuild(
   return { entries, definitions, inputs }
 }
 
-/** What `npm pack` needs besides the transpiled code and its types: the shipped plugins, prebuilt, and which release this is. */
+/**
+ * Makes the files that `npm pack` needs besides the transpiled code and its types: the shipped plugins, prebuilt, and
+ * the release.
+ */
 export async function pack(): Promise<void> {
   const root = packageRoot()
   const folder = packedFolder(root)

@@ -25,7 +25,7 @@ export function packageRoot(): string {
   return folder
 }
 
-/** Of an installed npm package: the prebuilt plugins and what release it is. */
+/** Of an installed npm package: the prebuilt plugins and the release. */
 export const packedFolder = (root: string): string => join(root, 'build', 'prebuilt')
 export const releaseFile = 'release.json'
 
@@ -56,13 +56,13 @@ export function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** The variant that a device folder was made of: the one that it runs when none is named. */
+/** The variant that a device folder was built from: the default variant there. */
 export function bundledVariant(root = packageRoot()): string | undefined {
   const { rtkBase } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { rtkBase?: { variant: string } }
   return rtkBase?.variant
 }
 
-/** What was written down when a device folder or a package was made, else what the source tree says. */
+/** The release recorded when a device folder or a package was made, else that of the source tree. */
 export function readRelease(root = packageRoot()): Release {
   const manifests = [join(root, 'manifest.json'), join(packedFolder(root), releaseFile)]
   const manifest = isCheckout(root) ? undefined : manifests.find((file) => existsSync(file))

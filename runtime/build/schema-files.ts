@@ -1,6 +1,7 @@
 /**
- * The contract as files for editors, validators and compilers: `schemas/*.json` and `schemas/contract.d.ts`, made of the schemas, the
- * options and the parameters of the shipped plugins. Pure. A test compares them with what is written; see `schemas/README.md`.
+ * The contract as files for editors, validators and compilers: `schemas/*.json` and `schemas/contract.d.ts`, made of
+ * the schemas, the options and the parameters of the shipped plugins. Pure. A test compares them with the written
+ * files; see `schemas/README.md`.
  */
 import type { TSchema } from 'typebox'
 import { asyncApi } from '../../schemas/mqtt/async-api.js'
@@ -27,7 +28,7 @@ export interface Shipped {
 
 type Json = Record<string, unknown>
 
-/** What has a default may be left out. */
+/** A property with a default is optional. */
 const withoutDefaults = <T>(schema: T): T =>
   rewritten(schema, ({ required, ...rest }) => {
     const properties = (rest.properties ?? {}) as Record<string, Json>
@@ -35,7 +36,7 @@ const withoutDefaults = <T>(schema: T): T =>
     return { ...rest, ...(needed.length > 0 && { required: needed }) }
   })
 
-/** What a plugin takes: nothing else, as when it is loaded. A schema without properties is open. */
+/** A plugin's options: no others are allowed, as at loading. A schema without properties is open. */
 function optionsOf(schema: TSchema | undefined): Json {
   if (schema === undefined) return { type: 'object', additionalProperties: false }
   const given = withoutDefaults(plain<Json>(schema))

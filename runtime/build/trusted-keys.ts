@@ -1,4 +1,4 @@
-/** Which keys a built device trusts: those of its variant, and who signs its images. */
+/** The keys that a built device trusts: those of its variant, and the signer of its images. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

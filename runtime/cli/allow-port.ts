@@ -4,7 +4,7 @@ import { messageOf, RtkError } from '../errors.js'
 
 export const allowPortHelp = `rtk-base allow-port DEVICE
 
-Prints what lets the service of the Debian package open a serial port whose driver its unit does not name:
+Prints the drop-in that lets the service of the Debian package open a serial port with a driver missing from its unit:
   rtk-base allow-port /dev/ttyX0 | sudo tee /etc/systemd/system/rtk-base.service.d/port.conf
   sudo systemctl daemon-reload && sudo systemctl restart rtk-base
 
@@ -41,7 +41,7 @@ const majorOf = (rdev: number): number =>
  * @throws RTK_ERR_USAGE
  */
 export function portDropIn(device: string, stat: Pick<Stats, 'rdev' | 'isCharacterDevice'>, devices: string): string {
-  if (!stat.isCharacterDevice()) throw new RtkError('RTK_ERR_USAGE', `${device} is no character device`)
+  if (!stat.isCharacterDevice()) throw new RtkError('RTK_ERR_USAGE', `${device} is not a character device`)
   const major = majorOf(stat.rdev)
   const characters = devices.split(/^Block devices:/m)[0] ?? ''
   const names = [...characters.matchAll(/^ *(\d+) (\S+)$/gm)].flatMap(([, number, name = '']) =>

@@ -63,7 +63,7 @@ function show(text: string): void {
   process.stdout.write(text.endsWith('\n') || text === '' ? text : `${text}\n`)
 }
 
-/** Answers one line. False when it went wrong; the console goes on. */
+/** Answers one line. False on failure; the console keeps running. */
 async function answer(client: ControlClient, line: string): Promise<boolean> {
   const [word, ...rest] = line.split(/\s+/)
   try {
@@ -102,7 +102,7 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   }
 }
 
-/** The commands, or the one that is named; undefined when there is no such command. */
+/** The commands, or only the named command; undefined if it does not exist. */
 export function helpText(commands: readonly CommandEntry[], only?: string): string | undefined {
   const listed = commands.filter(({ name }) => only === undefined || name === only)
   if (listed.length === 0 && only !== undefined) return undefined
@@ -118,8 +118,8 @@ function commandOf(line: string): string {
 }
 
 /**
- * `set a=1 b="two words"`: a value is JSON where it can be read as such, a text otherwise.
- * @throws RTK_ERR_USAGE when anything else stands in the line
+ * `set a=1 b="two words"`: a value is JSON if it parses as JSON, otherwise text.
+ * @throws RTK_ERR_USAGE if the line has anything else
  */
 function readAssignments(line: string): Record<string, unknown> {
   const values: Record<string, unknown> = {}

@@ -12,7 +12,8 @@ interface Command {
 /** Loaded at use: a question to the running service must not wait for everything that runs one. */
 const commands: Record<string, () => Promise<Command>> = {
   run: async () => {
-    // Before it is loaded: what it logs names sources. A device has no maps, and Node would look for them in every file.
+    // Set before it is loaded: its logs name source files. A device has no maps, and Node would look for them in every
+    // file.
     if (bundledVariant() === undefined) process.setSourceMapsEnabled(true)
     const { runCommand, runHelp } = await import('./run/run.js')
     return { help: runHelp, run: runCommand }

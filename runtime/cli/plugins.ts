@@ -10,8 +10,8 @@ export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload 
 
   list       every plugin with its state, version and reason
   load P     adds a plugin: a shipped one by name, ./path/to/plugin, or an npm package
-  unload P   takes a plugin out; everything it registered is undone
-  reload P   loads its code again; when the new version is bad, the old one goes on
+  unload P   removes a plugin; everything it registered is undone
+  reload P   loads its code again; if the new version fails, the old one keeps running
   --data     data folder of the running service (default: ./data)
   --json     the list as JSON
 `

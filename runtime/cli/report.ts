@@ -12,7 +12,7 @@ import { makeReport } from '../report/index.js'
 
 export const reportHelp = `rtk-base report [--data DIR] [--out FILE]
 
-Writes one archive for whoever helps: version, settings without secrets, the document, plugins, errors, logs, the flight
+Writes one archive for the support: version, settings without secrets, the document, plugins, errors, logs, the flight
 record of the last 7 days, and facts of the machine. At most 5 MB. The service may run or not.
 
   --data     data folder (default: ./data)
@@ -28,8 +28,7 @@ export async function reportCommand(args: string[]): Promise<number> {
     },
   })
   const data = resolve(values.data)
-  if (!existsSync(data))
-    throw new RtkError('RTK_ERR_USAGE', `${data}: there is no such data folder; name it with --data`)
+  if (!existsSync(data)) throw new RtkError('RTK_ERR_USAGE', `${data}: no such data folder; name it with --data`)
   const report = (await ofService(data)) ?? (await ofFiles(data))
   await replaceFile(resolve(values.out), report)
   process.stdout.write(`${resolve(values.out)}  ${Math.ceil(report.length / 1024)} kB\n`)

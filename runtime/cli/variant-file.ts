@@ -12,11 +12,11 @@ export interface VariantFile {
   variant: Variant
   /** Absolute path of the file. */
   file: string
-  /** What it says, letter by letter. */
+  /** Its exact text. */
   text: string
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
-  /** Plugins that it does not list: they were parts of those that it lists. */
+  /** Added plugins: they were split from listed ones. */
   added?: readonly string[]
 }
 
@@ -40,7 +40,7 @@ function isFile(path: string): boolean {
 }
 
 /**
- * Reads a variant: a path, or the name of one that is shipped.
+ * Reads a variant: a path, or the name of a shipped variant.
  * @throws RTK_ERR_VARIANT with file, line and field.
  */
 export function readVariant(named?: string): VariantFile {
@@ -60,7 +60,9 @@ export function readVariant(named?: string): VariantFile {
   return { ...parseVariant(text, file), file, text, base: dirname(file) }
 }
 
-/** Errors that name their place in the variant, with file and line before them, in the order of the lines; others as they are. */
+/**
+ * Prefixes errors that have a place in the variant with file and line, and sorts them by line; others stay unchanged.
+ */
 export function located(error: unknown, { file, text }: VariantFile): unknown {
   if (!(error instanceof RtkError)) return error
   const root = parseTree(text)
@@ -73,10 +75,10 @@ export function located(error: unknown, { file, text }: VariantFile): unknown {
   return new RtkError(error.code, lines.map((one) => one.text).join('\n'))
 }
 
-/** What the parser found, in words. */
+/** The parser's errors in plain language. */
 const syntaxErrors: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'this is no JSON value',
-  InvalidNumberFormat: 'this is no number',
+  InvalidSymbol: 'invalid JSON value',
+  InvalidNumberFormat: 'invalid number',
   PropertyNameExpected: 'a field name in double quotes is expected here',
   ValueExpected: 'a value is missing here',
   ColonExpected: 'a colon is missing before this',
@@ -114,7 +116,7 @@ function repeatedFields(node: Node, text: string, path: readonly string[] = []):
     const [key, value] = children
     const name: string = key.value
     const field = [...path, name]
-    const message = `${field.join('.')} stands here twice`
+    const message = `${field.join('.')} is given twice`
     const repeated = seen.has(name) ? [{ line: lineOf(text, offset), message }] : []
     seen.add(name)
     return [...repeated, ...repeatedFields(value, text, field)]

@@ -41,13 +41,15 @@ export class ControlClient {
     } catch (cause) {
       const text =
         systemCode(cause) === 'EACCES'
-          ? `${data} belongs to another user: ask as that one, e.g. with sudo`
+          ? `${data} belongs to another user: run this as that user, e.g. with sudo`
           : `no rtk-base answers in ${data}: start it, or name its folder with --data`
       throw new RtkError('RTK_ERR_NOT_RUNNING', text, { cause })
     }
   }
 
-  /** @throws RTK_ERR_NOT_RUNNING, also when there is no answer in `limit_s` */
+  /**
+   * @throws RTK_ERR_NOT_RUNNING, also without an answer in `limit_s`
+   */
   async call<T>(method: string, params: Record<string, unknown> = {}, limit_s = answerLimit_s): Promise<T> {
     if (this.#refusal) throw this.#refusal
     const id = this.#nextId++

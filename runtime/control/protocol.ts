@@ -7,7 +7,7 @@ import { reachSocket } from '../ports/socket-path.js'
 
 /** Of a request: a change or a command, which surfaces limit to less. */
 export const longestRequest = 64 * 1024
-/** Of an answer: the document is the largest, and what a third party's block adds to it is not bounded. */
+/** Bytes of an answer: the status document is the largest, and third-party blocks in it are unbounded. */
 export const longestAnswer = 4 * 1024 * 1024
 
 /** Cuts a byte stream into lines; a line beyond the limit ends it. */
@@ -21,7 +21,7 @@ export class LineReader {
     this.#onLine = onLine
   }
 
-  /** False when a line is too long: where the next line begins is not known any more. */
+  /** False if a line is too long: the start of the next line is then unknown. */
   push(text: string): boolean {
     const lines = `${this.#rest}${text}`.split('\n')
     this.#rest = lines.pop() as string

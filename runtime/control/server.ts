@@ -20,7 +20,7 @@ function text(params: Params, name: string): string {
   return value
 }
 
-/** What the command line can ask of the running service. */
+/** The operations that the command line can request of the running service. */
 function methods(runtime: Runtime, data: string): Record<string, Method> {
   const { station } = runtime
   return {
@@ -72,7 +72,7 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
 /** @returns what lets go of the path of the socket @throws RTK_ERR_DATA_FOLDER */
 async function listen(server: Server, data: string): Promise<() => void> {
   const file = socketFile(data)
-  // The store's lock says that no other service uses this folder: a socket that is there is a dead one's.
+  // The store's lock proves that no other service uses this folder: an existing socket belongs to a dead process.
   let reach: ReturnType<typeof reachControl> | undefined
   const umask = process.umask(0o177)
   try {

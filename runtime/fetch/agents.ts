@@ -11,7 +11,7 @@ const connectLimit_ms = 10_000
 /** Agents of one plugin; the oldest makes room. */
 const mostAgents = 8
 
-/** undici is loaded when somebody fetches: it takes 20 MB and a tenth of a second. */
+/** undici is loaded at the first fetch: it takes 20 MB and a tenth of a second. */
 export function loadUndici(): Undici {
   return hostPackages.undici() as Undici
 }

@@ -19,7 +19,7 @@ const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUE
 const notTlsText = /wrong version number|packet length too long/
 const certificateCode = /^(ERR_TLS_CERT|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE)|ERR_SSL|EPROTO)/
 
-/** The innermost error with a code: what fetch throws hides it behind "fetch failed". */
+/** The innermost error with a code: fetch wraps it in "fetch failed". */
 function rootOf(error: unknown): unknown {
   let found = error
   for (let next = error; next instanceof Error; next = next.cause) {
@@ -30,12 +30,12 @@ function rootOf(error: unknown): unknown {
   return found
 }
 
-/** fetch reaches no port that belongs to another protocol, and says so without a code. */
+/** fetch refuses ports of other protocols, with an error without a code. */
 function isForbiddenPort(error: unknown): boolean {
   return error instanceof Error && (error.message === 'bad port' || isForbiddenPort(error.cause))
 }
 
-/** What `where` failed with, as a coded error whose message says it in words. */
+/** The failure of `where` as a coded error with a message in plain words. */
 export function failure(error: unknown, where: string): RtkError {
   const cause = rootOf(error)
   const code = (cause as NodeJS.ErrnoException).code ?? ''
@@ -47,7 +47,7 @@ export function failure(error: unknown, where: string): RtkError {
     return new RtkError('RTK_ERR_FETCH_URL', `${where}: ${text}`, { cause: error })
   }
   if (notTls.test(code) || (code === 'EPROTO' && notTlsText.test(messageOf(cause)))) {
-    const text = 'what answers there does not speak https'
+    const text = 'the server there does not speak https'
     return new RtkError('RTK_ERR_FETCH_ANSWER', `${where}: ${text}`, { cause: error })
   }
   if (certificateCode.test(code)) {

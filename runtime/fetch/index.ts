@@ -14,7 +14,7 @@ const withoutBody = new Set([204, 205, 304])
 
 type Abort = ReturnType<typeof anySignal>
 
-/** For messages: a query or a password in an URL is nobody's business. */
+/** For messages: hides a query or a password in a URL. */
 function placeOf(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`
 }
@@ -71,7 +71,7 @@ export class Fetcher {
   }
 }
 
-/** What goes to undici. A login in the URL becomes a header: fetch refuses such an URL. */
+/** Options for undici. A login in the URL becomes a header: fetch refuses URLs with a login. */
 function pick(options: FetchOptions, url: URL): RequestInit {
   const { timeout_ms, maxBytes, redirects, ca, extraCa, fingerprint256, signal, ...init } = options
   if (url.username === '' && url.password === '') return init
@@ -87,7 +87,7 @@ function pick(options: FetchOptions, url: URL): RequestInit {
 function checked(target: string | URL, options: FetchOptions): URL {
   const url = URL.canParse(String(target)) ? new URL(target) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new RtkError('RTK_ERR_FETCH_URL', `"${url ? placeOf(url) : target}" is no http or https URL`)
+    throw new RtkError('RTK_ERR_FETCH_URL', `"${url ? placeOf(url) : target}" is not an http or https URL`)
   }
   if (url.protocol === 'http:' && isPinned(options)) {
     throw new RtkError('RTK_ERR_FETCH_URL', `${placeOf(url)}: a certificate is pinned, so it has to be https`)
@@ -98,17 +98,17 @@ function checked(target: string | URL, options: FetchOptions): URL {
 /** @throws RTK_ERR_FETCH_REDIRECT */
 function followed(location: string, from: URL, left: number, options: FetchOptions): URL {
   // It may hold a login.
-  const place = URL.canParse(location, from.href) ? placeOf(new URL(location, from.href)) : 'what is no URL'
+  const place = URL.canParse(location, from.href) ? placeOf(new URL(location, from.href)) : 'an invalid location'
   const refused = (why: string) => new RtkError('RTK_ERR_FETCH_REDIRECT', `redirected to ${place}: ${why}`)
-  if (!URL.canParse(location, from.href)) throw refused('that is no URL')
+  if (!URL.canParse(location, from.href)) throw refused('it is not a URL')
   const next = new URL(location, from)
   if (left <= 0) throw refused(`more than ${options.redirects} redirects`)
   if (from.protocol === 'https:' && next.protocol !== 'https:') throw refused('it leads out of https, refused')
-  if (next.protocol !== 'http:' && next.protocol !== 'https:') throw refused('it is no http or https URL')
+  if (next.protocol !== 'http:' && next.protocol !== 'https:') throw refused('it is not an http or https URL')
   return next
 }
 
-/** The request after a redirect (RFC 9110, 15.4): what was meant for one server is not sent to another. */
+/** The request after a redirect (RFC 9110, 15.4): credentials for one server are not sent to another. */
 function redirected(init: RequestInit, status: number, sameOrigin: boolean): RequestInit {
   const { body, method = 'GET' } = init
   const headers = new Headers(init.headers)
@@ -124,11 +124,11 @@ function redirected(init: RequestInit, status: number, sameOrigin: boolean): Req
   return { ...init, headers }
 }
 
-/** What the abort says, if that is why it failed. */
+/** The abort's error, if the abort caused the failure. */
 function told(error: unknown, { signal }: Abort, place: string): RtkError {
   if (!signal.aborted) return failure(error, place)
   if (signal.reason instanceof RtkError) return failure(signal.reason, place)
-  return new RtkError('RTK_ERR_ABORTED', `${place}: given up, as nobody waits for it any more`, {
+  return new RtkError('RTK_ERR_ABORTED', `${place}: given up, as its caller no longer waits`, {
     cause: signal.reason,
   })
 }
@@ -161,12 +161,12 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
   }
   const isEmpty = body === null || withoutBody.has(status)
   if (isEmpty) abort.release()
-  // An iterator makes a stream that pulls: nothing is read before somebody asks.
+  // An iterator makes a stream that pulls: nothing is read before the consumer asks.
   const iterator = pieces()
   const source = {
     [Symbol.asyncIterator]: () => ({
       next: () => iterator.next(),
-      // A generator that has not begun has no `finally`: a body that is cancelled unread is let go of here.
+      // A generator that has not begun has no `finally`: a body cancelled unread is released here.
       async return() {
         if (!begun) {
           abort.release()

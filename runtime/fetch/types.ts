@@ -1,10 +1,10 @@
 /** The author's side of `ctx.fetch`. */
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
-  /** Until the head of the answer, and between two pieces of its body; 30 s when left out. */
+  /** Until the head of the answer, and between two pieces of its body; default: 30 s. */
   timeout_ms?: number
-  /** The largest body, after decompression; 1 MiB when left out. */
+  /** The largest body, after decompression; default: 1 MiB. */
   maxBytes?: number
-  /** How many redirects are followed, 0 to 5; 0 when left out: the redirect itself is the answer. */
+  /** How many redirects are followed, 0 to 5; with 0, the default, the redirect itself is the answer. */
   redirects?: number
   /** PEM: the authorities that are trusted, instead of the public ones. */
   ca?: string | readonly string[]

@@ -1,8 +1,8 @@
 /**
  * CRC-24Q of RTCM 3 (RTCM 10403.3 §4.2): polynomial 0x1864CFB, initial value 0, neither reflected nor inverted.
  *
- * The register is kept in the upper 24 bits of an int32, so that eight bytes go in at a time: row n of the table is the
- * effect of a byte that has n more bytes behind it.
+ * The register is in the upper 24 bits of an int32, so that eight bytes are processed at a time. Row n of the table is
+ * the effect of a byte followed by n more bytes.
  */
 const rows = 8
 const table = makeTable()

@@ -46,8 +46,8 @@ export interface Framing {
   /** The bytes that a frame may begin with. */
   readonly starts: readonly number[]
   /**
-   * Whole size of the candidate that begins at `at`; `none`: it is no frame; `unknown yet`: more than `bytes[at]` to `bytes[end - 1]` is
-   * needed to tell. A candidate of more than 8,200 bytes is none.
+   * Whole size of the candidate that begins at `at`. `none`: not a frame. `unknown yet`: more than `bytes[at]` to
+   * `bytes[end - 1]` is needed. A candidate of more than 8,200 bytes is rejected.
    */
   size(bytes: Uint8Array, at: number, end: number): number | 'unknown yet' | 'none'
   /** Whether the checksum of the whole candidate is right. */
@@ -74,12 +74,12 @@ export interface FramerOptions {
 const maxUbxPayload = 8192
 const maxNmeaBody = 1024
 const maxFrame = maxUbxPayload + 8
-/** The largest candidate is a UBX frame, or as large; what is kept never exceeds it, so this leaves room to append. */
+/** The largest candidate is a UBX frame, or as large; the kept bytes never exceed it, so this leaves room to append. */
 const bufferSize = 16_384
 /** Frames are copied into slabs: a typed array of its own for each would cost more than its checksum. */
 const slabSize = 16_384
 const patience_ms = 1000
-/** What the operating system may add to the time on the wire. */
+/** Delay that the operating system may add to the time on the wire. */
 const jitter_ms = 250
 
 /** Of each byte: a frame may begin with it, 2: one of a framing that was brought. */
@@ -87,15 +87,17 @@ const ownStarts = new Uint8Array(256)
 for (const byte of [0xb5, 0xd3, 0x24, 0x21]) ownStarts[byte] = 1
 
 /**
- * Finds UBX, RTCM 3 and NMEA frames, and those of other framings, in a byte stream, in one pass from left to right: where a start pattern stands and a
- * whole frame with a right checksum follows, that is a frame and scanning goes on behind it; else one byte is dropped.
+ * Finds UBX, RTCM 3 and NMEA frames, and those of other framings, in a byte stream, in one pass from left to right. A
+ * start pattern followed by a whole frame with a valid checksum is a frame, and scanning continues behind it. Otherwise
+ * one byte is dropped.
  *
- * A start pattern whose frame is still incomplete is a candidate, and everything waits for it. It is given up when it is
- * not complete 1 s after its first byte (longer where its length needs it at `baud`), so a false header never holds good
- * frames up. The framer has no timer: its owner calls `expire` at `deadline_ms`, and `flush` at the end of the input.
+ * A start pattern with an incomplete frame is a candidate, and everything waits for it. It is given up if it is
+ * incomplete 1 s after its first byte (longer if its length requires it at `baud`), so that a false header never holds
+ * up good frames. The framer has no timer: its owner calls `expire` at `deadline_ms`, and `flush` at the end of the
+ * input.
  *
- * What `onFrame` throws is thrown by the call that found the frame, after all of its bytes were scanned. `onFrame` may
- * call any method: that call is carried out when the scan that is under way has ended.
+ * An error thrown by `onFrame` is rethrown by the call that found the frame, after all its bytes were scanned.
+ * `onFrame` may call any method: the call is carried out after the current scan.
  */
 export class Framer {
   readonly stats: FramerStats
@@ -109,7 +111,7 @@ export class Framer {
   #garbage = 0
   #baud: number | undefined
 
-  /** The candidate that waits and what came behind it, from index 0, with the arrival time of each byte. */
+  /** The waiting candidate and the bytes behind it, from index 0, with the arrival time of each byte. */
   readonly #kept = new Uint8Array(bufferSize)
   readonly #keptAt = new Float64Array(bufferSize)
   #keptSize = 0
@@ -147,14 +149,14 @@ export class Framer {
     this.#baud = baud
   }
 
-  /** When `expire` is due, in the caller's time; undefined while no candidate waits. */
+  /** Time at which to call `expire`, in the caller's time; undefined while no candidate waits. */
   get deadline_ms(): number | undefined {
     if (this.#keptSize === 0) return undefined
     const wire_ms = this.#baud ? (this.#candidateSize * 10_000) / this.#baud + jitter_ms : 0
     return this.#keptAt[0] + Math.max(patience_ms, wire_ms)
   }
 
-  /** The bytes that wait: the beginning of a frame, for whoever goes on with this stream. A copy. */
+  /** The waiting bytes: the beginning of a frame, for a successor on this stream. A copy. */
   get pending(): Uint8Array {
     return this.#kept.slice(0, this.#keptSize)
   }
@@ -171,12 +173,12 @@ export class Framer {
     else this.#run(() => this.#push(chunk, now_ms))
   }
 
-  /** Gives up candidates whose time is over. */
+  /** Gives up expired candidates. */
   expire(now_ms: number): void {
     if (this.#keptSize > 0) this.#run(() => this.#expire(now_ms))
   }
 
-  /** The input has ended: what waits can never be completed. */
+  /** The input has ended: the waiting bytes can never be completed. */
   flush(): void {
     this.#run(() => {
       this.#scan(this.#kept, 0, this.#keptSize, true, 0)
@@ -209,7 +211,7 @@ export class Framer {
     let position = 0
     while (position < bytes.length) {
       if (this.#keptSize === 0) {
-        // Nothing waits: scanned where it lies, only an unfinished candidate is copied.
+        // Nothing waits: scanned in place, only an unfinished candidate is copied.
         position = this.#scan(bytes, position, bytes.length, false, now_ms)
         this.#append(bytes, position, bytes.length, now_ms)
         break
@@ -220,7 +222,7 @@ export class Framer {
       this.#append(bytes, position, end, now_ms)
       const scanned = this.#scan(this.#kept, 0, this.#keptSize, false, now_ms)
       if (scanned >= before) {
-        // All that had waited is dealt with: go on in the chunk itself.
+        // All waiting bytes are processed: continue in the chunk itself.
         position += scanned - before
         this.#keptSize = 0
       } else {
@@ -269,7 +271,7 @@ export class Framer {
         this.#garbage++
         continue
       }
-      // > 0: a frame of that size; 0: none; < 0: more bytes are needed, -1 for an unknown number, else -size.
+      // > 0: a frame of that size; 0: not a frame; < 0: more bytes are needed, -1 for an unknown number, else -size.
       const size =
         known === 2
           ? this.#any(bytes, at, end, final)

@@ -137,7 +137,7 @@ export function sameEcef(p: Ecef, q: Ecef): boolean {
   return toTenthMm(p.x) === toTenthMm(q.x) && toTenthMm(p.y) === toTenthMm(q.y) && toTenthMm(p.z) === toTenthMm(q.z)
 }
 
-/** A value to so many decimals, for people and for the document. */
+/** Rounds to this many decimals, for people and for the status document. */
 export function roundTo(value: number, decimals: number): number {
   const per = 10 ** decimals
   return Math.round(value * per) / per

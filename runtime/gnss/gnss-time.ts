@@ -31,7 +31,7 @@ export function formatTm(unix_s: number): string {
   return new Date(Math.floor(unix_s) * 1000).toISOString().slice(0, 19).replace('T', '_')
 }
 
-/** The inverse of `formatTm`, Unix seconds; undefined when the text is no such time. */
+/** The inverse of `formatTm`, Unix seconds; undefined if the text is not such a time. */
 export function parseTm(text: string): number | undefined {
   if (!/^\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d$/.test(text)) return undefined
   const unix_ms = Date.parse(`${text.replace('_', 'T')}Z`)

@@ -1,6 +1,6 @@
 /** NMEA 0183: the sentence frame and GGA. */
 
-/** What GGA says. Numbers that the sentence leaves empty are undefined. */
+/** The fields of GGA. Numbers left empty in the sentence are undefined. */
 export interface Gga {
   /** `hhmmss.ss`, as transmitted. */
   time: string

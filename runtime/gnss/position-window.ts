@@ -57,7 +57,7 @@ export class PositionWindow {
     return this.newest()
   }
 
-  /** The median of what there is. */
+  /** The median of the positions. */
   newest(): LivePosition | undefined {
     if (this.#epochs.length === 0) return undefined
     const of = (value: (epoch: Epoch) => number) => median(this.#epochs.map(value))

@@ -1,4 +1,4 @@
-/** Signals by the names that RINEX gives their bands, and the RF band of a receiver that each comes in. */
+/** Signals by the RINEX names of their bands, and the RF band of each in a receiver. */
 import type { ConstellationName } from '../../schemas/services/receiver.js'
 
 /** The RF bands of a receiver: each has an input of its own. */

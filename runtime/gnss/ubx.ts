@@ -1,7 +1,7 @@
 /** The UBX frame: `B5 62 | class | id | length u16 LE | payload | CK_A CK_B` (u-blox F9 interface description, §3.2). */
 
 /**
- * The 8-bit Fletcher sum of `bytes[start..end)`, as it stands on the wire read little-endian: `CK_A | CK_B << 8`.
+ * The 8-bit Fletcher sum of `bytes[start..end)`, in its wire order read as little-endian: `CK_A | CK_B << 8`.
  *
  * A and B are sums modulo 256; int32 overflow wraps modulo 2^32 and does not disturb that, so they are reduced once.
  */

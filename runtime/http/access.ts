@@ -1,7 +1,7 @@
 /**
- * What may use the HTTP interface. There is no login on the local network, so the service defends itself from what is not
- * the local network: from foreign peers, from names that an attacker's DNS points here (rebinding), and from pages of
- * other sites and ports. Pure functions; the gateway asks them before routing and before every upgrade.
+ * Decides which requests may use the HTTP interface. The local network needs no login, so the service rejects
+ * everything from outside it: foreign peers, names that an attacker's DNS points here (rebinding), and pages of other
+ * sites and ports. Pure functions; the gateway calls them before routing and before every upgrade.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
@@ -34,7 +34,7 @@ export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): B
   const list = new BlockList()
   for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
     const [address = '', prefix = ''] = (cidr ?? '').split('/')
-    // Everything is inside a prefix of length 0, so it says nothing about what is local.
+    // A prefix of length 0 contains every address, so it does not define a local network.
     if (Number(prefix) > 0) list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
   }
   return list
@@ -101,12 +101,12 @@ const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** A method that changes nothing. */
 export const isReading = (method: string) => readOnly.has(method)
 
-/** What can change something: an upgraded connection can carry anything, whatever its method. */
+/** Whether a request can change state: an upgraded connection can carry anything, with any method. */
 export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !isReading(method)
 
 /**
- * An event stream is reading, but it holds a place among few for as long as it is open: a foreign page, which gets nothing out of it, would
- * keep the pages of its visitor out. A browser always says what an `EventSource` is (HTML, section 9.2).
+ * An event stream only reads, but it holds one of few places while it is open: a foreign page, which gains nothing from
+ * it, would block its visitor's own pages. A browser always identifies an `EventSource` (HTML, section 9.2).
  */
 const asksForEvents = ({ accept }: IncomingHttpHeaders) => accept?.includes('text/event-stream') === true
 

@@ -30,8 +30,8 @@ export class ValidationError extends Error {
 }
 
 /**
- * The one validator: TypeBox, compiled at first use. Bodies are neither converted nor stripped; what comes as text
- * anyway (query, params, headers) is converted to the type that the schema names.
+ * The one validator: TypeBox, compiled at first use. Bodies are neither converted nor stripped; text values (query,
+ * params, headers) are converted to the type in the schema.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ schema, httpPart = 'body' }) => {
   if (schema === false) {
@@ -79,7 +79,7 @@ function readBody(
   })
 }
 
-/** A content-type parser for every type: `curl -d` says that JSON is a form. */
+/** A content-type parser for every type: `curl -d` labels JSON as a form. */
 export function bodyParser(timeout_ms: number, clock: Clock) {
   return async (request: FastifyRequest, stream: IncomingMessage): Promise<unknown> => {
     const { config, bodyLimit } = request.routeOptions

@@ -1,6 +1,6 @@
 /**
- * Phones that join the access point ask a few known pages whether the internet is there, under names of their makers. The answer leads to
- * the station's page, which the phone then shows by itself.
+ * Phones that join the access point probe a few well-known pages of their makers for internet access. The answer
+ * redirects to the station's page, which the phone then opens automatically.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Dispose } from '../plugin.js'

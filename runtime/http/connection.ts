@@ -20,18 +20,20 @@ const hasBegun = (answer: ServerResponse) => answer.headersSent || answer.listen
 /** Since when an answer is waited for: answers of slow handlers alone are in it. */
 const waitingSince_ms = new WeakMap<ServerResponse, number>()
 
-/** What the gateway knows of a connection. Kept on the socket: a map would be asked, at its price, for every request. */
+/** The gateway's state of a connection. Stored on the socket: a map lookup for every request would be expensive. */
 export class Connection {
   readonly #socket: Socket
   /** Answers under way, in the order of their requests; the newest stays when it is out. */
   #answers: ServerResponse[] = []
   readonly #budget: Budget | undefined
-  /** Its address asked too often: it ends with the answer that says so, and what was sent behind that is passed over. */
+  /**
+   * Its address exceeded the request rate: it closes after the answer that reports this, and further data is ignored.
+   */
   isRefused = false
   #moved = 0
   #still_ms = 0
 
-  /** @param budget of requests of its address; left out: they are not counted */
+  /** @param budget of requests of its address; default: they are not counted */
   constructor(socket: Socket, budget?: Budget) {
     this.#socket = socket
     this.#budget = budget
@@ -42,7 +44,7 @@ export class Connection {
     return (socket as { [key]?: Connection })[key]
   }
 
-  /** Whether its address may ask now. Node reads on when an answer is out, so that a pause holds nobody back here. */
+  /** Whether its address may ask now. Node reads on once an answer is sent, so a pause here holds back no client. */
   get mayAsk(): boolean {
     return this.#budget?.admits(0, performance.now()) ?? true
   }
@@ -70,7 +72,7 @@ export class Connection {
     return this.underWay.filter((answer) => replyOf(answer)?.routeOptions.config.owner?.key === instance)
   }
 
-  /** Replies whose handler has the whole request for longer than its limit and has not begun to answer. */
+  /** Replies with a handler that has had the whole request for longer than its limit and has not begun to answer. */
   overdue(now_ms: number, limit_ms: number): FastifyReply[] {
     return this.#answers.flatMap((answer) => {
       const reply = replyOf(answer)
@@ -82,7 +84,10 @@ export class Connection {
     })
   }
 
-  /** The connection is gone. Node reports it to the answer at the front alone; without this those behind it would count as open for ever. */
+  /**
+   * The connection has closed. Node reports it only to the answer at the front; without this, the answers behind it
+   * would count as open for ever.
+   */
   end(): void {
     for (const answer of this.#answers) if (answer.socket === null && !answer.closed) answer.emit('close')
   }

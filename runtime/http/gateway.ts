@@ -79,10 +79,10 @@ export class Gateway {
   readonly #looking: NodeJS.Timeout
   readonly #admission: Admission
   readonly #proxies: Proxies
-  /** Requests under way of those whom proxies speak for: each counts as a connection of that address. */
+  /** Requests under way of clients behind proxies: each counts as a connection of the client's address. */
   readonly #forwarded: Admission
   readonly #isLoopback: (address: string) => boolean
-  /** What each address may ask. */
+  /** Request budget of each address. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
   readonly #turns = new Turns()
   #closing: boolean = false
@@ -115,7 +115,7 @@ export class Gateway {
       noDelay: true,
     })
     this.server.on('connection', (socket) => this.#onConnection(socket))
-    // One timer for all: one for each connection, put back with every byte, is a tenth of what a request costs.
+    // One timer for all: a timer per connection, reset with every byte, would take a tenth of the cost of a request.
     this.#looking = setInterval(() => this.#look(), limits.checkInterval_ms).unref()
     this.server.on('request', (request, response) => this.#onRequest(request, response))
     this.server.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head))
@@ -205,8 +205,8 @@ export class Gateway {
   }
 
   /**
-   * An instance of a plugin goes. Its upgraded connections end now; its answers may be finished as those of an old
-   * generation, then they are cut off: nobody is left to end a stream, and its reader would wait for ever.
+   * An instance of a plugin stops. Its upgraded connections end now. Its answers may finish like those of an old
+   * generation, then they are cut off: without the plugin a stream never ends, and its reader would wait for ever.
    * @param instance the `key` of its `RouteOwner`
    */
   release(instance: object): void {
@@ -230,7 +230,7 @@ export class Gateway {
     for (const socket of this.#upgraded.keys()) socket.destroy()
     this.server.closeIdleConnections()
     const generations = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
-    // Real time, not the clock port: a process that stops must stop, whatever a test's clock says.
+    // Real time, not the clock port: a stopping process must stop, even with a test's clock.
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, closeGrace_ms)
@@ -289,7 +289,7 @@ export class Gateway {
   }
 
   /**
-   * Notes who asks. Whom a proxy speaks for has the same limits as if it was here: of requests, and of those that are under way.
+   * Records the caller. A client behind a proxy has the same limits as a direct one: on requests, and on requests under way.
    * @returns why the request goes no further
    */
   #forwards(request: IncomingMessage, ended: ServerResponse | Duplex): RtkError | undefined {
@@ -313,7 +313,7 @@ export class Gateway {
     else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
   }
 
-  /** What the caller may do, or why the request goes no further. */
+  /** The caller's role, or the error that refuses the request. */
   #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError {
     const { method = '', url = '', headers, rawHeaders } = request
     const peer = callerOf(request)
@@ -329,7 +329,7 @@ export class Gateway {
     }
   }
 
-  /** The rest of a body that nobody wanted is read for a moment, so that its sender gets to see the answer. */
+  /** Reads the rest of an unwanted body for a moment, so that its sender gets to see the answer. */
   #dumpRest(request: IncomingMessage): void {
     const { socket } = request
     // A client that went away has no socket any more.
@@ -371,21 +371,23 @@ export class Gateway {
     if (this.#login.isOn) this.#endOfSessions()
   }
 
-  /** A session that ends takes along what it reads still: an event stream would go on for as long as its page is open. */
+  /**
+   * The end of a session also ends the answers it still reads: an event stream would last as long as its page is open.
+   */
   #endOfSessions(): void {
     const isOver = (request: IncomingMessage) => {
       const local = this.#network.isLocal(callerOf(request))
       return !this.#login.allowsStill(notedRole(request), { headers: request.headers, local })
     }
     for (const connection of this.#connections) {
-      // What changes something was allowed when it began: it is finished.
+      // A state-changing request was allowed when it began, so it is finished.
       for (const answer of connection.underWay)
         if (isReading(answer.req.method ?? '') && isOver(answer.req)) answer.destroy()
     }
     for (const [socket, { request }] of this.#upgraded) if (isOver(request)) socket.destroy()
   }
 
-  /** A handler that did not begin to answer in its time: its client gets to know, whatever the handler still does. */
+  /** A handler did not begin to answer in time: its client is told, and the handler's later answer is dropped. */
   #giveUpOn(reply: FastifyReply): void {
     const { method, url = '', config } = reply.routeOptions
     const { owner, errors, timeout_ms = this.#limits.handlerTimeout_ms } = config
@@ -462,8 +464,8 @@ export class Gateway {
 }
 
 /**
- * A protocol that nobody here speaks is passed over (RFC 9110 §7.8): Java's HTTP client asks for `h2c` with every first request. Node has
- * let go of the connection by then, and reads this request anew.
+ * An unsupported protocol is ignored (RFC 9110 §7.8): Java's HTTP client asks for `h2c` with every first request. Node
+ * has released the connection by then, and reads this request anew.
  */
 function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]

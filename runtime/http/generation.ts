@@ -1,4 +1,4 @@
-/** One Fastify instance, built off-line from what the live plugins registered. It never listens by itself. */
+/** One Fastify instance, built off-line from the registrations of the live plugins. It does not listen on its own. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import {
@@ -85,7 +85,7 @@ export class Generation {
     await this.#idle.promise
   }
 
-  /** Runs the `onClose` hooks; answers under way go on. */
+  /** Runs the `onClose` hooks; answers under way continue. */
   close(): Promise<void> {
     this.#closed ??= this.#app.close()
     return this.#closed
@@ -110,7 +110,7 @@ export function noteRole(request: IncomingMessage, role: Role): void {
 export const notedRole = (request: IncomingMessage): Role => (request as { [roleKey]?: Role })[roleKey] ?? 'none'
 
 /**
- * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for whatever else Fastify refuses, naming the owner.
+ * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for any other refusal by Fastify, naming the owner.
  */
 export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
   const { log, clock, limits, login, proxies } = deps
@@ -130,7 +130,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))
-  // Without tokens nobody pays for the question.
+  // Without tokens the role costs nothing.
   app.decorateRequest('role', { getter: login.isOn ? ownRole : () => 'operator' as const })
   if (login.isOn) app.addHook('onRequest', (request, reply, done) => checkRole(request, reply, done, log))
   app.setNotFoundHandler((request, reply) => {
@@ -162,7 +162,7 @@ function ownRole(this: FastifyRequest): Role {
   return notedRole(this.raw)
 }
 
-/** Before every route, and where there is none: what the caller may do against what the route asks for. */
+/** Before every route, and without a route: compares the caller's role with the role the route needs. */
 function checkRole(request: FastifyRequest, reply: FastifyReply, done: () => void, log: Logger): void {
   const config = request.routeOptions.config ?? {}
   const refused = roleRefusal(request.role, neededRole(request.method, config))
@@ -190,7 +190,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
   try {
     for (const route of owner.routes) {
       what = `${[route.method].flat().join('|')} ${route.url}: `
-      // Copies: Fastify writes into what it is given, and the record is used again by the next generation.
+      // Copies: Fastify modifies its arguments, and the next generation uses the record again.
       const copy = owner.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
       if (route.schema !== undefined) copy.schema = { ...route.schema }
       scope.route(copy)
@@ -206,7 +206,7 @@ async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: R
   }
 }
 
-/** The answer to a HEAD has no body: a stream that was made for it has no reader, and would go on for as long as its source does. */
+/** The answer to a HEAD has no body: a stream made for it would have no reader and would run as long as its source. */
 const endStream: onSendHookHandler = (_request, _reply, payload, done) => {
   if (payload instanceof Readable) payload.destroy()
   done(null, payload)
@@ -247,7 +247,7 @@ function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply 
     .send(text)
 }
 
-/** Somebody else answered wrong, or too late: no error of the station. */
+/** Another server answered wrongly or too late: not an error of the station. */
 const isUpstream = new Set([502, 504])
 
 /** Every error of a handler, a hook or the framework. */
@@ -272,7 +272,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
   } else if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     send('RTK_ERR_BODY_TOO_LARGE', messageOf(error))
   } else if (typeof status === 'number' && status >= 400 && status < 500) {
-    // What a route's own library says about a request, e.g. an error with statusCode 404.
+    // An error from a route's own library about a request, e.g. with statusCode 404.
     send(status === 404 ? 'RTK_ERR_NOT_FOUND' : 'RTK_ERR_REQUEST', messageOf(error), undefined, status)
   } else {
     log.error({ err: error, plugin, method: request.method, url: request.url }, 'a route failed')

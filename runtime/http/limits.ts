@@ -1,4 +1,4 @@
-/** What one client and one handler may take. Times in milliseconds. */
+/** Limits on one client and one handler. Times in milliseconds. */
 export interface HttpLimits {
   /** A request's headers must be in by then. */
   headersTimeout_ms: number
@@ -6,12 +6,12 @@ export interface HttpLimits {
   bodyTimeout_ms: number
   /** A whole request must be in by then, also a firmware image over a slow link. */
   requestTimeout_ms: number
-  /** A handler must have begun its answer by then, counted from the end of the request; a route may say otherwise. */
+  /** A handler must begin its answer within this time after the end of the request; a route may override it. */
   handlerTimeout_ms: number
-  /** A connection in the middle of a request or an answer that moves no byte for so long is closed. */
+  /** A connection in the middle of a request or an answer is closed after this long without traffic. */
   idleTimeout_ms: number
   keepAliveTimeout_ms: number
-  /** How often the server looks for connections and handlers that are over their time. */
+  /** Interval of the check for connections and handlers that have exceeded their time. */
   checkInterval_ms: number
   /** Bytes of headers. */
   maxHeaderSize: number
@@ -20,7 +20,7 @@ export interface HttpLimits {
   perAddress: number
   /** Places of `connections` for programs on this machine: the health of an update is asked for there. */
   keptForLoopback: number
-  /** Bytes of a parsed body, unless a route says otherwise. */
+  /** Bytes of a parsed body, unless a route overrides it. */
   body: number
 }
 

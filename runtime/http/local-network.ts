@@ -8,7 +8,7 @@ import { CaptivePortal } from './captive-portal.js'
 /** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
 const prefixAge_ms = 10_000
 
-/** What counts as the local network of this machine right now. */
+/** The current local network of this machine. */
 export class LocalNetwork {
   readonly portal = new CaptivePortal()
   readonly #clock: Clock

@@ -1,4 +1,4 @@
-/** Which page is behind a request: browsers say so, programs do not. */
+/** The origin page of a request: browsers send it, programs do not. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
@@ -26,7 +26,7 @@ export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
   const page = pageOf(origin)
   const called = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(?::(\d{1,5}))?$/i.exec(headers.host ?? '')
   if (page === undefined || called === null) return true
-  // This server speaks http. A proxy in front that speaks https says so; what strangers say was taken away.
+  // This server speaks http. A proxy in front that uses https sets the header; headers from strangers were removed.
   const scheme = headers['x-forwarded-proto'] === 'https' ? 'https:' : 'http:'
   const [, host = '', port = defaultPorts[scheme]] = called
   return page.scheme !== scheme || page.host.replace(/\.$/, '') !== host.toLowerCase() || page.port !== port

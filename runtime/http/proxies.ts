@@ -1,4 +1,4 @@
-/** Proxies that the operator named (`http.proxies`): what they say of the caller is believed, what others say is taken away. */
+/** Proxies named by the operator (`http.proxies`): their forwarding headers are trusted, others are removed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { isLoopbackAddress, plainAddress } from '../net/admission.js'
@@ -33,9 +33,10 @@ export class Proxies {
   }
 
   /**
-   * Notes who asks: behind a named proxy the last address of `X-Forwarded-For` that is no proxy itself. From anybody else the three headers
-   * are removed, so that nothing behind this reads them; but for the scheme where no proxy is named and a program of this machine asks.
-   * @returns whether a proxy speaks for somebody else; undefined: it names nobody
+   * Records the caller: behind a named proxy, the last address of `X-Forwarded-For` that is not itself a proxy. From
+   * all other peers the three headers are removed, so that no later code reads them. Exception: the scheme is kept if
+   * no proxy is named and the request comes from this machine.
+   * @returns whether a proxy speaks for another client; undefined: it names none
    */
   read(request: IncomingMessage): boolean | undefined {
     const { headers, socket } = request

@@ -1,4 +1,4 @@
-/** How errors look on the wire: JSON `{ error, message, help, field? }`, or text where a route says so. */
+/** How errors look on the wire: JSON `{ error, message, help, field? }`, or text if the route selects it. */
 import type { ServerResponse } from 'node:http'
 import { errorTable, type RtkError, type RtkErrorCode } from '../errors.js'
 

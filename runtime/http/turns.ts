@@ -1,16 +1,19 @@
 /**
- * Whose request is answered next when several wait: that of the address which has taken least time lately. However many strangers ask
- * for what is costly, a client that asks seldom waits for one of them at most.
+ * Picks the next of several waiting requests: that of the address that used the least time lately. However many
+ * strangers send costly requests, a client that asks seldom waits for at most one of them.
  */
 import type { ServerResponse } from 'node:http'
 
-/** An answer that takes longer waits for something else than the processor: the next one begins. */
+/** An answer that takes longer is waiting for something other than the processor: the next one begins. */
 const longest_ms = 50
-/** The time that an address took counts half after so long. */
+/** Half-life of the time charged to an address. */
 const halfLife_ms = 1_000
-/** What an address that is new has taken: a stranger with many of them is not before a client that asks once a second. */
+/**
+ * Initial time charged to a new address: a stranger with many addresses is not served before a client that asks once a
+ * second.
+ */
 const newcomer_ms = 20
-/** Addresses whose past is kept. */
+/** Addresses with a remembered history. */
 const mostKept = 1_024
 
 interface Waiting {
@@ -27,7 +30,7 @@ class Client {
     this.#at_ms = now_ms
   }
 
-  /** What it took, the older the less. */
+  /** Its time used, with older use weighing less. */
   used_ms(now_ms: number): number {
     return this.#used_ms * 0.5 ** ((now_ms - this.#at_ms) / halfLife_ms)
   }
@@ -38,7 +41,10 @@ class Client {
   }
 }
 
-/** Until its turn comes, or its connection is gone: of an answer behind another one (pipelining) Node never says that it is closed. */
+/**
+ * Waits for its turn or for the end of its connection: Node never emits `close` for an answer queued behind another
+ * (pipelining).
+ */
 function wait(client: Client, one: Waiting): void {
   client.waiting.push(one)
   one.answer.once('close', () => {
@@ -56,7 +62,10 @@ export class Turns {
     this.#now_ms = now_ms
   }
 
-  /** Does the work when it is its turn; the turn lasts until the answer is out, at most 50 ms. A client that has gone loses it. */
+  /**
+   * Does the work when it is its turn; the turn lasts until the answer is out, at most 50 ms. A client that has
+   * disconnected loses it.
+   */
   take(address: string, answer: ServerResponse, work: () => void): void {
     let client = this.#clients.get(address)
     if (client === undefined) {
@@ -76,7 +85,7 @@ export class Turns {
       answer.off('close', end)
       const now_ms = this.#now_ms()
       client.charge(now_ms - began_ms, now_ms)
-      // What came over the network meanwhile has its turn too: RTCM first of all.
+      // Data that arrived meanwhile is handled too: RTCM first of all.
       setImmediate(() => this.#next())
     }
     const late = setTimeout(end, longest_ms)

@@ -27,7 +27,7 @@ function read(pem: string, create: (pem: string) => KeyObject, kind: string): Ke
   try {
     key = create(pem)
   } catch (error) {
-    throw new RtkError('RTK_ERR_USAGE', `this is no ${kind} key in PEM form: ${messageOf(error)}`, { cause: error })
+    throw new RtkError('RTK_ERR_USAGE', `not a ${kind} key in PEM form: ${messageOf(error)}`, { cause: error })
   }
   if (key.asymmetricKeyType === 'ed25519') return key
   throw new RtkError('RTK_ERR_USAGE', `the ${kind} key is ${key.asymmetricKeyType}: images are signed with Ed25519`)

@@ -1,6 +1,7 @@
 /**
- * The head of an image. Line 1: the manifest, JSON; line 2: the Ed25519 signature of line 1's bytes, base64; then the payload, a gzip
- * tar. Everything that is decided (hardware, version, paths) is decided by what was signed, before the payload is read.
+ * The head of an image. Line 1: the manifest, JSON. Line 2: the Ed25519 signature of line 1's bytes, base64. Then the
+ * payload, a gzip tar. All decisions (hardware, version, paths) rest on the signed manifest and are made before the
+ * payload is read.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Static, Type } from 'typebox'
@@ -30,9 +31,9 @@ export const ImageManifest = Type.Object(
     hardware: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 32 }),
     /** `linux-arm64`, `linux-x64`, `linux-arm`; `any` where nothing in it is native. */
     arch: Type.String({ pattern: '^(any|linux-(x64|arm64|arm))$' }),
-    /** Who signed it: see `keyId`. */
+    /** The signing key: see `keyId`. */
     key: Type.String({ pattern: '^[0-9a-f]{16}$' }),
-    /** Of a bundle: names of other variants whose stations it is for too. */
+    /** Of a bundle: names of further variants that accept it. */
     replaces: Type.Optional(Type.Array(Name, { minItems: 1, maxItems: 32 })),
     /** It is also taken where a newer version runs. */
     downgrade: Type.Optional(Type.Literal(true)),
@@ -57,7 +58,7 @@ export type ImageManifest = Static<typeof ImageManifest>
 
 const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
 
-/** Printable ASCII, relative, without `.` and `..`: what is safe on every file system and in every message. */
+/** Printable ASCII, relative, without `.` and `..`: safe on every file system and in every message. */
 export function isSafePath(path: string): boolean {
   if (!/^[!-~]+$/.test(path) || path.includes('\\')) return false
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
@@ -75,24 +76,24 @@ export function signedHead(manifest: Omit<ImageManifest, 'key'>, privateKey: Key
 }
 
 /**
- * Signature first, then the content: what nobody vouches for is not even parsed.
+ * Signature first, then the content: an unsigned manifest is not even parsed.
  * @param keys public keys by id
  * @throws RTK_ERR_IMAGE
  */
 export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<string, KeyObject>): ImageManifest {
-  if (!signaturePattern.test(signature)) throw wrong('its second line is no signature')
+  if (!signaturePattern.test(signature)) throw wrong('its second line is not a signature')
   const bytes = Buffer.from(signature, 'base64')
   // The last digit has bits that mean nothing.
-  if (bytes.toString('base64') !== signature) throw wrong('its second line is no signature')
+  if (bytes.toString('base64') !== signature) throw wrong('its second line is not a signature')
   if (keys.size === 0) throw new RtkError('RTK_ERR_IMAGE', 'this device trusts no key: set ota.keys in its variant')
   if (![...keys.values()].some((key) => verify(null, line, key, bytes))) {
-    throw new RtkError('RTK_ERR_IMAGE', 'the image is signed by nobody whom this device trusts, or was changed')
+    throw new RtkError('RTK_ERR_IMAGE', 'the image is not signed by a key that this device trusts, or was changed')
   }
   let value: unknown
   try {
     value = JSON.parse(line.toString('utf8'))
   } catch {
-    throw wrong('its manifest is no JSON')
+    throw wrong('its manifest is not JSON')
   }
   if (!Value.Check(ImageManifest, value)) {
     const [first] = Value.Errors(ImageManifest, value)
@@ -101,7 +102,7 @@ export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<stri
   const seen = new Set<string>()
   for (const { path } of value.files) {
     if (!isSafePath(path)) throw wrong(`the path ${JSON.stringify(path)} is not allowed`)
-    if (seen.has(path)) throw wrong(`${path} stands in it twice`)
+    if (seen.has(path)) throw wrong(`it contains ${path} twice`)
     seen.add(path)
   }
   return value

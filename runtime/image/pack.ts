@@ -30,7 +30,7 @@ async function filesOf(folder: string): Promise<string[]> {
 
 /**
  * Makes a signed image of a folder. The same folder gives the same payload, byte for byte.
- * @param file where the image is written
+ * @param file the output file
  */
 export async function packImage(
   folder: string,

@@ -20,16 +20,19 @@ export interface UnpackOptions {
   keys: ReadonlyMap<string, KeyObject>
   /** Of the payload. */
   largest_bytes: number
-  /** Decides by what was signed; throws to refuse. Nothing is written before it has returned. Resolves with the folder, which is empty. */
+  /**
+   * Decides by the signed manifest; throws to refuse. Nothing is written before it has returned. Resolves with the
+   * folder, which is empty.
+   */
   accept(manifest: ImageManifest): Promise<string>
   progress?(received: number, total: number): void
   fs?: UnpackFs
 }
 
 /**
- * Reads an image and writes its files, each synced. What it resolves with was signed, is whole, and is durable but for its folders, which
- * the caller syncs. On any error the folder holds a part that means nothing.
- * @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE, what `accept` throws, what the file system says
+ * Reads an image and writes its files, each synced. The result was signed, is complete, and is durable except for its
+ * folders, which the caller syncs. On any error the folder holds a useless fragment.
+ * @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE, an error of `accept`, an error of the file system
  */
 export async function unpackImage(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<ImageManifest> {
   const bytes = source[Symbol.asyncIterator]()
@@ -44,7 +47,7 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
     const gunzip = createGunzip()
     const fed = feed(gunzip, rest, bytes, { size, sha256, progress: options.progress })
     const read = extract(gunzip, manifest, folder, options.fs ?? { open: openFile, mkdir: makeFolder })
-    // Whoever fails first ends the other; its own error is the one that counts.
+    // The first failure ends the other side; only its error counts.
     const [first] = await Promise.all([
       Promise.allSettled([fed, read]),
       fed.catch((error) => gunzip.destroy(error as Error)),
@@ -57,7 +60,7 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
   }
 }
 
-/** zlib says what is wrong with the payload in its own words. */
+/** Translates zlib's errors about the payload. */
 function translated(error: unknown): unknown {
   const { code = '' } = error as { code?: string }
   return /^Z_|^ERR_STREAM_PREMATURE_CLOSE/.test(code)
@@ -80,7 +83,7 @@ async function readManifest(
     }
     if (head.length > most || (first < 0 && head.length > largestManifest))
       throw wrong('it does not begin with a manifest')
-    if (first >= 0 && head.length - first > signatureLength + 2) throw wrong('its second line is no signature')
+    if (first >= 0 && head.length - first > signatureLength + 2) throw wrong('its second line is not a signature')
     const { value, done } = await bytes.next()
     if (done) throw wrong('it ends before its payload')
     head = Buffer.concat([head, value])
@@ -109,7 +112,7 @@ async function feed(
     await take(value)
   }
   if (received < size) throw wrong(`it ends after ${received} of ${size} bytes`)
-  if (digest.digest('hex') !== sha256) throw wrong('its payload is not the one that was signed')
+  if (digest.digest('hex') !== sha256) throw wrong('its payload differs from the signed one')
   gunzip.end()
 }
 
@@ -138,7 +141,7 @@ async function extract(gunzip: Gunzip, { files }: ImageManifest, folder: string,
     await input.exactly(paddingOf(size))
   }
   for await (const chunk of input.rest())
-    if (chunk.some((byte) => byte !== 0)) throw wrong('its archive goes on after its files')
+    if (chunk.some((byte) => byte !== 0)) throw wrong('its archive continues after its files')
 }
 
 class ByteQueue {

@@ -20,7 +20,7 @@ function checksum(block: Buffer): number {
 
 const octal = (value: number, width: number) => `${value.toString(8).padStart(width - 1, '0')}\0`
 
-/** The same bytes whoever makes them and whenever: no times, no owners. */
+/** Reproducible: no times, no owners. */
 export function ustarHeader(path: string, size: number): Buffer {
   const block = Buffer.alloc(blockSize)
   const [name, prefix] = splitPath(path)
@@ -45,7 +45,7 @@ const text = (block: Buffer, from: number, length: number) => {
 /** @returns undefined for a block of zeros. @throws RTK_ERR_IMAGE for anything but a regular file */
 export function readUstarHeader(block: Buffer): { path: string; size: number } | undefined {
   if (block.every((byte) => byte === 0)) return undefined
-  if (text(block, 257, 6) !== 'ustar') throw wrong('its payload is no ustar archive')
+  if (text(block, 257, 6) !== 'ustar') throw wrong('its payload is not a ustar archive')
   if (!/^[0-7]{6}$/.test(text(block, 148, 6)) || Number.parseInt(text(block, 148, 6), 8) !== checksum(block)) {
     throw wrong('an entry of its archive is damaged')
   }

@@ -25,8 +25,8 @@ export interface TapFailure {
 }
 
 /**
- * A hook point over tapable. tapable has no untap, so the live taps are kept here and a new tapable hook is built, lazily,
- * when the set changed; a call that is under way keeps the old one. Every tap is wrapped: liveness, isolation,
+ * A hook point over tapable. tapable has no untap, so the live taps are kept here and a new tapable hook is built
+ * lazily after the set changed. A call under way keeps the old one. Every tap is wrapped: liveness, isolation,
  * attribution and, for asynchronous hooks, a time limit.
  */
 abstract class HookPoint<H> {
@@ -82,7 +82,7 @@ export class SyncHookPoint<A extends unknown[]> extends HookPoint<SyncHook<[A]>>
 }
 
 export class SeriesHookPoint<A extends unknown[]> extends HookPoint<AsyncSeriesHook<[A, TapFailure[]]>> {
-  /** Runs every tap; those that failed are returned and reported. */
+  /** Runs every tap; failed taps are returned and reported. */
   async call(...args: A): Promise<TapFailure[]> {
     const failures: TapFailure[] = []
     await this.hook.promise(args, failures)

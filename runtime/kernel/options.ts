@@ -11,7 +11,7 @@ export interface SetOption {
 
 /**
  * Puts the variant's options, the defaults and the command line's `--set` together and checks them.
- * @param place where the options stand in the variant
+ * @param place path of the options in the variant
  * @throws `code` for everything that is wrong, naming plugin and fields.
  */
 export function resolveOptions(
@@ -68,7 +68,7 @@ function setOption(
     at = childSchema(at, name)
     if (!at) {
       const takes = known.length > 0 ? `it takes ${known.join(', ')}` : 'it takes none'
-      const text = `${owner} has no option ${path}${didYouMean(name, known)}; ${takes}; what can be changed while it runs is set by --change`
+      const text = `${owner} has no option ${path}${didYouMean(name, known)}; ${takes}; parameters that can change at run time are set by --change`
       return new RtkError(code, text)
     }
     if (index < names.length - 1) {

@@ -5,10 +5,10 @@ import type { ServiceRecord } from './tables.js'
 interface Watch {
   readonly owner: Instance
   readonly id: string
-  /** Calls the plugin with what is there now, undefined without. */
+  /** Calls the plugin with the current service, or with undefined if there is none. */
   readonly call: (service: unknown) => unknown
   seen: unknown
-  /** What the plugin returned: where it is a function, the undo of that call. */
+  /** The plugin's return value: if it is a function, it undoes that call. */
   returned: unknown
 }
 
@@ -24,8 +24,8 @@ function undo(watch: Watch): void {
 }
 
 /**
- * The services of the station. Those of plugins come into force with the tables, in one step; a plugin that starts meanwhile
- * already sees those that started before it.
+ * The services of the station. Plugins' services go live with the tables, in one step; a plugin that starts meanwhile
+ * already sees those of plugins started before it.
  */
 export class Services {
   readonly #own: ReadonlyMap<string, unknown>
@@ -44,7 +44,7 @@ export class Services {
     return this.#own.keys()
   }
 
-  /** @param asker left out: the kernel, which sees what a plugin that is about to start would see */
+  /** @param asker default: the kernel, which sees what a plugin that is about to start would see */
   find(id: string, asker?: Instance): unknown {
     const own = this.#own.get(id)
     if (own !== undefined) return own

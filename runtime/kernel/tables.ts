@@ -20,7 +20,7 @@ export interface ServiceRecord {
   readonly value: unknown
 }
 
-/** What is registered right now, by name: compiled from the live instances and swapped as one. */
+/** All current registrations by name: compiled from the live instances and swapped as one. */
 export interface Tables {
   /** In load order. */
   readonly instances: readonly Instance[]
@@ -29,7 +29,7 @@ export interface Tables {
   readonly changes: readonly ChangeRecord[]
   readonly actions: ReadonlyMap<string, ActionRecord>
   readonly rules: readonly RuleRecord[]
-  /** Shallow paths first, so that nested blocks are merged into what is there. */
+  /** Shallow paths first, so that nested blocks are merged into existing ones. */
   readonly blocks: readonly BlockRecord[]
   readonly commands: ReadonlyMap<string, CommandRecord>
   readonly topics: readonly TopicRecord[]

@@ -19,7 +19,7 @@ export interface Signal {
 
 export interface BusEvents {
   signal(signal: Signal): void
-  /** The connection ended by itself. */
+  /** The connection was lost. */
   lost(reason: string): void
   after(ms: number, fn: () => void): Dispose
 }
@@ -35,7 +35,7 @@ export interface Call {
   readonly answered?: () => void
 }
 
-/** What the other side answered instead of a result. `kind` is a name like `org.freedesktop.DBus.Error.AccessDenied`. */
+/** The other side's error reply. `kind` is a name like `org.freedesktop.DBus.Error.AccessDenied`. */
 export class BusError extends Error {
   readonly kind: string
   constructor(kind: string, text: string) {
@@ -45,7 +45,7 @@ export class BusError extends Error {
 }
 /** No answer came in time. */
 export class BusTimeout extends Error {}
-/** The connection is gone. */
+/** The connection is lost. */
 export class BusLost extends Error {}
 
 /** The library reports errors of its connection, but not its end, and cannot close it hard: these are its own parts. */
@@ -54,7 +54,9 @@ interface Internals {
 }
 
 const daemon = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' }
-/** So many calls in a row without an answer: the connection is taken for dead, and what waits in it is given up. */
+/**
+ * After this many calls in a row without an answer, the connection counts as dead, and its pending calls are given up.
+ */
 const mostUnanswered = 3
 
 /** Address of the bus of the machine. */
@@ -120,7 +122,7 @@ export class Bus {
     await this.call({ ...daemon, member: 'AddMatch', signature: 's', body: [rule] })
   }
 
-  /** Unique name of who owns a name now; `''` nobody. */
+  /** Unique name of a name's current owner; `''`: none. */
   async ownerOf(name: string): Promise<string> {
     try {
       const [owner] = await this.call({ ...daemon, member: 'GetNameOwner', signature: 's', body: [name] })

@@ -1,7 +1,7 @@
 /**
- * What a peer may send: a budget of bytes and packets a second, spent before a parser sees them. A peer that sends more is
- * slowed down first, by not reading from it; one that goes on for half a minute loses its connection. Every protocol that a
- * peer speaks to the station uses this: a parser's time belongs to the RTCM of the others.
+ * A peer's budget of bytes and packets a second, spent before a parser sees them. A faster peer is first slowed down,
+ * by not reading from it. After half a minute of overload it loses its connection. Every protocol that peers speak to
+ * the station uses this: a parser's time belongs to the RTCM of the others.
  */
 
 export interface Rate {
@@ -9,14 +9,14 @@ export interface Rate {
   readonly bytes_s: number
   /** Bytes that may come at once after a quiet time. */
   readonly burst_bytes: number
-  /** Packets a second; left out: only bytes count. A small packet is charged as much of the budget as its share of these. */
+  /** Packets a second; default: only bytes count. A small packet is charged as much of the budget as its share of these. */
   readonly packets_s?: number
 }
 
 /** More work than this in a row, and a stream rests although it is within its budget. */
 const mostWork_ms = 25
 const workRest_ms = 25
-/** A peer that was held back for so long without a break will not stop by itself. */
+/** A peer held back this long without a break will not stop on its own. */
 const patience_ms = 30_000
 /** A rest is at least this long: a timer a packet would be work of its own. */
 const shortestRest_ms = 10
@@ -48,7 +48,10 @@ export class Budget {
     return this.#balance_bytes >= 0 ? 0 : (-this.#balance_bytes / this.#rate.bytes_s) * 1_000
   }
 
-  /** For what has no back-pressure: charges packets if the balance covers them. @returns false: they are to be dropped, or to wait */
+  /**
+   * For peers without back-pressure: charges packets if the balance covers them. @returns false: drop them or let them
+   * wait
+   */
   admits(bytes: number, now_ms: number, packets = 1): boolean {
     this.#fill(now_ms)
     const cost_bytes = Math.min(Math.max(bytes, packets * this.#perPacket_bytes), this.#rate.burst_bytes)
@@ -100,7 +103,7 @@ export function rateText({ bytes_s, packets_s }: Rate): string {
   return `more than ${Math.round(bytes_s / 1_024)} KiB${packets} a second for ${patience_ms / 1_000} s`
 }
 
-/** What is slowed down. */
+/** The stream that is slowed down. */
 export interface IntakeStream {
   pause(): unknown
   resume(): unknown
@@ -123,7 +126,9 @@ const realTime: IntakeTime = {
 export interface IntakeOptions {
   /** Left out: the bytes are not limited, only the time that their work takes. */
   budget?: Budget
-  /** It was held back for 30 s without a break. Left out: it is held back for as long as it goes on. */
+  /**
+   * It was held back for 30 s without a break. Without a callback, it is held back for as long as the overload lasts.
+   */
   overrun?: () => void
   time?: IntakeTime
 }
@@ -185,7 +190,7 @@ export class Intake {
     if (rest_ms > 0 && !this.#rests) this.#rest(Math.max(rest_ms, shortestRest_ms))
   }
 
-  /** The stream is gone. */
+  /** The stream has closed. */
   close(): void {
     this.#wake()
   }

@@ -1,13 +1,16 @@
-/** The budgets of what peers send, each several times what a well-behaved peer of its kind needs. */
+/** Budgets for incoming data, each several times the needs of a well-behaved peer of its kind. */
 import type { Rate } from './intake.js'
 
-/** What a broker publishes: commands, changes, the RTCM of another base. Its answers to what the station sends cost no packet. */
+/**
+ * Data from a broker: commands, changes, the RTCM of another base. Its acknowledgements of the station's messages do
+ * not count as packets.
+ */
 export const brokerRate: Rate = { bytes_s: 524_288, burst_bytes: 4_194_304, packets_s: 100 }
 
 /** A connection to one of the station's listeners. A base that pushes 20 Hz of MSM7 needs 40 kB/s. */
 export const clientRate: Rate = { bytes_s: 131_072, burst_bytes: 1_048_576 }
 
-/** What a peer answers that the station dialled: a caster's stream, a source table of several hundred kilobytes. */
+/** Data from a peer that the station dialled: a caster's stream, a source table of several hundred kilobytes. */
 export const dialledRate: Rate = { bytes_s: 131_072, burst_bytes: 1_048_576 }
 
 /** A receiver's line: 4 Mbaud. A faster one is read at this pace. */

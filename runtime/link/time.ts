@@ -24,7 +24,7 @@ export class AwakeClock {
   #read_ms: number
   #lost_ms = 0
 
-  /** @param tick_ms how often the owner reads the clock: a gap of more than two ticks is time in which nothing could run */
+  /** @param tick_ms how often the owner reads the clock: in a gap of more than two ticks nothing could run */
   constructor(clock: Pick<Edges['clock'], 'monotonic'>, tick_ms: number) {
     this.#clock = clock
     this.#tick_ms = tick_ms

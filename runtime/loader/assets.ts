@@ -1,4 +1,4 @@
-/** What a plugin may import besides code: texts, bytes, and a program for the browser. All of it goes into the bundle. */
+/** Non-code imports of a plugin: texts, bytes, and a program for the browser. All of it goes into the bundle. */
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, extname, resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -10,7 +10,7 @@ export const assetLoaders: Readonly<Record<string, Loader>> = {
   ...Object.fromEntries(['.png', '.jpg', '.webp', '.ico', '.woff2', '.wasm'].map((ending) => [ending, 'binary'])),
 }
 
-/** Content types of what a browser bundle can consist of. */
+/** Content types of the files in a browser bundle. */
 const contentTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -69,7 +69,7 @@ export function assetPlugin(esbuild: typeof import('esbuild'), inputs: Set<strin
 /**
  * Bundles a program for the browser: minified, split, named by content hash. The JSX is Preact's unless the `tsconfig.json`
  * beside it names another `jsxImportSource`.
- * @returns a module whose default export is a `ClientBundle`, and the files that went in
+ * @returns a module that exports a `ClientBundle` by default, and its source files
  */
 async function clientModule(
   esbuild: typeof import('esbuild'),
@@ -105,7 +105,7 @@ async function clientModule(
     logLevel: 'silent',
     plugins,
   })
-  // What is imported lazily is an entry point of its own.
+  // A lazy import is an entry point of its own.
   const made = Object.entries(metafile.outputs).find(({ 1: output }) => output.entryPoint === basename(entry))
   const files = outputFiles.map(({ path, contents }) => asset(basename(path), contents))
   const { cssBundle } = made?.[1] ?? {}
@@ -116,7 +116,7 @@ async function clientModule(
   }
 }
 
-/** As it stands in the plugin's bundle: compressed where that makes it smaller. */
+/** The asset in its bundled form: compressed if that makes it smaller. */
 function asset(name: string, contents: Uint8Array) {
   const type = contentTypes[extname(name)] ?? 'application/octet-stream'
   const gzip = gzipSync(contents, { level: 9 })

@@ -1,4 +1,4 @@
-/** esbuild, where it is installed: loaded at its first use, its process ended when nothing is left to build. */
+/** esbuild, if it is installed: loaded at its first use, and its process is ended when nothing is left to build. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { RtkError } from '../errors.js'
 

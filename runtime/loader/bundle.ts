@@ -10,7 +10,7 @@ export interface Bundle {
   readonly code: string
   /** SHA-256 of the code, hex. */
   readonly digest: string
-  /** Every source file that went in, absolute: what a watcher looks at, and what stands in stacks. */
+  /** Every source file that went in, absolute: for the watcher, and for the stack traces. */
   readonly inputs: readonly string[]
 }
 
@@ -52,8 +52,8 @@ const hostPlugin: Plugin = {
 /**
  * Bundles a plugin's source to CommonJS: the only form that a running process can drop again. Relative files and the
  * plugin's own npm packages go inside.
- * @param folder where the bundle will be written: its source map points to the sources from there
- * @param looked gets the files that were looked for, also when there is no bundle in the end
+ * @param folder output folder of the bundle: its source map is relative to it
+ * @param looked receives the files that were looked for, even if no bundle results
  * @param small minified and without a source map, for a device
  * @throws RTK_ERR_PLUGIN_BUILD with file, line and message.
  */

@@ -22,11 +22,11 @@ const table: Readonly<Record<string, () => unknown>> = {
   ...hostPackages,
 }
 
-/** What a bundle leaves to the host. */
+/** Modules that a bundle leaves to the host. */
 export const hostModules: readonly string[] = Object.keys(table)
 
 /**
- * What stands in a bundle for a host module: of its exports those that the plugin uses. As CommonJS each file that imports it
+ * The bundled source for a host module: only the exports that the plugin uses. As CommonJS each file that imports it
  * would get a getter for every export, 17,000 in all.
  */
 export function hostSource(id: string): string {
@@ -41,7 +41,7 @@ export function hostSource(id: string): string {
   ].join('\n')
 }
 
-/** The same for whoever calls `require`. */
+/** The same for callers of `require`. */
 export const requiredSource = (id: string): string => `module.exports = ${askedFor(id)}`
 
 const askedFor = (id: string) => `globalThis[Symbol.for('rtk-base.host')](${JSON.stringify(id)})`
@@ -52,7 +52,7 @@ export function installHost(): void {
   const global = globalThis as unknown as Record<symbol, (id: string) => unknown>
   global[Symbol.for('rtk-base.host')] = (id) => {
     const load = table[id]
-    if (!load) throw new Error(`${id} is no host module; bundle it with the plugin`)
+    if (!load) throw new Error(`${id} is not a host module; bundle it with the plugin`)
     return load()
   }
 }

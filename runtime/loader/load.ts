@@ -32,9 +32,9 @@ export interface Loaded {
   readonly digest: string
   /** Source files, absolute; empty for the prebuilt form. */
   readonly inputs: readonly string[]
-  /** What was evaluated. */
+  /** The evaluated code. */
   readonly code: string
-  /** The name that it was evaluated under: with the inputs, what stands in the stacks of the plugin's errors. */
+  /** The file name it was evaluated under. It appears, with the inputs, in the stack traces of the plugin. */
   readonly file: string
 }
 
@@ -44,13 +44,13 @@ export interface LoaderOptions {
   builtIn: string
   /** Relative paths and npm packages of the variant are resolved from here. */
   base: string
-  /** Bundles are written here, for debuggers and for whoever reads a stack; nothing is read from here. */
+  /** Bundles are written here, for debuggers and for readers of a stack trace; they are never read. */
   cache: string
   /** Folder with bundles of shipped plugins that were made with the runtime. They are used until a source changes. */
   ready?: string
   /** Sources will change soon: esbuild's process stays. */
   watch?: boolean
-  /** What is built is for a device: minified, without a source map. */
+  /** Builds for a device: minified, without a source map. */
   small?: boolean
 }
 
@@ -76,12 +76,15 @@ export class Loader {
     return this.#fromBundle(source, await this.#bundle(source))
   }
 
-  /** The digest that loading would give now: unchanged code is no reason to reload. */
+  /** The digest that loading would give now: unchanged code is not reloaded. */
   async digest(source: string): Promise<string> {
     return (this.#ready(source) ?? (await this.#bundle(source))).digest
   }
 
-  /** The files that the last build asked for, there or not: where code that cannot be loaded will be mended. */
+  /**
+   * The files that the last build asked for, existing or not: a fix of code that cannot be loaded will change one of
+   * them.
+   */
   looked(source: string): string[] {
     return [...(this.#looked.get(source) ?? [])]
   }
@@ -108,7 +111,7 @@ export class Loader {
   async #fromBundle(source: string, { code, digest, inputs }: Bundle): Promise<Loaded> {
     const file = join(this.#options.cache, `${stemOf(source)}-${digest}.cjs`)
     const definition = evaluate(code, file, source)
-    // A disk that takes no writes costs nobody a plugin.
+    // A read-only disk does not prevent loading.
     await this.#keep(file, code, source).catch(() => {})
     return { definition, digest, inputs, code, file }
   }
@@ -134,8 +137,8 @@ export class Loader {
   }
 
   /**
-   * The prebuilt form: of a shipped plugin (by name), of a folder or file with a manifest beside it, or of a package whose main
-   * file has one. A folder with sources in it is taken as source: an author edits these.
+   * The prebuilt form: of a shipped plugin (by name), of a folder or file with a manifest beside it, or of a package
+   * with a manifest beside its main file. A folder with sources in it is taken as source: an author edits these.
    */
   async #prebuilt(source: string): Promise<Loaded | undefined> {
     const listed = this.#listed(source)
@@ -148,12 +151,15 @@ export class Loader {
     checkSize(code, source)
     const digest = createHash('sha256').update(code).digest('hex')
     if (digest !== entry.sha256) {
-      throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file} has sha256 ${digest}, its manifest says ${entry.sha256}`)
+      throw new RtkError(
+        'RTK_ERR_PLUGIN_DIGEST',
+        `${file} has sha256 ${digest}, but its manifest lists ${entry.sha256}`,
+      )
     }
     return { definition: evaluate(code, file, source), digest, inputs: [], code, file }
   }
 
-  /** What a manifest says of a plugin, and the folder of both. */
+  /** A plugin's manifest entry, and the folder of both. */
   #listed(source: string): { folder: string; entry: ManifestEntry } | undefined {
     const { base, builtIn } = this.#options
     const has = (folder: string) => isFile(join(folder, 'manifest.json'))
@@ -241,7 +247,7 @@ function isFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile()
 }
 
-/** What a plugin's bundle is called before its name is known. */
+/** The name of a plugin's bundle before the plugin's name is known. */
 function stemOf(source: string): string {
   const name = basename(source).replace(/\.[cm]?[jt]s$/, '')
   const stem = name === 'index' ? basename(dirname(source)) : name
@@ -268,8 +274,8 @@ interface Compiling extends Module {
 }
 
 /**
- * Runs the code that was built or verified, not what a file holds by now. The module is in no cache and in nobody's list
- * of children, so that nothing but its definition keeps it alive.
+ * Runs the built or verified code, not the current content of a file. The module is in no cache and in no list of
+ * children, so that only its definition keeps it alive.
  */
 function evaluate(code: string, file: string, source: string): PluginDefinition {
   const module = new Module(file) as Compiling
@@ -297,7 +303,8 @@ export function checkDefinition(definition: unknown, source: string): PluginDefi
   if (typeof name !== 'string' || !nameRule.test(name)) throw invalid(`name "${name}" is not kebab-case`)
   if (typeof version !== 'string' || version === '') throw invalid(`${name} has no version`)
   if (typeof setup !== 'function') throw invalid(`${name} has no setup()`)
-  if (typeof api !== 'string' || validRange(api) === null) throw invalid(`api "${api}" of ${name} is no semver range`)
+  if (typeof api !== 'string' || validRange(api) === null)
+    throw invalid(`api "${api}" of ${name} is not a semver range`)
   if (!satisfies(apiVersion, api)) {
     throw new RtkError('RTK_ERR_PLUGIN_API_RANGE', `${name} ${version} is made for API ${api}, this is ${apiVersion}`)
   }

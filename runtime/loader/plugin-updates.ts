@@ -11,7 +11,7 @@ import { nodeFileSystem, readRecordSync, replaceFile, syncFolder, systemCode } f
 import type { Loaded } from './load.js'
 
 const mostTries = 3
-/** It is kept when it ran for so long. */
+/** It is kept after running for this long. */
 const trial_ms = 60_000
 const look_ms = 1_000
 
@@ -22,7 +22,7 @@ const Update = Type.Object({
   /** Loads of a version that is not confirmed, counted before each. */
   tries: Type.Integer({ minimum: 0 }),
   confirmed: Type.Boolean(),
-  /** What comes back when it is given up; left out: that of the bundle. */
+  /** The version restored if it is given up; default: that of the bundle. */
   former: Type.Optional(Version),
 })
 type Update = Static<typeof Update>
@@ -73,7 +73,7 @@ export class UpdatedPlugins implements PluginUpdates {
   #cancel: () => unknown = () => {}
   #looking = false
   #closed = false
-  /** The key of the plugin that is being replaced: its old version runs, so a new one that cannot be loaded is refused. */
+  /** The key of the plugin being replaced: its old version runs, so a new version that cannot be loaded is refused. */
   #installing: string | undefined
 
   constructor(deps: PluginUpdatesDeps) {
@@ -82,7 +82,10 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#index = { bundle: deps.bundle, updates: {}, failed: {} }
   }
 
-  /** Reads what is there, and counts the versions on trial. What cannot be counted is not loaded. */
+  /**
+   * Reads the stored updates, and counts the versions on trial. If the count cannot be stored, the version is not
+   * loaded.
+   */
   async begin(): Promise<void> {
     const found = await this.#read()
     if (!found) return
@@ -120,8 +123,8 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   /**
-   * Loads a plugin: its update, where there is one that can be loaded and takes the variant's options. An update that cannot be is
-   * given up, whether it was confirmed or not; then the version before it is loaded, in the end that of the bundle.
+   * Loads a plugin: its update, if one exists, can be loaded and accepts the variant's options. Otherwise the update is
+   * given up, confirmed or not; then the version before it is loaded, in the end that of the bundle.
    * @param source its key in the variant
    * @throws what loading the bundle's own version throws
    */
@@ -193,7 +196,7 @@ export class UpdatedPlugins implements PluginUpdates {
     await syncFolder(this.#deps.folder, nodeFileSystem)
     const before = structuredClone(this.#index)
     const old = before.updates[source]
-    // Only what has proved itself is worth going back to.
+    // Only a confirmed version is worth returning to.
     const former = old?.confirmed ? { version: old.version, folder: old.folder } : old?.former
     this.#index.updates[source] = {
       name,
@@ -261,22 +264,22 @@ export class UpdatedPlugins implements PluginUpdates {
       const reports = this.#deps.plugins().report()
       for (const [source, update] of Object.entries(this.#index.updates)) {
         if (update.confirmed && !this.#unseen.has(source)) continue
-        // One that cannot be loaded goes by its key.
+        // A plugin that cannot be loaded is identified by its key.
         const report = reports.find(({ name }) => name === update.name || name === source)
-        if (update.confirmed) await this.#judgeConfirmed(source, report)
-        else await this.#judge(source, update, report)
+        if (update.confirmed) await this.#checkConfirmed(source, report)
+        else await this.#checkTrial(source, update, report)
       }
     } catch (error) {
       this.#deps.log.error(
         { err: error },
-        `an update of a plugin could not be judged: ${messageOf(error)}; it is tried again`,
+        `an update of a plugin could not be checked: ${messageOf(error)}; it is tried again`,
       )
     } finally {
       this.#looking = false
     }
   }
 
-  async #judge(source: string, update: Update, report: PluginReport | undefined): Promise<void> {
+  async #checkTrial(source: string, update: Update, report: PluginReport | undefined): Promise<void> {
     const now_ms = this.#deps.clock.monotonic()
     if (report?.state === 'failed' || report?.state === 'quarantined') {
       this.#giveUp(source, report.reason)
@@ -298,8 +301,8 @@ export class UpdatedPlugins implements PluginUpdates {
     await this.#sweep()
   }
 
-  /** It ran before, so it gets the retries of every plugin; one that still does not come up is given up. */
-  async #judgeConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
+  /** It ran before, so it gets the usual retries; if it still does not start, it is given up. */
+  async #checkConfirmed(source: string, report: PluginReport | undefined): Promise<void> {
     if (report?.state === 'running') this.#unseen.delete(source)
     if (report?.state !== 'quarantined') return
     this.#giveUp(source, report.reason)
@@ -312,7 +315,7 @@ export class UpdatedPlugins implements PluginUpdates {
     try {
       const value: unknown = JSON.parse(readRecordSync(this.#file))
       if (Value.Check(Index, value)) return value
-      this.#tellLost('it is not what this version writes')
+      this.#tellLost('it does not match the format of this version')
     } catch (error) {
       if (systemCode(error) !== 'ENOENT' || (await this.#hasFolders())) this.#tellLost(messageOf(error))
     }
@@ -329,7 +332,7 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#deps.raise(lostCode, { text, advice: 'send their updates again' })
   }
 
-  /** What is in memory counts for this run; a start from a disk that takes no writes decides the same again. */
+  /** The state in memory counts for this run; a start from a read-only disk decides the same again. */
   async #saveOrTell(): Promise<void> {
     const { log } = this.#deps
     await this.#save().catch((error) => log.error({ err: error }, `${this.#file} was not written: ${messageOf(error)}`))
@@ -367,6 +370,6 @@ async function versionIn(folder: string, name: string): Promise<string> {
   if (first?.name === name && more.length === 0) return first.version
   throw new RtkError(
     'RTK_ERR_IMAGE',
-    `the image says that it is plugin ${name}, and has not the prebuilt form of that plugin`,
+    `the image claims to be plugin ${name}, but lacks the prebuilt form of that plugin`,
   )
 }

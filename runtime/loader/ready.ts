@@ -27,7 +27,7 @@ export function readReady(folder: string, name: string): (Bundle & { file: strin
     const code = readFileSync(file, 'utf8')
     return { code, digest: createHash('sha256').update(code).digest('hex'), inputs, file }
   } catch {
-    // A source is gone, or another build is taking its place: the plugin is built from what is there.
+    // A source is missing, or another build is replacing it: the plugin is built from the existing sources.
     return undefined
   }
 }

@@ -29,7 +29,7 @@ export class SourceWatcher {
     this.#changed = changed
   }
 
-  /** Replaces what is watched for one plugin. What was saved while it was being read is still reported. */
+  /** Replaces the watched files of one plugin. A file saved while it was being read is still reported. */
   set(plugin: string, inputs: readonly string[]): void {
     this.#plugins.get(plugin)?.folders.clear()
     this.add(plugin, inputs)
@@ -57,7 +57,7 @@ export class SourceWatcher {
   #arm(plugin: string, watched: Watched): void {
     const before = watched.watchers
     watched.watchers = [...watched.folders].flatMap((folder) => this.#open(plugin, watched, folder) ?? [])
-    // Closed last: what is on its way to an old one reaches the new one, as both are one to the system.
+    // Closed last: events on their way to an old watcher reach the new one, as the system treats both as one.
     for (const watcher of before) watcher.close()
   }
 

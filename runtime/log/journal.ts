@@ -22,7 +22,7 @@ export function writesToJournal(env: NodeJS.ProcessEnv = process.env, fd = 1): b
   }
 }
 
-/** Of what goes to the standard output. */
+/** Format of the standard output. */
 export type LogForm = 'text' | 'json' | 'journal'
 
 export function logForm(): LogForm {

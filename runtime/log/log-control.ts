@@ -4,7 +4,7 @@ import type { LogLine } from '../../schemas/services.js'
 const key = Symbol('rtk-base.log-control')
 type Controlled = Logger & { [key]?: LogControl }
 
-/** What can be done with the log of a running service: listen to its lines, set its levels. */
+/** Control of a running service's log: listen to its lines, set its levels. */
 export class LogControl {
   readonly #root: Logger
   /** Of plugins that have another level than the rest. */
@@ -23,7 +23,7 @@ export class LogControl {
     Object.defineProperty(this.#root, key, { value: this })
   }
 
-  /** That of a logger; one that was not made by `createLogger` has levels only. */
+  /** The control of a logger; a logger not made by `createLogger` has levels only. */
   static of(log: Logger): LogControl {
     return (log as Controlled)[key] ?? new LogControl(() => log)
   }
@@ -32,7 +32,7 @@ export class LogControl {
     return this.#root
   }
 
-  /** Who gets every line from now on, in place of whoever got them before. */
+  /** Sends every line from now on to `listener`, replacing the previous one. */
   listen(listener: LineListener | undefined): void {
     if (this.#tap) this.#tap.listener = listener
   }
@@ -41,11 +41,11 @@ export class LogControl {
     return (plugin !== undefined && this.#own.get(plugin)) || this.#root.level
   }
 
-  /** At once, and for what is made later. @param plugin left out: everything, also plugins that had a level of their own */
+  /** At once, and for future loggers. @param plugin default: everything, also plugins that had their own level */
   setLevel(level: LevelWithSilent, plugin?: string): void {
     const known = [...Object.keys(this.#root.levels.values), 'silent']
     if (!known.includes(level)) {
-      throw new Error(`"${level}" is no level: ${known.join(', ')}`)
+      throw new Error(`"${level}" is not a level: ${known.join(', ')}`)
     }
     if (plugin !== undefined) this.#own.set(plugin, level)
     else {
@@ -75,14 +75,14 @@ function pluginOf(child: Logger): string | undefined {
 }
 
 export interface LineListener {
-  /** A line that nobody wants is not even parsed. */
+  /** An unwanted line is not even parsed. */
   wanted(): boolean
   show(line: LogLine): void
 }
 
 type Destination = DestinationStream & { flushSync?(): void }
 
-/** Passes lines on, and shows them to whoever listens: as they are written, so without secrets. */
+/** Passes lines on, and shows them to the listener in their written form, so without secrets. */
 export class LogTap implements DestinationStream {
   readonly #to: Destination
   #showing = false
@@ -98,7 +98,7 @@ export class LogTap implements DestinationStream {
 
   write(line: string): void {
     this.#to.write(line)
-    // What a listener logs is written and not shown to it: it would log again.
+    // A listener's own log lines are written but not shown to it: it would log again.
     if (this.#showing || !this.#listener?.wanted()) return
     this.#showing = true
     try {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../ports/clock.js'
 
 const interval_ms = 60_000
-/** A source that says something else each time is limited too. */
+/** A source that varies its text each time is limited too. */
 const mostTexts = 32
 
 /** Lets each text through at most once a minute, and at most 32 different ones. */
@@ -15,7 +15,7 @@ export class LogLimit {
     this.#clock = clock
   }
 
-  /** How many lines were left out since the last one that was let through; undefined: this one is left out. */
+  /** The number of lines left out since the last admitted line; undefined: leave this line out. */
   admit(text: string): number | undefined {
     const now_ms = this.#clock.monotonic()
     for (const [old, at_ms] of this.#last) if (now_ms - at_ms >= interval_ms) this.#last.delete(old)
@@ -53,7 +53,7 @@ export class KindLimit {
     this.#clock = clock
   }
 
-  /** How many lines of its kind were left out before this one; undefined: this one is left out. */
+  /** The number of lines of its kind left out before this line; undefined: leave this line out. */
   admit(text: string): number | undefined {
     const now_ms = this.#clock.monotonic()
     const kind = this.#kind(kindOf(text), now_ms)
@@ -89,7 +89,7 @@ export function limitLog(log: Logger, clock: Pick<Clock, 'monotonic'>): Logger {
 
 const levels = { info: 30, fatal: 60 } as const
 
-/** For pino's `hooks.logMethod`: passes a line on, with the number of those before it that were left out. */
+/** For pino's `hooks.logMethod`: passes a line on, with the number of suppressed lines before it. */
 export function limitedLine(this: object, args: unknown[], write: (...args: unknown[]) => void, level: number): void {
   const limit = level < levels.info || level >= levels.fatal ? undefined : limits.get(this)
   const at = typeof args[0] === 'string' ? 0 : 1

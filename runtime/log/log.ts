@@ -23,7 +23,7 @@ export function createLogger(
     base: null,
     formatters: { log: withoutSecrets },
     hooks: { logMethod: limitedLine },
-    // What a child logger was made with passes no formatter.
+    // The bindings of a child logger pass no formatter.
     redact: { paths: [...secretWords, 'privateKey'], censor },
     serializers: { err: (error) => withoutSecrets(pino.stdSerializers.err(error) as unknown as Line) },
   }
@@ -39,7 +39,7 @@ export function prettyOutput(): pino.DestinationStream {
   if (!prettyStream) return standardOutput()
   return prettyStream({
     colorize: true,
-    // One line an event: its fields are for machines, which read the JSON form. A stack is for whoever mends it.
+    // One line an event: its fields are for machines, which read the JSON form. A stack trace is for developers.
     hideObject: true,
     translateTime: 'SYS:HH:MM:ss',
     messageFormat(line, messageKey) {

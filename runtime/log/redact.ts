@@ -1,4 +1,4 @@
-/** Secrets never reach a log line, however deep they lie in what is logged. */
+/** Keeps secrets out of the log, at any depth of the logged objects. */
 
 /** Names under which secrets travel: the whole name, or the last word of it (`wap-pswd`, `privateKey`). */
 export const secretWords = [
@@ -24,7 +24,7 @@ export const censor = '…'
 /** Deeper than this nothing is logged at all. */
 const deepest = 6
 
-/** The same object where it holds no secret, else a copy without them. */
+/** The same object if it holds no secret, else a copy without secrets. */
 export function withoutSecrets<T extends object>(logged: T): T {
   return scrub(logged, 0) as T
 }
@@ -42,7 +42,10 @@ function scrub(value: unknown, depth: number): unknown {
   return copy ?? value
 }
 
-/** Errors have a serializer of their own, bytes and dates no names, and requests and sockets one in whoever logs them. */
+/**
+ * Errors have their own serializer, bytes and dates have no names, and requests and sockets are serialized by their
+ * logger.
+ */
 function isOpaque(value: object): boolean {
   if (value instanceof Error || ArrayBuffer.isView(value)) return true
   return 'toJSON' in value || ('on' in value && typeof value.on === 'function')

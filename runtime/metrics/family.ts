@@ -7,7 +7,7 @@ import type { Gauge, GaugeOptions, HistogramOptions, MetricLabels, MetricOptions
 const seriesLimit = 200
 const longestValue = 128
 
-/** What a metric has counted: kept over a reload of its plugin. */
+/** A metric's counts: kept over a reload of its plugin. */
 export interface Counted {
   readonly metric: Counter | PromGauge | Histogram
   readonly series: Set<string>
@@ -33,7 +33,7 @@ export class Family {
   readonly #limit: number
   readonly #dropped: (name: string) => void
 
-  /** @param before of the version before, where it had this metric */
+  /** @param before of the previous version, if it had this metric */
   constructor({ owner, kind, name, options, dropped }: FamilyDeps, before?: Family) {
     this.owner = owner
     this.kind = kind
@@ -50,7 +50,7 @@ export class Family {
     return (this.options as GaugeOptions).collect
   }
 
-  /** Whether its figures can go on in the other one. */
+  /** Whether the other family can continue its values. */
   isLike(other: Family): boolean {
     const shape = ({ kind, name, options }: Family) =>
       JSON.stringify([kind, name, options.labels ?? [], (options as Partial<HistogramOptions>).buckets])
@@ -59,7 +59,7 @@ export class Family {
 
   add(value: number, labels?: MetricLabels): void {
     if (!Number.isFinite(value) || (this.kind === 'counter' && value < 0)) {
-      this.#wrong(`${value} is no value for a ${this.kind}`)
+      this.#wrong(`${value} is not a valid value for a ${this.kind}`)
       return
     }
     const checked = this.#admit(labels)
@@ -81,7 +81,7 @@ export class Family {
     metric.reset()
     series.clear()
     this.#begin()
-    // A gauge without labels would show 0, which is a figure: what is not set is not known.
+    // A gauge without labels would show 0, which looks like a value: an unset gauge is unknown.
     if (this.kind === 'gauge' && this.#labels.length === 0) metric.remove({})
     // The others do this themselves.
     if (this.kind === 'histogram' && this.#labels.length === 0) (metric as Histogram).zero({})
@@ -147,8 +147,8 @@ interface Prom {
 let loaded: Prom | undefined
 
 /**
- * What is used of prom-client, loaded when somebody counts: by its own files, as its main file also loads a push gateway, a cluster and
- * the default metrics, 11 MB that a small machine would miss.
+ * The parts of prom-client in use, loaded at first use. They are imported by file, because the main file also loads a
+ * push gateway, a cluster and the default metrics: 11 MB, too much for a small machine.
  */
 export function prom(): Prom {
   const load = <T>(file: string) => ownPackages[`prom-client/lib/${file}`]() as T

@@ -16,7 +16,7 @@ export class MetricRegistry {
   readonly #clock: Clock
   readonly #own: (registry: Registry) => void
   #registry: Registry | undefined
-  /** In force, by name. */
+  /** Live families by name. */
   readonly #families = new Map<string, Family>()
   /** Of versions that do not run yet. */
   readonly #coming = new Map<Owner, Family[]>()
@@ -61,7 +61,7 @@ export class MetricRegistry {
     return family
   }
 
-  /** A plugin runs: its metrics are in force, and those that its version before had alone are gone. */
+  /** A plugin runs: its metrics are live, and metrics that only its previous version had are removed. */
   entered(owner: Owner): void {
     const families = this.#coming.get(owner) ?? []
     this.#coming.delete(owner)
@@ -69,7 +69,7 @@ export class MetricRegistry {
     for (const family of families) this.#install(family)
   }
 
-  /** A plugin is about to stop: what it counted stays for the next version. */
+  /** A plugin is about to stop: its counts stay for the next version. */
   leaving(owner: Owner, reason: StopReason): void {
     for (const family of this.#of(owner.name)) {
       if (family.owner !== owner) continue

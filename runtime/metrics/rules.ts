@@ -5,7 +5,7 @@ export type MetricKind = 'counter' | 'gauge' | 'histogram'
 
 const prefix = 'rtk_base_'
 const nameRule = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/
-/** What `promtool check metrics` finds fault with: units that are no base units, and abbreviated ones. */
+/** Units that `promtool check metrics` rejects: non-base units and abbreviations. */
 const badUnits: Readonly<Record<string, string>> = {
   ...unit('seconds', 'milliseconds microseconds nanoseconds minutes hours days s ms us ns sec min m h d'),
   ...unit('bytes', 'kilobytes megabytes gigabytes kibibytes mebibytes gibibytes bits b kb mb gb kib mib gib'),
@@ -34,7 +34,7 @@ export function fullName(kind: MetricKind, { name, help, labels = [] }: MetricOp
   const wrong = words.find((word, index) => word in badUnits && index === words.length - (last === 'total' ? 2 : 1))
   if (wrong) throw bad(`its unit is ${badUnits[wrong]}, not ${wrong}`)
   const kinds = words.find((word) => types.includes(word))
-  if (kinds) throw bad(`${kinds} is no part of a name`)
+  if (kinds) throw bad(`${kinds} is not allowed in a name`)
   for (const label of labels) {
     const isReserved = label === 'le' || label === 'quantile' || label.startsWith('__')
     if (!nameRule.test(label) || isReserved) throw bad(`"${label}" can't be a label`)

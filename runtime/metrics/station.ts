@@ -9,7 +9,7 @@ export interface StationFigures {
   dropped(): ReadonlyMap<string, number>
 }
 
-/** What the runtime itself has to say: plugins, blocks of the event loop, listeners, the process. */
+/** The runtime's own metrics: plugins, blocks of the event loop, listeners, the process. */
 export class StationMetrics {
   readonly #figures: StationFigures
   /** By plugin. */
@@ -76,7 +76,7 @@ function registerProcess(registry: Registry): void {
   })
 }
 
-/** Makes metrics that are read, with all their labels, when somebody asks. */
+/** Makes metrics that are read on request, with all their labels. */
 function readersIn(registry: Registry) {
   const registers = [registry]
   return {

@@ -7,7 +7,7 @@ export interface MetricOptions {
    * (`_seconds`, `_bytes`, `_meters`, `_ratio`).
    */
   name: string
-  /** One sentence for who reads the page. */
+  /** One sentence for the reader of the page. */
   help: string
   labels?: readonly string[]
   /**
@@ -15,14 +15,14 @@ export interface MetricOptions {
    * always begins so.
    */
   zeros?: readonly MetricLabels[]
-  /** Combinations of label values that are kept; 200 when left out. Further ones are dropped and counted. */
+  /** Combinations of label values that are kept; default: 200. Further ones are dropped and counted. */
   maxSeries?: number
 }
 
 export interface GaugeOptions extends MetricOptions {
   /**
-   * Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are gone. To return
-   * the figure instead is a fault of the plugin.
+   * Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are
+   * removed. Returning the value instead is a mistake of the plugin.
    */
   collect?: (gauge: Gauge) => void
 }
@@ -40,7 +40,7 @@ export interface Counter {
 
 export interface Gauge {
   set(value: number, labels?: MetricLabels): void
-  /** Takes one series out, e.g. that of a client that is gone. */
+  /** Removes one series, e.g. that of a disconnected client. */
   remove(labels: MetricLabels): void
 }
 

@@ -15,7 +15,7 @@ export function topicMatches(filter: string, topic: string): boolean {
   return wanted.length === levels.length
 }
 
-/** Topic handlers and publishing. There is no client inside: a plugin attaches the driver of a real link. */
+/** Topic handlers and publishing. It contains no client: a plugin attaches the driver of a real link. */
 export class Bus implements MqttBus {
   readonly #log: Logger
   readonly #onMqttConnect: SeriesHookPoint<[MqttSession]>
@@ -24,7 +24,7 @@ export class Bus implements MqttBus {
   #address: string | undefined
   #driver: MqttDriver | undefined
   #topics: readonly TopicRecord[] = []
-  /** What the driver was given last. */
+  /** The topics last given to the driver. */
   #subscribed = ''
   /** The first failure is logged, further ones only after the link was up again. */
   #loggedOffline = false
@@ -45,7 +45,7 @@ export class Bus implements MqttBus {
     this.look()
   }
 
-  /** A topic may follow a parameter: subscribes to what is wanted now, where that differs. */
+  /** A topic may follow a parameter: updates the subscriptions if the wanted topics changed. */
   look(): void {
     const filters = this.#filters()
     if (filters.join('\n') === this.#subscribed) return

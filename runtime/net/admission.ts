@@ -29,8 +29,9 @@ interface Place {
 }
 
 /**
- * Counts connections, in all and by address, and refuses what is too much. Every listener of the station has one. When all places are
- * taken, an address with few connections gets one of the address that has most: many addresses of one stranger lock nobody out.
+ * Counts connections, in all and by address, and refuses excess ones. Every listener of the station has one. If all
+ * places are taken, an address with few connections gets a place of the address with the most: a stranger with many
+ * addresses cannot lock out others.
  */
 export class Admission {
   readonly #clock: Clock
@@ -45,7 +46,7 @@ export class Admission {
 
   /**
    * @param tell called at most once a minute, with how many were refused since
-   * @param isLoopback left out: by the address
+   * @param isLoopback default: by the address
    */
   constructor(clock: Clock, tell: (refused: number, why: string) => void, isLoopback = isLoopbackAddress) {
     this.#clock = clock
@@ -69,7 +70,7 @@ export class Admission {
 
   /**
    * @param giveWay ends the connection: another address gets its place. It is counted out already then
-   * @returns undefined: refused; else a function to call when the connection is gone
+   * @returns undefined: refused; else a function to call when the connection has closed
    */
   enter(
     address: string,
@@ -99,7 +100,10 @@ export class Admission {
     if (places.size === 0) this.#byAddress.delete(address)
   }
 
-  /** The newest connection of the address with most goes: what has lasted is more likely to be of use. */
+  /**
+   * Closes the newest connection of the address with the most connections: a long-lived connection is more likely to be
+   * useful.
+   */
   #makeRoom(ofAddress: number, sparesLoopback: boolean): boolean {
     let most: [string, Set<Place>] | undefined
     for (const one of this.#byAddress) {

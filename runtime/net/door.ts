@@ -12,7 +12,7 @@ const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
 const jitter = 0.2
 const handshakeLimit_ms = 10_000
 const keepAliveDelay_ms = 30_000
-/** A proxy says whom it speaks for first thing. */
+/** A proxy sends its header first. */
 const proxyLimit_ms = 5_000
 
 export interface DoorEvents {
@@ -21,7 +21,7 @@ export interface DoorEvents {
   proxyFailed(address: string, text: string): void
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
   admit(socket: Socket): boolean | Promise<boolean>
-  /** A handshake is about to begin. @returns undefined: it is refused; else called once when it is over */
+  /** A handshake is about to begin. @returns undefined: it is refused; else called once at its end */
   beginHandshake(raw: Socket): (() => void) | undefined
   /** It can be talked to; with TLS after the handshake. */
   accepted(socket: Socket): void
@@ -45,11 +45,11 @@ export class Door {
   #secure: TlsServer | undefined
   #open: Open | undefined
   #retry: Dispose | undefined
-  /** Counts what was decided about the address; what comes of an older decision is dropped. */
+  /** Counts decisions about the address; results of an older decision are dropped. */
   #decision = 0
   /** Ends of handshakes that are not over, by the peer's address and port. */
   readonly #handshakes = new Map<string, () => void>()
-  /** Whose connection the raw one below a TLS connection is. */
+  /** The peer of the raw connection below a TLS connection. */
   readonly #secured = new Map<string, Peer>()
 
   constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
@@ -77,7 +77,7 @@ export class Door {
     const decision = ++this.#decision
     void this.#retry?.()
     const before = this.#open
-    // One port on two addresses of which one may be "all": the system refuses the second.
+    // One port on two addresses, one of them possibly the wildcard: the system refuses the second.
     const overlaps = before !== undefined && to.port !== 0 && to.port === before.address.port
     if (overlaps) await shut(before.server)
     try {
@@ -143,7 +143,7 @@ export class Door {
         noDelay: true,
         keepAlive: true,
         keepAliveInitialDelay: keepAliveDelay_ms,
-        // Who has asked and sends nothing more still gets its answer: see Link. TLS has an end of its own.
+        // A client that has half-closed after its request still gets its answer: see Link. TLS has its own end.
         allowHalfOpen: this.#tls === undefined,
       })
       server.on('connection', (raw) => this.#connected(raw))
@@ -169,7 +169,7 @@ export class Door {
     else this.#enterClient(raw)
   }
 
-  /** Without a header nobody knows who it is: as the proxy itself it might count as the local network. */
+  /** Without a header the client is unknown: taken for the proxy itself, it might count as the local network. */
   #readHeader(raw: Socket): void {
     let bytes = Buffer.alloc(0)
     const refuse = (text: string) => {
@@ -252,7 +252,7 @@ export class Door {
 const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
 
 function shut(server: Server): Promise<void> {
-  // Connections go on, so its `close` event may be hours away; the address is free at once.
+  // Connections stay open, so its `close` event may be hours away; the address is free at once.
   server.close()
   return new Promise((resolve) => setImmediate(resolve))
 }

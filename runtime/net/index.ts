@@ -14,10 +14,10 @@ export class Network {
   readonly #log: Logger
   readonly #clock: Clock
   readonly #isProxy: (address: string) => boolean
-  /** Also closed ones, until their last connection is gone. */
+  /** Includes closed listeners, until their last connection has closed. */
   readonly #all = new Set<Listening>()
 
-  /** @param isProxy left out: none */
+  /** @param isProxy default: none */
   constructor({
     log,
     clock,
@@ -52,7 +52,7 @@ export class Network {
     })
   }
 
-  /** A plugin runs: its listeners get what waits for them; one that it does not open any more is closed. */
+  /** A plugin runs: its listeners get their waiting connections; a listener that it no longer opens is closed. */
   entered(owner: Owner): void {
     asRuntime(() => {
       for (const listening of this.#of(owner)) {
@@ -89,7 +89,7 @@ export class Network {
     return listening
   }
 
-  /** Those that a version of this plugin may go on with. */
+  /** Listeners that a version of this plugin may take over. */
   #of({ name }: Owner): Listening[] {
     return [...this.#all].filter(({ plugin, closed }) => plugin === name && !closed)
   }

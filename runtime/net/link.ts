@@ -13,7 +13,7 @@ const endLimit_ms = 5_000
 /** A client that sends nothing more waits so long for an answer that takes time, e.g. of a password that is derived. */
 const answerLimit_ms = 10_000
 
-/** Notes of what was written that are kept: the oldest of three is 10 s old. */
+/** Number of write notes kept: the oldest of three is 10 s old. */
 const notes = 3
 /** How often a note is taken. */
 export const note_ms = 5_000
@@ -148,7 +148,7 @@ class Client implements Connection {
 
   #failed(error: unknown, what: string): void {
     this.#terms.owner.failed(error, what)
-    // Nobody knows how far the plugin got with these bytes.
+    // It is unknown how far the plugin got with these bytes.
     this.destroy()
   }
 }
@@ -197,7 +197,7 @@ export class Link {
     socket.once('close', () => void limit())
   }
 
-  /** Its plugin wrote something: what it writes in one go is the answer. */
+  /** Its plugin wrote data: everything it writes in one go is the answer. */
   wrote(): void {
     if (!this.#isAwaited) return
     this.#isAwaited = false
@@ -246,7 +246,7 @@ export class Link {
     return new Intake(stream, { budget: new Budget(rate, performance.now()), overrun })
   }
 
-  /** What comes after the end is read and dropped. */
+  /** Data after the end is read and dropped. */
   #goOn(): void {
     if (this.socket.writableEnded) this.socket.resume()
     else this.read()

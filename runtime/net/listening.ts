@@ -20,7 +20,7 @@ const keepLimit_ms = 20_000
 /** Connections without traffic are looked for so often, or 4 times in their limit. */
 const idleLook_ms = 5_000
 
-/** Connections that were cut are looked for at most this often: who floods makes no work. */
+/** The shortest interval between searches for cut connections, so that flooding causes no work. */
 const searchAgain_ms = 1_000
 
 /** A version of the plugin that listens. */
@@ -37,7 +37,7 @@ export interface ListeningDeps {
   readonly clock: Clock
   /** Named in `net.proxies`. */
   isProxy(address: string): boolean
-  /** It was closed and its last connection is gone. */
+  /** It was closed and its last connection has ended. */
   done(listening: Listening): void
 }
 
@@ -48,12 +48,12 @@ export const listenerDefaults = {
   rate: clientRate,
 }
 
-/** TLS handshakes that are not over: who only begins them holds no place of a client. */
+/** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
 export const handshakeLimits: AdmissionLimits = { maxConnections: 64, maxPerAddress: 8 }
 
 /**
- * One listener of one plugin, through all versions of that plugin: the address stays, connections wait while nobody is there,
- * and those that were given away go to the next version.
+ * One listener of one plugin, through all versions of that plugin. The address stays, connections wait while no version
+ * runs, and connections that were handed over go to the next version.
  */
 export class Listening {
   readonly #plugin: string
@@ -63,7 +63,7 @@ export class Listening {
   readonly #handshakes: Admission
   readonly #logLimit: LogLimit
   readonly #links = new Set<Link>()
-  /** Connected, and given to nobody yet: with the end of their patience. */
+  /** Connected, but not yet given to a plugin: with the end of their waiting time. */
   readonly #waiting = new Map<Link, Dispose>()
   readonly #given = new Map<Link, HandedOver>()
   #door: Door | undefined
@@ -72,7 +72,7 @@ export class Listening {
   #limits = { maxConnections: listenerDefaults.maxConnections, maxPerAddress: listenerDefaults.maxPerAddress }
   /** The plugin runs: connections are given to it. */
   #serving = false
-  /** A version before this one listened here. */
+  /** The previous version listened here. */
   #inherited = false
   #keep: Dispose | undefined
   #looks: Dispose | undefined
@@ -90,7 +90,7 @@ export class Listening {
       this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
     })
     this.#handshakes = new Admission(deps.clock, (refused, why) => {
-      this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some are over`)
+      this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some have finished`)
     })
   }
 
@@ -114,7 +114,7 @@ export class Listening {
     return { plugin: this.#plugin, listener: this.#name, open: this.#admission.open, refused: this.#admission.refused }
   }
 
-  /** A version of the plugin listens from now on; what connects waits until that version runs. */
+  /** A version of the plugin listens from now on; new connections wait until that version runs. */
   take(claim: Claim): Listener {
     this.#claim = claim
     void this.#keep?.()
@@ -155,7 +155,7 @@ export class Listening {
     }
   }
 
-  /** The version that listens runs: it gets what waits for it. */
+  /** The listening version runs: it gets the waiting connections. */
   serve(owner: Owner): void {
     if (this.#claim?.owner !== owner || this.#serving) return
     this.#serving = true
@@ -171,7 +171,7 @@ export class Listening {
     this.#lookForIdle()
   }
 
-  /** The version that listens is about to stop. What it gives away is kept for the next one. */
+  /** The listening version is about to stop. Connections that it hands over are kept for the next version. */
   leave(owner: Owner, reason: StopReason): void {
     if (this.#claim?.owner !== owner || !this.#serving) return
     this.#serving = false
@@ -184,7 +184,7 @@ export class Listening {
     }
   }
 
-  /** That version is gone, and with it the connections that it kept. */
+  /** That version has stopped, and the connections that it kept are closed. */
   release(owner: Owner): void {
     if (this.#claim?.owner !== owner || this.#closed) return
     this.#claim = undefined
@@ -272,12 +272,12 @@ export class Listening {
       if (peerOf(socket).address !== address || !(await link.isCut()) || socket.destroyed) continue
       socket.destroy()
       await once(socket, 'close')
-      this.#log(`a connection of ${address} whose line was cut makes room for its next one`, 'info')
+      this.#log(`a cut connection of ${address} is closed to make room for its next one`, 'info')
       return
     }
   }
 
-  /** Counts the connection until its socket is gone. */
+  /** Counts the connection until its socket has closed. */
   #enter(socket: Socket): boolean {
     const giveWay = () => void socket.destroy()
     const leave = this.#admission.enter(peerOf(socket).address, this.#limits, giveWay)
@@ -294,7 +294,7 @@ export class Listening {
     else this.#letWait(link)
   }
 
-  /** Whoever is behind it can make it fail as often as they like. */
+  /** A client behind it can cause failures at any rate. */
   #proxyFailed(address: string, text: string): void {
     const line = `a connection of the proxy ${address} is refused: ${text}`
     const omitted = this.#logLimit.admit(line)

@@ -17,7 +17,10 @@ export class NamedAddresses {
       const longest = isIPv6(address) ? 128 : 32
       const prefix = Number(bits ?? longest)
       if (isIP(address) === 0 || !(prefix >= 0 && prefix <= longest))
-        throw new RtkError('RTK_ERR_VARIANT', `${option}: "${text}" is no address and no prefix such as 10.0.0.0/8`)
+        throw new RtkError(
+          'RTK_ERR_VARIANT',
+          `${option}: "${text}" is neither an address nor a prefix such as 10.0.0.0/8`,
+        )
       const plain = normalAddress(address)
       this.#list.addSubnet(plain, prefix, family(plain))
     }

@@ -1,4 +1,4 @@
-/** The other end of a connection: of its socket, or as the proxy in front of it says. */
+/** The other end of a connection: of its socket, or as given by the proxy in front of it. */
 import type { Socket } from 'node:net'
 import { isIPv4, isIPv6 } from 'node:net'
 import { normalAddress } from '../http/access.js'
@@ -12,7 +12,7 @@ export interface Peer {
 
 const peerKey = Symbol('peer')
 
-/** A proxy speaks for this one. */
+/** A proxy speaks for this peer. */
 export function notePeer(socket: Socket, peer: Peer): void {
   ;(socket as { [peerKey]?: Peer })[peerKey] = peer
 }
@@ -30,10 +30,12 @@ export const peerOf = (socket: Socket): Peer =>
 const longestLine = 107
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const head_bytes = 16
-/** Addresses of Unix sockets are the longest that the protocol knows: what is longer has extensions, which nobody here reads. */
+/**
+ * Addresses of Unix sockets are the longest in the protocol: a longer header has extensions, which are ignored here.
+ */
 const longestHeader = 232
 
-/** A whole header; without a peer the proxy speaks for itself, e.g. to see whether somebody listens. */
+/** A whole header; without a peer the proxy speaks for itself, e.g. as a health check. */
 interface ProxyHeader {
   readonly length: number
   readonly peer?: Peer
@@ -67,7 +69,7 @@ function readBinary(bytes: Buffer): ProxyHeader | 'more' | 'wrong' {
   const length = head_bytes + bytes.readUInt16BE(14)
   if (length > longestHeader || (command !== 0x20 && command !== 0x21)) return 'wrong'
   if (bytes.length < length) return 'more'
-  // LOCAL: whatever addresses it has mean nothing.
+  // LOCAL: its addresses are meaningless.
   if (command === 0x20) return { length }
   const size = family === 0x11 ? 4 : family === 0x21 ? 16 : 0
   if (size === 0 || length < head_bytes + 2 * size + 4) return 'wrong'

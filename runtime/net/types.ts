@@ -8,32 +8,38 @@ export interface ListenTls {
   cert: string
   /** PEM: the private key. */
   key: string
-  /** PEM: authorities whose clients are trusted. */
+  /** PEM: authorities for trusted client certificates. */
   ca?: string | string[]
-  /** Asks clients for a certificate; one that `ca` does not vouch for is refused. */
+  /** Asks clients for a certificate and refuses it unless `ca` vouches for it. */
   requestCert?: boolean
 }
 
 export interface ListenOptions {
-  /** Kebab-case; the next version of the plugin that listens under this name gets the socket and what waits at it. */
+  /**
+   * Kebab-case; the next version of the plugin that listens under this name gets the socket and its waiting
+   * connections.
+   */
   name: string
   /** The address of one interface; `'0.0.0.0'` or `'::'` for all of them. */
   host: string
   /** 0 takes a free one: see `Listener.address`. */
   port: number
-  /** The parameter or the option that sets the port, e.g. `ntrip-caster-port`: named where the port cannot be had. */
+  /** The parameter or the option that sets the port, e.g. `ntrip-caster-port`: named in the error if the port is unavailable. */
   setting?: string
   /** A function is asked when the listener opens, and again by `Listener.renew()`. */
   tls?: ListenTls | (() => ListenTls)
-  /** In all; 256 when left out. More are refused and counted. */
+  /** In all; default: 256. More are refused and counted. */
   maxConnections?: number
-  /** From one address; 16 when left out. */
+  /** From one address; default: 16. */
   maxPerAddress?: number
   /** A connection with more unsent bytes than this takes no further write: it is cut off. 1 MiB when left out. */
   maxBuffered_bytes?: number
-  /** What one connection may send; 128 KiB a second when left out. One that sends more is read slowly, and ended after 30 s. */
+  /**
+   * Receive limit of one connection; default: 128 KiB a second. A faster connection is read slowly, and ended after 30
+   * s.
+   */
   rate?: Rate
-  /** A connection that moved no byte either way for so long is ended. Left out: never. */
+  /** A connection without traffic in either direction for this long is closed. Default: never. */
   idle_ms?: number
   /** This version takes over the connections that the one before it gives away, see `Connection.handOver`. */
   handover?: boolean
@@ -44,7 +50,7 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** What the version before gave away with a connection. */
+/** State that the previous version handed over with a connection. */
 export interface HandedOver {
   /** A clone; another version may have made it, so its shape has to be checked. */
   readonly state: unknown
@@ -67,7 +73,7 @@ export interface Connection {
   readonly bufferedAmount: number
   /** Ended, cut off, or given to the next version. */
   readonly closed: boolean
-  /** False when the bytes wait in memory: go on at `onDrain`. Does nothing once the connection is closed. */
+  /** False if the bytes wait in memory: continue at `onDrain`. Does nothing once the connection is closed. */
   write(data: string | Uint8Array): boolean
   /** Sends what is written, then ends the connection. */
   end(data?: string | Uint8Array): void
@@ -82,13 +88,13 @@ export interface Connection {
   /** Called once; not when the connection is handed over or ends with the plugin. */
   onClose(fn: Callback<[error: Error | undefined]>): void
   /**
-   * Whether the other end has acknowledged nothing for 10 s of what waits for it: its line was cut, or it does not read. A client that comes
-   * back takes such a place; the system shows no error for a quarter of an hour.
+   * Whether the other end has acknowledged none of the waiting data for 10 s: its line was cut, or it does not read. A
+   * returning client takes such a place; the system shows no error for a quarter of an hour.
    */
   isCut(): Promise<boolean>
   /**
-   * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its `stop`, and
-   * what it returns (plain data, cloned) goes with the connection. From then on nothing is read or written here.
+   * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its
+   * `stop`, and its result (plain data, cloned) goes with the connection. From then on nothing is read or written here.
    */
   handOver(state: () => unknown): void
 }
@@ -98,7 +104,7 @@ export interface Listener {
   readonly address: ListenAddress | undefined
   /** Resolves when the address was had for the first time. Never rejects. */
   readonly opened: Promise<ListenAddress>
-  /** How many connections are open, also those that are about to be given to `onConnection`. */
+  /** Open connections, including those about to be given to `onConnection`. */
   readonly connections: number
   /** How many were refused by the limits since the listener was opened. */
   readonly refused: number

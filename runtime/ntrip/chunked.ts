@@ -1,13 +1,13 @@
 /** The chunked transfer coding of HTTP/1.1 (RFC 9112, section 7.1) around a stream of RTCM. */
 
-/** One chunk in one piece: casters exist that close a stream whose chunk head comes alone. */
+/** One chunk in one piece: some casters close a stream if a chunk head arrives alone. */
 export function chunkOf(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
 const states = ['size', 'data', 'end', 'over'] as const
 
-/** Where a reader stands, for one that goes on with its stream. */
+/** A reader's position, for a successor on its stream. */
 export interface ChunkPosition {
   line: string
   left: number
@@ -39,7 +39,7 @@ export class ChunkReader {
     return this.#state === 'over'
   }
 
-  /** @returns the content in these bytes. @throws RangeError where it is not this coding, or a chunk is too large */
+  /** @returns the content in these bytes. @throws RangeError if the coding differs or a chunk is too large */
   push(bytes: Buffer): Buffer[] {
     const parts: Buffer[] = []
     for (let at = 0; at < bytes.length && this.#state !== 'over'; ) {

@@ -1,4 +1,4 @@
-/** Asking a caster for a stream or its source table, and what it answers. */
+/** Requests a stream or a source table from a caster, and reads its answer. */
 import { isIPv6 } from 'node:net'
 import { ChunkReader } from './chunked.js'
 import { HeadReader, parseHeaders } from './head.js'
@@ -9,7 +9,7 @@ const mostHead_bytes = 4_096
 
 export interface GetOptions {
   host: string
-  /** 2101 where it is left out. */
+  /** Default: 2101. */
   port?: number | undefined
   /** `''` asks for the source table. */
   mount: string
@@ -20,7 +20,10 @@ export interface GetOptions {
   agent: string
 }
 
-/** The `Host` of a request (RFC 9112, section 3.2): an IPv6 address stands in brackets, the port behind it where it is not HTTP's own. */
+/**
+ * The `Host` of a request (RFC 9112, section 3.2): an IPv6 address in brackets, followed by the port unless it is
+ * HTTP's own.
+ */
 export const hostHeader = (host: string, port: number): string =>
   `${isIPv6(host) ? `[${host}]` : host}${port === 80 ? '' : `:${port}`}`
 
@@ -39,7 +42,7 @@ export type Answer =
   /** `final`: asking again does not help. */
   | { kind: 'refused'; final: boolean; text: string }
 
-/** Reads the head of an answer: the status behind the first space is what counts, whatever stands before it. */
+/** Reads the head of an answer: only the status behind the first space counts. */
 export function readAnswer(lines: readonly string[]): Answer {
   const first = (lines[0] ?? '').trim()
   const headers = parseHeaders(lines.slice(1))
@@ -57,7 +60,7 @@ export function readAnswer(lines: readonly string[]): Answer {
   return refused(false, `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
 }
 
-/** Reads an answer and what follows it, however the bytes are split. */
+/** Reads an answer and its content, however the bytes are split. */
 export class AnswerReader {
   readonly #head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
   #chunks: ChunkReader | undefined
@@ -76,7 +79,9 @@ export class AnswerReader {
     if (answer?.kind === 'refused') this.answer = answer
   }
 
-  /** @returns the content in these bytes. @throws RangeError where it is no caster that answers */
+  /**
+   * @returns the content in these bytes. @throws RangeError if the peer is not a caster
+   */
   push(bytes: Buffer): Buffer[] {
     if (this.answer) return this.#chunks?.push(bytes) ?? [bytes]
     const head = this.#head.push(bytes)

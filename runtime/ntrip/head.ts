@@ -1,11 +1,12 @@
 /**
- * Heads of NTRIP requests and replies (RTCM 10410.0 and 10410.1). Node's HTTP parser takes neither `ICY 200 OK` nor `SOURCE password
- * mount`, refuses HTTP/1.1 without Host, and ends clients that go on writing after their request.
+ * Heads of NTRIP requests and replies (RTCM 10410.0 and 10410.1). Node's HTTP parser accepts neither `ICY 200 OK` nor
+ * `SOURCE password mount`, refuses HTTP/1.1 without Host, and disconnects clients that keep writing after their
+ * request.
  */
 
 export type HeadHeaders = ReadonlyMap<string, string>
 
-/** Bytes up to the blank line that ends a head; bounded, whatever comes. */
+/** Bytes up to the blank line that ends a head; bounded for any input. */
 export class HeadReader {
   readonly #limit: number
   readonly #oneLine: RegExp | undefined
@@ -29,7 +30,7 @@ export class HeadReader {
     return { lines, rest: this.#held.subarray(end.next) }
   }
 
-  /** Nothing follows: what came without a blank line behind it; undefined where nothing came. */
+  /** The input has ended: returns lines without a blank line behind them; undefined if there are none. */
   end(): { lines: string[] } | undefined {
     return this.#held.length === 0 ? undefined : { lines: this.#held.toString('latin1').split(/\r?\n/) }
   }
@@ -62,7 +63,7 @@ function endOfHead(bytes: Buffer): { text: number; next: number } | undefined {
 }
 
 export interface NtripRequest {
-  /** `GET`, `POST`, `SOURCE`, or whatever was written. */
+  /** `GET`, `POST`, `SOURCE`, or any other word. */
   method: string
   /** Without its leading slash and without the query; `''` asks for the source table. */
   mount: string
@@ -70,12 +71,14 @@ export interface NtripRequest {
   query: string
   /** By the header `Ntrip-Version` alone: clients that write HTTP/1.1 want `ICY` all the same. */
   version: 1 | 2
-  /** Of SOURCE: it stands in the request line. */
+  /** Of SOURCE: from the request line. */
   password: string | undefined
   headers: HeadHeaders
 }
 
-/** @returns undefined for what is no request */
+/**
+ * @returns undefined if it is not a request
+ */
 export function parseRequest(lines: readonly string[]): NtripRequest | undefined {
   const [first = '', ...rest] = lines
   const words = first.trim().split(/ +/)

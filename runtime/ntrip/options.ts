@@ -1,4 +1,4 @@
-/** Schemas of what options and parameters of NTRIP have in common. */
+/** Schemas shared by NTRIP options and parameters. */
 import Type from 'typebox'
 
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
@@ -15,7 +15,7 @@ export const User = text('^[!-9;-~]{0,64}$', 'printable characters without a col
 export const Password = text('^[!-~]{0,64}$', 'printable characters without a space')
 export const Tls = Type.Boolean({ description: 'TLS; the certificate of the other end is checked' })
 
-/** What of the stream goes out: spread into the object of a mount or a target. */
+/** Selection of the outgoing stream: spread into the object of a mount or a target. */
 export const selectionFields = {
   messages: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
@@ -27,7 +27,7 @@ export const selectionFields = {
     Type.Number({
       minimum: 0.05,
       maximum: 3_600,
-      description: 'Interval of observations, seconds; default: each epoch',
+      description: 'Observation interval in seconds; default: each epoch',
     }),
   ),
   msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),

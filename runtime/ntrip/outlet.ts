@@ -4,7 +4,7 @@ import type { PluginContext } from '../plugin.js'
 import { chunkOf } from './chunked.js'
 import { isPosition, type Selection, Selector } from './selection.js'
 
-/** Bytes that go to many takers: put into a chunk once, however many want one. */
+/** Bytes for many clients: put into a chunk once, however many need one. */
 export class Piece {
   readonly bytes: Uint8Array
   #chunk: Buffer | undefined
@@ -28,9 +28,12 @@ export interface StreamSink {
   reset(): void
 }
 
-/** Feeds sinks from one subscription. It is not shown in the document: whoever is connected is shown there by the plugin. */
+/**
+ * Feeds sinks from one subscription. It is not shown in the status document: the plugin shows its connected clients
+ * there.
+ */
 export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): void {
-  // What a newcomer gets at once is of no use here: each taker gets it when it comes.
+  // The initial data for a newcomer is of no use here: each client gets it when it connects.
   let isPrime = true
   const subscription = stream.subscribe({
     via: 'ntrip',
@@ -52,7 +55,7 @@ export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterab
   })
 }
 
-/** Sinks that are new catch up with what went out in the last seconds: those who were handed over to them miss nothing. */
+/** New sinks catch up with the output of the last seconds, so that clients handed over to them miss nothing. */
 export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void {
   for (const item of stream.recent()) {
     for (const sink of sinks) {
@@ -62,29 +65,31 @@ export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void 
   }
 }
 
-/** The position that goes out now, as a text to compare; `''` while there is none. */
+/** The position sent now, as a text to compare; `''` for none. */
 export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): string {
   const frame = stream.open ? stream.reference().find(({ type }) => isPosition(type)) : undefined
   return frame ? Buffer.from(frame.bytes).toString('base64') : ''
 }
 
-/** Pieces that an outlet keeps for takers of the outlet before it. */
+/** Pieces that an outlet keeps for clients of the previous outlet. */
 const mostKept = 64
 
-/** One that takes an outlet's stream. */
+/** A client of an outlet's stream. */
 export interface OutletTaker {
   /** It has the position of the base: observations go out after it only. */
   primed: boolean
 }
 
 export interface OutletEvents<T> {
-  /** @returns false: it was left out, as the taker is slow */
+  /**
+   * @returns false: it was skipped because the client is slow
+   */
   send(taker: T, piece: Piece): boolean
-  /** A frame of this length goes out, whether somebody takes it or not. */
+  /** A frame of this length is sent, with or without clients. */
   counted?(type: number, bytes: number): void
 }
 
-/** A selection of the stream for any number of takers: chosen and put together once, the position of the base first. */
+/** A selection of the stream for any number of clients: selected and assembled once, the position of the base first. */
 export class Outlet<T extends OutletTaker> implements StreamSink {
   readonly takers = new Set<T>()
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
@@ -116,8 +121,8 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   }
 
   /**
-   * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing goes out.
-   * @param before of one that another outlet served: the position that it has, and the newest item that it got
+   * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing is sent.
+   * @param before for a client of a previous outlet: the position that it has, and the newest item that it got
    */
   add(taker: T, before?: { position: string; sequence: number }): void {
     this.takers.add(taker)
@@ -133,7 +138,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     taker.primed = isSent && reference.some(({ type }) => isPosition(type))
   }
 
-  /** A frame of no epoch goes out at once: it is small, and the position has to come first. */
+  /** A frame outside an epoch is sent at once: it is small, and the position must come first. */
   frame({ type, bytes }: RtcmFrame, sequence: number): void {
     this.sequence = sequence
     if (isMsm(type) || !this.#selector.wantsFrame(type)) return
@@ -149,14 +154,17 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#send(Buffer.concat(chosen.map(({ bytes }) => bytes)))
   }
 
-  /** Nobody has the position any more. */
+  /** The position is no longer known to any client. */
   reset(): void {
     for (const taker of this.takers) taker.primed = false
     this.#kept = []
     this.#selector = new Selector(this.#selection)
   }
 
-  /** @param primes it is the position: a taker that has left it out gets no observations, they would be used with another one */
+  /**
+   * @param primes it is the position: a client that skipped it gets no observations, as it would use them with another
+   * position
+   */
   #send(bytes: Uint8Array, primes = false): void {
     const piece = new Piece(bytes)
     this.#kept.push({ piece, sequence: this.sequence })

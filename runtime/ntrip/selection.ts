@@ -3,17 +3,20 @@ import { asLast, decodeMsm, encodeMsm, isMsm, lockTime } from '../gnss/index.js'
 /** 1005 or 1006: where the base is. */
 export const isPosition = (type: number): boolean => type === 1005 || type === 1006
 
-/** What of the stream goes to a mount. */
+/** The part of the stream that goes to a mount. */
 export interface Selection {
-  /** Message numbers beside the position, which always goes out; left out: all. */
+  /** Message numbers besides the position, which is always sent; default: all. */
   messages?: readonly number[] | undefined
-  /** Interval of observations, seconds; default: each epoch. */
+  /** Observation interval in seconds; default: each epoch. */
   interval_s?: number | undefined
   /** MSM5–7 become MSM4: a third of the bytes. */
   msm4?: boolean | undefined
 }
 
-/** The extended lock time indicator of MSM6–7 (DF407) as that of MSM4 (DF402): both stand for the least time in lock. */
+/**
+ * Converts the extended lock time indicator of MSM6–7 (DF407) to that of MSM4 (DF402): both encode the minimum lock
+ * time.
+ */
 function shortLock(extended: number): number {
   const { from_ms } = lockTime(1077, extended)
   return from_ms < 32 ? 0 : Math.min(15, Math.floor(Math.log2(from_ms)) - 4)
@@ -29,8 +32,9 @@ export interface Numbered {
 const mostCnr_dbhz = 63
 
 /**
- * The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels; the frame itself where it is no
- * MSM5–7. A range that does not fit the common part of its satellite is sent as invalid.
+ * The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels. A
+ * frame other than MSM5–7 is returned unchanged. A range that does not fit the common part of its satellite is sent as
+ * invalid.
  */
 export function asMsm4(frame: Numbered): Numbered {
   const { type, bytes } = frame
@@ -47,7 +51,9 @@ export function asMsm4(frame: Numbered): Numbered {
   return { type: msm4, bytes: encodeMsm({ ...head, type: msm4, observations: plain }, { outOfRange: 'invalid' }) }
 }
 
-/** Where the last message of an epoch is left out, the one before says that it is the last: rovers wait for more otherwise. */
+/**
+ * If the last message of an epoch is left out, the message before it is marked as last: otherwise rovers wait for more.
+ */
 export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[] {
   const last = frames.at(-1)
   if (!last || !isMsm(last.type)) return frames
@@ -57,15 +63,15 @@ export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[]
 /** Epochs come with some jitter. */
 export const jitter_ms = 300
 
-/** Whether an epoch is due, every so often on average: of 5 Hz, each fifth where one a second is wanted. */
+/** Selects epochs at an average interval: of 5 Hz, every fifth for one a second. */
 export class Pace {
   /** When the last one was due. */
   #slot_ms = Number.NEGATIVE_INFINITY
   #seen_ms = Number.NEGATIVE_INFINITY
-  /** No more than half of the time between two epochs. */
+  /** At most half of the time between two epochs. */
   #tolerated_ms = jitter_ms
 
-  /** Has to see every epoch: at a high rate it is the nearest one that is due. */
+  /** Must see every epoch: at a high rate the nearest epoch is selected. */
   isDue(now_ms: number, interval_ms: number): boolean {
     this.#tolerated_ms = Math.min(jitter_ms, (now_ms - this.#seen_ms) / 2)
     this.#seen_ms = now_ms

@@ -1,4 +1,7 @@
-/** Source tables: what a caster offers (rows STR, CAS, NET: RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR, /CAS, /NET). */
+/**
+ * Source tables: the offer of a caster (rows STR, CAS, NET: RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR,
+ * /CAS, /NET).
+ */
 
 export interface StreamRow {
   mount: string
@@ -45,7 +48,7 @@ export interface CasterRow {
 
 const lineOf = (...fields: (string | number)[]) => fields.map((field) => clean(String(field))).join(';')
 
-/** It takes GGA from everybody, and no other caster stands in for it. */
+/** It accepts GGA from every client, and has no fallback caster. */
 export function casterLine({ host, port, identifier, operator, country, lat, lon }: CasterRow): string {
   return lineOf('CAS', host, port, identifier, operator, 1, country, lat.toFixed(2), lon.toFixed(2), '0.0.0.0', 0, '')
 }
@@ -78,7 +81,7 @@ const longestLine = 4_096
 export class TableReader {
   readonly #row: (row: StreamRow) => void
   #line = ''
-  /** What came until now. */
+  /** Bytes received so far. */
   bytes = 0
   /** The line that ends a table came. */
   over = false
@@ -149,8 +152,8 @@ function rowOf(line: string): StreamRow | undefined {
 }
 
 /**
- * The rows that a filter wants (`GET /?STR;BASE*;…`): one value a field, `*` any text, `|` or, `!` not, `<`, `>`, `=` for numbers. What it
- * does not understand lets a row through: sending more than was asked for is allowed.
+ * The rows that match a filter (`GET /?STR;BASE*;…`): one value a field, `*` any text, `|` or, `!` not, `<`, `>`, `=`
+ * for numbers. A filter that it does not understand lets a row through: sending more than requested is allowed.
  */
 export function filterLines(lines: readonly string[], query: string): readonly string[] {
   const wanted = query.split(';').map(decode)

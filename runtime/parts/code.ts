@@ -10,7 +10,7 @@ import type { Foundation } from './foundation.js'
 
 export interface Code {
   readonly updates: UpdatedPlugins
-  /** What the manager asks and tells it. */
+  /** The manager's requests and notifications. */
   readonly forManager: Pick<ManagerDeps, 'load' | 'digest' | 'forgotten' | 'unreadable' | 'loaded'>
   /** Ends the watch of the sources. */
   close(): void
@@ -60,7 +60,7 @@ async function reloadChanged(manager: Manager, plugin: string, log: RuntimeOptio
     await manager.reloadIfChanged(plugin)
   } catch (error) {
     const runs = manager.report().some(({ name, state }) => name === plugin && state === 'running')
-    const next = runs ? 'the old version goes on' : 'it does not run; save it again when it is corrected'
+    const next = runs ? 'the old version keeps running' : 'it does not run; save it again when it is corrected'
     log.error({ plugin, err: error }, `not reloaded: ${(error as Error).message}; ${next}`)
   }
 }

@@ -1,4 +1,4 @@
-/** The first part of the service: what lasts (store, serial number), what it is (device), and what is wrong with it. */
+/** The first part of the service: stored data (store, serial number), identity (device), and its errors. */
 import { join } from 'node:path'
 import type { Variant } from '../../schemas/index.js'
 import type { StationError, Trouble } from '../../schemas/services.js'
@@ -45,7 +45,7 @@ export interface Foundation {
   readonly serial: string
   /** As `PluginContext.since`. */
   readonly since: string
-  /** Refuses writes once a factory reset has begun, but to what it keeps. */
+  /** Refuses writes once a factory reset has begun, except to data that the reset keeps. */
   readonly store: Store
   readonly device: StationDevice
   readonly files: DataFiles
@@ -116,13 +116,13 @@ export async function layFoundation(
   }
 }
 
-/** @param before those that stand keep their time */
+/** @param before errors that persist keep their time */
 function errorsOf(troubles: readonly StoreTrouble[], before: readonly StationError[], t: number): StationError[] {
   const known = ({ code, text }: StoreTrouble) => before.find((error) => error.code === code && error.text === text)
   return troubles.map((now) => known(now) ?? stationError(now.code, now, t))
 }
 
-/** @param utc_ms the time of the receiver, where it contradicts the known one */
+/** @param utc_ms the time of the receiver, if it contradicts the known one */
 function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
   if (utc_ms === undefined) {
     troubles.clear('time-contradiction')
@@ -141,7 +141,7 @@ async function serialNumber(variant: Variant, store: Store): Promise<string> {
   return serial
 }
 
-/** A folder that holds something without this note is older than the note; one that cannot be read may be. */
+/** A non-empty folder without this note is older than the note; an unreadable folder may be. */
 async function firstRelease(version: string, store: Store): Promise<string> {
   const kept = await store.get('protected.kernel', 'since')
   if (typeof kept === 'string') return kept

@@ -1,4 +1,4 @@
-/** The third part: the plugins, and how a set of them comes into force. */
+/** The third part: the plugins, and how a plugin set goes live. */
 import { homesOf, readCatalogue } from '../build/catalogue.js'
 import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
@@ -35,7 +35,7 @@ export interface Plugins {
   close(): Promise<void>
 }
 
-/** What plugins reach others through. */
+/** The ports through which plugins reach other systems. */
 export interface Edges {
   gateway: Gateway
   network: LocalNetwork
@@ -154,7 +154,7 @@ function setsOf({ sets, careful }: RuntimeOptions, ...[plugin, schema]: Paramete
   ]
 }
 
-/** Says once what a plugin left open, when what is being closed has had its time. */
+/** Logs once which handles a plugin left open, after closing handles have had time to finish. */
 function nameLeftOpen(instance: Instance, clock: Clock): void {
   clock.timer(closing_ms, () => {
     const open = openHandles(instance)

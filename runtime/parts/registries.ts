@@ -1,4 +1,4 @@
-/** The second part: what plugins register, behind the operations that every surface offers. */
+/** The second part: the plugins' registrations, behind the operations that every surface offers. */
 import type { Logger } from 'pino'
 import { documentOrder, type InfoSection, type TrialSection } from '../../schemas/index.js'
 import type { Station } from '../../schemas/services.js'
@@ -28,7 +28,7 @@ export interface Registries {
   readonly bus: Bus
   readonly station: Station
   tables(): Tables
-  /** Puts another set of registrations in force. */
+  /** Makes another set of registrations live. */
   publish(next: Tables): void
   /** Something that a reader of the document may see has changed. */
   changed(): void
@@ -98,7 +98,7 @@ export async function buildRegistries(
 
 const reportOf = (plugins: Manager, name: string) => plugins.report().find((plugin) => plugin.name === name)
 
-/** The registrations in force, and the hooks that run their taps. */
+/** The live registrations, and the hooks that run their taps. */
 class LiveTables {
   readonly hooks
   #tables: Tables = compileTables([])

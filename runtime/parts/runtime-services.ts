@@ -1,4 +1,4 @@
-/** What the runtime itself provides to plugins. */
+/** The services that the runtime itself provides to plugins. */
 import {
   device as deviceToken,
   httpRoutes,
@@ -89,7 +89,7 @@ function panelsService(tables: () => Tables): Panels {
   }
 }
 
-/** What plugins describe; of what else they take, the address. */
+/** Topics with the plugins' descriptions; a subscribed topic without one has only its address. */
 function topicsService(tables: () => Tables, serial: string): MqttTopics {
   return {
     list() {

@@ -1,4 +1,4 @@
-/** What the variant and the command line set, checked once every plugin is set up and before one is started. */
+/** Settings from the variant and the command line, checked once every plugin is set up and before any is started. */
 import type { PluginReport } from '../../schemas/services.js'
 import { RtkError, together } from '../errors.js'
 import type { BootKnowledge } from '../kernel/plugins/boot.js'
@@ -20,9 +20,10 @@ function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): 
 }
 
 /**
- * Checks everything that the variant and the command line set, puts the variant's initial values in force and stores `--change`.
- * A name that no plugin has is a mistake; where the parameters of a plugin cannot be known it may be that one's, and a station must
- * not stay down for it. Nor must it for a disk that takes no writes: `trouble` reports that.
+ * Checks all settings of the variant and the command line, makes the variant's initial values live and stores
+ * `--change`. A name that no plugin has is a mistake. If the parameters of some plugin cannot be known, the name may
+ * belong to it, and the station must not stay down for it. The same applies to a read-only disk: `trouble` reports
+ * that.
  * @throws RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE: every mistake at once
  */
 export async function applySettings(
@@ -71,6 +72,6 @@ export async function applySettings(
   await config.preset(values).catch((error) => {
     if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
     const given = Object.keys(values).join(', ')
-    trouble('change-not-stored', `--change of ${given}: ${error.message}; the values stored before are in force`)
+    trouble('change-not-stored', `--change of ${given}: ${error.message}; the values stored before stay live`)
   })
 }

@@ -1,7 +1,7 @@
 import { RtkError } from '../errors.js'
 import type { RuntimeOptions } from '../options.js'
 
-/** Ends a service that runs, or whose start is under way: what was begun last ends first. */
+/** Stops a running or starting service: in reverse order of the start. */
 export class Shutdown {
   readonly #stopping = new AbortController()
   readonly #steps: (() => unknown)[] = []
@@ -21,7 +21,7 @@ export class Shutdown {
     return this.#stopping.signal
   }
 
-  /** What has to be undone. */
+  /** Registers undo steps. */
   add(...steps: (() => unknown)[]): void {
     this.#steps.push(...steps)
   }

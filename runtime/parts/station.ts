@@ -91,7 +91,7 @@ async function supportReport(
   })
 }
 
-/** A parameter whose value anyone may see: it has an owner here and is no secret. */
+/** A parameter with a public value: it has an owner here and is not a secret. */
 function isPublic(tables: Tables, name: string): boolean {
   const record = tables.parameters.get(name)
   return record !== undefined && record.options.secret !== true

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-// Not the global ones: a timer of the clock belongs to its scope, and is no handle that a plugin left open.
+// Not the global timers: a timer of the clock belongs to its scope, so it is not a handle that a plugin left open.
 import { clearTimeout, setTimeout } from 'node:timers'
 import type { Dispose } from '../../schemas/event.js'
 
@@ -11,14 +11,14 @@ export interface Clock {
   monotonic(): number
   /** Calls `fn` once after `delay_ms`. */
   timer(delay_ms: number, fn: () => void): Dispose
-  /** The same for what happens again and again: it may come up to a quarter of a second later, together with others. */
+  /** The same for periodic work: it may run up to a quarter of a second later, together with others. */
   tick?(delay_ms: number, fn: () => void): Dispose
 }
 
 /** The longest delay that setTimeout takes; with a longer one it fires at once. */
 const longest_ms = 2 ** 31 - 1
 
-/** Each wake-up of a processor at rest costs power: what is periodic shares four of them a second. */
+/** Each wake-up of a processor at rest costs power: periodic work shares four wake-ups a second. */
 const grid_ms = 250
 
 interface Ring {
@@ -26,7 +26,7 @@ interface Ring {
   readonly cancel: Dispose
 }
 const rings = new Map<number, Ring>()
-/** A ring belongs to nobody: it must not hold the plugin that asked for it first. */
+/** A shared timer has no owner: it must not retain the plugin that asked for it first. */
 const asNobody = AsyncLocalStorage.snapshot()
 
 function ringAt(at_ms: number): Ring {

@@ -5,11 +5,13 @@ import { join, resolve } from 'node:path'
 import { messageOf, RtkError } from '../errors.js'
 
 export interface DataDirOptions {
-  /** What the folder may hold, all in all; 16 MiB when left out. */
+  /** Quota of the folder; default: 16 MiB. */
   quota_bytes?: number
   /** A factory reset keeps it. */
   protected?: boolean
-  /** It may be lost when the machine restarts: it lies in memory where the machine has a place for that, and wears no flash. */
+  /**
+   * It may be lost when the machine restarts: it is in memory, if the machine has a place for it, and wears no flash.
+   */
   volatile?: boolean
 }
 
@@ -17,9 +19,11 @@ export interface DataDirOptions {
 export interface DataDir {
   readonly path: string
   readonly quota_bytes: number
-  /** What is in it now. */
+  /** Its current usage. */
   usage(): Promise<{ bytes: number; files: number }>
-  /** @throws RTK_ERR_DATA_QUOTA when so many more bytes would exceed the quota, or do not fit on the disk */
+  /**
+   * @throws RTK_ERR_DATA_QUOTA if this many more bytes would exceed the quota, or do not fit on the disk
+   */
   ensureRoom(bytes: number): Promise<void>
 }
 
@@ -31,8 +35,8 @@ const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 const keptFolder = '.protected'
 
 /**
- * Bulk files of plugins: `files/PLUGIN/NAME`, and `files/PLUGIN/.protected/NAME` for what a factory reset keeps. Those that are volatile
- * lie in the unit's runtime folder, else in `/dev/shm`.
+ * Bulk files of plugins: `files/PLUGIN/NAME`, and `files/PLUGIN/.protected/NAME` for files that survive a factory
+ * reset. Volatile files are in the unit's runtime folder, else in `/dev/shm`.
  */
 export class DataFiles {
   readonly #root: string
@@ -73,7 +77,7 @@ export class DataFiles {
     }
   }
 
-  /** Removes everything but what is protected. */
+  /** Removes everything except protected files. */
   async clear(): Promise<void> {
     for (const root of new Set([this.#root, this.#volatileRoot])) {
       for (const plugin of await entriesOf(root)) {
@@ -87,8 +91,8 @@ export class DataFiles {
 }
 
 /**
- * A folder in memory that outlives the service, one for each data folder; undefined where there is none. `/dev/shm` is everybody's: what
- * lies there already counts only if it belongs to this user alone.
+ * A folder in memory that outlives the service, one for each data folder; undefined if there is none. `/dev/shm` is
+ * open to every user: an existing folder counts only if it belongs to this user alone.
  */
 function volatileRoot(data: string): string | undefined {
   const digest = createHash('sha256').update(resolve(data)).digest('hex').slice(0, 16)
@@ -108,7 +112,7 @@ async function entriesOf(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => [])
 }
 
-/** Counts without following links. What goes away meanwhile counts nothing. */
+/** Counts without following links. Files deleted meanwhile count as empty. */
 async function usageOf(folder: string): Promise<{ bytes: number; files: number }> {
   const total = { bytes: 0, files: 0 }
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {

@@ -14,12 +14,13 @@ export const nodeFileSystem: FileSystem = promises
 const largestRecord_bytes = 1 << 20
 
 /**
- * A record that must not keep the station from starting, whatever lies in its place: a FIFO would block its reader for ever, and
- * a large file or a device takes all the memory. @throws what the file system says, or that it is no record
+ * Reads a record that must not keep the station from starting. At its path there may be anything: a FIFO would block
+ * its reader for ever, and a large file or a device would take all the memory. @throws an error of the file system, or
+ * an error that it is not a record
  */
 export function readRecordSync(path: string): string {
   const stats = statSync(path)
-  if (!stats.isFile() || stats.size > largestRecord_bytes) throw new Error(`${path} is no file of at most 1 MiB`)
+  if (!stats.isFile() || stats.size > largestRecord_bytes) throw new Error(`${path} is not a file of at most 1 MiB`)
   return readFileSync(path, 'utf8')
 }
 
@@ -33,7 +34,7 @@ const queues = new Map<string, Promise<void>>()
  * Puts a file of mode 0600 in place: written aside, synced, renamed over the old one, and the folder synced. When this
  * resolves, the new content is durable. When it rejects, the old content stands, or no file where the rename was done but
  * could not be made durable. Of several at once for one file each waits for the one before.
- * @param aside in the same folder; whatever has this name is removed
+ * @param aside in the same folder; an existing file of this name is removed
  */
 export async function replaceFile(
   path: string,
@@ -98,9 +99,9 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
 }
 
 /**
- * `replaceFile` for what cannot wait: a process that ends, the watchdog's thread. Durable when it returns.
- * @param aside in the same folder; whatever has this name is removed
- * @throws what the file system says; the old content stands unless the folder alone could not be synced
+ * `replaceFile` for urgent writes: by an ending process, by the watchdog's thread. Durable when it returns.
+ * @param aside in the same folder; an existing file of this name is removed
+ * @throws an error of the file system; the old content remains unless only the folder could not be synced
  */
 export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
   rmSync(aside, { recursive: true, force: true })

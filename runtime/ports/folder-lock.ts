@@ -13,9 +13,9 @@ const lockName = /^\.in-use-(\d+)-[0-9a-f]+$/
 const unsupported = ['ENOTSUP', 'EOPNOTSUPP', 'EPERM', 'EINVAL', 'ENOSYS', 'ENAMETOOLONG']
 
 /**
- * One service per folder: each listens on a unix socket of its own in there, and then asks whether anybody else does. The
- * system answers for a process as long as it lives, whatever its number is and whichever container it runs in. Everyone
- * listens before it looks, so of two at least one sees the other.
+ * One service per folder: each listens on a unix socket of its own in the folder, and then checks for other listeners.
+ * The system answers for a process as long as it lives, regardless of its number and its container. Everyone listens
+ * before it looks, so of two at least one sees the other.
  */
 export class FolderLock {
   readonly #folder: string
@@ -29,8 +29,8 @@ export class FolderLock {
   }
 
   /**
-   * Takes the lock, also again when somebody deleted it. Resolves to false where the file system holds no sockets.
-   * @throws RTK_ERR_DATA_LOCKED; a system error while nobody can tell (disk full, too many open files).
+   * Takes the lock, also again after it was deleted. Resolves to false on a file system without sockets.
+   * @throws RTK_ERR_DATA_LOCKED; a system error while the state is unknown (disk full, too many open files).
    */
   async take(): Promise<boolean> {
     if (this.#held && (await this.#isThere())) return true
@@ -104,7 +104,7 @@ export class FolderLock {
     } catch (error) {
       const code = systemCode(error)
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return false
-      // It closed in this moment: it gives way too, or is gone at the second look.
+      // It closed at this moment: it yields too, or has disappeared at the second look.
       if (code === 'ECONNRESET') return this.#isLive(name)
       // Its queue is full, or it belongs to another user.
       if (code === 'EAGAIN' || code === 'EACCES' || code === 'EPERM') return true

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { RtkError } from '../errors.js'
 import { type ProcessPort, SystemProcesses } from './processes.js'
 
-/** The machine that the service runs on: what reaches beyond the process. */
+/** The machine that the service runs on: operations beyond the process. */
 export interface Machine {
   /** Restarts the machine. Resolves when it is under way; the service is then stopped like by any shutdown. */
   reboot(): Promise<void>

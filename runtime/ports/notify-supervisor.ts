@@ -25,7 +25,7 @@ export class NotifySupervisor implements Supervisor {
     this.#monotonic = monotonic
   }
 
-  /** Undefined where no systemd of this kind started the service. */
+  /** Undefined if the service was not started by such a systemd. */
   static of(env: NodeJS.ProcessEnv = process.env, monotonic?: () => number): NotifySupervisor | undefined {
     const { NOTIFY_FD, WATCHDOG_USEC = '0' } = env
     if (NOTIFY_FD === undefined || !/^\d{1,3}$/.test(NOTIFY_FD)) return undefined

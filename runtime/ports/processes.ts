@@ -3,11 +3,11 @@ import { messageOf, RtkError } from '../errors.js'
 import { type Clock, systemClock } from './clock.js'
 
 export interface ExecOptions {
-  /** 10 s when left out. The process is killed then. */
+  /** Default: 10 s. The process is killed then. */
   timeout_ms?: number
-  /** Of both outputs together; 1 MiB when left out. */
+  /** Of both outputs together; default: 1 MiB. */
   maxOutput_bytes?: number
-  /** Its standard input; empty when left out. */
+  /** Its standard input; default: empty. */
   input?: string | Uint8Array
   /** Beside the environment of the service. */
   env?: Readonly<Record<string, string>>
@@ -34,7 +34,7 @@ export interface ProcessPort {
 
 const limit_ms = 10_000
 const outputLimit_bytes = 1_048_576
-/** Between the signal that asks a process to end and the one that it can't refuse. */
+/** Delay between the signal that asks a process to end and the signal it cannot refuse. */
 const grace_ms = 1_000
 
 /** The programs of this machine. */
@@ -47,11 +47,11 @@ export class SystemProcesses implements ProcessPort {
 
   execFile(file: string, args: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
     const { timeout_ms = limit_ms, maxOutput_bytes = outputLimit_bytes, input = '', env, cwd, signal } = options
-    const aborted = () => new RtkError('RTK_ERR_ABORTED', `${file}: given up, as nobody waits for it any more`)
+    const aborted = () => new RtkError('RTK_ERR_ABORTED', `${file}: given up, as its caller no longer waits`)
     if (signal?.aborted) return Promise.reject(aborted())
     return new Promise((resolve, reject) => {
       const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' })
-      // First of all: without a listener it would be thrown, and without file descriptors there are no streams either.
+      // First of all: without a listener it would be thrown, and without file descriptors the streams are missing too.
       child.once('error', (error) => {
         if (child.pid !== undefined) return
         over()

@@ -1,4 +1,7 @@
-/** Why the run before this one ended, from what it left behind: its own record, the watchdog's, the supervisor's, the boot id. */
+/**
+ * The reason why the previous run ended, from the traces it left: its own record, the watchdog's, the supervisor's, the
+ * boot id.
+ */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -19,7 +22,7 @@ interface Run {
   end?: { how: string; text: string; at_ms: number }
 }
 
-/** What the unit's ExecStopPost writes: boot id, $SERVICE_RESULT, $EXIT_CODE, $EXIT_STATUS. */
+/** The record written by the unit's ExecStopPost: boot id, $SERVICE_RESULT, $EXIT_CODE, $EXIT_STATUS. */
 interface SupervisorRecord {
   boot: string
   result: string
@@ -62,19 +65,20 @@ export class RunRecord {
   }
 
   /**
-   * Reads what the run before left, and writes that this one has begun. A disk that takes no writes costs the record of this run.
+   * Reads the traces of the previous run, and records the start of this one. On a read-only disk, this run has no
+   * record.
    * @param now_ms UTC by the system clock
    */
   constructor(data: string, now_ms: () => number, boot = bootId()) {
     this.#now_ms = now_ms
     this.#file = join(data, 'run.json')
-    this.before = judge({
+    this.before = runEndOf({
       run: readRun(this.#file),
       boot,
       stalls: readStalls(join(data, 'stalls.json')),
       supervisor: readSupervisor(join(data, 'ended')),
     })
-    // It says how one run ended: after a power cut it must not speak for the next one.
+    // It describes the end of one run: after a power cut it must not be read again for the next run.
     this.#forget(join(data, 'ended'))
     this.#run = { boot, started_ms: now_ms() }
     this.#write()
@@ -107,8 +111,8 @@ export class RunRecord {
   }
 }
 
-/** Pure: what the traces say together. */
-export function judge(traces: {
+/** Pure: derives the end of a run from its traces. */
+export function runEndOf(traces: {
   run: Run | undefined
   boot: string
   stalls: ReturnType<typeof readStalls>
@@ -116,7 +120,7 @@ export function judge(traces: {
 }): RunEnd {
   const { run, boot, supervisor } = traces
   if (run === undefined)
-    return { how: 'first', text: 'there was no run before, or its record is gone', at_ms: 0, stack: [] }
+    return { how: 'first', text: 'there was no previous run, or its record is missing', at_ms: 0, stack: [] }
   if (run.end) {
     const { how, text, at_ms } = run.end
     // Each run that begins deletes this record: after a graceful end it is of a start that did not get that far (an update that crashes).

@@ -1,12 +1,14 @@
-/** Who started the service and watches it, e.g. systemd by its notify socket. No call may throw or block. */
+/**
+ * The supervisor that started and watches the service, e.g. systemd by its notify socket. No call may throw or block.
+ */
 export interface Supervisor {
-  /** The service is up: every plugin was started or has said why not. */
+  /** The service is up: every plugin has started or has reported why it did not. */
   ready(): void
   /** The event loop turns; at most once a second. */
   alive(): void
-  /** What the service does, one line; only when it changes. */
+  /** Current activity in one line; only when it changes. */
   status(text: string): void
-  /** The start is under way, and may take so much longer from now. */
+  /** The start is under way, and may take this much longer from now. */
   extendStart(ms: number): void
   /** The service begins to stop. */
   stopping(): void

@@ -4,14 +4,14 @@ import type { Caller, Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store, StoreOps } from '../ports/store/store.js'
 
-/** The store's namespace of what the kernel itself keeps. */
+/** The store's namespace for the kernel's own data. */
 const namespace = 'runtime'
 const key = 'trial'
 
 /** A request that was under way while the change was applied proves nothing. */
 const settle_ms = 2_000
 
-/** Values before a change, as they were stored; a name without one had the default. */
+/** Stored values before a change; a name without a value had the default. */
 export type ValuesBefore = ReadonlyMap<string, unknown>
 
 export interface ChangeTrialDeps {
@@ -21,7 +21,7 @@ export interface ChangeTrialDeps {
   /** 0: no change is ever on trial. */
   window_s: number
   parameter(name: string): ParameterRecord | undefined
-  /** Nobody was seen in time. */
+  /** No caller was seen in time. */
   over(): void
   /** Runs work between two changes. */
   betweenChanges(work: () => Promise<void>): Promise<void>
@@ -30,9 +30,9 @@ export interface ChangeTrialDeps {
 }
 
 /**
- * A change that may cut its caller off is on trial: it is kept when a caller comes again the way that was changed, or somebody
- * confirms it, else it is set back. The values before are stored in the same batch as the change, so neither a crash nor a power
- * cut leaves a station alone with a change that nobody could confirm.
+ * A change that may cut its caller off is on trial: it is kept if a caller returns through the changed interface or
+ * confirms it. Otherwise it is reverted. The previous values are stored in the same batch as the change, so a crash or
+ * a power cut cannot leave a station with a change that cannot be confirmed.
  */
 export class ChangeTrial {
   readonly #deps: ChangeTrialDeps
@@ -62,7 +62,10 @@ export class ChangeTrial {
     return this.#before
   }
 
-  /** The window has passed and nobody was seen. A timer and the clock do not agree to the millisecond: the timer decides. */
+  /**
+   * The window has passed and no caller was seen. A timer and the clock do not agree to the millisecond: the timer
+   * decides.
+   */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -78,15 +81,15 @@ export class ChangeTrial {
   }
 
   /**
-   * What a change puts on trial: values before, for `pledge`. Undefined where its caller does not come through what it changes. A
-   * change during a trial joins it: the values before the first one return.
-   * @param before the stored values of what the change sets to another value
+   * Previous values of the provisional part of a change, for `pledge`. Undefined if its caller does not connect through
+   * anything that the change affects. A change during a trial joins it: the values before the first one return.
+   * @param before the previous stored values that the change replaces
    */
   concerns(before: ValuesBefore, caller: Caller): ValuesBefore | undefined {
     if (this.#deps.window_s === 0 || caller.source === 'plugin') return undefined
     const risky = [...before].filter(([name]) => this.#reaches(name, caller))
     if (risky.length === 0 && ![...before.keys()].some((name) => this.#before?.has(name))) return undefined
-    // What belongs to the same change returns with it: a network name without its password is of no use.
+    // Values of the same change are reverted together: a network name without its password is useless.
     const together = [...before].filter(([name]) => this.#deps.parameter(name)?.options.trial !== undefined)
     return new Map([...together, ...(this.#before ?? [])])
   }
@@ -96,7 +99,7 @@ export class ChangeTrial {
     return [{ namespace, key, value: before && [...before].map(([name, value]) => ({ name, value })) }]
   }
 
-  /** The change is stored; `applied` follows when it is in force. */
+  /** The change is stored; `applied` follows when it is live. */
   begin(before: ValuesBefore): void {
     void this.#cancel()
     this.#before = before
@@ -120,7 +123,7 @@ export class ChangeTrial {
     this.#deps.changed()
   }
 
-  /** Somebody reached the station. */
+  /** A caller reached the station. */
   seen(caller: Caller): void {
     if (this.#before === undefined || this.#deps.clock.monotonic() < (this.#from_ms ?? Number.POSITIVE_INFINITY)) return
     if ([...this.#before.keys()].some((name) => this.#reaches(name, caller))) void this.confirm()

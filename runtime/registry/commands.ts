@@ -44,7 +44,7 @@ export class CommandRegistry {
       .sort((a, b) => a.name.localeCompare(b.name))
   }
 
-  /** Runs one command. Never rejects: what went wrong is the answer. */
+  /** Runs one command. Never rejects: a failure is part of the answer. */
   async run(text: string, source: Source, signal?: AbortSignal): Promise<CommandResult> {
     try {
       return { status: 200, text: await this.#run(text, source, signal) }
@@ -84,7 +84,7 @@ export class CommandRegistry {
       if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
       return answer
     } catch (error) {
-      // A command that ran into its limit must not go on unseen.
+      // A command that exceeded its limit must not run on unseen.
       end.abort(error)
       throw error
     } finally {

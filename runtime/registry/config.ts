@@ -24,7 +24,7 @@ interface Problem {
   message: string
 }
 
-/** Set while a change is applied, also for what its owners' code begins meanwhile. */
+/** Set while a change is applied, including work that its owners' code begins meanwhile. */
 const applying = new AsyncLocalStorage<{ over: boolean }>()
 
 /** A change that was validated and sorted, before anything was touched. */
@@ -59,7 +59,7 @@ export interface ConfigDeps {
   settled(code: ChangeTrouble): void
 }
 
-/** What is wrong, with the field of the value that it is about. */
+/** The problem, with the field of the value it concerns. */
 const inside = ({ field, message }: FieldProblem) =>
   field === '' ? message : `${pointerNames(field).join('.')} ${message}`
 
@@ -99,7 +99,10 @@ export class ConfigRegistry {
     await this.trial.load()
   }
 
-  /** The value in force. A stored value that the schema no longer takes falls back, with one warning. */
+  /**
+   * The current value. If the schema no longer accepts a stored value, the value falls back to the default, with one
+   * warning.
+   */
   value(record: ParameterRecord): unknown {
     const { name, schema, options } = record
     for (const source of [this.#stored, this.#initial]) {
@@ -137,14 +140,20 @@ export class ConfigRegistry {
     for (const [name, value] of [...plan.values, ...Object.entries(plan.leftover)]) this.#initial.set(name, value)
     return [
       ...plan.problems,
-      ...[...Object.keys(plan.leftover), ...plan.actions.keys()].map((name) => ({ name, message: 'is no parameter' })),
+      ...[...Object.keys(plan.leftover), ...plan.actions.keys()].map((name) => ({
+        name,
+        message: 'is an unknown parameter',
+      })),
     ]
   }
 
-  /** What is wrong with values that are to be stored before anything is started: the command line's `--change`. */
+  /** Problems of values to be stored before anything is started: the command line's `--change`. */
   wrongPresets(values: Readonly<Record<string, unknown>>): Problem[] {
     const plan = this.#plan(values)
-    return [...plan.problems, ...Object.keys(plan.leftover).map((name) => ({ name, message: 'is no parameter' }))]
+    return [
+      ...plan.problems,
+      ...Object.keys(plan.leftover).map((name) => ({ name, message: 'is an unknown parameter' })),
+    ]
   }
 
   /** Stores them. */
@@ -152,14 +161,14 @@ export class ConfigRegistry {
     await this.#store(this.#plan(values).values, { atStart: true })
   }
 
-  /** The number of the newest change: an instance that is set up now has seen the ones up to it. */
+  /** The number of the newest change: an instance set up now has seen all changes up to it. */
   get newest(): number {
     return this.#newest
   }
 
   /**
-   * Instances came into force. What was changed after they were set up went to the instances before them, or to nobody: it is
-   * applied to them now. The change was answered already, so a refusal is reported.
+   * Instances went live. Changes made after they were set up went to the previous instances, or to none: they are
+   * applied to the new ones now. The change was answered already, so a refusal is reported.
    */
   published(instances: readonly Registrant[]): void {
     const owners = new Set<unknown>(instances)
@@ -171,15 +180,14 @@ export class ConfigRegistry {
       const values = new Map(missed.map((record) => [record.name, this.value(record)]))
       const problems = await this.#apply(values, new Map(), 'plugin', values)
       const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
-      if (text)
-        this.#deps.trouble('change-not-applied', `a change during a reload is stored, but not in force: ${text}`)
+      if (text) this.#deps.trouble('change-not-applied', `a change during a reload is stored, but not live: ${text}`)
     })
   }
 
   /**
    * One change. Resolves with `{result, leftover}` when everything that does not end the caller's link was applied;
    * the rest follows after `answered`.
-   * @throws RTK_ERR_CHANGE_BODY when `submitted` is no JSON object; RTK_ERR_CHANGE_NESTED out of the applying of another one.
+   * @throws RTK_ERR_CHANGE_BODY if `submitted` is not a JSON object; RTK_ERR_CHANGE_NESTED from within another change.
    */
   async change(submitted: unknown, caller: Caller, answered?: Promise<void>): Promise<ChangeResult> {
     if (isTooDeep(submitted)) {
@@ -245,12 +253,12 @@ export class ConfigRegistry {
     return { result: 'ok', leftover: plan.leftover }
   }
 
-  /** A change went well: earlier trouble of changes is over. */
+  /** A change succeeded: earlier errors of changes are cleared. */
   #settled(): void {
     for (const code of changeTroubles) this.#deps.settled(code)
   }
 
-  /** Applies what was answered already; a refusal goes into `base.state.errors`, as nobody waits for it. */
+  /** Applies an already answered change; a refusal goes into `base.state.errors`, as its caller no longer waits. */
   async #applyLater(
     values: Map<string, unknown>,
     before: Map<string, unknown>,
@@ -269,18 +277,18 @@ export class ConfigRegistry {
     this.#deps.trouble('change-undone', `a change was undone: ${text}`)
   }
 
-  /** Sets back what is on trial, because somebody wishes it. False: nothing is. */
+  /** Reverts the change on trial, at a person's request. False if there is none. */
   undoTrial(): Promise<boolean> {
     return this.#transactions.runExclusive(() => this.#setBack(this.trial.before))
   }
 
-  /** Nobody was seen since the change: the values before it return. */
+  /** No caller was seen since the change: the previous values return. */
   async #trialOver(): Promise<void> {
     await this.#transactions.runExclusive(async () => {
       const { before, isOver } = this.trial
       // Confirmed, or joined by another change, a moment ago.
       if (before === undefined || !isOver) return
-      const why = `nobody reached the station through what the change of ${[...before.keys()].join(', ')} governs`
+      const why = `no client reached the station through the interface governed by the change of ${[...before.keys()].join(', ')}`
       if (!(await this.#setBack(before))) return
       const advice = 'check the values and set them again; the command confirm-change keeps such a change'
       const text = `${why} within ${this.#deps.trial_s} s: the values before are back`
@@ -344,7 +352,7 @@ export class ConfigRegistry {
     return { values, actions: wanted, leftover, problems }
   }
 
-  /** A rule that throws refuses: what it would have said is not known. */
+  /** A rule that throws refuses: its verdict is unknown. */
   #check({ owner, check }: RuleRecord, ...given: Parameters<RuleCheck>): ReturnType<RuleCheck> {
     try {
       return owner.run(() => check(...given)) || undefined
@@ -358,7 +366,7 @@ export class ConfigRegistry {
     return record ? this.value(record) : undefined
   }
 
-  /** Durable first, then in force. `undefined` forgets a value. */
+  /** First durable, then live. `undefined` forgets a value. */
   async #store(
     values: ReadonlyMap<string, unknown>,
     options?: BatchOptions,
@@ -405,7 +413,7 @@ export class ConfigRegistry {
     const tables = this.#deps.tables()
     const problems: Problem[] = []
     const attempt = async (owner: Registrant, name: string, work: () => Promise<void>) => {
-      // One that goes is followed by one that reads the stored value, or gets it when it comes into force.
+      // The successor of a stopping instance reads the stored value, or gets it when it goes live.
       if (owner.ended) return
       try {
         await owner.run(() => withLimit(this.#deps.clock, applyLimit_ms, owner.name, `change of ${name}`, work()))
@@ -446,11 +454,11 @@ export class ConfigRegistry {
     trial: { earlier: ValuesBefore | undefined } | undefined,
   ): Promise<void> {
     try {
-      // What was on trial before this change still is.
+      // Values on trial before this change stay on trial.
       await this.#store(stored, undefined, trial && this.trial.pledge(trial.earlier))
       if (trial) this.trial.end(trial.earlier)
     } catch (error) {
-      // What is stored stays on trial: when that is over, it is tried again.
+      // The stored value stays on trial: it is retried at the end of the trial.
       if (trial) this.trial.applied()
       this.#deps.trouble('change-not-undone', `a refused change could not be taken back: ${messageOf(error)}`)
       return
@@ -458,7 +466,7 @@ export class ConfigRegistry {
     const back = new Map([...applied.keys()].reverse().map((name) => [name, effective.get(name)]))
     const problems = await this.#apply(back, new Map(), source, applied, true)
     for (const { name, message } of problems) {
-      // Who refused the new value kept the old one: its second refusal says nothing new.
+      // An owner that refused the new value kept the old one: its second refusal adds nothing.
       if (refusals.some((refusal) => refusal.name === name)) continue
       this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
     }

@@ -10,7 +10,7 @@ import { type JsonGap, jsonGaps } from './json-gaps.js'
 
 const textLife_ms = 100
 const keptTexts = 16
-/** Paths with names that change every time are reported so many times. */
+/** Limits reports about paths with ever-changing names. */
 const mostGaps = 64
 
 type Json = Record<string, unknown>
@@ -21,13 +21,13 @@ export interface InfoDeps {
   tables(): Tables
   onInfoBuild: SyncHookPoint<[Json, InfoSelection]>
   assignment: MaskAssignment
-  /** Top-level names in the order in which the document shows them; others follow. */
+  /** Top-level names in the order of the document; others follow. */
   order: readonly string[]
 }
 
 /**
- * What a block gave, as JSON through and through: one that cannot be serialised costs itself, not the document, and
- * whoever edits the document does not reach into its owner's objects.
+ * A block's value as pure JSON: a value that cannot be serialised is left out without harming the document, and edits
+ * to the document do not reach its owner's objects.
  */
 function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
   if (value instanceof Promise) {
@@ -54,7 +54,7 @@ const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The information document: one builder for every surface. A part that throws, or is no JSON, is missing from the answer
+ * The information document: one builder for every surface. A part that throws or is not JSON is missing from the answer
  * and reported as its owner's fault; the rest is always built.
  */
 export class InfoRegistry {
@@ -134,7 +134,7 @@ export class InfoRegistry {
         value = plain(block.owner.run(part.build), (gap) => this.#gap(block, gap))
         if (part.class === 'static') block.cache.set(part, value)
       }
-      // What is kept is changed neither by those who nest under it nor by those who edit the document.
+      // Neither nested blocks nor edits to the document change the stored value.
       if (part.class === 'static') value = structuredClone(value)
       if (value === undefined) return
       this.#mergeAt(document, block, part, value)
@@ -189,7 +189,7 @@ export class InfoRegistry {
   }
 
   #conflict(name: string, block: BlockRecord, part: InfoPart): void {
-    // A field that stands in gives way.
+    // A fallback field yields.
     if (part.fallback || this.#conflicts.has(block)) return
     this.#conflicts.add(block)
     block.owner.failed(new Error(`field ${name} has another owner already`), `block ${block.path}`)

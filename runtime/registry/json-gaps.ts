@@ -10,7 +10,7 @@ export interface JsonGap {
 const isGap = (value: unknown, inList: boolean): boolean =>
   typeof value === 'number' ? !Number.isFinite(value) : inList && /^(undefined|function|symbol)$/.test(typeof value)
 
-/** What `JSON.stringify` wrote as null in this text although it was not null: numbers that are not finite, holes of lists. */
+/** Non-null values that `JSON.stringify` wrote as null in this text: numbers that are not finite, holes of lists. */
 export function jsonGaps(value: unknown, text: string | undefined): JsonGap[] {
   // Nearly every text ends here: the look at each field costs more than the text did.
   if (!text?.includes('null')) return []

@@ -20,7 +20,7 @@ export interface NvsDeps {
   isPlugin(name: string): boolean
 }
 
-/** What `/nvs` may see and do: user namespaces freely, the service's own read-only, the protected one not at all. */
+/** Access rules of `/nvs`: user namespaces freely, the service's own read-only, the protected namespace not at all. */
 export class Nvs {
   readonly #deps: NvsDeps
 

@@ -1,4 +1,4 @@
-/** What a report says of the machine. */
+/** A report's facts about the machine. */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import os from 'node:os'
@@ -9,7 +9,7 @@ const megabyte = 1_048_576
 const serialPort = /^\/dev\/(tty[A-Z]|pts\/|rfcomm|gnss)/
 const limit_ms = 3_000
 
-/** Never rejects: what cannot be found out is said to be unknown. */
+/** Never rejects: missing facts are reported as unknown. */
 export async function systemFacts(data: string): Promise<Record<string, unknown>> {
   const disk = await statfs(data).catch(() => undefined)
   return {
@@ -68,7 +68,10 @@ function serialPorts(): string[] {
   }
 }
 
-/** Which programs have a serial port open. Those of other users show to root alone: how many could not be looked at is said. */
+/**
+ * Programs that have a serial port open. Only root sees those of other users: the number of unreadable processes is
+ * reported.
+ */
 export function openPorts(): { programs: { pid: number; program: string; port: string }[]; unreadable: number } {
   const programs: { pid: number; program: string; port: string }[] = []
   let unreadable = 0

@@ -1,4 +1,4 @@
-/** The report for support: one archive of what a person who helps asks for, without a secret in it. */
+/** The support report: one archive of everything a helper needs, without secrets. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,7 +24,7 @@ export interface LiveStation {
   readonly document: unknown
   readonly plugins: unknown
   isSecret(parameter: string): boolean
-  /** Parameters that may be shown as they are. */
+  /** Parameters shown with their value. */
   isShown(parameter: string): boolean
 }
 
@@ -79,7 +79,7 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
   }
 }
 
-/** What is stored, without the protected namespaces; what a person put there as text is a text of so many characters. */
+/** The stored settings without the protected namespaces; text entered by a person is replaced by its length. */
 async function settingsOf(
   store: Pick<Store, 'namespaces' | 'entries'>,
   live: LiveStation | undefined,
@@ -95,7 +95,7 @@ async function settingsOf(
     const values = Object.entries(entries).map(([name, value]) => {
       if (namespace !== 'config') return [name, masked(value)]
       const isKnown = live?.isShown(name) === true
-      // Without its plugin nobody knows whether it is a secret: then it is treated as one.
+      // Without its plugin the value may be a secret: it is treated as one.
       if (!isKnown || live?.isSecret(name)) secrets.addSetting(value)
       return [name, isKnown ? value : masked(value)]
     })
@@ -143,7 +143,7 @@ async function recordIn(folder: string): Promise<string> {
   return lines.flatMap((line) => (timeOf(line) >= newest_ms - record_ms ? [`${line}\n`] : [])).join('')
 }
 
-/** The last whole lines of at most so many characters. */
+/** The last whole lines within a number of characters. */
 function tail(text: string, most: number): string {
   if (text.length <= most) return text
   const begin = text.indexOf('\n', text.length - most)

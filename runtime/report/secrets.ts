@@ -1,11 +1,11 @@
-/** What no report may hold: everything protected, every secret setting, whatever goes by the name of a password. */
+/** Values that no report may contain: everything protected, every secret setting, every field named like a password. */
 import { isSecretName } from '../log/redact.js'
 
 /** Shorter ones would be found in the middle of words; where they stand as values they are left out by their names. */
 const shortest = 4
 export const hidden = '…'
 
-/** Collects secrets by value, so that they are found in whatever text they came into. */
+/** Collects secrets by value, so that they are found in any text. */
 export class Secrets {
   readonly #values = new Set<string>()
 
@@ -19,7 +19,7 @@ export class Secrets {
     for (const text of textsIn(value, isSecretName)) this.#add(text)
   }
 
-  /** A secret setting: of fields with names those that are secrets, else all of it, and what stands behind a `user:`. */
+  /** A secret setting: of named fields only the secret ones, else all of it, plus the password of a `user:`. */
   addSetting(value: unknown): void {
     this.addNamed(value)
     for (const one of Array.isArray(value) ? value : [value]) {
@@ -29,7 +29,7 @@ export class Secrets {
     }
   }
 
-  /** The text without any of them, also as they stand in JSON and in a URL. */
+  /** The text without any secret, also in its JSON and URL forms. */
   hide(text: string): string {
     let clean = text
     // The longest first: one may be a part of another.

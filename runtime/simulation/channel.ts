@@ -1,7 +1,7 @@
-/** One tracked satellite: the lock of each of its signals, their ambiguities, and what makes them slip. */
+/** One tracked satellite: the lock of each of its signals, their ambiguities, and the causes of cycle slips. */
 import { GaussMarkov, type Random } from './random.js'
 
-/** What one signal of a satellite gives in an epoch. */
+/** The observation of one signal of a satellite in an epoch. */
 export interface SignalTrack {
   readonly cno_dbhz: number
   /** Since the signal was locked. */
@@ -30,7 +30,7 @@ export interface ChannelSnapshot {
 const multipath_s = 60
 /** A half cycle is resolved after this long. */
 const halfCycle_s = 15
-/** Slips that are of half a cycle, and those that the lock indicator does not tell. */
+/** Half-cycle slips, and slips that the lock indicator does not show. */
 const halfShare = 0.1
 const silentShare = 0.1
 const mostCycles = 20
@@ -41,7 +41,9 @@ export class Channel {
   readonly #firstAmbiguity: number
   readonly #locks: Lock[] = []
 
-  /** @param random of the code errors @param fine of what the phases do */
+  /**
+   * @param random of the code errors @param fine of the phase errors
+   */
   constructor(random: Random, fine: Random) {
     this.#firstAmbiguity = Math.round((random.uniform() - 0.5) * 200)
     this.multipath = new GaussMarkov(random, multipath_s)

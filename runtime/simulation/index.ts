@@ -1,7 +1,7 @@
 /**
- * What a simulated GNSS receiver of any make is built on (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with its surroundings,
- * observations epoch by epoch, and the RTCM that follows from them. Deterministic: the same seed and the same times give the same
- * numbers. It is bundled with the plugin that imports it and is no part of a device.
+ * The base of a simulated GNSS receiver of any make (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with
+ * its surroundings, observations epoch by epoch, and the RTCM that follows from them. Deterministic: the same seed and
+ * the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on a device.
  *
  * ```ts
  * const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })

@@ -1,6 +1,7 @@
 /**
- * One model behind everything that the simulated receiver says: where the antenna truly is, the sky above it, the
- * receiver's clock, what is tracked. Positions, residuals and observations are all made of it, so they agree.
+ * One model behind the whole output of the simulated receiver: the true position of the antenna, the sky above it, the
+ * receiver's clock, the tracked satellites. Positions, residuals and observations are all derived from it, so they
+ * agree.
  */
 import { geodeticToEcef, knownLeap_s, offsetEnu, secondsPerWeek, unixToGps } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
@@ -49,7 +50,7 @@ export interface Epoch {
   readonly clock_m: number
 }
 
-/** What goes over to the next instance on a reload: the antenna goes on, and the lock holds. */
+/** State handed to the next instance on a reload: the antenna keeps moving, and the lock holds. */
 export interface ModelSnapshot {
   motion: MotionSnapshot
   channels: [key: number, ChannelSnapshot][]
@@ -58,13 +59,13 @@ export interface ModelSnapshot {
 const horizon_deg = 0
 /** Lower satellites are not tracked. */
 export const lowest_deg = 5
-/** Below this elevation there is no second signal. */
+/** Below this elevation the second signal is missing. */
 const dualFrom_deg = 15
-/** The second signal is so much weaker. */
+/** The second signal is weaker by this much. */
 const secondSignal_db = 3
 /** Below this nothing is tracked. */
 const lossOfLock_dbhz = 24
-/** What the seed of the phases is apart from that of the code. */
+/** Offset of the phases' seed from that of the code. */
 const fineSeed = 0x5bd1e995
 
 /** Of the satellites that are tracked. */
@@ -88,13 +89,13 @@ export class Model {
   readonly #without: ReadonlySet<string>
   /** Satellites that are not received before a time. */
   readonly #away = new Map<number, number>()
-  /** Satellites whose lock or phase is disturbed in the next epoch. */
+  /** Satellites with a disturbed lock or phase in the next epoch. */
   #disturbances: { which: HowMany; apply(key: number, gps_s: number): void }[] = []
   surroundings: Surroundings
   antenna: AntennaState = 'ok'
   /** Interference by band, dB less C/N0. */
   readonly jam_db: Record<Band, number> = { L1: 0, L2: 0 }
-  /** What of the sky is received at all. */
+  /** The part of the sky that is received at all. */
   limit: { satellites: number; mask_deg: number } = { satellites: Number.POSITIVE_INFINITY, mask_deg: lowest_deg }
 
   constructor(options: ModelOptions) {
@@ -142,7 +143,7 @@ export class Model {
     this.surroundings = this.#surroundingsOf(name)
   }
 
-  /** Some satellites lose their lock at the next epoch. @param away_s they are not received for so long */
+  /** Some satellites lose their lock at the next epoch. @param away_s for how long they are not received */
   loseLock(which: HowMany, away_s: number): void {
     this.#disturb(which, (key, gps_s) => {
       this.#channels.delete(key)
@@ -215,7 +216,7 @@ export class Model {
   #disturbAt(gps_s: number): void {
     for (const { which, apply } of this.#disturbances.splice(0)) {
       const keys = [...this.#channels.keys()]
-      // Which ones is a matter of the seed: each is taken out of those that are left.
+      // The seed selects them: each is drawn from the remaining satellites.
       for (let left = countOf(which, keys.length); left > 0; left--) {
         const [key] = keys.splice(Math.floor(this.#fine.uniform() * keys.length), 1)
         apply(key, gps_s)
@@ -253,7 +254,7 @@ export class Model {
       profile.phase_m,
       profile.slips_per_s * dt_s,
     )
-    // What is in the shade comes by a detour.
+    // Signals in the shade arrive by a detour.
     const scale_m = (0.3 + 0.35 / Math.max(0.1, sine)) * 10 ** (shade_db / 20)
     const noise = profile.code * (0.8 * channel.multipath.step(dt_s) + 0.2 * this.random.normal())
     const multipath = profile.sidereal === 0 ? 0 : this.surroundings.multipath(azimuth_deg, elevation_deg)

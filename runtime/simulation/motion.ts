@@ -61,7 +61,7 @@ export class Motion {
     this.#movements = []
   }
 
-  /** Time goes on: an epoch is measured now. */
+  /** Time advances: an epoch is measured now. */
   advance(gps_s: number): void {
     this.#gps_s = gps_s
     for (const movement of this.#movements) movement.from_gps_s ??= gps_s

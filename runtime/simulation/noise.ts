@@ -1,4 +1,4 @@
-/** How rough the surroundings of the simulated antenna are. Each profile is set by what real receivers in such places show. */
+/** Roughness of the simulated antenna's surroundings. Each profile is modelled on real receivers in such places. */
 import { GaussMarkov, type Random } from './random.js'
 
 export type NoiseName = 'quiet' | 'typical' | 'obstructed'
@@ -83,7 +83,7 @@ interface Sector {
   readonly loss_db: number
 }
 
-/** What stands around one antenna: it stays the same for days. */
+/** The obstacles around one antenna: they stay the same for days. */
 export class Surroundings {
   readonly name: NoiseName
   readonly profile: NoiseProfile
@@ -114,7 +114,7 @@ export class Surroundings {
     this.#noon_s = (14 - lon_deg / 15) * 3600
   }
 
-  /** What stands in the way of a satellite costs C/N0. */
+  /** An obstacle in front of a satellite costs C/N0. */
   shade_db(azimuth_deg: number, elevation_deg: number): number {
     const sector = this.#sectors.find(
       ({ from_deg, width_deg, below_deg }) =>
@@ -133,7 +133,7 @@ export class Surroundings {
     return sum / Math.sqrt(this.#waves.length / 2)
   }
 
-  /** What a position by code is wrong by and does not know of: east, north, up, metres. */
+  /** The unknown error of a code position: east, north, up, metres. */
   drift(gps_s: number, dt_s: number): [east: number, north: number, up: number] {
     const { slow_m, siderealPosition_m } = this.profile
     const drift: [number, number, number] = [0, 0, 0]

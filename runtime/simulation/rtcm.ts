@@ -6,15 +6,15 @@ import { type ConstellationModel, constellations, type Signal } from './sky.js'
 
 const light_mps = 299_792_458
 
-/** What decides on the output of one epoch. */
+/** Inputs that determine the output of one epoch. */
 export interface RtcmRequest {
   epoch: Epoch
   stationId: number
   /** Undefined: no 1005. */
   arp: Ecef | undefined
-  /** Whether a message number is due now. */
+  /** Whether a message number is to be sent now. */
   due(type: number): boolean
-  /** Each MSM is as long as its whole grid of satellites and signals, as a ZED-F9P sends it; true when left out. */
+  /** Each MSM is as long as its whole grid of satellites and signals, as a ZED-F9P sends it; default: true. */
   padToGrid?: boolean
 }
 
@@ -55,7 +55,7 @@ export function rtcmMessages({ epoch, stationId, arp, due, padToGrid = true }: R
   return frames
 }
 
-/** A ZED-F9P cuts off what is below 0.1 mm: its 1005 says …8028 where NAV-SVIN says …8029. */
+/** A ZED-F9P cuts off digits below 0.1 mm: its 1005 has …8028 where NAV-SVIN has …8029. */
 const truncated = (metres: number) => Math.trunc(metres * 10_000) / 10_000
 
 /** 1005. */

@@ -1,11 +1,11 @@
 /**
- * What the main thread is busy with, readable from another thread while it is blocked: a beat that counts on, the plugin on
- * whose behalf it runs, and the phase of that plugin's life.
+ * The main thread's activity, readable from another thread while it is blocked: a running beat counter, the plugin on
+ * behalf of which it runs, and the phase of that plugin's life.
  */
 export const phases = ['', 'load', 'setup', 'start', 'stop'] as const
 export type Phase = (typeof phases)[number]
 
-/** Under this name the watchdog finds the function that says on whose behalf a main thread runs that it has stopped. */
+/** Under this name the watchdog finds the function that returns the current owner in a paused main thread. */
 export const ownerSymbol = 'rtk-base.owner'
 
 const beatAt = 0
@@ -37,7 +37,7 @@ export function beat(): void {
   shared[beatAt]++
 }
 
-/** Notes on whose behalf code runs now. @returns what was noted before, for `leave` */
+/** Records the owner of the code that runs now. @returns the previous record, for `leave` */
 export function enter(number: number): number {
   const before = shared[pluginAt]
   shared[pluginAt] = number

@@ -28,8 +28,8 @@ export interface WatchdogOptions {
 }
 
 /**
- * Sees from a thread of its own when something blocks the event loop: reports plugin, file and line, and ends the process at
- * the limit. What ended the process is written down, and kept out for a while after the restart.
+ * Sees from a thread of its own when something blocks the event loop: reports plugin, file and line, and ends the
+ * process at the limit. A plugin that ended the process is recorded, and kept out for a while after the restart.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
@@ -39,7 +39,7 @@ export class Watchdog {
   readonly #stalled = new Set<(stall: StallEnded) => void>()
   readonly #alive = new Set<() => void>()
   readonly #exhausted = new Set<() => void>()
-  /** Whose a script is. */
+  /** The plugin of each script. */
   readonly #files = new Map<string, string>()
   #memory: { readonly watch: MemoryWatch; readonly looks: NodeJS.Timeout } | undefined
 
@@ -98,7 +98,10 @@ export class Watchdog {
     return () => this.#exhausted.delete(fn)
   }
 
-  /** The plugin that ended the process before this one, when one did, and how long it stays out. Asked once: it is answered for. */
+  /**
+   * The plugin that ended the previous process, if any, and how long it stays out. Ask once: the answer settles the
+   * record.
+   */
   blocker(): Blocker | undefined {
     const stalls = readStalls(this.#record)
     const blocker = blockerOf(stalls, Date.now())
@@ -115,14 +118,14 @@ export class Watchdog {
     return blocker
   }
 
-  /** Why the process before this one ended for want of memory, where nobody could be named. To be asked before `blocker`. */
+  /** Why the previous process ran out of memory, if no plugin could be named. To be read before `blocker`. */
   get unnamed(): string | undefined {
     const last = readStalls(this.#record).at(-1)
     if (!last?.limit_mb || last.plugin || last.served) return undefined
     return `the service used ${last.used_mb} of ${last.limit_mb} MB of memory and was ended; it is unknown which plugin held them`
   }
 
-  /** How many stalls have ended a process, as far as they are remembered. */
+  /** The number of remembered stalls that ended a process. */
   get ends(): number {
     return readStalls(this.#record).length
   }
@@ -134,7 +137,7 @@ export class Watchdog {
     this.#thread.postMessage({ plugin, files: all } satisfies ToThread)
   }
 
-  /** A block is over. Returns the undo. */
+  /** A block has ended. Returns the undo. */
   onStall(fn: (stall: StallEnded) => void): () => void {
     this.#stalled.add(fn)
     return () => this.#stalled.delete(fn)

@@ -1,6 +1,6 @@
 /**
- * The memory that the service may use. Before the system ends it without a word, the plugin that holds most of the heap is found by
- * sampling what it allocates, and the service ends in order, to be started again without that plugin.
+ * The memory that the service may use. Before the system kills the service without a message, allocation sampling finds
+ * the plugin that holds most of the heap. The service then ends in order and is restarted without that plugin.
  */
 import { Session } from 'node:inspector'
 import { totalmem } from 'node:os'
@@ -11,23 +11,26 @@ import { runInNewContext } from 'node:vm'
 /** From this share of the limit on it is noted who allocates, and garbage is given back; at the second the service ends. */
 export const sampledFrom = 0.6
 export const endsFrom = 0.8
-/** Somebody who holds less of what was sampled than this is not named. */
+/** A plugin that holds less than this share of the samples is not named. */
 const mostOf = 0.5
-/** Garbage is collected, and the memory still used after so many looks. */
+/** Garbage is collected, and the memory is still in use after this many looks. */
 const looksBeforeEnd = 3
 /** In looks. */
 const collectEvery = 10
 /** So much more than the least that was ever used for half a minute, and garbage is collected: V8 keeps that of a burst for hours. */
 const spare = 1.15
 const soonest_looks = 30
-/** Where ten collections gave back less than this share, what is used is needed: the next ones come later, after an hour at most. */
+/**
+ * If ten collections freed less than this share, the memory is needed: the next collections come later, after an hour
+ * at most.
+ */
 const useful = 0.05
 const mostInVain = 10
 const later = 1.5
 const latest_looks = 3_600
 const samplingInterval_bytes = 32_768
 
-/** Bytes that the service may use: by its control group, else what the option says. 0: no limit. */
+/** Bytes that the service may use: by its control group, else by the option. 0: no limit. */
 export function memoryLimit(option_mb: number, constrained = process.constrainedMemory()): number {
   // No limit is 0 or a number beyond any machine.
   if (constrained > 0 && constrained < totalmem()) return constrained
@@ -57,7 +60,7 @@ export class MemoryWatch {
   #session: Session | undefined
   #over = 0
   #near = 0
-  /** What it can do with, as far as is known. */
+  /** The lowest usage seen so far. */
   #least_bytes = Number.POSITIVE_INFINITY
   #much = 0
   #inVain = 0
@@ -130,7 +133,10 @@ export class MemoryWatch {
     this.#session = undefined
   }
 
-  /** Who holds most of what was allocated since and is still there. Buffers lie outside of the heap: nobody is named for them. */
+  /**
+   * The plugin that holds most of the memory allocated since and still in use. Buffers are outside the heap: no plugin
+   * is named for them.
+   */
   #culprit(): string {
     const { heapUsed, external } = this.#edges.usage()
     if (external > heapUsed) return ''

@@ -6,7 +6,7 @@ import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
 const mostKept = 32
 
 export interface Stall {
-  /** '' when nobody could be named. */
+  /** '' if no plugin could be named. */
   plugin: string
   phase: string
   /** `file:line:column` of the plugin's innermost frame, '' unknown. */
@@ -54,12 +54,12 @@ export function readStalls(file: string): Stall[] {
   }
 }
 
-/** Durable when it returns. @throws what the file system says */
+/** Durable when it returns. @throws an error of the file system */
 export function addStall(file: string, stall: Stall): void {
   writeStalls(file, [...readStalls(file), stall].slice(-mostKept))
 }
 
-/** Durable when it returns. @throws what the file system says */
+/** Durable when it returns. @throws an error of the file system */
 export function writeStalls(file: string, stalls: readonly Stall[]): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   replaceFileSync(file, JSON.stringify(stalls))
@@ -67,7 +67,7 @@ export function writeStalls(file: string, stalls: readonly Stall[]): void {
 
 /** How long a plugin that ended the process stays out after the first, second and every further time. */
 const quarantines_ms = [5 * 60_000, 60 * 60_000, 24 * 3_600_000]
-/** A plugin that has not blocked the service for so long begins from zero. */
+/** A plugin that has not blocked the service for this long starts from zero. */
 const forgiven_ms = 7 * 24 * 3_600_000
 
 export interface Blocker {
@@ -77,7 +77,7 @@ export interface Blocker {
 }
 
 /**
- * The plugin that ended the process before this one, when one did and no start has kept it out for that yet.
+ * The plugin that ended the previous process, if any, unless a start has already kept it out for that.
  * @param now_ms UTC by the system clock
  */
 export function blockerOf(stalls: readonly Stall[], now_ms: number): Blocker | undefined {

@@ -1,6 +1,7 @@
 /**
- * The watchdog's thread. It needs nothing of the main loop: it sees whether the beat goes on, looks at the stack of a blocked
- * main thread through the inspector, writes its lines to the standard output itself, and ends a process that does not answer.
+ * The watchdog's thread. It needs nothing from the main loop. It watches the beat, reads the stack of a blocked main
+ * thread through the inspector, writes its lines to the standard output itself, and ends a process that does not
+ * answer.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -11,7 +12,7 @@ import { journalLine, type LogForm } from '../log/journal.js'
 import { ownerSymbol, readActivity } from './activity.js'
 import { addStall, type Stall } from './stalls.js'
 
-/** What the thread is started with. */
+/** The start parameters of the thread. */
 export interface ThreadData {
   memory: Int32Array
   warn_ms: number
@@ -73,7 +74,7 @@ let lookedAt_ms = performance.now()
 let sampled: Frame[] = []
 /** The plugin of the asynchronous context that was stopped; '' for the runtime's own. */
 let sampledOwner = ''
-/** Who blocks for longer than allowed, as soon as that is so: what runs when the block is over may be somebody else. */
+/** The plugin that exceeds the limit, recorded at once: after the block a different plugin may be running. */
 let blocker: Culprit | undefined
 
 setInterval(() => {
@@ -109,7 +110,7 @@ setInterval(() => {
 
 type Culprit = Omit<Stall, 'at_ms' | 'blocked_s'>
 
-/** Who blocks, as far as is known now. */
+/** The blocking plugin, as far as known now. */
 function culprit(): Culprit {
   const { number, phase } = readActivity(memory)
   const own = sampled.find(({ file }) => files.has(file))
@@ -128,7 +129,7 @@ function textOf({ plugin, phase, place }: Culprit): string {
 }
 
 function report(): void {
-  // It went on while its stack was asked for: its end is reported, without a place.
+  // It resumed while its stack was requested: its end is reported, without a place.
   if (still_ms < warn_ms) return
   const found = culprit()
   blocker = found
@@ -222,7 +223,7 @@ function mapOf(file: string): SourceMap | undefined {
   return map
 }
 
-/** Sources stand in a map relative to its file. */
+/** Source paths in a map are relative to its file. */
 function resolved<M extends { sources: string[] }>(map: M, file: string): M {
   return { ...map, sources: map.sources.map((source) => new URL(source, `file://${file}`).href) }
 }
@@ -239,7 +240,7 @@ function log(level: 50 | 60, msg: string, found: Culprit): void {
   try {
     writeSync(1, lines[form]())
   } catch {
-    // Nobody reads it, or its disk is full.
+    // The reader is gone, or its disk is full.
   }
 }
 

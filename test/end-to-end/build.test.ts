@@ -116,7 +116,7 @@ t.test('build makes a folder that runs anywhere, without sources, npm or a compi
     appendFileSync(join(elsewhere, 'manifest.json'), '}')
     t.match(await reported(), /manifest\.json: .*install the image again/)
     const gone = `${elsewhere}-gone`
-    t.match(await reported(() => renameSync(elsewhere, gone)), /device is gone: install the image again/)
+    t.match(await reported(() => renameSync(elsewhere, gone)), /device no longer exists: install the image again/)
   })
 })
 
@@ -157,10 +157,10 @@ t.test('build says what it needs, and does not overwrite what it did not make', 
   for (const files of [['package.json'], ['package.json', 'manifest.json'], ['letter.txt']]) {
     const theirs = mkdtempSync(join(folder, 'theirs-'))
     for (const file of files) writeFileSync(join(theirs, file), '{}')
-    t.match(await rtkBase(['build', variant, '--out', theirs]), { code: 2, stderr: /holds something else/ })
+    t.match(await rtkBase(['build', variant, '--out', theirs]), { code: 2, stderr: /holds other files/ })
     t.strictSame(readdirSync(theirs).sort(), [...files].sort())
   }
-  t.match(await rtkBase(['build', variant, '--out', variant]), { code: 2, stderr: /holds something else/ })
+  t.match(await rtkBase(['build', variant, '--out', variant]), { code: 2, stderr: /holds other files/ })
 
   t.test('but begins anew where a build of its own did not get to its end', async (t) => {
     const broken = join(folder, 'broken.json')
@@ -256,7 +256,7 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     await wrong(['--release', 'new'], /--release takes a version such as 1\.4\.0/)
     await wrong(['--min-version', '1.0.0'], /they need --sign KEY/)
     await wrong(['--replaces', 'x'], /they need --sign KEY/)
-    await wrong(['--deb', '--min-version', '1.0.0'], /do not go with --deb/)
+    await wrong(['--deb', '--min-version', '1.0.0'], /cannot be combined with --deb/)
     await wrong(['--sign', `${key}.pub`], /no private key/)
     await wrong(['--sign', join(place, 'none.key')], /cannot be read/)
   })

@@ -150,18 +150,18 @@ t.test('a variant error names file, line and field', async (t) => {
     ],
     [
       '{\n "name": "x",\n "hardware": "x",\n "plugins": {\n  "system": {},\n  "system": {}\n }\n}',
-      /variant\.json:6: plugins\.system stands here twice\n/,
+      /variant\.json:6: plugins\.system is given twice\n/,
     ],
     [JSON.stringify({ ...good, plugins: undefined }), /variant\.json:1: .*plugins/],
     [
       '{\n  "name": "x",\n  "hardware": "x",\n  "http": {\n    "port": "80"\n  },\n  "plugins": {}\n}',
       /variant\.json:5: http\.port: must be/,
     ],
-    [JSON.stringify({ ...good, plguins: {} }, null, 1), /variant\.json:7: plguins: is no known field/],
+    [JSON.stringify({ ...good, plguins: {} }, null, 1), /variant\.json:7: plguins: unknown field/],
     [JSON.stringify({ ...good, plugins: { system: { a: 1 } } }, null, 1), /variant\.json:6: system has no option a/],
     [
       JSON.stringify({ ...good, changes: { nothing: 1 } }, null, 1),
-      /variant\.json:8: changes\.nothing is no parameter/,
+      /variant\.json:8: changes\.nothing is an unknown parameter/,
     ],
     [JSON.stringify({ ...good, http: { prot: 1 } }, null, 1), /variant\.json:8: http has no option prot/],
     [JSON.stringify({ ...good, info: { mask: 3 } }, null, 1), /variant\.json:8: info\.mask: must be 1 or 2, not 3\n/],
@@ -216,7 +216,7 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   ]
 
   t.match(shape, /variant\.json:2: name: must not have fewer than 1 characters, not ""/)
-  t.match(shape, /variant\.json:4: plguins: is no known field \(did you mean "plugins"\?\)/)
+  t.match(shape, /variant\.json:4: plguins: unknown field \(did you mean "plugins"\?\)/)
   t.match(shape, /http\.port: must be <= 65535, not 70000/)
   t.match(shape, /variant\.json:5: serial: must be \{SN\}, 1 to 64 letters, digits, _ or -.*, not "a b"/)
   for (const expected of [
@@ -227,12 +227,12 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
   ])
     t.match(all, expected)
   t.match(twice, /two plugins of this variant are called system: "system" and ".*\/plugins\/system"/)
-  t.match(misspelt, /changes\.udp-prot is no parameter \(did you mean "udp-port"\?\)/)
+  t.match(misspelt, /changes\.udp-prot is an unknown parameter \(did you mean "udp-port"\?\)/)
   t.notMatch(misspelt, /gnss-survey-mintime/, 'a parameter of a plugin that waits is one')
   t.match(slips, /--change udp-prot: .*\(did you mean "udp-port"\?\)/)
   t.match(
     other,
-    /udp-rtcm has no option port; it takes .*maxSubscribers.*; what can be changed while it runs is set by/,
+    /udp-rtcm has no option port; it takes .*maxSubscribers.*; parameters that can change at run time are set by/,
   )
   t.same(nearest('port', ['host', 'options']), [], 'half of a short name is no slip of the pen')
   t.same(nearest('prot', ['host', 'port']), ['port'])
@@ -297,7 +297,7 @@ t.test('what a serial port of another driver needs is printed', async (t) => {
   t.match(portDropIn('/dev/gnss0', port(511), devices), /^DeviceAllow=char-gnss rw$/m)
   t.match(portDropIn('/dev/ttyS3', port(4), devices), /char-tty rw\nDeviceAllow=char-ttyS rw\n$/)
   t.throws(() => portDropIn('/dev/x', port(99), devices), { message: /names no driver for its number 99/ })
-  t.throws(() => portDropIn('/etc', port(207, false), devices), { message: /no character device/ })
+  t.throws(() => portDropIn('/etc', port(207, false), devices), { message: /is not a character device/ })
   t.match(await rtkBase(['allow-port', '/dev/null']), { code: 0, stdout: /DeviceAllow=char-mem rw\n/ })
   t.match(await rtkBase(['allow-port', '/dev/none']), { code: 2, stderr: /ENOENT/ })
 })
@@ -421,7 +421,7 @@ t.test('a service whose data folder cannot be had serves from memory, and says s
   const file = join(folder(t), 'file')
   writeFileSync(file, '')
   t.match(await serviceOn(t, join(file, 'data')), [
-    { code: 'data-in-memory', text: /the data folder .*\/file\/data cannot be made: .*gone after the next restart/ },
+    { code: 'data-in-memory', text: /the data folder .*\/file\/data cannot be made: .*lost at the next restart/ },
   ])
 })
 

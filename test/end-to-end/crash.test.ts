@@ -217,7 +217,7 @@ t.test(
     await first.end('SIGKILL')
     const saved = async (url: string) => (await fetch(`${url}/get-log-saved`)).text()
     const second = await start()
-    t.match(await saved(second.url), /there was no run before/)
+    t.match(await saved(second.url), /there was no previous run/)
     await fetch(`${second.url}/system?logsavenvs`, { method: 'POST' })
     t.match(await saved(second.url), /ERROR log: the run before ended: the process was killed \(SIGKILL/)
     type Entry = { run?: { how: string }; set?: Record<string, unknown> }

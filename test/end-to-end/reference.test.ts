@@ -37,7 +37,7 @@ t.test('the API reference has every entry of the package', async (t) => {
   const plugin = pages.get(api('plugin')) ?? ''
   for (const name of ['definePlugin', 'PluginContext', 'badValue', 'RtkError'])
     t.match(plugin, new RegExp(`^### ${name}$`, 'm'))
-  t.match(plugin, /Thrown by a command whose value is wrong: HTTP 400/, 'with its docstrings')
+  t.match(plugin, /Thrown by a command with a wrong value: HTTP 400/, 'with its docstrings')
   t.match(pages.get(api('services')), /^### rtcmStream$/m, 'of modules that are exported on')
 })
 

@@ -15,7 +15,7 @@ const patience_ms = 1_000
 
 /** What the runtime logs of a plugin that misbehaves; its other errors may be those of hardware that is missing. */
 const misbehaviour =
-  /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped)|; the plugin goes on$/
+  /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped)|; the plugin keeps running$/
 
 /**
  * What every plugin must stand: it starts, stops and starts again, a reload that is refused and one whose new version cannot start

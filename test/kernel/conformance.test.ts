@@ -236,7 +236,7 @@ t.test('a callback that throws is named', async (t) => {
       }),
     stop: () => clock.advance(0),
   })
-  await t.rejects(conformance(bad, {}, { clock }), { message: /timer: in a timer; the plugin goes on/ })
+  await t.rejects(conformance(bad, {}, { clock }), { message: /timer: in a timer; the plugin keeps running/ })
 })
 
 t.test('a plugin is examined by its path as well, with the texts that it imports', async (t) => {

@@ -109,7 +109,7 @@ t.test('a file that is gone does not open what it closed', async (t) => {
   rmSync(own)
   const started = start(undefined, given())
   t.match(started, { file: { file: own, variant: login } })
-  t.match(started.notice, { code: 'settings-missing', text: /the variant .* is gone, and with it the login/ })
+  t.match(started.notice, { code: 'settings-missing', text: /the variant .* is missing, and with it the login/ })
   proven(started)
   t.match(start(undefined, given()), { file: { variant: login } }, 'also at the next start')
   rmSync(kept)

@@ -48,7 +48,7 @@ const rows: Row[] = [
     'by the stream that is sent',
   ],
   [
-    'a listener of `ctx.net`, unless its plugin says otherwise',
+    'a listener of `ctx.net`, unless its plugin sets another limit',
     `${listenerDefaults.maxConnections} connections`,
     `${listenerDefaults.maxPerAddress} connections`,
     rate(listenerDefaults.rate),

@@ -279,7 +279,7 @@ t.test('the prebuilt form', async (t) => {
   t.test('is refused when a byte of it was changed', async (t) => {
     write(folder, { 'third-party.cjs': code.replace('version 1', 'version X') })
     const running = await station(t)
-    await t.rejects(running.load(folder), { code: 'RTK_ERR_PLUGIN_DIGEST', message: /its manifest says/ })
+    await t.rejects(running.load(folder), { code: 'RTK_ERR_PLUGIN_DIGEST', message: /its manifest lists/ })
   })
 })
 

@@ -93,7 +93,7 @@ t.test('levels change while it runs: of one plugin, of all, for what is there an
   t.strictSame(written((talkers.at(-1) as PluginContext).log), [])
   t.strictSame(written(two.log), [])
   t.equal(logs.level('one'), 'error')
-  t.throws(() => logs.setLevel('loud' as 'info'), /"loud" is no level/)
+  t.throws(() => logs.setLevel('loud' as 'info'), /"loud" is not a level/)
 })
 
 t.test('a line costs no more when nobody listens', async (t) => {

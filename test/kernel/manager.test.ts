@@ -423,13 +423,13 @@ t.test('staged replace', async (t) => {
     },
   )
 
-  t.test('a version whose needs nobody meets is refused, and the old one goes on', async (t) => {
+  t.test('a version whose needs nobody meets is refused, and the old one keeps running', async (t) => {
     const station = await createTestStation({ plugins: { provider: plugin('provider') } })
     t.teardown(() => station.stop())
     station.define('provider', plugin('provider', { version: '2.0.0', needs: [number] }))
     await t.rejects(station.reload('provider'), {
       code: 'RTK_ERR_NEEDS_UNMET',
-      message: /2\.0\.0 needs number .*1\.0\.0 goes on/,
+      message: /2\.0\.0 needs number .*1\.0\.0 keeps running/,
     })
     t.match(station.station.plugins(), [{ state: 'running', version: '1.0.0' }])
   })
@@ -733,7 +733,7 @@ t.test('effects', async (t) => {
     t.equal(runs, 13)
   })
 
-  t.test('timers that throw cost a log line once a minute, and the plugin goes on', async (t) => {
+  t.test('timers that throw cost a log line once a minute, and the plugin keeps running', async (t) => {
     let fired = 0
     const faulty = plugin('faulty', {
       setup: (ctx) =>

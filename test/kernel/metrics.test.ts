@@ -170,8 +170,8 @@ t.test('faults are those of the plugin, and cost its metric alone', async (t) =>
   t.match(
     station.lines.filter(({ plugin: name, level }) => name === 'rtcm' && level === 50),
     [
-      { msg: /-1 is no value for a counter/ },
-      { msg: /NaN is no value/ },
+      { msg: /-1 is not a valid value for a counter/ },
+      { msg: /NaN is not a valid value/ },
       { msg: /its label type is missing/ },
       { msg: /it has no label other/ },
       { msg: /its label type has no text/ },
@@ -221,7 +221,7 @@ t.test('names are held to the rules of promtool', async (t) => {
     [{ name: 'delay_milliseconds', help: 'x' }, /its unit is seconds/],
     [{ name: 'accuracy_m', help: 'x' }, /its unit is seconds|meters/],
     [{ name: 'load_percent', help: 'x' }, /its unit is ratio/],
-    [{ name: 'frame_counter_total', help: 'x' }, /counter is no part of a name/],
+    [{ name: 'frame_counter_total', help: 'x' }, /counter is not allowed in a name/],
     [{ name: 'clients_count', help: 'x' }, /for other kinds/],
     [{ name: 'frames_total', help: 'x', labels: ['le'] }, /"le" can't be a label/],
     [{ name: 'frames_total', help: 'x', labels: ['a', 'a'] }, /same name/],

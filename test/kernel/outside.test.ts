@@ -247,7 +247,7 @@ t.test('ctx.fetch', async (t) => {
     await t.rejects(ctx().fetch('http://no-such-host.invalid/'), { code: 'RTK_ERR_FETCH_UNREACHABLE' })
     await t.rejects(ctx().fetch(base.replace('http:', 'https:')), {
       code: 'RTK_ERR_FETCH_ANSWER',
-      message: /: what answers there does not speak https$/,
+      message: /: the server there does not speak https$/,
     })
     await t.rejects(ctx().fetch('http://127.0.0.1:6000/'), {
       code: 'RTK_ERR_FETCH_URL',

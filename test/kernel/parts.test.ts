@@ -35,7 +35,7 @@ import { Scope } from '../../runtime/kernel/instance/scope.js'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import { startOrder } from '../../runtime/kernel/plugins/graph.js'
-import { Roster } from '../../runtime/kernel/plugins/roster.js'
+import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import { Network } from '../../runtime/net/index.js'
@@ -154,17 +154,17 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
 
 t.test('what a plugin waits for is named with the plugin that would provide it', async (t) => {
   const homes = { clock: 'here', map: 'away' }
-  const roster = new Roster({ find: () => undefined } as never, homes, () => {})
-  roster.add(newEntry('here', { source: 'here', options: {} }))
+  const pluginSet = new PluginSet({ find: () => undefined } as never, homes, () => {})
+  pluginSet.add(newEntry('here', { source: 'here', options: {} }))
   const provider = newEntry('other', { source: 'other', options: {} })
-  roster.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
+  pluginSet.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
   for (const [service, home] of [
     ['sky', 'plugin other, which is failed'],
     ['clock', 'plugin here, which does not run'],
     ['map', 'plugin away, which this variant does not have'],
     ['toString', 'no known plugin provides it'],
   ] as const)
-    t.equal(roster.named([service]), `${service} (${home})`)
+    t.equal(pluginSet.named([service]), `${service} (${home})`)
 })
 
 t.test('a value of a command line is read by its schema', async (t) => {
@@ -1011,8 +1011,8 @@ t.test('a record of the start is a file of at most 1 MiB', async (t) => {
   writeFileSync(record, 'x'.repeat(1 << 20))
   t.equal(readRecordSync(record).length, 1 << 20)
   writeFileSync(record, 'x', { flag: 'a' })
-  t.throws(() => readRecordSync(record), /no file of at most 1 MiB/)
-  t.throws(() => readRecordSync(folder), /no file/)
+  t.throws(() => readRecordSync(record), /is not a file of at most 1 MiB/)
+  t.throws(() => readRecordSync(folder), /is not a file/)
   t.throws(() => readRecordSync(join(folder, 'none')), { code: 'ENOENT' })
 })
 
@@ -1346,16 +1346,16 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   const entry = newEntry('wild', { source: 'wild', options: {} })
   const tried: number[] = []
   let utc_s = 1_000
-  const roster = {
+  const pluginSet = {
     entries: [entry],
     setState: (of: Entry, state: Entry['state'], reason: string) => Object.assign(of, { state, reason }),
-  } as unknown as Roster
+  } as unknown as PluginSet
   const log = { error() {} } as never
   const counted: string[] = []
   const tryAgain = () => tried.push(clock.monotonic())
   const failures = new Failures(
     { log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) },
-    roster,
+    pluginSet,
   )
   const fails = () => failures.failed(entry, new Error('broken'), 'start')
   const retriedAfter = async (ms: number) => {

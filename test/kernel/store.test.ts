@@ -730,7 +730,7 @@ t.test('a disk that takes no writes is told once, and again when it does', async
   await fails()
   t.match(lines(), [/^error settings cannot be written \(EIO/])
   t.match(store.troubles, [
-    { code: 'store-unwritable', text: /every change is refused until then; .* retries by itself/ },
+    { code: 'store-unwritable', text: /every change is refused until then; .* retries automatically/ },
   ])
   code = undefined
   const before = changes

@@ -313,7 +313,7 @@ t.test('a serial port', async (t) => {
       ['Error: Device or resource busy, cannot open /dev/ttyACM0', /another program has it: .*rtk-base report/],
       ['Error Resource temporarily unavailable Cannot lock port', /another program has it/],
       ['Error: Operation not permitted, cannot open /dev/ttymxc1', /DeviceAllow=\/dev\/ttymxc1 rw/],
-      ['ENOENT: there is no /dev/ttyACM0', /nothing is plugged in there/],
+      ['ENOENT: /dev/ttyACM0 does not exist', /nothing is plugged in there/],
     ] as const)
       t.match(withRemedy(reason, '/dev/ttymxc1'), remedy)
     t.equal(withRemedy('Error: I/O error', '/dev/x'), 'I/O error')

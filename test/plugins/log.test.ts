@@ -10,7 +10,7 @@ import log from '../../plugins/log/index.js'
 import { LogRing } from '../../plugins/log/ring.js'
 import system from '../../plugins/system/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
-import { bootId, judge, RunRecord } from '../../runtime/ports/run-record.js'
+import { bootId, RunRecord, runEndOf } from '../../runtime/ports/run-record.js'
 import { station as stationToken } from '../../schemas/services.js'
 
 async function setUp(t: Test, options: TestStationOptions & { log?: Record<string, unknown> } = {}) {
@@ -196,7 +196,7 @@ t.test('why the run before ended', async (t) => {
   }
   const told = (result: string, code: string, status: string, boot = 'a') => ({ boot, result, code, status })
   for (const [traces, how, text] of [
-    [{ run: undefined }, 'first', /no run before/],
+    [{ run: undefined }, 'first', /no previous run/],
     [{ run: { ...run, end: { how: 'stopped', text: 'the service was stopped', at_ms: 5 } } }, 'stopped', /stopped/],
     [
       { run: { ...run, end: { how: 'stopped', text: '', at_ms: 5 } }, supervisor: told('success', 'exited', '0') },
@@ -219,10 +219,10 @@ t.test('why the run before ended', async (t) => {
     [{ run, boot: 'b', supervisor: told('timeout', 'killed', 'KILL') }, 'killed', /SIGKILL after a time limit/],
     [{ run, supervisor: told('oom-kill', 'killed', 'KILL') }, 'killed', /out of memory/],
   ] as const) {
-    const end = judge({ boot: 'a', stalls: [], supervisor: undefined, ...traces } as Parameters<typeof judge>[0])
+    const end = runEndOf({ boot: 'a', stalls: [], supervisor: undefined, ...traces } as Parameters<typeof runEndOf>[0])
     t.match(end, { how, text }, `${JSON.stringify(traces)}`)
   }
-  t.match(judge({ run, boot: 'a', stalls: [stall], supervisor: undefined }).stack, stall.stack)
+  t.match(runEndOf({ run, boot: 'a', stalls: [stall], supervisor: undefined }).stack, stall.stack)
 
   t.test('what the supervisor wrote speaks for one run only', async (t) => {
     const data = t.testdir({ ended: `${bootId()} exit-code exited 1\n` })

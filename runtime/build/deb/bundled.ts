@@ -19,7 +19,7 @@ const folderOf = (input: string) => /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.
 /**
  * Every package that something of is shipped, each version once, by name.
  * @param inputs the source files of the bundles
- * @param native the folder whose node_modules hold native packages, and the one that they came from
+ * @param native the folder with native packages in its node_modules, and their source folder
  */
 export function bundledPackages(inputs: readonly string[], native?: { slot: string; root: string }): BundledPackage[] {
   const beside = native ? besideOf(native) : []

@@ -3,7 +3,7 @@ import type { Variant } from '../../../schemas/variant.js'
 /** As dpkg orders versions: a pre-release comes before its release. */
 export const debVersion = (version: string): string => version.replace('-', '~')
 
-/** Who answers for the package, by Debian's variables. */
+/** The maintainer of the package, by Debian's variables. */
 function maintainer({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string {
   const clean = (text: string) => text.replaceAll(/[\p{Cc}<>]/gu, '')
   return `${clean(DEBFULLNAME || 'The rtk-base authors')} <${clean(DEBEMAIL || 'rtk-base@packages.invalid')}>`
@@ -40,7 +40,9 @@ Description: GNSS RTK base station service
 
 const longestNote = 76
 
-/** @param notes what is new, a point a line; `''`: nothing is said of it */
+/**
+ * @param notes the news, one item a line; `''`: none
+ */
 export function changelogText(version: string, built: Date, notes: string, env = process.env): string {
   const date = built.toUTCString().replace('GMT', '+0000')
   const said = notes.split('\n').map((line) => line.replaceAll(/\p{Cc}/gu, ' ').replace(/^\s*[-*]?\s+|\s+$/g, ''))

@@ -5,7 +5,7 @@ import type { BundledPackage } from './bundled.js'
 /** Beside what is built: the licences of everything that is bundled in it. */
 export const licencesFile = 'LICENSES.txt'
 
-/** Debian has the text, the package only what goes beyond it. */
+/** Texts that Debian ships, so that the package contains only the rest. */
 export const debianTexts = { 'Apache-2.0': '/usr/share/common-licenses/Apache-2.0' } as CommonTexts
 
 type CommonTexts = Readonly<Record<string, string | undefined>>

@@ -34,7 +34,7 @@ export type DebTarget = keyof typeof debTargets
 
 export interface DebOptions extends Pick<DeviceOptions, 'release' | 'signer'> {
   targets: readonly DebTarget[]
-  /** What is new, a point a line. */
+  /** The news, one item a line. */
   notes?: string | undefined
 }
 
@@ -66,12 +66,12 @@ const places: Readonly<Record<string, string>> = {
   postrm: 'DEBIAN/postrm',
 }
 
-/** What the unit has to allow for a plugin; undefined: nothing more. */
+/** Unit settings that a plugin requires; undefined: none. */
 export function dropIn({ name, system }: PluginDefinition): string | undefined {
   return system?.unit && `# For the plugin ${name}.\n[Service]\n${system.unit.join('\n')}\n`
 }
 
-/** Settings of the device: dpkg keeps what a person changed there. */
+/** Settings of the device: dpkg keeps changes made by a person. */
 const isSetting = (path: string) => path.startsWith('etc/')
 
 /**
@@ -173,7 +173,7 @@ function writeControl(tree: string, facts: Omit<ControlFacts, 'size_KiB'>): void
   )
 }
 
-/** Modes and times that do not depend on who builds it, and when. */
+/** Sets modes and times independent of the builder and the time of the build. */
 function settle(folder: string, built: Date): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
@@ -185,7 +185,7 @@ function settle(folder: string, built: Date): void {
   lutimesSync(folder, built, built)
 }
 
-/** What names its interpreter. */
+/** Whether the file names its interpreter. */
 const isProgram = (path: string) => readFileSync(path).subarray(0, 2).toString('latin1') === '#!'
 
 /** @throws RTK_ERR_UNAVAILABLE */

@@ -12,7 +12,7 @@ export async function buildDebCommand(args: string[]): Promise<number> {
   if (args.some((arg) => /^--(min-version|new-key|replaces|allow-downgrade)(=|$)/.test(arg)))
     throw new RtkError(
       'RTK_ERR_USAGE',
-      '--min-version, --new-key, --replaces and --allow-downgrade stand in an image: they do not go with --deb',
+      '--min-version, --new-key, --replaces and --allow-downgrade apply to an image: they cannot be combined with --deb',
     )
   const { values, positionals } = parseArgs({
     args,

@@ -21,17 +21,17 @@ import { signingKey, versionOf } from './arguments.js'
 export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR] [--sign KEY --hardware NAME... [--bundle SHA256]
                       [--min-version VERSION] [--allow-downgrade] [--image FILE]]
 
-Makes the prebuilt form of a plugin: one file with everything that it imports, and a manifest with its digest. A station
-takes it without esbuild, and refuses it when a byte was changed.
+Makes the prebuilt form of a plugin: one file with everything it imports, and a manifest with its digest. A station
+loads it without esbuild, and refuses it if a byte was changed.
 
   DIR         folder of the plugin, with index.ts or index.js
-  --out DIR   where the prebuilt form goes (default: DIR/dist)
+  --out DIR   output folder (default: DIR/dist)
   --sign KEY  also makes the signed image that updates this one plugin by POST /update-firmware
-  --image     where the image goes (default: NAME.img beside DIR, as what is in DIR is published with the plugin)
-  --hardware  the hardware of the variants that it is for (field hardware)
-  --min-version      once this image is installed on a station, the station takes no older one of this plugin
-  --allow-downgrade  the image is also taken where a newer version of the plugin runs
-  --bundle    only for stations whose esp.sha256 is this
+  --image     image file (default: NAME.img beside DIR, as files in DIR are published with the plugin)
+  --hardware  the hardware of its variants (field hardware)
+  --min-version      once this image is installed on a station, the station refuses older images of this plugin
+  --allow-downgrade  stations with a newer version of the plugin accept the image too
+  --bundle    only for stations with this esp.sha256
 
 Load it with: rtk-base plugins load DIR/dist
 For npm publish, package.json needs "main": "dist/NAME.cjs" and "files": ["dist"].
@@ -104,7 +104,7 @@ function writeLicences(out: string, inputs: readonly string[]): string[] {
   return [licencesFile]
 }
 
-/** The image has the prebuilt form and nothing else that may lie beside it. */
+/** The image contains only the prebuilt form, not other files beside it. */
 async function sign(
   out: string,
   { name, version, parts }: { name: string; version: string; parts: readonly string[] },
@@ -122,7 +122,7 @@ async function sign(
   }
 }
 
-/** What an earlier build-plugin made there: the plugin may have got another name since. */
+/** Files of an earlier build-plugin run: the plugin may have been renamed since. */
 function earlierFiles(out: string): string[] {
   const file = join(out, 'manifest.json')
   if (!existsSync(file)) return []
@@ -134,7 +134,7 @@ function earlierFiles(out: string): string[] {
   }
 }
 
-/** What package.json lacks for the prebuilt form to be found in the published package. */
+/** Fields that package.json lacks for the prebuilt form to be found in the published package. */
 function packageAdvice(folder: string, main: string): string | undefined {
   const file = join(folder, 'package.json')
   if (!existsSync(file) || main.startsWith('..')) return undefined

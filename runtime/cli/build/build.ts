@@ -15,19 +15,19 @@ On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
 
   VARIANT.json    variant file, or the name of a shipped one
   --out DIR       emptied first; must be empty or made by an earlier build
-  --target        linux-arm64, linux-x64 or linux-arm: native code for this machine only; left out: for every machine
-  --release       version of what is built, e.g. 1.4.0; left out: that of rtk-base
+  --target        linux-arm64, linux-x64 or linux-arm: native code for this machine only; default: for every machine
+  --release       version of the build, e.g. 1.4.0; default: that of rtk-base
   --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). The bundle
                   trusts this key from then on
-  --min-version   once this image is confirmed on a station, the station takes no older one
-  --replaces      the image is also for stations whose variant has this name; without it for VARIANT's alone
-  --allow-downgrade  the image is also taken where a newer version runs
+  --min-version   once this image is confirmed on a station, the station refuses older images
+  --replaces      the image is also for stations with a variant of this name; default: only that of VARIANT
+  --allow-downgrade  stations with a newer version accept the image too
   --new-key PUB   once this image is confirmed, the station also trusts this public key
   --deb           makes Debian packages in DIR instead, which is not emptied; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
                   in them: the same sources then give the same bytes. DEBFULLNAME and DEBEMAIL name the maintainer.
-                  --target: linux-x64 (amd64), linux-arm64 (arm64) or linux-arm (armhf); left out: all three
+                  --target: linux-x64 (amd64), linux-arm64 (arm64) or linux-arm (armhf); default: all three
                   --sign: the package's slot trusts this key; images are made without --deb
-  --notes FILE    what is new, for the changelog of the package: each line of the text a point of its own
+  --notes FILE    news for the changelog of the package, one item a line
 `
 
 export async function buildCommand(args: string[]): Promise<number> {
@@ -56,7 +56,7 @@ export async function buildCommand(args: string[]): Promise<number> {
   const newKeys = values['new-key'].map(publicKeyText)
   const { replaces, 'allow-downgrade': downgrade } = values
   if (!values.sign && (minVersion || newKeys.length > 0 || replaces.length > 0 || downgrade)) {
-    const text = '--min-version, --new-key, --replaces and --allow-downgrade stand in the image: they need --sign KEY'
+    const text = '--min-version, --new-key, --replaces and --allow-downgrade apply to an image: they need --sign KEY'
     throw new RtkError('RTK_ERR_USAGE', text)
   }
   const key = values.sign === undefined ? undefined : signingKey(values.sign)

@@ -7,9 +7,9 @@ import { apiVersion } from '../../plugin.js'
 
 export const newPluginHelp = `rtk-base new-plugin NAME [--receiver]
 
-Makes the folder NAME with a plugin to begin with: a parameter, a part of the document, a command, a test; and what is
-needed to check, test and publish it. With --receiver: the plugin of a GNSS receiver at a serial port, a simulated one,
-and the test that every receiver must stand. Then:
+Makes the folder NAME with a starter plugin: a parameter, a block of the status document, a command, a test, and the
+files to check, test and publish it. With --receiver: the plugin of a GNSS receiver at a serial port, a simulated
+receiver, and the test that every receiver must pass. Then:
 
   cd NAME
   npm install
@@ -60,12 +60,12 @@ function readPackage(folder: string): PackageFile | undefined {
 /** Or else it runs in a checkout. */
 const isInstalled = () => basename(dirname(packageRoot())) === 'node_modules'
 
-/** What package.json says to get this very rtk-base: as the project around it got it, e.g. from a tarball. */
+/** The package.json entry that installs this same rtk-base: copied from the surrounding project, e.g. a tarball. */
 function ownSource(folder: string, version: string): string {
   const root = packageRoot()
   const project = isInstalled() ? dirname(dirname(root)) : root
   const { dependencies, devDependencies } = readPackage(project) ?? {}
-  // A checkout is no package; `npm pack` there makes one.
+  // A checkout is not a package; `npm pack` makes one.
   const tarball = `file:rtk-base-${version}.tgz`
   const source = isInstalled() ? (dependencies?.['rtk-base'] ?? devDependencies?.['rtk-base']) : tarball
   if (!source) return `^${version}`
@@ -115,9 +115,9 @@ test('starts, stops, starts again and leaves nothing behind', () => conformance(
 `,
     'README.md': `# ${name}
 
-What it is for.
+The purpose of the plugin.
 
-| what | name | meaning |
+| kind | name | meaning |
 |---|---|---|
 | parameter | \`${name}-limit\` | int 0–1000, default 10: the highest count |
 | block | \`${name}\` | \`limit\`, \`count\` |
@@ -157,7 +157,7 @@ sentences \`$PXY…\` in \`index.ts\` and in \`test/simulated.ts\` are placehold
   }
 }
 
-/** File → text of what is around the plugin. */
+/** File → text of the files around the plugin. */
 function project(name: string, folder: string): Record<string, string> {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
   const own = readPackage(packageRoot())

@@ -33,7 +33,7 @@ export function banner(runtime: Runtime, { file, data }: { file: VariantFile; da
   return `${lines.join('\n')}\n`
 }
 
-/** How this program is called here: through npm in a checkout, by npx where the package is installed, else by its file. */
+/** The command that starts this program here: npm in a checkout, npx for an installed package, else its file. */
 function ownCommand(): string {
   const [, file = ''] = process.argv
   if (existsSync(join(packageRoot(), 'tsconfig.json'))) return 'npm run -s rtk-base --'

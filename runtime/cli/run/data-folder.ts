@@ -8,8 +8,8 @@ import type { Notice } from '../../station-error.js'
 import { serviceRoot } from './kept-settings.js'
 
 /**
- * Makes the data folder where it is missing. A service does not stay down for one that cannot be used: it runs on a folder in memory,
- * and says so.
+ * Creates the data folder if it is missing. An unusable folder does not keep the service down: the service runs on a
+ * folder in memory and reports it.
  * @throws RTK_ERR_DATA_FOLDER
  */
 export function openDataFolder(options: { data: string; log: Logger; notices: Notice[] }): void {
@@ -23,7 +23,7 @@ export function openDataFolder(options: { data: string; log: Logger; notices: No
     options.data = join(process.env.RUNTIME_DIRECTORY ?? tmpdir(), 'rtk-base-data')
     makeFolder(options.data)
     const advice =
-      'the station runs with the defaults of its variant, and what is set now is gone after the next restart: mend the folder, then restart the service'
+      'the station runs with the defaults of its variant, and settings made now are lost at the next restart: repair the folder, then restart the service'
     log.error({ code: 'data-in-memory' }, `${reason}; ${advice}`)
     options.notices.push({ code: 'data-in-memory', text: reason, advice })
     return
@@ -35,18 +35,21 @@ export function openDataFolder(options: { data: string; log: Logger; notices: No
   }
 }
 
-/** As `mkdir -p`. Node's own gives ENOENT for a read-only file system, and never ends on one that holds no folders, such as /proc. */
+/**
+ * As `mkdir -p`. Node's own gives ENOENT for a read-only file system, and never returns on a file system without
+ * folders, such as /proc.
+ */
 function makeFolder(path: string): void {
   if (existsSync(path)) {
     if (statSync(path).isDirectory()) return
-    throw new Error(`${path} is no folder`)
+    throw new Error(`${path} is not a folder`)
   }
   const parent = dirname(path)
   if (parent !== path) makeFolder(parent)
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** What this user may not read would be taken for empty. A disk that takes no writes is the store's to report. */
+/** Files that this user may not read would look like an empty folder. The store reports a read-only disk. */
 function checkReadable(data: string): void {
   const { R_OK, X_OK } = constants
   const store = join(data, 'store')

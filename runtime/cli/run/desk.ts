@@ -23,8 +23,8 @@ export interface DeskOptions {
 }
 
 /**
- * A simulator that can be updated. Its slots lie below the data folder; once there is one, `run` does what systemd does on a device:
- * it starts the service through the launcher, and starts it again when it ends. This version is the slot `f`.
+ * A simulator that can be updated. Its slots are below the data folder. Once one exists, `run` acts as systemd does on
+ * a device: it starts the service through the launcher and restarts it when it ends. This version is the slot `f`.
  */
 export class Desk {
   readonly #options: DeskOptions
@@ -37,7 +37,7 @@ export class Desk {
     this.#lib = join(this.#root, 'lib')
   }
 
-  /** Whether this machine has what the launcher needs. */
+  /** Whether this machine meets the launcher's requirements. */
   static get isPossible(): boolean {
     return process.platform === 'linux' && existsSync(join(packageRoot(), launcherFile))
   }
@@ -47,7 +47,7 @@ export class Desk {
     return { root: this.#root, running: 'f', onTrial: false }
   }
 
-  /** Another version than this one is to run. */
+  /** A version other than this is to run. */
   get isUpdated(): boolean {
     return /^(good|trial)=[ab]$/m.test(this.#state())
   }
@@ -79,7 +79,7 @@ export class Desk {
   #spawn(): ChildProcess {
     const { data, args } = this.#options
     return spawn('sh', [join(packageRoot(), launcherFile), this.#root, '--data', data, ...args], {
-      // By the channel the service notices that this process has gone.
+      // The channel tells the service when this process has ended.
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env: { ...process.env, RTK_BASE_LIB: this.#lib, RTK_BASE_NODE: process.execPath },
       // A signal of the terminal comes once, from here: a second one would end it at once.
@@ -101,7 +101,7 @@ export class Desk {
     }
   }
 
-  /** What the Debian package installs on a device: here the slot `f` is this program. */
+  /** Writes the files that the Debian package installs on a device: here this program is the slot `f`. */
   #writeFactory(): void {
     const factory = join(this.#lib, 'factory')
     mkdirSync(factory, { recursive: true })
@@ -111,7 +111,7 @@ export class Desk {
     writeFileSync(join(factory, 'rtk-base.mjs'), program)
     const sum = createHash('sha256').update(program).digest('hex')
     writeFileSync(join(factory, 'SHA256SUMS'), `${sum}  ./rtk-base.mjs\n`)
-    // There is no systemd to notify.
+    // No systemd to notify.
     writeFileSync(join(this.#lib, 'notify-exec'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 })
   }
 }

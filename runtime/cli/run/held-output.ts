@@ -1,9 +1,9 @@
 import type { DestinationStream } from 'pino'
 
-/** A start that takes longer shows what it is at. */
+/** A longer start shows its progress. */
 const limit_ms = 3_000
 
-/** On a terminal: what is logged at the start comes below the banner, which says where to look. */
+/** On a terminal, startup log lines follow the banner, which shows where to look. */
 export class HeldOutput implements DestinationStream {
   readonly #output: DestinationStream
   readonly #limit: NodeJS.Timeout

@@ -1,7 +1,7 @@
 /**
- * What a person has set for a service (their own variant, the arguments of `run`) and what runs instead when it cannot be used. The
- * launcher says when: `RTK_BASE_SETTINGS` is `kept` once the settings were refused three times, `safe` when those that were kept were
- * refused too. What ran well is kept in ROOT/kept.json.
+ * A person's settings for a service (their own variant, the arguments of `run`) and the replacement if they cannot be
+ * used. The launcher decides: `RTK_BASE_SETTINGS` is `kept` after the settings were refused three times, `safe` after
+ * the kept settings were refused too. Settings that ran well are kept in ROOT/kept.json.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,23 +19,25 @@ export type Arguments = Static<typeof Arguments>
 
 const Kept = Type.Object({
   ...Arguments.properties,
-  /** Of the person; left out: that of the slot. */
+  /** The person's variant; default: that of the slot. */
   variant: Type.Optional(Type.Object({ file: Type.String(), text: Type.String() })),
 })
 type Kept = Static<typeof Kept>
 
-/** What a start uses. */
+/** The settings of a start. */
 export interface Settings extends Arguments {
   readonly file: VariantFile
   /** Receivers are only listened to. */
   readonly careful: boolean
-  /** Not what the person has set now, and why. */
+  /** Set if these are not the person's current settings: tells why. */
   readonly notice?: Notice
 }
 
 type Env = NodeJS.ProcessEnv
 
-/** The folder of the launcher, where systemd's unit started the service: there nobody sees what a command line answers. */
+/**
+ * The folder of the launcher, if systemd's unit started the service: there the output of a command line goes unseen.
+ */
 export function serviceRoot({ RTK_BASE_ROOT: root, RTK_BASE_VARIANT: variant }: Env = process.env): string | undefined {
   return root && variant !== undefined ? root : undefined
 }
@@ -43,8 +45,8 @@ export function serviceRoot({ RTK_BASE_ROOT: root, RTK_BASE_VARIANT: variant }: 
 /**
  * The settings of this start.
  * @param variant the person's own file; undefined: that of the slot
- * @param raw the arguments as they were given, whether they can be parsed or not
- * @throws RTK_ERR_VARIANT what the person has set cannot be read, and nothing says yet that something else is to run
+ * @param raw the arguments as given, parsable or not
+ * @throws RTK_ERR_VARIANT the person's settings cannot be read, and the launcher has not yet selected a replacement
  */
 export function settingsOf(
   variant: string | undefined,
@@ -78,14 +80,14 @@ export function settingsOf(
 const loopback = 'http.host=127.0.0.1'
 const nothing: Arguments = { set: [loopback], change: [], log: 'info' }
 
-/** A file that is gone must not open what it closed: whoever wants that says so. */
+/** A lost file must not lift the login that it required: that needs an explicit step. */
 function unlessLost(root: string, now: Settings, kept: Settings | undefined, env: Env): Settings {
   if (!kept || !hasLogin(kept) || hasLogin(now)) return now
   const lostVariant = kept.file.file !== now.file.file && now.file.file === readVariant().file
   const lostOptions = kept.set.length > 0 && env.RTK_BASE_OPTIONS === undefined
   if (!lostVariant && !lostOptions) return now
   const what = lostVariant ? `the variant ${kept.file.file}` : 'RTK_BASE_OPTIONS in /etc/default/rtk-base'
-  const text = `${what} is gone, and with it the login: the settings that ran before are used`
+  const text = `${what} is missing, and with it the login: the settings that ran before are used`
   const advice = `put it back, or delete ${keptFile(root)} and restart the service`
   return { ...kept, notice: { code: 'settings-missing', text, advice } }
 }
@@ -119,8 +121,8 @@ function parsed({ file, text }: { file: string; text: string }): VariantFile {
 }
 
 /**
- * A start has run for so long that it counts as good: the ends before it are forgotten, and what the person has set for it is kept.
- * Nothing is written where nothing changes.
+ * A start has run long enough to count as good: earlier failures are forgotten, and the person's settings for it are
+ * kept. Nothing is written where nothing changes.
  */
 export function startProven(root: string, { file, notice, ...settings }: Settings, log: Logger): void {
   try {
@@ -154,12 +156,12 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** Why the launcher has started another slot than the one that was confirmed last. */
+/** The reason why the launcher started a slot other than the one confirmed last. */
 export function slotNotice({ RTK_BASE_FALLBACK: why = '', RTK_BASE_SLOT: slot = '' }: Env = process.env): Notice[] {
   const runs = slot === 'f' ? 'the version of the package runs' : `slot ${slot} runs`
   const again = 'send the update again'
   if (why === 'state') {
-    const text = `the record of the slots is lost or damaged, so nobody knows which one is good: ${runs}`
+    const text = `the record of the slots is lost or damaged, so the good slot is unknown: ${runs}`
     return [{ code: 'slot-state-lost', text, advice: again }]
   }
   if (!/^[abf]$/.test(why)) return []

@@ -41,7 +41,7 @@ Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong com
 75 another program holds the data folder or the HTTP address.
 `
 
-/** Everything that belongs to the start is over by then. */
+/** The start has settled by then. */
 const settled_ms = 10_000
 
 interface RunOptions {
@@ -52,9 +52,9 @@ interface RunOptions {
   changes: Record<string, string>
   watch: boolean
   log: Logger
-  /** The banner was written: what was logged before it follows. */
+  /** The banner is written: the held log lines follow. */
   releaseLog(): void
-  /** What another version of the service is started with. */
+  /** Arguments for starting another version of the service. */
   deskArgs: string[]
   /** For `base.state.errors`. */
   notices: Notice[]
@@ -74,7 +74,9 @@ interface Given {
   arguments: Arguments
 }
 
-/** @throws RTK_ERR_USAGE, what parseArgs throws */
+/**
+ * @throws RTK_ERR_USAGE, or an error of parseArgs
+ */
 function parseRun(args: string[]): Given {
   const { values, positionals } = parseArgs({
     args,
@@ -141,7 +143,7 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   boundHeap()
   openDataFolder(options)
   const desk = deskOf(options)
-  // Nobody may be there to read the banner, or the disk it goes to be full: the station runs all the same.
+  // The reader of the banner may be gone, or its disk full: the station runs all the same.
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log, handOverSignals)
   if (desk?.isUpdated) return desk.run(stop)
@@ -165,7 +167,7 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
       setImmediate(() => process.exit(1))
       return 1
     }
-    // Whoever supervises the service starts it again, from the slot that is to run then.
+    // The supervisor restarts the service, from the slot selected by then.
     if (stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
       options.log.info('stopped')
       // Sockets of third parties may keep the event loop: the work is done and written.
@@ -217,7 +219,7 @@ async function runOnce(
   const { file, data, sets, log, watch, settings } = options
   if (file.added?.length)
     log.info(
-      `added, as parts of plugins that the variant lists: ${file.added.join(', ')}; list them to say so yourself`,
+      `added, as parts of plugins that the variant lists: ${file.added.join(', ')}; list them to make this explicit`,
     )
   const unnamed = watchdog.unnamed
   const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]

@@ -1,6 +1,6 @@
 import type { Logger } from '../../log/log.js'
 
-/** A graceful stop must not take longer than this, whatever hangs. */
+/** A graceful stop must not take longer than this, even if a step hangs. */
 const stopLimit_ms = 3_000
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
@@ -14,7 +14,7 @@ export function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSig
       stop.abort()
     })
   }
-  // Whoever started it through a channel and has gone cannot end it any more.
+  // A parent that started it through a channel and has exited cannot end it any more.
   if (process.channel) {
     process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM'))
     // A start that fails must end: the channel alone keeps nothing.
@@ -35,7 +35,7 @@ export function endIfLate(log: Logger): () => void {
   return () => clearTimeout(limit)
 }
 
-/** What ends a run: the stop of the service, or a restart. */
+/** The end of a run: the stop of the service, or a restart. */
 export function endOf(stop: AbortSignal): { readonly reached: Promise<void>; restart(): void } {
   let restart: () => void = () => {}
   const reached = new Promise<void>((resolveEnd) => {

@@ -3,7 +3,7 @@
 /** 2 to the power of the index: computed each time it would cost more than all the rest. */
 const powers = Array.from({ length: 54 }, (_, exponent) => 2 ** exponent)
 
-/** Reads fields one after the other. Past the end it reads zeros and says so in `overrun`: wire data never throws. */
+/** Reads fields one after the other. Past the end it reads zeros and sets `overrun`: wire data never throws. */
 export class BitReader {
   readonly #bytes: Uint8Array
   readonly #end: number
@@ -57,10 +57,12 @@ export class BitWriter {
     return this.#bit
   }
 
-  /** @throws RangeError when the value is no integer of that width */
+  /**
+   * @throws RangeError if the value is not an integer of that width
+   */
   uint(value: number, width: number): void {
     if (!Number.isInteger(value) || value < 0 || value >= powers[width]) {
-      throw new RangeError(`${value} is no unsigned integer of ${width} bits`)
+      throw new RangeError(`${value} is not an unsigned integer of ${width} bits`)
     }
     for (let left = width; left > 0; ) {
       if ((this.#bit & 7) === 0) this.#bytes.push(0)
@@ -73,16 +75,16 @@ export class BitWriter {
     }
   }
 
-  /** Two's complement. @throws RangeError when the value is no integer of that width */
+  /** Two's complement. @throws RangeError if the value is not an integer of that width */
   int(value: number, width: number): void {
     const half = powers[width - 1]
     if (!Number.isInteger(value) || value < -half || value >= half) {
-      throw new RangeError(`${value} is no signed integer of ${width} bits`)
+      throw new RangeError(`${value} is not a signed integer of ${width} bits`)
     }
     this.uint(value < 0 ? value + powers[width] : value, width)
   }
 
-  /** What was written, filled up with zero bits to whole bytes and to at least `size` bytes. */
+  /** The written bits, padded with zero bits to whole bytes and to at least `size` bytes. */
   bytes(size = 0): Uint8Array {
     const made = new Uint8Array(Math.max(size, this.#bytes.length))
     made.set(this.#bytes)

@@ -1,5 +1,5 @@
 /**
- * The RTCM 3 frame (RTCM 10403.3 §4) and what its first bytes say. Everything that takes `frame` takes a
+ * The RTCM 3 frame (RTCM 10403.3 §4) and the fields in its first bytes. Every function with a parameter `frame` needs a
  * whole verified frame, from the 0xD3 to the last CRC byte.
  */
 import { crc24q } from '../crc24q.js'

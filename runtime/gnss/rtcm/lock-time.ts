@@ -1,6 +1,6 @@
 /** The lock time indicator of an MSM: how long a phase has been tracked without a break (RTCM 10403.3, DF402 and DF407). */
 
-/** The lock times that an indicator stands for: at least `from_ms`, less than `below_ms`. */
+/** The range of lock times of an indicator: at least `from_ms`, less than `below_ms`. */
 export interface LockTime {
   readonly from_ms: number
   readonly below_ms: number
@@ -23,17 +23,19 @@ const fine: readonly LockTime[] = Array.from({ length: lastFine + 1 }, (_, indic
 
 const unknown: LockTime = { from_ms: 0, below_ms: Infinity }
 
-/** @param type the MSM's number; a missing or reserved indicator says nothing: 0 to infinity */
+/**
+ * @param type the MSM's number; a missing or reserved indicator gives 0 to infinity
+ */
 export function lockTime(type: number, indicator: number | undefined): LockTime {
   return (type % 10 >= 6 ? fine : coarse)[indicator ?? -1] ?? unknown
 }
 
-/** Receivers round lock times: an indicator of just the interval is no break. */
+/** Receivers round lock times: an indicator equal to the interval is not a break. */
 const rounding = 0.98
 
 /**
- * Whether the phase was lost between two epochs: the indicator went back, or says less than the time that has passed.
- * An indicator that stays is no break: u-blox receivers stop counting at 64 s.
+ * Whether the phase was lost between two epochs: the indicator decreased, or is less than the time elapsed. An
+ * unchanged indicator is not a break: u-blox receivers stop counting at 64 s.
  */
 export function lockBroken(before: LockTime, now: LockTime, interval_ms: number): boolean {
   return now.below_ms <= before.from_ms || now.below_ms <= interval_ms * rounding

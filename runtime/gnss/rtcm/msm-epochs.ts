@@ -13,14 +13,16 @@ export interface MsmEpoch {
 const maxMessages = 32
 
 /**
- * Collects the MSMs of a stream into epochs. An epoch is complete with the message whose multiple-message bit is clear, or
- * with the first message of another time, so a lost last message delays it by one interval.
+ * Collects the MSMs of a stream into epochs. An epoch is complete with the message that has its multiple-message bit
+ * clear, or with the first message of another time, so a lost last message delays it by one interval.
  */
 export class MsmEpochs {
   readonly #leap_s: () => number
   #open: Msm[] = []
 
-  /** @param leap_s GPS − UTC; used only where an epoch has GLONASS alone, whose time of day is Moscow's */
+  /**
+   * @param leap_s GPS − UTC; used only for epochs with GLONASS alone, which count the time of day in Moscow time
+   */
   constructor(leap_s: () => number = () => knownLeap_s) {
     this.#leap_s = leap_s
   }

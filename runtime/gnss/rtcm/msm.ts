@@ -93,7 +93,7 @@ const kinds: readonly MsmKind[] = [
 ]
 const invalidWholeMs = 255
 
-/** What an MSM says of itself. */
+/** The header fields of an MSM. */
 export type MsmHeader = { type: number } & Values<typeof headerLayout> & {
     /** Ascending satellite numbers (mask positions): GPS PRN, GLONASS slot, Galileo, BeiDou number, SBAS PRN − 119, QZSS J-number. */
     satellites: number[]
@@ -103,7 +103,7 @@ export type MsmHeader = { type: number } & Values<typeof headerLayout> & {
     cells: [satellite: number, signal: number][]
   }
 
-/** One signal of one satellite. What a message kind does not carry, or marks invalid, is undefined. */
+/** One signal of one satellite. A field that the message kind lacks, or that is marked invalid, is undefined. */
 export interface MsmObservation {
   satellite: number
   signal: number
@@ -144,7 +144,10 @@ export function moreFollows(frame: Uint8Array): boolean {
   return (frame[9] & 2) !== 0
 }
 
-/** The same MSM as the last one of its epoch: the multiple-message bit is 0. The frame itself where it is so already. */
+/**
+ * The same MSM as the last one of its epoch: the multiple-message bit is 0. A frame already marked is returned
+ * unchanged.
+ */
 export function asLast(frame: Uint8Array): Uint8Array {
   if (!moreFollows(frame)) return frame
   const payload = frame.slice(3, -3)
@@ -238,7 +241,7 @@ function readColumns<K extends string>(
 
 const sum = (p: number | undefined, q: number | undefined) => (p === undefined || q === undefined ? undefined : p + q)
 
-/** What most stations leave zero. */
+/** Fields that most stations leave zero. */
 const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: false, smoothingInterval: 0 }
 export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 
@@ -256,7 +259,7 @@ export interface MsmEncodeOptions {
  */
 export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): Uint8Array {
   const msm: Msm = { ...plainHeader, ...given }
-  if (!isMsm(msm.type)) throw new RangeError(`${msm.type} is no MSM number`)
+  if (!isMsm(msm.type)) throw new RangeError(`${msm.type} is not an MSM number`)
   const layout = kinds[(msm.type % 10) - 1]
   const satellites = ascending(msm.observations.map((observation) => observation.satellite))
   const signals = ascending(msm.observations.map((observation) => observation.signal))
@@ -359,8 +362,8 @@ const moscowOffset_ms = 10_800_000
 const glonassDay = 2 ** 27
 
 /**
- * The 30-bit epoch time of an MSM: ms of the GPS week; for BeiDou of its own week; for GLONASS the day of the week in the
- * upper 3 bits (0 Sunday) and ms of the Moscow day below.
+ * The 30-bit epoch time of an MSM: ms of the GPS week; for BeiDou, ms of its own week. For GLONASS: the day of the week
+ * in the upper 3 bits (0 Sunday) and ms of the Moscow day below.
  * @param tow_ms GPS time of week, whole milliseconds
  * @param leap_s GPS − UTC, for GLONASS
  */

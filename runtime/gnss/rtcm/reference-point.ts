@@ -3,7 +3,7 @@ import { toTenthMm } from '../geodesy.js'
 import { messageNumber, stationId } from './frame.js'
 import { decodeRtcm } from './messages.js'
 
-/** What a base announces in 1005 or 1006. */
+/** The content of a base's 1005 or 1006. */
 export interface ReferencePoint {
   stationId: number
   arp: Ecef
@@ -21,8 +21,8 @@ export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
 }
 
 /**
- * How far the position in a 1005 may be from the reference that the receiver was given: a ZED-F9P truncates it to 0.1 mm, so
- * each coordinate may be 0.1 mm less, and other receivers may round through other units.
+ * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates it to 0.1 mm,
+ * so each coordinate may be 0.1 mm less, and other receivers may round through other units.
  */
 export const announcedTolerance_m = 0.001
 
@@ -40,7 +40,7 @@ export function sameReference(p: Ecef, q: Ecef): boolean {
  * Holds an RTCM frame of the own receiver against the reference that it must announce: another station ID in any message, or
  * a position in 1005 or 1006 that is more than 1 mm away.
  * @param wanted without a station ID only the position counts
- * @returns what differs, as a sentence for people; undefined when the frame agrees or says nothing about the reference
+ * @returns the difference, as a sentence for people; undefined if the frame agrees or has no reference
  */
 export function referenceDifference(
   frame: Uint8Array,

@@ -6,7 +6,7 @@ const keyEntry = 'session-key'
 const endedEntry = 'ended-sessions'
 const keyLength_bytes = 32
 
-/** What has to be known of sessions beyond the cookies themselves. */
+/** State of sessions beyond the cookies themselves. */
 export interface KeptSessions {
   /** Random; cookies are signed with it. */
   readonly key: Buffer

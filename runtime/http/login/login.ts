@@ -1,4 +1,4 @@
-/** Tokens, the session cookie that a browser gets for one, and what somebody may do with them. */
+/** Tokens, the session cookies that browsers get for them, and the caller's role. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { RtkError } from '../../errors.js'
@@ -13,11 +13,11 @@ export interface LoginOptions {
   token?: string
   /** A second token that can only read. */
   viewerToken?: string
-  /** What the local network may do without a login where `token` is set; left out: nothing. */
+  /** Access from the local network without a login if `token` is set; default: none. */
   open?: 'none' | 'read' | 'all'
 }
 
-/** Who asks, as far as the connection tells. */
+/** The client, as identified by its connection. */
 export interface Caller {
   readonly headers: IncomingHttpHeaders
   readonly peer: string
@@ -61,7 +61,7 @@ const credential = (role: LoginRole, token: string, sessionKey: Buffer): Credent
 /** A cookie that has the form of a session, not checked yet. */
 interface Ticket extends Session {
   readonly cookie: string
-  /** What is signed: no two sessions have the same. */
+  /** The signed content, unique to each session. */
   readonly content: string
   readonly signature: string
   readonly key: Buffer
@@ -78,7 +78,7 @@ export class Login {
   readonly #kept: KeptSessions
   /** Sessions that were ended before their time → their expiry. */
   readonly #ended: Map<string, number>
-  /** Wrong cookies that were counted: a browser that repeats one that is no longer valid is not guessing. */
+  /** Wrong cookies already counted: a browser that repeats an expired cookie is not guessing. */
   readonly #counted = new Set<string>()
 
   /**
@@ -105,7 +105,7 @@ export class Login {
   }
 
   /**
-   * What the caller may do: by its bearer token, else by its cookie, else by where it is.
+   * The caller's role: by its bearer token, else by its cookie, else by its location.
    * @throws RTK_ERR_UNAUTHORIZED for a wrong token, RTK_ERR_TOO_MANY_TRIES also for a wrong cookie
    */
   roleOf({ headers, peer, local }: Caller): Role {
@@ -118,7 +118,7 @@ export class Login {
     return local ? this.#open : 'none'
   }
 
-  /** Whether a caller who was admitted with this role has it still: sessions end. No try, whatever the cookie. */
+  /** Whether a caller admitted with this role still has it: sessions end. Does not count as a login attempt. */
   allowsStill(role: Role, { headers, local }: Omit<Caller, 'peer'>): boolean {
     if (bearerOf(headers) !== undefined) return true
     const now = this.sessionOf(headers)?.role ?? (local ? this.#open : 'none')
@@ -150,7 +150,7 @@ export class Login {
     await this.#kept.keep(this.#ended)
   }
 
-  /** The session whose cookie came along. */
+  /** The session of the cookie sent with the request. */
   sessionOf(headers: IncomingHttpHeaders): Session | undefined {
     const ticket = this.#ticketOf(headers)
     if (ticket === undefined || !isSigned(ticket) || this.#ended.has(ticket.content)) return undefined

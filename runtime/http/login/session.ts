@@ -28,7 +28,7 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
       {
         ...common,
         method: 'GET',
-        schema: { summary: 'What the caller may do', response },
+        schema: { summary: 'Role of the caller', response },
         handler: (request, reply) => answer(reply, request.role, login.sessionOf(request.raw.headers)),
       },
       {

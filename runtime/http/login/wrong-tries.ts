@@ -4,10 +4,10 @@ const window_ms = 60_000
 const mostTries = 5
 const mostPeers = 1_024
 
-/** Wrong tokens and session cookies by peer: after five within a minute a peer waits until the minute is over. */
+/** Wrong tokens and session cookies by peer: after five within a minute a peer waits for the rest of the minute. */
 export class WrongTries {
   readonly #clock: Clock
-  /** The peer whose minute began first comes first. */
+  /** Ordered by the start of each peer's minute, oldest first. */
   readonly #peers = new Map<string, { count: number; until_ms: number }>()
 
   constructor(clock: Clock) {

@@ -1,4 +1,4 @@
-/** What a route says of itself in `config`, and what it learns about who asks. */
+/** A route's own settings in `config`, and the caller's role that it receives. */
 import type { LoginRole, Role, RouteOwner } from './owner.js'
 
 export type { LoginRole, Role } from './owner.js'
@@ -7,7 +7,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers without a login too: pages and their assets, nothing that tells or changes anything. */
     public?: boolean
-    /** Who may use the route where tokens are set; left out: a viewer for GET and HEAD, an operator for the rest. */
+    /** Role needed for the route if tokens are set; default: viewer for GET and HEAD, operator for the rest. */
     role?: LoginRole
     /** The handler must have begun its answer by then, instead of the runtime's 60 s. */
     timeout_ms?: number
@@ -33,7 +33,7 @@ declare module 'fastify' {
     requestBody?: object
   }
   interface FastifyRequest {
-    /** Who asks; see `Role`. */
+    /** The caller's role; see `Role`. */
     readonly role: Role
   }
 }

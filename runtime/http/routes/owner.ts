@@ -6,14 +6,14 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 export interface Upgrade {
   readonly handler: UpgradeHandler
-  /** Who may open it, where tokens are set. */
+  /** Role needed to open it if tokens are set. */
   readonly role: LoginRole
 }
 
-/** What one instance of a plugin has registered. */
+/** The registrations of one instance of a plugin. */
 export interface RouteOwner {
   readonly name: string
-  /** Tells two instances of one plugin apart: what one of them left open is closed without touching the other's. */
+  /** Distinguishes two instances of one plugin: the leftovers of one are closed without touching the other's. */
   readonly key: object
   /** False while the plugin is not running: its routes answer 503. */
   live(): boolean
@@ -23,12 +23,12 @@ export interface RouteOwner {
   readonly routes: readonly RouteOptions[]
   // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
   readonly plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
-  /** By path; a path that ends with `/*` stands for everything below it. */
+  /** By path; a path that ends with `/*` covers everything below it. */
   readonly upgrades: ReadonlyMap<string, Upgrade>
 }
 
-/** What somebody who logged in may do: a viewer reads, an operator does everything. */
+/** The role of a logged-in user: a viewer reads, an operator does everything. */
 export type LoginRole = 'viewer' | 'operator'
 
-/** Who asks. Without `http.token` everybody on the local network is an operator. */
+/** The caller's role. Without `http.token` everybody on the local network is an operator. */
 export type Role = 'none' | LoginRole

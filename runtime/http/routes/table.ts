@@ -9,19 +9,21 @@ export const routeTaken = (what: string, first: string, second: string) =>
     first === second ? `${first} registers ${what} twice` : `${what} belongs to both ${first} and ${second}`,
   )
 
-/** Who has which route. Parameter names do not tell routes apart, their place does. */
+/** The owner of each route. Two routes differ by the position of their parameters, not by the parameter names. */
 export class RouteTable {
   readonly #owners = new Map<string, { owner: string; automatic: boolean }>()
   readonly #reserved = new Map<string, string>()
   readonly #entries: HttpRoute[] = []
   lastConflict: { what: string; owner: string } | undefined
 
-  /** Keeps a path for one owner, whatever the method. */
+  /** Keeps a path for one owner, for every method. */
   reserve(path: string, owner: string): void {
     this.#reserved.set(path, owner)
   }
 
-  /** @throws RTK_ERR_ROUTE_TAKEN when the path is kept for somebody else. */
+  /**
+   * @throws RTK_ERR_ROUTE_TAKEN if the path is reserved by another owner.
+   */
   checkReserved(path: string, what: string, owner: string): void {
     const keeper = this.#reserved.get(path)
     if (keeper !== undefined && keeper !== owner) throw routeTaken(what, keeper, owner)
@@ -35,7 +37,7 @@ export class RouteTable {
       this.checkReserved(path, what, owner)
       const key = `${method} ${path} ${JSON.stringify(route.constraints ?? {})}`
       const other = this.#owners.get(key)
-      // The HEAD that Fastify adds to a GET gives way to one that somebody wrote; Fastify itself settles that.
+      // Fastify's automatic HEAD for a GET yields to an explicit HEAD; Fastify itself resolves that.
       const automatic = method === 'HEAD' && this.#owners.get(key.replace(/^HEAD/, 'GET'))?.owner === owner
       this.lastConflict = other === undefined ? undefined : { what, owner: other.owner }
       if (other !== undefined && !other.automatic && !automatic) throw routeTaken(what, other.owner, owner)
@@ -44,13 +46,15 @@ export class RouteTable {
     }
   }
 
-  /** Every route, but for those that answer a HEAD or an OPTIONS alone. */
+  /** Every route, except those that only answer a HEAD or an OPTIONS. */
   get entries(): readonly HttpRoute[] {
     return this.#entries
   }
 }
 
-/** Who may use the route where tokens are set: a viewer reads, an operator does the rest, unless it says otherwise. */
+/**
+ * Role needed for the route if tokens are set: viewer to read, operator for the rest, unless the route overrides it.
+ */
 export function neededRole(
   method: string,
   { public: isPublic, role }: NonNullable<RouteOptions['config']>,

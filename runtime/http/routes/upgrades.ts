@@ -8,10 +8,10 @@ export interface OwnedUpgrade extends Upgrade {
 
 const pathRule = /^\/[^?#*\s]*\*?$/
 
-/** Who takes upgraded connections where: exact paths, and prefixes (`/live/*`), of which the longest wins. */
+/** Handlers of upgraded connections: exact paths, and prefixes (`/live/*`), of which the longest wins. */
 export class UpgradeTable {
   readonly #exact = new Map<string, OwnedUpgrade>()
-  /** `/live/` → who takes what is below it. */
+  /** `/live/` → handler of the paths below it. */
   readonly #prefixes = new Map<string, OwnedUpgrade>()
   #longestFirst: string[] = []
 

@@ -9,7 +9,7 @@ import type { Store } from '../../ports/store/store.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
 
-/** What a plugin's `ctx` reaches in the runtime. */
+/** The parts of the runtime behind a plugin's `ctx`. */
 export interface ContextHost {
   readonly serial: string
   readonly since: string
@@ -34,7 +34,7 @@ export function registering(instance: Instance, what: string): void {
   throw new RtkError('RTK_ERR_LATE_REGISTRATION', `${instance.name}: ${what} after setup`)
 }
 
-/** What opens something waits for `start`: in `setup` the version before still runs. */
+/** Opening anything must wait for `start`: during `setup` the previous version still runs. */
 export function opening(instance: Instance, what: string): void {
   if (instance.inSetup) throw new Error(`${what} in setup: open it in start`)
 }
@@ -43,7 +43,7 @@ const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/
 /** Field names of the document also have underscores: `gnss.state.want_corr`. */
 const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
 
-/** A name that nobody could ask for is a slip of its author. */
+/** A name that cannot be requested is a mistake of its author. */
 export function named(instance: Instance, what: 'parameter' | 'action' | 'command', name: string): void {
   registering(instance, `${what} ${name}`)
   if (!nameRule.test(name)) throw new Error(`${what} "${name}": a name has letters, digits and dashes`)

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.js'
 import type { Instance } from '../instance/instance.js'
 import { type ContextHost, opening } from './host.js'
 
-/** `ctx.net`: listeners whose sockets the runtime owns. */
+/** `ctx.net`: listeners with sockets owned by the runtime. */
 export function netOf(
   instance: Instance,
   { network }: ContextHost,

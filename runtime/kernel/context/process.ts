@@ -4,9 +4,9 @@ import type { ProcessPort } from '../../ports/processes.js'
 import { anySignal } from '../../waits.js'
 import type { Instance } from '../instance/instance.js'
 
-/** Programs that one plugin runs at the same time; the next ones wait for their turn. */
+/** Programs that a plugin runs at the same time; further programs are queued. */
 export const mostPrograms = 16
-/** Programs that wait: what comes faster than it ends is refused. */
+/** Queued programs; more are refused. */
 export const mostWaitingPrograms = 256
 
 /** `ctx.process`: other programs, gone with the plugin. */

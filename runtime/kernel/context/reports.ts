@@ -1,4 +1,4 @@
-/** What a plugin says of itself: its block of the document, its errors, its status, its metrics. */
+/** A plugin's reports about itself: its block of the status document, its errors, its status, its metrics. */
 import type { MetricRegistry } from '../../metrics/index.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import { stationError } from '../../station-error.js'
@@ -6,7 +6,7 @@ import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
 import { type ContextHost, placed } from './host.js'
 
-/** The parts of a block, in the order in which they are merged. */
+/** The parts of a block, in merge order. */
 function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
   if (typeof build === 'function') return [{ class: 'runtime', detail: false, fallback: false, build }]
   const parts: InfoPart[] = []

@@ -6,7 +6,7 @@ import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { ContextHost } from './host.js'
 
-/** `ctx.services`: what plugins offer to each other. */
+/** `ctx.services`: services that plugins offer to each other. */
 export function servicesOf(instance: Instance, host: ContextHost): PluginContext['services'] {
   const { name } = instance
   const find = (id: string) => host.findService(id, instance)
@@ -19,7 +19,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       if (wrong !== '') {
         throw new RtkError(
           'RTK_ERR_SERVICE_SHAPE',
-          `${name} provides ${token.id} ${token.version}, but what it provides ${wrong}`,
+          `${name} provides ${token.id} ${token.version}, but the object it provides ${wrong}`,
         )
       }
       instance.services.set(token.id, value)
@@ -30,7 +30,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       }
       const value = find(token.id)
       if (value === undefined) {
-        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id}, which nobody provides now`)
+        throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id}, which no plugin provides now`)
       }
       return value as T
     },

@@ -15,12 +15,12 @@ function namespaceOf(store: Store, namespace: string): PluginStore {
   }
 }
 
-/** `ctx.store`: the plugin's own values, and those that nobody else may see. */
+/** `ctx.store`: the plugin's own values, and its protected ones. */
 export function storeOf(plugin: string, store: Store): PluginContext['store'] {
   return Object.assign(namespaceOf(store, `plugin.${plugin}`), { protected: namespaceOf(store, `protected.${plugin}`) })
 }
 
-/** `ctx.dataDir`: folders for what is too large for the store. */
+/** `ctx.dataDir`: folders for data too large for the store. */
 export function dataDirOf(instance: Instance, { files }: ContextHost): PluginContext['dataDir'] {
   return (folder = 'main', options) => {
     opening(instance, `data folder ${folder}`)

@@ -10,7 +10,9 @@ const shared_ms = 250
 export function timersOf(instance: Instance, clock: Clock): PluginContext['timers'] {
   const { scope } = instance
   const failed = (error: unknown) => instance.failed(error, 'timer')
-  /** @returns a promise when the run goes on */
+  /**
+   * @returns a promise if the run is asynchronous
+   */
   const fire = (fn: () => unknown): Promise<unknown> | undefined => {
     if (scope.closed) return undefined
     try {

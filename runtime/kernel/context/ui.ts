@@ -3,10 +3,13 @@ import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { registering } from './host.js'
 
-/** Characters: it stands in the navigation. */
+/** Characters: the title is shown in the navigation. */
 const longestTitle = 40
 
-/** `ctx.ui`: what a plugin adds to the page of the station. It is only kept here: where no plugin serves a page, nobody asks for it. */
+/**
+ * `ctx.ui`: a plugin's additions to the station page. They are only recorded here; without a plugin that serves a page,
+ * they are unused.
+ */
 export function uiOf(instance: Instance): PluginContext['ui'] {
   const { panels } = instance.registered
   return {
@@ -16,11 +19,11 @@ export function uiOf(instance: Instance): PluginContext['ui'] {
       if (typeof title !== 'string' || title.trim() === '' || title.length > longestTitle)
         throw new Error(`panel ${JSON.stringify(title)}: its title has 1 to ${longestTitle} characters`)
       if (!isBundle(module))
-        throw new Error(`panel "${title}": its module is not what an import that ends with ?client gives`)
+        throw new Error(`panel "${title}": its module is not the result of an import that ends with ?client`)
       const [first] = panels
       if (first) throw new Error(`panel "${title}": a plugin has one panel, and "${first.title}" is registered already`)
       const { entry, styles, files } = module
-      // As it is now: what the plugin does to its object later does not reach the page.
+      // A copy: later changes by the plugin do not reach the page.
       panels.push({ owner: instance, title, module: { entry, styles: [...styles], files: [...files] } })
     },
   }

@@ -5,7 +5,7 @@ import { messageOf, RtkError } from '../../errors.js'
 import type { Dispose } from '../../plugin.js'
 import { enter, leave, ownerSymbol } from '../../watchdog/activity.js'
 
-/** Whoever code is running for: one life of a plugin. */
+/** The owner of running code: one life of a plugin. */
 export interface Owner {
   readonly name: string
   /** The number by which the watchdog knows it. */
@@ -32,12 +32,12 @@ export function runAs<A extends unknown[], T>(owner: Owner, fn: (...args: A) => 
   }
 }
 
-/** Runs `fn` on behalf of nobody: what it opens outlives the plugin that happens to call. */
+/** Runs `fn` without an owner: the handles it opens outlive the calling plugin. */
 export function asRuntime<T>(fn: () => T): T {
   return current.run(undefined as unknown as Owner, fn)
 }
 
-/** On whose behalf code runs right now; undefined for the runtime itself. */
+/** The owner of the code that runs right now; undefined for the runtime itself. */
 export function currentOwner(): Owner | undefined {
   return current.getStore()
 }
@@ -71,14 +71,20 @@ export function framesOfStack(error: unknown): Frame[] {
   }))
 }
 
-/** @param here how this file stands in stacks: among the runtime's files, in one of the bundles of a checkout, in the one of a device */
+/**
+ * @param here how this file appears in stacks: as a file of the runtime, in a bundle of a checkout, or in the bundle of
+ * a device
+ */
 function runtimeIn(here: string): string {
   if (here.endsWith('.mjs')) return here
   const folder = dirname(here)
   return basename(folder) === 'instance' ? dirname(dirname(folder)) : folder
 }
 
-/** Where code outside of the runtime and of npm packages made an error: `file:line:column`, '' when the stack does not say. */
+/**
+ * Where code outside of the runtime and of npm packages made an error: `file:line:column`, '' if the stack has no such
+ * place.
+ */
 export function ownPlace(error: unknown): string {
   const runtime = runtimeIn(framesOfStack(new Error('here'))[0]?.file ?? '')
   const own = framesOfStack(error).find(({ file }) => !file.startsWith(runtime) && !file.includes('/node_modules/'))
@@ -88,15 +94,15 @@ export function ownPlace(error: unknown): string {
 export interface CrashHandler {
   /** The running plugin that the innermost of these files belongs to that belongs to one plugin alone. */
   ownerOfFiles(files: readonly string[]): string | undefined
-  /** Whether one running plugin needs, directly or through others, what the other provides. */
+  /** Whether one running plugin needs the other, directly or indirectly. */
   dependsOn(plugin: string, provider: string): boolean
-  /** False when no such plugin runs, or another instance of it than the one that the error is of. */
+  /** False if no such plugin runs, or if its running instance differs from the one that threw. */
   crashed(plugin: string, error: unknown, by: Owner | undefined): boolean
 }
 
 /**
- * The plugin that an uncaught error is put down to: the one that the asynchronous context belongs to. A plugin deeper in the
- * stack takes its place when it depends on that one: it handed over a callback that failed in its provider's context.
+ * The plugin blamed for an uncaught error: the owner of the asynchronous context. A plugin deeper in the stack is
+ * blamed instead if it depends on the owner: it handed over a callback that failed in its provider's context.
  */
 function culprit(error: unknown, plugins: CrashHandler): { name: string | undefined; owner: Owner | undefined } {
   const owner = currentOwner()
@@ -117,7 +123,10 @@ export function guardExit(): () => void {
   const refuse = (what: string) => {
     const owner = currentOwner()
     if (!owner) return
-    const error = new RtkError('RTK_ERR_PROCESS_EXIT', `${owner.name} called ${what}: refused, the station goes on`)
+    const error = new RtkError(
+      'RTK_ERR_PROCESS_EXIT',
+      `${owner.name} called ${what}: refused, the station keeps running`,
+    )
     owner.failed(error, what)
     throw error
   }
@@ -134,7 +143,7 @@ export function guardExit(): () => void {
     return real.abort.call(process)
   }
   process.kill = (pid, signal) => {
-    // 0 and negative numbers stand for process groups, the station's own among them.
+    // 0 and negative numbers name process groups, including the station's own.
     if ((Number(pid) === process.pid || Number(pid) <= 0) && signal !== 0) refuse('process.kill() of the station')
     return real.kill.call(process, pid, signal)
   }
@@ -142,8 +151,9 @@ export function guardExit(): () => void {
 }
 
 /**
- * Routes uncaught errors: a plugin's error stops that plugin; an error of what a stopped plugin left behind is reported; an
- * error that nobody owns ends the process with a clear last line, for the supervisor to restart. Returns the undo.
+ * Routes uncaught errors. A plugin's error stops that plugin. An error from a handle left by a stopped plugin is
+ * reported. An error without an owner ends the process with a clear last line, and the supervisor restarts it. Returns
+ * the undo.
  */
 export function catchUncaught(log: Logger, plugins: CrashHandler): () => void {
   const handle = (error: unknown) => {

@@ -14,8 +14,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const owned = new WeakSet<Callback<never>>()
 
 /**
- * `fn` on behalf of `owner`: passed over once that one ends, isolated, and a promise that it returns is watched. The wrapped
- * function never throws; it returns what `fn` returned, undefined when that failed.
+ * `fn` on behalf of `owner`: skipped once the owner has stopped, isolated, and with its returned promise watched. The
+ * wrapped function never throws; it returns the result of `fn`, or undefined if that failed.
  */
 export function onBehalf<A extends unknown[], R>(
   owner: Owner,
@@ -39,7 +39,7 @@ export function onBehalf<A extends unknown[], R>(
   return call
 }
 
-/** An event of one plugin, or of the runtime. A listener belongs to the plugin on whose behalf it was subscribed. */
+/** An event of one plugin, or of the runtime. A listener belongs to the plugin that subscribed it. */
 export class EventHub<T> implements EventSource<T> {
   readonly #clock: Clock
   readonly #what: string
@@ -80,7 +80,7 @@ export class EventHub<T> implements EventSource<T> {
     }
   }
 
-  /** The emitter goes: nobody is called any more. */
+  /** The emitter stops: no listener is called any more. */
   close(): void {
     this.#listeners = []
   }

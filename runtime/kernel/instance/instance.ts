@@ -21,7 +21,7 @@ export interface ErrorsLeft {
   readonly at_ms: number
 }
 
-/** One life of a plugin: what it registered, what it owns, and whether its callbacks are let through. */
+/** One life of a plugin: its registrations, its resources, and whether its callbacks may run. */
 export class Instance implements TapOwner, Registrant {
   readonly name: string
   readonly activity: number
@@ -31,19 +31,19 @@ export class Instance implements TapOwner, Registrant {
   readonly registered: Registrations = noRegistrations()
   /** Set right after construction; the same `ctx` for `setup` and `start`. */
   context!: PluginContext
-  /** What `setup` returned. */
+  /** The return value of `setup`. */
   state: unknown
   readonly services = new Map<string, unknown>()
   readonly errors: PluginErrors = new Map()
-  /** Those of the instance before this one, and when it stopped. */
+  /** Errors of the previous instance, and when it stopped. */
   before: ErrorsLeft | undefined
-  /** Changes up to this one were there when it was set up; later ones are applied to it. */
+  /** Changes up to this number existed at setup; later ones are applied to the instance. */
   readonly changesSeen: number
   /** Registrations are taken until `setup` has returned. */
   inSetup = true
   /** True from the end of `start` until `stop` begins. */
   live = false
-  /** What the plugin says of itself, or its last fault. */
+  /** The plugin's own status line, or its last fault. */
   statusText = ''
   readonly #clock: Clock
   readonly #lastFault = new Map<string, number>()
@@ -75,7 +75,7 @@ export class Instance implements TapOwner, Registrant {
     return runAs(this, fn)
   }
 
-  /** Since when an error lasts that the instance before this one had too, UTC seconds; undefined when it is new. */
+  /** Start (UTC seconds) of an error that the previous instance had too; undefined for a new error. */
   lastingSince(code: string, text: string): number | undefined {
     const { before } = this
     if (!before || this.#clock.monotonic() - before.at_ms > sameError_ms) return undefined
@@ -87,7 +87,7 @@ export class Instance implements TapOwner, Registrant {
   failed(error: unknown, what: string): void {
     const text = `${what}: ${messageOf(error)}`
     this.statusText = text
-    this.#report(error, text, 'the plugin goes on')
+    this.#report(error, text, 'the plugin keeps running')
   }
 
   leftBehind(error: unknown): void {

@@ -22,15 +22,15 @@ export interface LifecycleDeps {
   host: ContextHost
   /** The number of the newest change of parameters. */
   changesSeen(): number
-  /** Aborts when the service stops: nobody waits for a start any more. */
+  /** Aborts when the service stops: starts are no longer awaited. */
   stopping: AbortSignal
-  /** An instance runs: what came for it meanwhile can be given to it. */
+  /** An instance runs: deferred deliveries can be handed to it. */
   entered(instance: Instance): void
-  /** An instance is about to stop: what the next version shall get is taken from it. */
+  /** An instance is about to stop: its handoff values for the next version are collected. */
   leaving(instance: Instance, reason: StopReason): void
-  /** What the runtime holds of an instance outside its scope, e.g. upgraded sockets. */
+  /** Releases resources that the runtime holds for an instance outside its scope, e.g. upgraded sockets. */
   released(instance: Instance): void
-  /** An instance is gone: what it opened past `ctx` is looked for. */
+  /** An instance has stopped: handles it opened past `ctx` are searched for. */
   gone?(instance: Instance): void
 }
 
@@ -38,7 +38,7 @@ export function idsOf(tokens: readonly { id: string }[] | undefined): string[] {
   return (tokens ?? []).map(({ id }) => id)
 }
 
-/** Where the plugin's own code failed, for a message: ` (at file:line:column)`, '' when the stack does not say. */
+/** Where the plugin's own code failed, for a message: ` (at file:line:column)`, '' if the stack has no such place. */
 function place(error: unknown): string {
   const own = error instanceof RtkError ? '' : ownPlace(error)
   return own ? ` (at ${own})` : ''
@@ -86,7 +86,7 @@ export class Lifecycle {
       instance.state = during(definition.name, 'setup', () => instance.run(() => definition.setup(ctx, options)))
       if (instance.state instanceof Promise) {
         instance.state.catch(() => {})
-        const text = `${definition.name}: setup is asynchronous; what has to wait belongs in start`
+        const text = `${definition.name}: setup is asynchronous; move asynchronous work to start`
         throw new RtkError('RTK_ERR_PLUGIN_SETUP', text)
       }
     } catch (error) {
@@ -101,7 +101,8 @@ export class Lifecycle {
   }
 
   /**
-   * Runs `start` and opens the gate. A failure leaves nothing behind: `stop` is called for what `start` had opened already.
+   * Runs `start` and opens the gate. A failure leaves nothing behind: `stop` is called for everything that `start` had
+   * already opened.
    * @throws RTK_ERR_PLUGIN_START, RTK_ERR_PLUGIN_TIMEOUT
    */
   async start(instance: Instance, handoff: HandoffValues): Promise<void> {
@@ -110,7 +111,7 @@ export class Lifecycle {
     let began = false
     try {
       for (const id of idsOf(definition.needs)) {
-        if (host.findService(id, instance) === undefined) throw new Error(`needs ${id}, which nobody provides`)
+        if (host.findService(id, instance) === undefined) throw new Error(`needs ${id}, which no plugin provides`)
       }
       began = true
       const { context, state } = instance
@@ -130,7 +131,7 @@ export class Lifecycle {
     }
   }
 
-  /** Gate, abort, `stop`, undo: always ends, whatever the plugin does. Returns what it hands over. */
+  /** Gate, abort, `stop`, undo: always ends, even if the plugin misbehaves. Returns its handoff values. */
   async stop(instance: Instance, reason: StopReason): Promise<HandoffValues> {
     const { clock } = this.#deps
     const { context, definition, log, name, scope, state } = instance

@@ -1,6 +1,7 @@
 /**
- * What plugins open past `ctx`: timers, servers, sockets, watchers, child processes, listeners of the process. Nobody closes
- * these when a plugin goes, so it is noted who made them and where, and what is still open afterwards is named.
+ * Handles that plugins open past `ctx`: timers, servers, sockets, watchers, child processes, listeners of the process.
+ * The runtime cannot close them when a plugin stops. It records their owner and place of origin, and names those left
+ * open.
  */
 import { ChildProcess } from 'node:child_process'
 import dgram from 'node:dgram'
@@ -15,21 +16,25 @@ export interface OpenHandle {
   readonly plugin: string
   /** E.g. `interval of 1000 ms`, `TCP server 127.0.0.1:4711`. */
   readonly what: string
-  /** `file:line:column`; '' when the stack does not say. */
+  /** `file:line:column`; '' if the stack has no such place. */
   readonly place: string
 }
 
 interface Handle {
   /** Undefined once it is closed or collected. */
   what(): string | undefined
-  /** Its stack says where it was made. Written out only when somebody asks: until then it holds what was on it, e.g. a connection. */
+  /**
+   * Its stack shows where the handle was made. Formatted only on demand: until then it retains the objects of its
+   * stack, e.g. a connection.
+   */
   readonly made: Error
   readonly made_ms: number
 }
 
 /**
- * What is closed is let go so often, with what its stack holds: 100 connections that left are 10 MB of buffers. To hold a stack by its
- * handle alone (`WeakMap`) would not do: a timer that is set by another one's callback has that one on its stack, and so on.
+ * Interval at which closed handles are released, with everything their stacks retain: 100 closed connections are 10 MB
+ * of buffers. A `WeakMap` from handle to stack would not do: a timer set in another timer's callback has that timer on
+ * its stack, and so on.
  */
 const prune_ms = 5_000
 
@@ -79,7 +84,7 @@ function note<T extends object>(handle: T, isOpen: (handle: T) => boolean, descr
   })
 }
 
-/** What an owner has open now of what it made since then. */
+/** An owner's open handles that were made since then. */
 export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
   const all = owned.get(owner)?.open() ?? []
   return all.flatMap(({ what, made, made_ms }) => {
@@ -88,7 +93,7 @@ export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
   })
 }
 
-/** What instances of a plugin made since then and left open when they were stopped. */
+/** Handles that instances of a plugin made since then and left open when they stopped. */
 export function leftOpen(plugin: string, since_ms: number): OpenHandle[] {
   return owners.flatMap((known) => {
     const owner = known.deref()
@@ -112,7 +117,7 @@ export function describeHandle({ what, place }: OpenHandle): string {
 let installed = 0
 let undoAll: () => void = () => {}
 
-/** Notes handles from now on. Returns the undo; what was noted stays. */
+/** Notes handles from now on. Returns the undo; recorded handles stay recorded. */
 export function noteRawHandles(): () => void {
   installed += 1
   if (installed === 1) undoAll = install()
@@ -128,7 +133,7 @@ export function noteRawHandles(): () => void {
 // biome-ignore lint/suspicious/noExplicitAny: functions of any kind are wrapped alike
 type AnyFunction = (...args: any[]) => any
 
-/** Calls `after` with what a function was called on, what it returned and its arguments. Returns the undo. */
+/** Calls `after` with the `this` value, the result and the arguments of each call. Returns the undo. */
 function wrap(target: object, name: string, after: (self: unknown, result: unknown, args: unknown[]) => void) {
   const functions = target as Record<string, AnyFunction>
   const real = functions[name]
@@ -137,7 +142,7 @@ function wrap(target: object, name: string, after: (self: unknown, result: unkno
     if (currentOwner()) after(this, result, args)
     return result
   }
-  // `setTimeout` carries a form of itself for promisify, `fs.watch` nothing: kept alike.
+  // `setTimeout` has a custom promisify form, `fs.watch` has none: copied in both cases.
   functions[name] = Object.defineProperties(wrapped, Object.getOwnPropertyDescriptors(real)) as AnyFunction
   return () => {
     if (functions[name] === wrapped) functions[name] = real
@@ -154,7 +159,7 @@ function address(of: net.AddressInfo | string | null): string {
   return of === null ? '' : typeof of === 'string' ? ` ${of}` : ` ${of.address}:${of.port}`
 }
 
-/** Follows handles that do not say whether they are closed. */
+/** Tracks handles that have no property to show that they are closed. */
 const closed = new WeakSet<object>()
 function untilClosed(handle: NodeJS.EventEmitter): void {
   handle.once('close', () => closed.add(handle))

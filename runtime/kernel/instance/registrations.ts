@@ -15,13 +15,13 @@ import type {
 import type { Tap } from '../hook-point.js'
 import type { Owner } from './attribution.js'
 
-/** Whoever registered something: what those who call it have to know. */
+/** The owner of a registration, with everything its callers need to know. */
 export interface Registrant extends Owner {
-  /** Its callbacks are let through. */
+  /** Its callbacks may run. */
   readonly live: boolean
   /** Aborts first thing when it is stopped. */
   readonly signal: AbortSignal
-  /** Changes up to this one were there when it was set up. */
+  /** Changes up to this number existed at its setup. */
   readonly changesSeen: number
   /** Runs code of the plugin on its behalf. */
   run<T>(fn: () => T): T
@@ -58,7 +58,7 @@ export interface RuleRecord {
 export interface InfoPart {
   readonly class: InfoClass
   readonly detail: boolean
-  /** Merged last, and only where nobody else built a field. */
+  /** Merged last, and only into fields that no other plugin built. */
   readonly fallback: boolean
   readonly build: InfoBuilder
 }
@@ -77,9 +77,9 @@ export interface CommandRecord {
   readonly help: string
   /** False: it takes no value. */
   readonly value: boolean
-  /** What a person should know before it runs; '' nothing. */
+  /** A warning for a person before the command runs; '' for none. */
   readonly caution: string
-  /** What its value may begin with; none: it is no group. */
+  /** The possible first words of its value; empty if the command is not a group. */
   readonly words: readonly string[]
   readonly run: (call: CommandCall) => string | Promise<string>
 }

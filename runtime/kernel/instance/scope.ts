@@ -54,7 +54,7 @@ export class Scope {
     }
   }
 
-  /** Everyone who listens to `signal` gives up; what is owned stays until `close`. */
+  /** Aborts `signal`; resources are kept until `close`. */
   abort(): void {
     this.#abort.abort()
   }
@@ -74,7 +74,7 @@ export class Scope {
 
   async #dispose({ label, dispose }: { label: string; dispose: Dispose }): Promise<void> {
     try {
-      // `() => set.delete(x)` is a fine disposer: only what can be waited for is waited for.
+      // `() => set.delete(x)` is a fine disposer: only a thenable is awaited.
       const undone: unknown = dispose()
       if (isThenable(undone)) await withLimit(this.#clock, disposeLimit_ms, this.#owner, `undo of ${label}`, undone)
     } catch (error) {

@@ -6,30 +6,30 @@ import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
 import { adopt, newEntry, type Step, type Wanted } from './entry.js'
 import type { Failures } from './failures.js'
+import type { PluginSet } from './plugin-set.js'
 import type { Reconcile, ReconcileDeps } from './reconcile.js'
-import type { Roster } from './roster.js'
 import type { Sources } from './sources.js'
 
-/** What the boot knows beyond the tables when parameters are checked. */
+/** Knowledge of the boot, beyond the tables, for checking parameters. */
 export interface BootKnowledge {
-  /** What is wrong with the plugins of the variant: options, names, sources. */
+  /** Mistakes in the variant's plugins: options, names, sources. */
   readonly mistakes: readonly RtkError[]
   /** Parameters of plugins that wait for others. */
   readonly later: ReadonlySet<string>
-  /** Plugins whose parameters are not known, as they could not be loaded or set up. */
+  /** Plugins with unknown parameters because they could not be loaded or set up. */
   readonly unknown: readonly string[]
 }
 
 interface Kernel {
-  readonly roster: Roster
+  readonly pluginSet: PluginSet
   readonly sources: Sources
   readonly failures: Failures
   readonly reconcile: Reconcile
 }
 
 /**
- * The first reconcile: many plugins at once, of which none must keep the others from running. An abort ends it between two
- * steps, with what has started so far.
+ * The first reconcile: many plugins at once, and none may prevent the others from running. An abort ends it between two
+ * steps; plugins already started stay.
  * @param ready gets the mistakes in the variant, for the operator to correct before anything runs: it throws then
  */
 export async function boot(
@@ -39,7 +39,7 @@ export async function boot(
   ready: (known: BootKnowledge) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { roster, failures, reconcile } = kernel
+  const { pluginSet, failures, reconcile } = kernel
   const steps: Step[] = []
   const mistakes: RtkError[] = []
   // Side by side: most of a build is waiting for the builder.
@@ -53,11 +53,11 @@ export async function boot(
       mistakes.push(error as RtkError)
     }
   }
-  const { order, waiting, cycles } = roster.sort(steps)
+  const { order, waiting, cycles } = pluginSet.sort(steps)
   for (const [entry, circle] of cycles) failures.failed(entry, circle, 'load')
-  for (const entry of waiting.keys()) roster.wait(entry)
+  for (const entry of waiting.keys()) pluginSet.wait(entry)
   const generation = await setUpEach(deps, kernel, order)
-  const setUp = roster.instances
+  const setUp = pluginSet.instances
   // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
   deps.publish(compileTables(setUp), generation)
   await ready({ mistakes, ...parametersOf(deps, kernel, steps, mistakes.length > 0) })
@@ -65,20 +65,20 @@ export async function boot(
     if (signal.aborted) return
     if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
   }
-  if (roster.instances.length === setUp.length) deps.publish(compileTables(setUp), generation)
+  if (pluginSet.instances.length === setUp.length) deps.publish(compileTables(setUp), generation)
   else await reconcile.publishAgain()
 }
 
 /** The parameters of plugins that are not set up, as far as they can be known. */
 function parametersOf(
   { lifecycle }: ReconcileDeps,
-  { roster }: Kernel,
+  { pluginSet }: Kernel,
   steps: readonly Step[],
   incomplete: boolean,
 ): Omit<BootKnowledge, 'mistakes'> {
   const later = new Set<string>()
   const unknown = incomplete ? ['those with mistakes'] : []
-  for (const entry of roster.entries.filter(({ instance }) => !instance)) {
+  for (const entry of pluginSet.entries.filter(({ instance }) => !instance)) {
     const step = steps.find((one) => one.entry === entry)
     try {
       if (!step) throw new Error('not loaded')
@@ -101,7 +101,7 @@ function fetchUnlessBlocked(
   const entry = newEntry(want.source, want)
   if (blocker?.plugin === entry.name) return undefined
   const loaded = sources.fetchFor(entry)
-  // Whoever awaits it gets the error.
+  // The error reaches the code that awaits it.
   loaded.catch(() => {})
   return loaded
 }
@@ -109,13 +109,13 @@ function fetchUnlessBlocked(
 /** @throws RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_VARIANT */
 async function prepare(
   { blocker }: ReconcileDeps,
-  { roster, sources, failures }: Kernel,
+  { pluginSet, sources, failures }: Kernel,
   want: Wanted,
   fetched: Promise<Loaded> | undefined,
 ): Promise<Step | undefined> {
   let entry = newEntry(want.source, want)
   const staysOut = (by: Blocker) => {
-    roster.add(entry)
+    pluginSet.add(entry)
     failures.blocked(entry, by)
     return undefined
   }
@@ -124,14 +124,14 @@ async function prepare(
     const loaded = await (fetched as Promise<Loaded>)
     entry = newEntry(loaded.definition.name, want)
     if (blocker?.plugin === entry.name) return staysOut(blocker)
-    if (roster.find(entry.name)) {
-      const other = roster.entry(entry.name).wanted.source
+    if (pluginSet.find(entry.name)) {
+      const other = pluginSet.entry(entry.name).wanted.source
       const text = `two plugins of this variant are called ${entry.name}: "${other}" and "${want.source}"`
       throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', text, { place: ['plugins', want.source] })
     }
     const step = sources.step(entry, loaded)
     adopt(step)
-    roster.add(entry)
+    pluginSet.add(entry)
     sources.own(entry, loaded)
     return step
   } catch (error) {
@@ -139,39 +139,39 @@ async function prepare(
     if (error instanceof RtkError && error.code === 'RTK_ERR_PLUGIN_NOT_FOUND') {
       throw new RtkError('RTK_ERR_VARIANT', error.message, { place: ['plugins', want.source] })
     }
-    roster.add(entry)
+    pluginSet.add(entry)
     failures.failed(entry, error, 'load')
   }
 }
 
-/** Sets plugins up one after the other; one that conflicts with those before it fails alone. */
+/** Sets plugins up one after the other; a plugin that conflicts with earlier ones fails alone. */
 async function setUpEach(
   { lifecycle, stage }: ReconcileDeps,
-  { roster, failures }: Kernel,
+  { pluginSet, failures }: Kernel,
   steps: readonly Step[],
 ): Promise<Generation> {
   for (const { entry, definition, options } of steps) {
     try {
       entry.instance = lifecycle.setUp(definition, options)
-      compileTables(roster.instances)
+      compileTables(pluginSet.instances)
     } catch (error) {
       if (entry.instance) await lifecycle.discard(entry.instance)
       failures.failed(entry, error, 'setup')
     }
   }
   try {
-    return await stage(roster.instances)
+    return await stage(pluginSet.instances)
   } catch {
-    // Somebody's routes do not fit: found out one by one, as this is rare and costs a generation each.
+    // A plugin's routes do not fit. The plugins are tried one by one: this is rare, and each try costs a generation.
     let generation: Generation | undefined
     const accepted: Instance[] = []
-    for (const instance of roster.instances) {
+    for (const instance of pluginSet.instances) {
       try {
         generation = await stage([...accepted, instance])
         accepted.push(instance)
       } catch (error) {
         await lifecycle.discard(instance)
-        failures.failed(roster.entry(instance.name), error, 'routes')
+        failures.failed(pluginSet.entry(instance.name), error, 'routes')
       }
     }
     return generation ?? (await stage([]))

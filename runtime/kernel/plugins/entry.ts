@@ -26,7 +26,7 @@ export interface Entry {
   state: PluginStateName
   reason: string
   instance: Instance | undefined
-  /** What its last instance reported when it stopped. */
+  /** Errors that its last instance reported when it stopped. */
   left: ErrorsLeft | undefined
   failures: number
   /** UTC seconds of the first of these failures. */
@@ -38,7 +38,7 @@ export interface Entry {
   retry: Dispose | undefined
 }
 
-/** A definition to be put in force for an entry. */
+/** A definition to be made live for an entry. */
 export interface Step {
   readonly entry: Entry
   readonly definition: PluginDefinition
@@ -88,7 +88,9 @@ export function edgesOf(definition: PluginDefinition | undefined): { needs: stri
   return { needs: idsOf(definition?.needs), provides: idsOf(definition?.provides) }
 }
 
-/** @param reason why it is in its state; while it runs, what it says of itself */
+/**
+ * @param reason why it is in its state; while it runs, its own status line
+ */
 export function reportOf({ name, definition, state, instance }: Entry, reason: string): PluginReport {
   return {
     name,

@@ -5,12 +5,12 @@ import type { Clock } from '../../ports/clock.js'
 import { stationError } from '../../station-error.js'
 import type { Blocker } from '../../watchdog/stalls.js'
 import type { Entry } from './entry.js'
-import type { Roster } from './roster.js'
+import type { PluginSet } from './plugin-set.js'
 
 /** A failed start is retried after these, then the plugin is quarantined and retried every `quarantine_ms`. */
 const retries_ms = [1_000, 5_000] as const
 const quarantine_ms = 300_000
-/** What failed, as a sentence begins. */
+/** The failed phase, as the start of a sentence. */
 const phases = {
   load: 'could not be loaded',
   setup: 'setup failed',
@@ -33,14 +33,14 @@ export interface FailuresDeps {
   pluginFailed(name: string): void
 }
 
-/** What becomes of plugins that fail: reported, and retried ever less often. */
+/** Handles plugins that fail: reports them and retries with growing delays. */
 export class Failures {
   readonly #deps: FailuresDeps
-  readonly #roster: Roster
+  readonly #pluginSet: PluginSet
 
-  constructor(deps: FailuresDeps, roster: Roster) {
+  constructor(deps: FailuresDeps, pluginSet: PluginSet) {
     this.#deps = deps
-    this.#roster = roster
+    this.#pluginSet = pluginSet
   }
 
   failed(entry: Entry, error: unknown, phase: Phase): void {
@@ -50,7 +50,7 @@ export class Failures {
     const ranWell = entry.startedAt_ms !== undefined && clock.monotonic() - entry.startedAt_ms > healthy_ms
     entry.failures = ranWell ? 1 : entry.failures + 1
     if (entry.failures === 1) entry.failedAt_s = utc_s()
-    // Its tries to come are no part of that run.
+    // Its start attempts are not part of that run.
     entry.startedAt_ms = undefined
     const quarantined = entry.failures > retries_ms.length
     this.#later(entry, error, phase, quarantined ? quarantine_ms : retries_ms[entry.failures - 1])
@@ -60,7 +60,7 @@ export class Failures {
     const { clock, log, tryAgain, utc_s } = this.#deps
     const text = messageOf(error)
     if (entry.failedAt_s === 0) entry.failedAt_s = utc_s()
-    this.#roster.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
+    this.#pluginSet.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
     const again = `retried in ${delay_ms / 1000} s, or at once with "rtk-base plugins reload ${entry.name}"`
     log.error({ plugin: entry.name, err: error, phase }, `${phases[phase]}: ${text}; ${again}`)
     entry.retry_s = delay_ms / 1000
@@ -71,15 +71,15 @@ export class Failures {
     })
   }
 
-  /** A plugin that ended the process before this one stays out for a while. */
+  /** A plugin that ended the previous process stays out for a while. */
   blocked(entry: Entry, { reason, quarantine_ms }: Blocker): void {
     entry.failures = retries_ms.length + 1
     this.#later(entry, new Error(reason), 'uncaught', quarantine_ms)
   }
 
-  /** What a person should know of those that do not run. */
+  /** Messages to a person about plugins that do not run. */
   troubles(): StationError[] {
-    return this.#roster.entries
+    return this.#pluginSet.entries
       .filter(({ state }) => state === 'failed' || state === 'quarantined')
       .map(({ name, reason, failedAt_s, retry_s }) => {
         const text = `plugin ${name} does not run: ${reason}`

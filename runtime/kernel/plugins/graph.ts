@@ -1,4 +1,4 @@
-/** What the graph needs to know of a plugin. */
+/** A plugin as the graph sees it. */
 export interface GraphNode {
   readonly name: string
   readonly needs: readonly string[]
@@ -6,9 +6,9 @@ export interface GraphNode {
 }
 
 export interface StartOrder<N extends GraphNode> {
-  /** Providers before those who need them; otherwise by the order given. */
+  /** Providers before their dependents; otherwise in the given order. */
   order: N[]
-  /** Those whose needs nobody here provides, with what is missing. */
+  /** Nodes with needs that no node here provides, and the missing services. */
   waiting: Map<string, string[]>
   /** Those that need each other in a circle, as a readable path. */
   cycles: Map<string, string>

@@ -6,14 +6,14 @@ import type { Instance } from '../instance/instance.js'
 import { type BootKnowledge, boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
 import { Failures } from './failures.js'
+import { PluginSet } from './plugin-set.js'
 import { Reconcile, type ReconcileDeps } from './reconcile.js'
-import { Roster } from './roster.js'
 import { Sources, type SourcesDeps } from './sources.js'
 
 export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
   /** Service → shipped plugin that provides it. */
   serviceHomes: Readonly<Record<string, string>>
-  /** The time, UTC; 0 while there is no credible clock. */
+  /** UTC; 0 without a credible clock. */
   utc_s(): number
   pluginFailed(name: string): void
   /** Something of a plugin's state changed. */
@@ -21,12 +21,12 @@ export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
 }
 
 /**
- * The plugins: what can be done with them, one operation at a time. `roster.ts` knows them and their states, `sources.ts`
- * where they come from, `reconcile.ts` how one is put in force or taken out, `failures.ts` when one is tried again.
+ * All operations on plugins, one at a time. `plugin-set.ts` holds the plugins and their states, `sources.ts` their sources;
+ * `reconcile.ts` makes a plugin live or removes it, and `failures.ts` schedules retries.
  */
 export class Manager {
   readonly #deps: ManagerDeps
-  readonly #roster: Roster
+  readonly #pluginSet: PluginSet
   readonly #sources: Sources
   readonly #failures: Failures
   readonly #reconcile: Reconcile
@@ -36,18 +36,18 @@ export class Manager {
   constructor(deps: ManagerDeps) {
     const { log, clock, services, serviceHomes, stateChanged, pluginFailed, utc_s } = deps
     this.#deps = deps
-    this.#roster = new Roster(services, serviceHomes, stateChanged)
+    this.#pluginSet = new PluginSet(services, serviceHomes, stateChanged)
     this.#sources = new Sources(deps)
     const tryAgain = (entry: Entry) => void this.#mutex.runExclusive(() => this.#tryAgain(entry))
-    this.#failures = new Failures({ log, clock, utc_s, tryAgain, pluginFailed }, this.#roster)
-    this.#reconcile = new Reconcile(deps, this.#roster, this.#failures)
+    this.#failures = new Failures({ log, clock, utc_s, tryAgain, pluginFailed }, this.#pluginSet)
+    this.#reconcile = new Reconcile(deps, this.#pluginSet, this.#failures)
   }
 
   report(): PluginReport[] {
-    return this.#roster.entries.map((entry) => this.#report(entry))
+    return this.#pluginSet.entries.map((entry) => this.#report(entry))
   }
 
-  /** What a person should see: of plugins that run, and that some do not. */
+  /** Messages to a person: from running plugins, and about plugins that do not run. */
   troubles(): StationError[] {
     const raised = this.instances.flatMap(({ errors }) => [...errors.values()])
     return [...raised, ...this.#failures.troubles()]
@@ -55,7 +55,7 @@ export class Manager {
 
   /** Instances that run or are about to, in load order. */
   get instances(): Instance[] {
-    return this.#roster.instances
+    return this.#pluginSet.instances
   }
 
   /**
@@ -69,7 +69,7 @@ export class Manager {
     signal: AbortSignal,
   ): Promise<void> {
     const kernel = {
-      roster: this.#roster,
+      pluginSet: this.#pluginSet,
       sources: this.#sources,
       failures: this.#failures,
       reconcile: this.#reconcile,
@@ -82,15 +82,15 @@ export class Manager {
     return this.#mutex.runExclusive(async () => {
       const loaded = await this.#sources.fetch(want)
       const { name } = loaded.definition
-      const known = this.#roster.find(name)
+      const known = this.#pluginSet.find(name)
       if (known) throw new RtkError('RTK_ERR_ALREADY_LOADED', `${name} is loaded already (${known.state})`)
       const entry = newEntry(name, want)
       const step = this.#sources.step(entry, loaded)
-      this.#roster.add(entry)
+      this.#pluginSet.add(entry)
       try {
         await this.#reconcile.replace(step)
       } catch (error) {
-        this.#roster.delete(entry)
+        this.#pluginSet.delete(entry)
         throw error
       }
       this.#sources.own(entry, loaded)
@@ -101,27 +101,27 @@ export class Manager {
   /** Takes a plugin out. Those that need it wait. */
   async unload(name: string): Promise<void> {
     await this.#mutex.runExclusive(async () => {
-      const entry = this.#roster.entry(name)
+      const entry = this.#pluginSet.entry(name)
       this.#failures.stopTrying(entry)
       this.#sources.disown(entry)
       await this.#reconcile.take(entry, 'remove')
-      this.#roster.delete(entry)
+      this.#pluginSet.delete(entry)
       await this.#reconcile.publishAgain()
       this.#deps.stateChanged()
     })
   }
 
-  /** Loads the code again and replaces the running version; the old one goes on when the new one is bad. */
+  /** Loads the code again and replaces the running version; if the new version fails, the old one keeps running. */
   async reload(name: string): Promise<PluginReport> {
     return this.#mutex.runExclusive(async () => {
-      const entry = this.#roster.entry(name)
+      const entry = this.#pluginSet.entry(name)
       const loaded = await this.#fetchAgain(entry)
       if (loaded.digest !== entry.digest) entry.failures = 0
       this.#failures.stopTrying(entry)
       try {
         await this.#reconcile.replace(this.#sources.step(entry, loaded))
       } catch (error) {
-        // One that did not run before, and one whose old version could not start again either, are tried again.
+        // A plugin that did not run before is retried, as is one with an old version that could not start again.
         if (!entry.instance && !entry.retry) this.#failures.failed(entry, error, 'reload')
         throw error
       }
@@ -131,19 +131,19 @@ export class Manager {
     })
   }
 
-  /** As `reload`, when the code changed; what a watcher calls. */
+  /** Like `reload`, but only if the code changed. Called by a watcher. */
   async reloadIfChanged(name: string): Promise<PluginReport | undefined> {
-    return (await this.#sources.isChanged(this.#roster.entry(name))) ? this.reload(name) : undefined
+    return (await this.#sources.isChanged(this.#pluginSet.entry(name))) ? this.reload(name) : undefined
   }
 
   /** The key of a plugin in the variant; undefined when the station has none of that name. */
   sourceOf(name: string): string | undefined {
-    return this.#roster.find(name)?.wanted.source
+    return this.#pluginSet.find(name)?.wanted.source
   }
 
   /** The running plugin to which the first of `files` belongs that belongs to one alone. */
   ownerOfFiles(files: readonly string[]): string | undefined {
-    const running = this.#roster.entries.filter(({ instance }) => instance)
+    const running = this.#pluginSet.entries.filter(({ instance }) => instance)
     for (const file of files) {
       const owners = running.filter((entry) => entry.files.has(file))
       if (owners.length === 1) return owners[0].name
@@ -151,16 +151,16 @@ export class Manager {
   }
 
   dependsOn(plugin: string, provider: string): boolean {
-    const entry = this.#roster.find(provider)
-    return entry !== undefined && this.#roster.dependentsOf(entry).some(({ name }) => name === plugin)
+    const entry = this.#pluginSet.find(provider)
+    return entry !== undefined && this.#pluginSet.dependentsOf(entry).some(({ name }) => name === plugin)
   }
 
   /**
-   * An uncaught error of a plugin: it is stopped and started again with back-off. False when no such plugin runs, or
-   * another instance of it: what an old version left behind must not take the new one down.
+   * An uncaught error of a plugin: it is stopped and started again with back-off. False if no such plugin runs, or
+   * another instance of it: leftovers of an old version must not take the new one down.
    */
   crashed(name: string, error: unknown, by: unknown): boolean {
-    const entry = this.#roster.find(name)
+    const entry = this.#pluginSet.find(name)
     const instance = entry?.instance
     if (!entry || !instance || (by && by !== instance)) return false
     instance.live = false
@@ -176,26 +176,26 @@ export class Manager {
   async close(): Promise<void> {
     this.#closed = true
     await this.#mutex.runExclusive(async () => {
-      const { entries } = this.#roster
+      const { entries } = this.#pluginSet
       for (const entry of entries) this.#failures.stopTrying(entry)
-      for (const entry of this.#roster.running(entries).reverse()) await this.#reconcile.stop(entry, 'shutdown')
+      for (const entry of this.#pluginSet.running(entries).reverse()) await this.#reconcile.stop(entry, 'shutdown')
     })
   }
 
   #report(entry: Entry): PluginReport {
-    return reportOf(entry, entry.state === 'waiting' ? this.#roster.needsOf(entry) : entry.reason)
+    return reportOf(entry, entry.state === 'waiting' ? this.#pluginSet.needsOf(entry) : entry.reason)
   }
 
   async #fetchAgain(entry: Entry): Promise<Loaded> {
     const loaded = await this.#sources.fetchFor(entry)
     const before = entry.name
-    this.#roster.rename(entry, loaded.definition)
+    this.#pluginSet.rename(entry, loaded.definition)
     this.#sources.own(entry, loaded, before)
     return loaded
   }
 
   async #tryAgain(entry: Entry): Promise<void> {
-    if (this.#closed || this.#roster.find(entry.name) !== entry || entry.instance) return
+    if (this.#closed || this.#pluginSet.find(entry.name) !== entry || entry.instance) return
     try {
       const loaded = await this.#fetchAgain(entry)
       await this.#reconcile.replace(this.#sources.step(entry, loaded))

@@ -10,7 +10,7 @@ import type { Services } from '../services.js'
 import { compileTables, type Tables } from '../tables.js'
 import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
 import type { Failures } from './failures.js'
-import type { Roster } from './roster.js'
+import type { PluginSet } from './plugin-set.js'
 
 export interface ReconcileDeps {
   log: Logger
@@ -18,57 +18,58 @@ export interface ReconcileDeps {
   lifecycle: Lifecycle
   /** Builds the next HTTP generation; rejects when the routes do not fit together. */
   stage(instances: readonly Instance[]): Promise<Generation>
-  /** Puts a plugin set in force, in one step: tables, services, routes. */
+  /** Makes a plugin set live in one step: tables, services, routes. */
   publish(tables: Tables, generation: Generation): void
   services: Services
-  /** The plugin that ended the process before this one: it stays out of the boot. */
+  /** The plugin that ended the previous process: it stays out of the boot. */
   blocker: Blocker | undefined
 }
 
 /**
- * How a change of the plugin set is carried out: stage everything off-line, stop what is affected, start it again in the
- * order of needs, publish in one step; roll back when the new version cannot start. One at a time: the manager sees to it.
+ * Carries out a change of the plugin set: stage everything off-line, stop the affected plugins, start them again in
+ * dependency order, publish in one step. Rolls back if the new version cannot start. The manager runs one change at a
+ * time.
  */
 export class Reconcile {
   readonly #deps: ReconcileDeps
-  readonly #roster: Roster
+  readonly #pluginSet: PluginSet
   readonly #failures: Failures
 
-  constructor(deps: ReconcileDeps, roster: Roster, failures: Failures) {
+  constructor(deps: ReconcileDeps, pluginSet: PluginSet, failures: Failures) {
     this.#deps = deps
-    this.#roster = roster
+    this.#pluginSet = pluginSet
     this.#failures = failures
   }
 
   /**
-   * Puts a definition in force: staged, then swapped together with every plugin that depends on it. Until everything that
-   * can be checked off-line was checked, nothing live is touched; a start that fails brings the old version back.
+   * Makes a definition live: stages it, then swaps it together with every plugin that depends on it. Nothing live is
+   * touched before all off-line checks have passed; if the start fails, the old version is restored.
    */
   async replace(step: Step): Promise<void> {
     const { entry } = step
-    const affected = this.#roster.dependentsOf(entry, step.definition)
-    const { order, waiting, cycles } = this.#roster.sort([step, ...affected.map(stepOf)])
+    const affected = this.#pluginSet.dependentsOf(entry, step.definition)
+    const { order, waiting, cycles } = this.#pluginSet.sort([step, ...affected.map(stepOf)])
     const circle = cycles.get(entry)
     if (circle) throw circle
     const missing = waiting.get(entry)
     if (missing && entry.instance) {
-      const text = `${entry.name} ${step.definition.version} needs ${this.#roster.named(missing)}`
-      throw new RtkError('RTK_ERR_NEEDS_UNMET', `${text}; ${entry.definition?.version} goes on`)
+      const text = `${entry.name} ${step.definition.version} needs ${this.#pluginSet.named(missing)}`
+      throw new RtkError('RTK_ERR_NEEDS_UNMET', `${text}; ${entry.definition?.version} keeps running`)
     }
     if (missing) {
       adopt(step)
-      this.#roster.wait(entry)
+      this.#pluginSet.wait(entry)
       return
     }
     const old = entry.instance && stepOf(entry)
     const staged = await this.#stage(order, [entry, ...affected])
 
     const handoffs = new Map<Entry, HandoffValues>()
-    for (const running of this.#roster.running([entry, ...affected]).reverse()) {
+    for (const running of this.#pluginSet.running([entry, ...affected]).reverse()) {
       handoffs.set(running, await this.stop(running, 'reload'))
     }
     adopt(step)
-    for (const waits of waiting.keys()) this.#roster.wait(waits)
+    for (const waits of waiting.keys()) this.#pluginSet.wait(waits)
     const problem = await this.#enter(staged.instances, handoffs, entry)
     if (!problem) {
       await this.#publish(staged)
@@ -93,8 +94,8 @@ export class Reconcile {
 
   /** Stops a plugin and everything that needs it; those wait from now on. */
   async take(entry: Entry, reason: StopReason): Promise<void> {
-    const others = this.#roster.dependentsOf(entry)
-    for (const running of this.#roster.running([entry, ...others]).reverse()) {
+    const others = this.#pluginSet.dependentsOf(entry)
+    for (const running of this.#pluginSet.running([entry, ...others]).reverse()) {
       await this.stop(running, running === entry ? reason : 'reload')
     }
     this.#leaveWaiting(others)
@@ -103,31 +104,31 @@ export class Reconcile {
   async stop(entry: Entry, reason: StopReason): Promise<HandoffValues> {
     const { instance } = entry
     if (!instance) return new Map()
-    this.#roster.setState(entry, 'stopping', reason)
+    this.#pluginSet.setState(entry, 'stopping', reason)
     const handoff = await this.#deps.lifecycle.stop(instance, reason)
     entry.instance = undefined
     entry.left = { errors: instance.errors, at_ms: this.#deps.clock.monotonic() }
     this.#deps.services.look()
-    this.#roster.setState(entry, 'stopped', reason)
+    this.#pluginSet.setState(entry, 'stopped', reason)
     return handoff
   }
 
   async startOrFail(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
-    const missing = this.#roster.missing(entry)
+    const missing = this.#pluginSet.missing(entry)
     try {
       await this.#start(entry, instance, handoff)
     } catch (error) {
-      if (missing.length > 0) this.#roster.wait(entry)
+      if (missing.length > 0) this.#pluginSet.wait(entry)
       else this.#failures.failed(entry, error, 'start')
     }
   }
 
   async publishAgain(): Promise<void> {
-    const { instances } = this.#roster
+    const { instances } = this.#pluginSet
     this.#deps.publish(compileTables(instances), await this.#deps.stage(instances))
   }
 
-  /** The version that ran before `problem` starts again, with what it handed over. */
+  /** Restarts the version that ran before `problem`, with its handoff values. */
   async #rollBack(
     old: Step,
     affected: readonly Entry[],
@@ -140,7 +141,7 @@ export class Reconcile {
       'the new version could not start: the old one starts again',
     )
     adopt(old)
-    const { order } = this.#roster.sort([old, ...affected.map(stepOf)])
+    const { order } = this.#pluginSet.sort([old, ...affected.map(stepOf)])
     let back: Staged
     try {
       back = await this.#stage(order, [entry, ...affected])
@@ -153,9 +154,9 @@ export class Reconcile {
     await this.#publish(back)
   }
 
-  /** Those that were stopped because what they need is gone. */
+  /** Leaves plugins waiting that stopped because a service they need has gone. */
   #leaveWaiting(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#roster.wait(entry)
+    for (const entry of entries) this.#pluginSet.wait(entry)
   }
 
   /** Sets steps up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */
@@ -164,7 +165,7 @@ export class Reconcile {
     try {
       for (const { definition, options } of steps) instances.push(this.#deps.lifecycle.setUp(definition, options))
       const fresh = new Map(instances.map((instance) => [instance.name, instance]))
-      const next = this.#roster.entries.flatMap((entry) => {
+      const next = this.#pluginSet.entries.flatMap((entry) => {
         const instance = fresh.get(entry.name) ?? (replaced.includes(entry) ? undefined : entry.instance)
         return instance ? [instance] : []
       })
@@ -183,7 +184,7 @@ export class Reconcile {
     decisive?: Entry,
   ): Promise<unknown> {
     for (const instance of instances) {
-      const entry = this.#roster.entry(instance.name)
+      const entry = this.#pluginSet.entry(instance.name)
       const handoff = handoffs.get(entry) ?? new Map()
       if (entry !== decisive) {
         await this.startOrFail(entry, instance, handoff)
@@ -201,7 +202,7 @@ export class Reconcile {
     entry.instance = instance
     instance.before = entry.left
     this.#deps.services.enter(instance)
-    this.#roster.setState(entry, 'starting', '')
+    this.#pluginSet.setState(entry, 'starting', '')
     try {
       await this.#deps.lifecycle.start(instance, handoff)
     } catch (error) {
@@ -209,14 +210,14 @@ export class Reconcile {
       throw error
     }
     entry.startedAt_ms = this.#deps.clock.monotonic()
-    this.#roster.setState(entry, 'running', '')
+    this.#pluginSet.setState(entry, 'running', '')
   }
 
   /** Starts what waited for a service that is there now. */
   async #wakeWaiting(): Promise<void> {
     for (;;) {
-      const entry = this.#roster.entries.find(
-        (waits) => waits.state === 'waiting' && this.#roster.missing(waits).length === 0,
+      const entry = this.#pluginSet.entries.find(
+        (waits) => waits.state === 'waiting' && this.#pluginSet.missing(waits).length === 0,
       )
       if (!entry) return
       try {
@@ -229,9 +230,9 @@ export class Reconcile {
     }
   }
 
-  /** Publishes what was staged; with other routes when one of the staged instances is gone already. */
+  /** Publishes the staged set; with other routes if a staged instance has already stopped. */
   async #publish({ set, generation }: Staged): Promise<void> {
-    const { instances } = this.#roster
+    const { instances } = this.#pluginSet
     if (instances.length === set) this.#deps.publish(compileTables(instances), generation)
     else await this.publishAgain()
   }

@@ -9,13 +9,13 @@ export interface SourcesDeps {
   digest(source: string): Promise<string>
   /** Code that cannot be loaded now, of a plugin that stays. */
   unreadable(plugin: string, source: string): void
-  /** Command-line options of a plugin whose options have this schema. */
+  /** Command-line options of a plugin with this option schema. */
   sets(plugin: string, schema: TSchema | undefined): readonly SetOption[]
   /** The sources of a plugin, for a watcher; empty when it was unloaded. */
   loaded(plugin: string, inputs: readonly string[]): void
   /** The files by which a plugin's code is known. */
   files(plugin: string, files: ReadonlySet<string>): void
-  /** Nobody has this source any more. */
+  /** This source is no longer in use. */
   forgotten(source: string): void
 }
 

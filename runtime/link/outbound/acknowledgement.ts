@@ -1,6 +1,7 @@
 /**
- * What the other end of a connection has acknowledged, by what the kernel still has of it: `tx_queue` of /proc/net/tcp and tcp6, the only
- * place where Linux shows it without privileges. A cut line shows no error for a quarter of an hour.
+ * Data that the other end of a connection has acknowledged, derived from the kernel's send queue: `tx_queue` of
+ * /proc/net/tcp and tcp6, the only place where Linux shows it without privileges. A cut line shows no error for a
+ * quarter of an hour.
  */
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -8,10 +9,10 @@ import type { Dispose } from '../../plugin.js'
 import type { Edges } from '../time.js'
 import { AwakeClock } from '../time.js'
 
-/** Nothing acknowledged for so long while there is something to acknowledge: the line is cut, or its other end has stopped to read. */
+/** After this long without an acknowledgement of sent data, the line is cut or its other end has stopped reading. */
 export const unacknowledged_ms = 25_000
 
-/** @param remotePort both ports together name the connection; @returns undefined where it is not listed */
+/** @param remotePort both ports together name the connection; @returns undefined if it is not listed */
 export function findQueue(table: string, localPort: number, remotePort: number): number | undefined {
   const port = (value: number) => value.toString(16).toUpperCase().padStart(4, '0')
   const local = `:${port(localPort)}`
@@ -37,7 +38,7 @@ export async function queueOf({
   return undefined
 }
 
-/** Follows one connection. Time in which this process stood still counts for nothing: it may have been about to write. */
+/** Follows one connection. Time in which this process was blocked does not count: it may have been about to write. */
 export class Acknowledgement {
   /** How often to look. */
   static readonly every_ms = 5_000
@@ -55,14 +56,15 @@ export class Acknowledgement {
 
   /**
    * To be called every `every_ms`.
-   * @returns for how long nothing was acknowledged of what waits for it, ms; 0: something was, or nothing waits; undefined: not known
+   * @returns time without an acknowledgement of waiting data, ms. 0: some data was acknowledged, or none waits.
+   * Undefined: unknown
    */
   async look(): Promise<number | undefined> {
     const socket = this.#socket
     const now_ms = this.#clock.monotonic()
     const queue = await queueOf(socket)
     if (queue === undefined) return undefined
-    // Over TLS the bytes written are those before encryption: an empty queue is what counts there.
+    // Over TLS the bytes written are counted before encryption: an empty queue counts there.
     const bytes = socket.bytesWritten - socket.writableLength - queue
     const isAllAcknowledged = queue === 0 && socket.writableLength === 0
     if (bytes <= this.#bytes && !isAllAcknowledged) return now_ms - this.#at_ms

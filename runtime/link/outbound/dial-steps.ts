@@ -9,7 +9,7 @@ export interface DialAddress {
   readonly family: Family
 }
 
-/** What is known of the way to one peer. */
+/** State of the route to one peer. */
 export interface DialState {
   /** Attempts that failed since one succeeded. */
   readonly failures: number
@@ -17,18 +17,22 @@ export interface DialState {
   readonly good: DialAddress | undefined
   /** The family that the last attempt failed with. */
   readonly failed: Family | undefined
-  /** What the name resolved to last, and when (monotonic): it helps while no name server answers. */
+  /** The last addresses resolved, and when (monotonic): used while no name server answers. */
   readonly known: { readonly addresses: readonly DialAddress[]; readonly at_ms: number } | undefined
 }
 
 export const untried: DialState = { failures: 0, good: undefined, failed: undefined, known: undefined }
 
-/** A name server that is away for longer than this must not keep a station at an address that may be somebody else's by now. */
+/**
+ * A name server that is away for longer than this must not tie a station to an address that may by now belong to
+ * another host.
+ */
 const keep_ms = 24 * 3_600_000
 
 /**
- * What the next attempt does differently: first the address that worked, where the name still has it; then whatever it resolves to, as it
- * comes; then only the other family, whose packets may take another way; then these two in turn. The name is resolved for every one.
+ * The strategy of the next attempt. First the address that worked, if the name still has it. Then all resolved
+ * addresses in order; then only the other family, as its packets may take another route. Then the last two in turn. The
+ * name is resolved for each attempt.
  */
 export function stepOf({ failures }: DialState): DialStep {
   if (failures === 0) return 'reconnect'
@@ -57,7 +61,7 @@ export const resolved = (state: DialState, addresses: readonly DialAddress[], no
   known: { addresses, at_ms: now_ms },
 })
 
-/** What the name resolved to before, while no name server answers; undefined when that is too long ago. */
+/** The last resolved addresses, while no name server answers; undefined if they are too old. */
 export function remembered({ known }: DialState, now_ms: number): readonly DialAddress[] | undefined {
   return known && now_ms - known.at_ms < keep_ms ? known.addresses : undefined
 }

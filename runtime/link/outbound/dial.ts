@@ -6,7 +6,10 @@ import type { Edges } from '../time.js'
 import { isAnswer, type Outbound } from './outbound.js'
 
 const connect_ms = 10_000
-/** What an address gets before the next one of the same name is tried: Node's own 250 ms are too short for cellular. */
+/**
+ * Time limit of an address before the next address of the same name is tried: Node's own 250 ms are too short for
+ * cellular.
+ */
 const eachAddress_ms = 2_000
 
 export interface DialTarget {
@@ -40,7 +43,7 @@ export interface Dialled {
 
 /**
  * Connects within 10 s, or reports why not, in words for the person who entered the address.
- * @param out says which addresses this attempt takes; left out: those of the name, as they come
+ * @param out selects the addresses for this attempt; default: those of the name, in order
  */
 export function dial(
   timers: Pick<Edges['timers'], 'after'>,
@@ -89,7 +92,7 @@ export function dial(
     events.closed()
   }
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    // Who closes a socket with unread bytes in it sends a reset: casters do it to a push that they end.
+    // Closing a socket with unread bytes sends a reset: casters do so when they end a push.
     if (isConnected && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) closed()
     else failed(failureText(error, host), isAnswer(error))
   })

@@ -15,7 +15,7 @@ import {
 } from './dial-steps.js'
 import { isLocal, ownAddresses, plain, type WayEvents, Ways } from './ways.js'
 
-/** Node tries the next address after so long; its own 250 ms are too short for a mobile connection. */
+/** Node tries the next address after this time; its own 250 ms are too short for a mobile connection. */
 const nextAddress_ms = 2_000
 const longestReason = 200
 
@@ -30,8 +30,8 @@ const systemNames: ResolveName = (host, done) =>
   resolve(host, { all: true, order: 'verbatim' }, (error, addresses) => done(error, (addresses ?? []) as DialAddress[]))
 
 /**
- * A connection to a peer outside, as its owner keeps it: says which address the next attempt takes, follows the uplinks, and reports how it
- * is to the service `links`, where the recovery ladder goes on.
+ * A connection to an outside peer, as its owner keeps it. Selects the address of the next attempt, follows the uplinks,
+ * and reports its state to the service `links`, which the recovery ladder uses.
  */
 export class Outbound {
   readonly #ctx: PluginContext
@@ -72,13 +72,13 @@ export class Outbound {
     return this.#ways
   }
 
-  /** From `start` of the plugin on. @param events of the uplinks, where the owner follows them here */
+  /** From `start` of the plugin on. @param events of the uplinks, if the owner follows them here */
   start(events?: WayEvents): void {
     this.#ends.push(this.#ctx.services.watch(links, (service) => service?.report(this.#link)))
     if (events) this.#ends.push(this.#ways.follow(events))
   }
 
-  /** Another peer from now on: what is known of the one before says nothing of it. */
+  /** Sets another peer: the state of the previous one is reset. */
   retarget(peer: string): void {
     if (peer === this.#link.peer) return
     this.#dial = untried
@@ -136,7 +136,7 @@ export class Outbound {
     this.#failed('down', reason, wait_ms)
   }
 
-  /** The peer was reached, and said no. */
+  /** The peer was reached, and refused. */
   refused(reason: string, wait_ms: number): void {
     this.#failed('refused', reason, wait_ms)
   }

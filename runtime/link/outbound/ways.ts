@@ -3,22 +3,24 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Uplinks, uplinks } from '../../../schemas/services.js'
 import type { PluginContext } from '../../plugin.js'
 
-/** What a connection learns from the uplinks. */
+/** Events of the uplinks for a connection. */
 export interface WayEvents {
   /** A way out appeared, or another one has the default route. */
   up(): void
   /** Something changed. */
   changed(): void
-  /** A way out is gone: whose socket has one of these addresses waits for nothing. */
+  /** An uplink went down: sockets with one of these addresses need not wait any longer. */
   down(addresses: readonly string[], text: string): void
 }
 
-/** The uplinks of the station, where a plugin provides them: for who keeps a connection to a peer outside. */
+/** The uplinks of the station, if a plugin provides them: for owners of a connection to an outside peer. */
 export class Ways {
   readonly #ctx: PluginContext
   readonly #who: string
 
-  /** @param who names the connection in what it reports of the ways */
+  /**
+   * @param who the connection's name in its reports about the uplinks
+   */
   constructor(ctx: PluginContext, who = ctx.name) {
     this.#ctx = ctx
     this.#who = who
@@ -91,6 +93,6 @@ export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
   return address !== '' && networks.check(address, family(address))
 }
 
-/** The addresses of the interface that has this one; empty where none has it. */
+/** The addresses of the interface with this address; empty if there is none. */
 export const ownAddresses = (address: string): readonly OwnAddress[] =>
   Object.values(networkInterfaces()).find((all) => all?.some((own) => own.address === address)) ?? []

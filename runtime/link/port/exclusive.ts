@@ -9,7 +9,7 @@ const limit_ms = 2_000
 /**
  * Puts an open terminal in exclusive mode: the system refuses it to every other program, but to root. A lock (flock) is advisory, and gpsd
  * or ModemManager that opens the port takes bytes away unseen. Node has no ioctl, so a child that inherits the descriptor makes it.
- * @returns `no perl` where that is not installed, `refused` where the driver knows no such mode
+ * @returns `no perl` if it is not installed, `refused` if the driver lacks this mode
  */
 export function makeExclusive(fd: number): Promise<'exclusive' | 'refused' | 'no perl'> {
   return new Promise((resolve) => {
@@ -23,7 +23,7 @@ export function makeExclusive(fd: number): Promise<'exclusive' | 'refused' | 'no
 
 const who = '`sudo rtk-base report` names it'
 
-/** What is said where frames break off or do not come, as an open port alone shows nothing of it. */
+/** Shown when frames break off or do not arrive: an open port alone does not reveal another reader. */
 export const readByOthers = `another program may read this port (gpsd, ModemManager): ${who}`
 
 const remedies: readonly [pattern: RegExp, remedy: (path: string) => string][] = [
@@ -32,7 +32,10 @@ const remedies: readonly [pattern: RegExp, remedy: (path: string) => string][] =
     () =>
       `the user ${userInfo().username} may not open it: \`sudo usermod -aG dialout ${userInfo().username}\`, then restart the service`,
   ],
-  [/EBUSY|resource busy|cannot lock|temporarily unavailable/i, () => `another program has it: end that one; ${who}`],
+  [
+    /EBUSY|resource busy|cannot lock|temporarily unavailable/i,
+    () => `another program has it: end that program; ${who}`,
+  ],
   [
     /EPERM|not permitted/i,
     (path) => `the unit does not let it be opened: \`sudo systemctl edit rtk-base\`, [Service] DeviceAllow=${path} rw`,
@@ -43,7 +46,7 @@ const remedies: readonly [pattern: RegExp, remedy: (path: string) => string][] =
   ],
 ]
 
-/** The reason of the system with what can be done about it. */
+/** The system's reason with a remedy. */
 export function withRemedy(reason: string, path: string): string {
   const text = reason.replace(/^Error:? /, '')
   const found = remedies.find(([pattern]) => pattern.test(text))

@@ -6,7 +6,7 @@
  * | `stopped` | `start`                             | `opening` |                                               |
  * | `opening` | it opened                           | `open`    |                                               |
  * | `opening` | it could not be opened              | `waiting` | opened again after 0.2 … 5 s                  |
- * | `waiting` | the wait is over                    | `opening` |                                               |
+ * | `waiting` | the wait has ended                  | `opening` |                                               |
  * | `waiting` | the device was absent and appears   | `opening` | the next waits are short again                |
  * | `open`    | EOF, error, the device node changed | `waiting` | closed first: until then it would count busy  |
  * | `open`    | `drop`: the owner cannot use it     | `waiting` | the same                                      |
@@ -22,7 +22,7 @@ import type { Edges } from '../time.js'
 export type KeptPortPhase = 'stopped' | 'waiting' | 'opening' | 'open' | 'ended'
 
 export interface KeptPortEvents {
-  /** The rate to open it with; 0 where the line has none. */
+  /** The rate to open it with; 0 if the line has none. */
   baud(): number
   /** It is about to be opened. */
   opening?(): void
@@ -42,7 +42,7 @@ export class KeptPort {
   readonly #edges: Edges
   readonly #events: KeptPortEvents
   readonly #backoff: Backoff
-  /** Counts openings: what belongs to an earlier one is ignored. */
+  /** Counts openings: events of an earlier opening are ignored. */
   #generation = 0
   #phase: KeptPortPhase = 'stopped'
   #retryAt_ms = 0
@@ -82,7 +82,7 @@ export class KeptPort {
     this.#backoff.reset()
   }
 
-  /** Goes on at another rate without closing. @returns false when the port was lost meanwhile */
+  /** Changes the rate without closing. @returns false if the port was lost meanwhile */
   async setBaud(baud: number): Promise<boolean> {
     const generation = this.#generation
     try {
@@ -101,7 +101,7 @@ export class KeptPort {
     this.#retryAt_ms = Number.POSITIVE_INFINITY
     this.#events.closed(reason)
     const again = () => {
-      // Until the device was let go, the system would call it busy.
+      // Until the device was released, the system would call it busy.
       if (this.#phase === 'waiting') this.#retryAt_ms = this.#now() + this.#backoff.next()
     }
     this.#port.close().then(again, again)
@@ -151,7 +151,7 @@ export class KeptPort {
 
   #look(): void {
     if (this.#phase === 'waiting') this.#retry()
-    else if (this.#phase === 'open' && this.#port.present?.() === false) this.drop('the device is gone')
+    else if (this.#phase === 'open' && this.#port.present?.() === false) this.drop('the device has disconnected')
   }
 
   #retry(): void {

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 
-/** What is used of serialport's binding for POSIX systems. */
+/** The parts of serialport's binding for POSIX systems in use. */
 interface Binding {
   /** Does not block; null once the port is closed. */
   readonly fd: number | null
@@ -13,8 +13,8 @@ interface Binding {
 const isNothing = (error: unknown) => /^(EAGAIN|EINTR)$/.test((error as NodeJS.ErrnoException).code ?? '')
 
 /**
- * Lets an open port read in the event loop, as soon as there is something. serialport's own way has another thread read each
- * piece, and wakes it twice for that: on a small machine it is a good part of the way of a correction.
+ * Makes an open port read in the event loop, as soon as data arrives. By default serialport reads each piece in another
+ * thread and wakes it twice: on a small machine that is a good part of a correction's latency.
  */
 export function readAtOnce(port: SerialPort): void {
   const binding = port.port as unknown as Binding

@@ -8,7 +8,7 @@ import { receiverRate } from '../rates.js'
 import { makeExclusive, withRemedy } from './exclusive.js'
 import { readAtOnce } from './read-at-once.js'
 
-/** A serial device by its path; `/dev/serial/by-id/…` stays the same whatever it is plugged into. */
+/** A serial device by its path; `/dev/serial/by-id/…` stays the same in any USB port. */
 export class SerialDevice implements BytePort {
   readonly name: string
   readonly hasBaud = true
@@ -31,7 +31,7 @@ export class SerialDevice implements BytePort {
 
   async open(baud: number, sink: PortSink): Promise<void> {
     const node = nodeOf(this.name)
-    if (node === undefined) throw new Error(withRemedy(`ENOENT: there is no ${this.name}`, this.name))
+    if (node === undefined) throw new Error(withRemedy(`ENOENT: ${this.name} does not exist`, this.name))
     // Its native part is loaded only where a serial port is used.
     const { SerialPort } = hostPackages.serialport() as typeof import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
@@ -49,7 +49,7 @@ export class SerialDevice implements BytePort {
     const { fd } = port.port as unknown as { readonly fd: number | null }
     // Without it the port works as well; a lock keeps those away that ask for it.
     if (fd !== null && (await makeExclusive(fd)) === 'no perl') this.#warnOnce()
-    // Lost meanwhile: what takes its place may have the same numbers, and nobody would notice that this one says nothing any more.
+    // Lost meanwhile: its successor may have the same numbers, and the silence of this port would go unnoticed.
     if (!port.isOpen) throw new Error('the device vanished while it was opened')
     this.#port = port
     this.#node = node
@@ -73,7 +73,7 @@ export class SerialDevice implements BytePort {
   async setBaud(baud: number): Promise<void> {
     const port = this.#port
     if (!port?.isOpen) return
-    // What was written at the old rate must be out before.
+    // Data written at the old rate must be sent first.
     await new Promise<void>((resolve) => port.drain(() => resolve()))
     await new Promise<void>((resolve, reject) => {
       port.update({ baudRate: baud }, (error) => (error ? reject(error) : resolve()))

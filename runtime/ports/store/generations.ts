@@ -12,7 +12,7 @@ import {
   slotOf,
 } from './snapshot.js'
 
-/** No state is nearly as large: what is larger is no snapshot. */
+/** The state is never nearly this large: a larger file is not a snapshot. */
 const largestFile_bytes = 64 << 20
 
 /** The state when an update was installed, for the version that installed it. */
@@ -21,22 +21,22 @@ const beforeUpdate = 'before-update'
 /** Written with the first two generations: it stays where `rm store/*` deletes every snapshot. */
 const founded = '.founded'
 
-/** The operator has to mend these. */
+/** The operator has to repair these. */
 const denied = ['EACCES', 'EPERM']
-/** These pass: a file that cannot be opened now is no damaged file. */
+/** Transient errors: a file that cannot be opened now is not damaged. */
 const passing = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']
 
 export const isDenied = (error: unknown): boolean => denied.includes(systemCode(error))
 
-/** What the folder of a store holds. */
+/** The content of a store's folder. */
 export interface Found extends Recovery {
-  /** There was a store here before, whatever is left of it. */
+  /** There was a store here before, even if it is damaged now. */
   readonly founded: boolean
   /** The files of a LevelDB, which version 0.1.0 used, lie here. */
   readonly oldFormat: boolean
   /** Files that could not be read, and copies of damaged ones where nothing could be read. */
   readonly kept: readonly string[]
-  /** When what is used was written, where a newer version has left nothing else; UTC. */
+  /** Time (UTC) at which the state in use was written, if a newer version has left no other. */
   readonly asOf: string
 }
 
@@ -57,7 +57,9 @@ export class Generations {
     if (made !== undefined) await syncFolder(dirname(made), this.#fs)
   }
 
-  /** @throws the errors that pass, and those that the operator has to mend; any other is damage. */
+  /**
+   * @throws transient errors, and errors that the operator has to repair; any other is damage.
+   */
   async read(): Promise<Found> {
     // The umask does not matter to files that other users cannot reach.
     await this.#fs.chmod(this.#folder, 0o700).catch(() => {})
@@ -73,7 +75,7 @@ export class Generations {
     return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept, asOf }
   }
 
-  /** Keeps a state until `dropCopy`, whatever is written meanwhile. Durable when it resolves. */
+  /** Keeps a state until `dropCopy`, regardless of later writes. Durable when it resolves. */
   async keepCopy(snapshot: Snapshot): Promise<void> {
     await replaceFile(join(this.#folder, beforeUpdate), encodeSnapshot(snapshot), { fs: this.#fs })
   }
@@ -142,7 +144,9 @@ export class Generations {
     }
   }
 
-  /** For whoever wants to look into them: the next write replaces them. What cannot be read may be large, so it is moved. */
+  /**
+   * Keeps damaged files for inspection: the next write replaces them. An unreadable file may be large, so it is moved.
+   */
   async #keepDamaged(slots: readonly SlotContent[], everything: boolean, as: 'damaged' | 'newer'): Promise<string[]> {
     const kept: string[] = []
     for (const slot of [0, 1] as const) {

@@ -33,7 +33,7 @@ export class MemoryStore implements Store {
   async batch(ops: readonly StoreOps[]): Promise<void> {
     if (this.failure !== undefined)
       throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
-    // Encoded before the first one is written: one value that is no JSON refuses the whole batch.
+    // Encoded before the first write: one value that is not JSON refuses the whole batch.
     const texts = ops.map(({ value }) => JSON.stringify(value))
     const draft = copyOf(this.#contents)
     for (const [index, { namespace, key }] of ops.entries()) setText(draft, namespace, key, texts[index])

@@ -2,8 +2,8 @@ import { RtkError } from '../../errors.js'
 import { type BatchOptions, isProtected, type Store, type StoreOps } from './store.js'
 
 /**
- * The store as the service uses it. A factory reset seals it first and clears it then, so that no write that was under way
- * survives the reset; what is protected can still be written.
+ * The store of the service. A factory reset first seals it and then clears it, so that no pending write survives the
+ * reset; protected data can still be written.
  */
 export class SealableStore implements Store {
   readonly #store: Store
@@ -13,7 +13,7 @@ export class SealableStore implements Store {
     this.#store = store
   }
 
-  /** Durable when it resolves. @throws RTK_ERR_STORE_WRITE; everything stays as it was then. */
+  /** Durable when it resolves. @throws RTK_ERR_STORE_WRITE; then everything is unchanged. */
   async factory(): Promise<void> {
     this.#sealed = true
     try {

@@ -1,8 +1,8 @@
 /**
- * One generation of the store as a file: a line with the layout, a line with the number of the generation, a line with the
- * SHA-256 of everything else, and the state as JSON, one entry a line. Generation n lies in the file of slot n mod 2, so
- * that each one replaces the one before the last. Every later layout keeps the first three lines, so that a version that does not
- * know it can tell it from damage.
+ * One generation of the store as a file: a line with the layout, a line with the generation number, a line with the
+ * SHA-256 of the rest. Then the state as JSON, one entry a line. Generation n is in the file of slot n mod 2, so that
+ * each generation replaces the one before the last. Every later layout keeps the first three lines, so that an older
+ * version can tell it from damage.
  */
 import { createHash } from 'node:crypto'
 import { RtkError } from '../../errors.js'
@@ -10,7 +10,7 @@ import { RtkError } from '../../errors.js'
 /** Namespace → key → JSON text. */
 export type Contents = Map<string, Map<string, string>>
 
-/** What happened to the settings, for `base.state.errors`. */
+/** Damage to the settings, for `base.state.errors`. */
 export interface StoreTrouble {
   code: string
   text: string
@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly contents: Contents
   /** Reports that stay until a setting is changed, so that a restart does not end them. */
   readonly reports: readonly StoreTrouble[]
-  /** The other generation holds a secret that this one replaced: it is overwritten next. */
+  /** The other generation contains a secret that was replaced in this one: it is overwritten next. */
   readonly settle: boolean
 }
 
@@ -56,7 +56,7 @@ interface Body {
   entries: [namespace: string, key: string, value: unknown][]
 }
 
-/** Undefined unless every single bit is as it was written; `'newer'` when it is, by a version with another layout. */
+/** Undefined if any bit is damaged; `'newer'` if it is intact but written by a version with another layout. */
 export function decodeSnapshot(bytes: Uint8Array): Snapshot | 'newer' | undefined {
   const found = heading.exec(Buffer.from(bytes.subarray(0, headingLimit_bytes)).toString())
   if (!found) return undefined
@@ -85,15 +85,18 @@ export function setText(contents: Contents, namespace: string, key: string, json
 export const copyOf = (contents: Contents): Contents =>
   new Map([...contents].map(([namespace, entries]) => [namespace, new Map(entries)]))
 
-/** What a slot holds: the bytes of a file, nothing, or something that cannot be read. */
+/** The content of a slot: the bytes of a file, nothing, or something unreadable. */
 export type SlotContent = Uint8Array | 'absent' | 'unreadable'
 
 export interface Recovery {
   /** The state to start with; number 0 when there is none. */
   readonly snapshot: Snapshot
-  /** What may be lost; undefined when this certainly is the newest state. `'newer'`: what a newer version wrote is not read. */
+  /**
+   * Data that may be lost; undefined if this is certainly the newest state. `'newer'`: the state of a newer version is
+   * not read.
+   */
   readonly loss: 'newest' | 'everything' | 'newer' | undefined
-  /** For people: the file that is not as it should be, and what is wrong with it. */
+  /** For people: the damaged file, and its defect. */
   readonly finding: string
 }
 
@@ -102,7 +105,7 @@ const nothing: Snapshot = { number: 0, contents: new Map(), reports: [], settle:
 
 /**
  * Chooses the newest valid generation. Two whole generations have successive numbers, and from the second one on there
- * are always two (the first two are empty). So whatever is missing here once was there, and may have been the newest.
+ * are always two (the first two are empty). So a missing generation once existed, and may have been the newest.
  * @param before the copy from before an update: used where a newer version has left nothing that can be read
  */
 export function recover(slots: readonly [SlotContent, SlotContent], before: SlotContent = 'absent'): Recovery {

@@ -22,7 +22,7 @@ export interface StoreOps {
 }
 
 export interface BatchOptions {
-  /** The start makes this change: nobody has seen the reports of damage yet, so they stay. */
+  /** The start makes this change: the reports of damage have not been seen yet, so they stay. */
   atStart?: boolean
 }
 
@@ -32,21 +32,22 @@ export interface Store {
   /** Those with at least one entry. */
   namespaces(): Promise<string[]>
   /**
-   * Atomic, and durable when it resolves. What it replaces in a protected namespace is gone from the files a moment later.
+   * Atomic, and durable when it resolves. Replaced values of a protected namespace disappear from the files a moment
+   * later.
    * @throws RTK_ERR_STORE_WRITE when it could not be made durable or makes the store too large; nothing was written then.
    */
   batch(ops: readonly StoreOps[], options?: BatchOptions): Promise<void>
-  /** Deletes everything but what `keep` wants, in one durable write. @throws RTK_ERR_STORE_WRITE */
+  /** Deletes everything except the entries that `keep` selects, in one durable write. @throws RTK_ERR_STORE_WRITE */
   clear(keep: (namespace: string, key: string) => boolean): Promise<void>
   /**
-   * Keeps the present state beside what is written from now on: a newer version that is installed now may write what this one cannot
-   * read. This one uses it then. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
+   * Keeps a copy of the current state beside later writes: a newer version installed now may write data that this
+   * version cannot read. Then this version uses the copy. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
    */
   keepCopy(): Promise<void>
-  /** The version that runs stays: what was kept is removed. */
+  /** The running version stays: the copy is removed. */
   dropCopy(): Promise<void>
   close(): Promise<void>
-  /** What is wrong at this moment. */
+  /** Current troubles. */
   readonly troubles: readonly StoreTrouble[]
   /** Calls `listener` at each change of `troubles`. */
   onTroubles(listener: () => void): void
@@ -57,7 +58,7 @@ const protectedPrefix = 'protected.'
 /** Where secrets are: nothing outside shows them, and a factory reset keeps them. */
 export const isProtected = (namespace: string): boolean => namespace.startsWith(protectedPrefix)
 
-/** The namespace of change parameters: who changes a setting has seen the reports of damage. */
+/** The namespace of change parameters: a person who changes a setting has seen the reports of damage. */
 const settings = 'config'
 
 /** Files that were deleted are written again, and a write that failed is retried, after at most this. */
@@ -69,9 +70,9 @@ export interface StoreOptions {
 }
 
 /**
- * Opens the store in `folder`, which is made when it is missing. Damage never keeps it from opening: it starts with the
- * newest whole state, and `troubles` says what may be lost. On a full or read-only disk it refuses every write until the
- * disk takes writes again.
+ * Opens the store in `folder`, which is created if it is missing. Damage never keeps it from opening: it starts with
+ * the newest intact state, and `troubles` lists possible losses. On a full or read-only disk it refuses every write
+ * until the disk takes writes again.
  * @throws RTK_ERR_DATA_LOCKED when another process holds it; RTK_ERR_DATA_FOLDER when this user may not use the folder.
  */
 export async function openStore(folder: string, log: Logger, options: StoreOptions = {}): Promise<Store> {
@@ -102,9 +103,9 @@ class SnapshotStore implements Store {
   /** Of the newest generation; 0 before the first one. */
   #number = 0
   #reports: readonly StoreTrouble[] = []
-  /** Files to write again: 1 where the older one holds a replaced secret, 2 where other hands changed them. */
+  /** Files to write again: 1 if the older one holds a replaced secret, 2 if another program changed them. */
   #stale = 0
-  /** False while the files could not even be read: what they hold is taken over before the first write. */
+  /** False while the files could not even be read: their content is merged before the first write. */
   #loaded = false
   /** Why the last write failed. */
   #failure: StoreTrouble | undefined
@@ -159,7 +160,7 @@ class SnapshotStore implements Store {
   }
 
   async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
-    // What is cleared must not come back with the version before.
+    // Cleared data must not come back with the previous version.
     await this.#files.dropCopy(true).catch((error) => {
       throw refused(messageOf(error), error)
     })
@@ -257,7 +258,7 @@ class SnapshotStore implements Store {
     this.#setReports(reports)
   }
 
-  /** What is in memory stands, and is written again. */
+  /** The state in memory wins, and is written again. */
   async #foreignHands(): Promise<void> {
     await this.#files.acceptState()
     this.#stale = 2
@@ -310,7 +311,7 @@ class SnapshotStore implements Store {
           : 'there are none from before, so defaults are used'
       report(
         'store-newer',
-        `${inFolder} were written by a newer version, which does not run any more, and cannot be read by this one: ${used}; check position, passwords and connections${files}`,
+        `${inFolder} were written by a newer version, which no longer runs, and cannot be read by this version: ${used}; check position, passwords and connections${files}`,
       )
     } else if (loss === 'newest') {
       report(
@@ -365,7 +366,7 @@ class SnapshotStore implements Store {
   }
 
   #failureOf(reason: string): StoreTrouble {
-    const until = 'every change is refused until then; the store retries by itself'
+    const until = 'every change is refused until then; the store retries automatically'
     return this.#loaded
       ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}` }
       : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}` }

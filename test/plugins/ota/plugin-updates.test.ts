@@ -158,7 +158,7 @@ t.test('an update of one plugin', async (t) => {
     })
     t.match(await rig.post(await imageOf(t, { 'x.cjs': '' }, { type: 'plugin', name: 'mast' })), {
       status: 422,
-      text: /has not the prebuilt form/,
+      text: /lacks the prebuilt form/,
     })
     t.match(await rig.post(await image(t, '1.1.0', {}, { hardware: ['x'] })), { status: 422 })
     t.equal(rig.folders(), 1)

@@ -7,22 +7,24 @@ import type { Services } from '../services.js'
 import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
 import { dependents, startOrder } from './graph.js'
 
-/** Steps in the order in which they can be taken, and those that cannot. */
+/** Steps in a possible order, and entries without a possible step. */
 export interface Sorted {
   readonly order: readonly Step[]
-  /** What is missing. */
+  /** The missing services of each waiting entry. */
   readonly waiting: ReadonlyMap<Entry, readonly string[]>
   readonly cycles: ReadonlyMap<Entry, RtkError>
 }
 
-/** The plugins that are wanted, their states, and who needs whom. Changes nothing but states. */
-export class Roster {
+/** The wanted plugins, their states, and their dependencies. Changes only states. */
+export class PluginSet {
   readonly #entries = new Map<string, Entry>()
   readonly #services: Services
   readonly #homes: Readonly<Record<string, string>>
   readonly #stateChanged: () => void
 
-  /** @param homes service → shipped plugin that provides it, for what a person can do */
+  /**
+   * @param homes service → shipped plugin that provides it, for advice to a person
+   */
   constructor(services: Services, homes: Readonly<Record<string, string>>, stateChanged: () => void) {
     this.#homes = homes
     this.#services = services
@@ -86,7 +88,7 @@ export class Roster {
     this.setState(entry, 'waiting', '')
   }
 
-  /** What a waiting plugin waits for, now. */
+  /** The services that a waiting plugin lacks now. */
   needsOf(entry: Entry): string {
     return `needs ${this.named(this.missing(entry))}`
   }
