@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
-import { childEnv } from '../harness/process.js'
 
 export interface Declaration {
   readonly name: string
@@ -62,10 +61,9 @@ function emit(sources: readonly string[], folder: string): void {
   }
   const files = sources.map((source) => join(root, source))
   writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files }))
-  // The hooks of the test runner break it.
-  const env = childEnv()
-  const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  const { status, stdout, stderr } = spawnSync(tsc, ['-p', project], { encoding: 'utf8', env })
+  // The hooks of the test runner break the compiler, and the runner adds them to every child.
+  const tsc = ['-u', 'NODE_OPTIONS', join(root, 'node_modules', '.bin', 'tsc')]
+  const { status, stdout, stderr } = spawnSync('/usr/bin/env', [...tsc, '-p', project], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`)
 }
 
