@@ -2,7 +2,7 @@ import { Backoff } from 'rtk-base/link'
 import type { Caller, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { Neighbour, Network, NetworkInterface } from 'rtk-base/services'
 
-/** Something that brings the port up again and again is set back at once at first, and less and less often then. */
+/** Something that brings the port up again and again is reverted at once at first, then at growing intervals. */
 const downWaits = { first_ms: 1_000, longest_ms: 60_000 } as const
 /** The daemon connects automatically; a request is only needed after it gave up. */
 const upWaits = { first_ms: 15_000, longest_ms: 300_000, spread: [0.8, 1.2] } as const
@@ -59,7 +59,7 @@ export class Port {
     this.#look()
   }
 
-  /** A change of `eth-en`. Rejects when the daemon refuses it; while the daemon or the port is away it is done when they are back. */
+  /** A change of `eth-en`. Rejects when the daemon refuses it; while the daemon or the port is away, it is applied when they are back. */
   async apply(): Promise<void> {
     this.#cancel()
     this.#down.reset()

@@ -17,7 +17,7 @@ export interface LinkHandlers {
 
 /** Multicast on one interface. */
 export interface MdnsLink {
-  /** @param to the asker alone; left out: everybody */
+  /** @param unicast to the asker; default: multicast */
   send(bytes: Uint8Array, to?: { address: string; port: number }): void
   /** Resolves when pending data is sent and the socket is closed. */
   close(): Promise<void>
@@ -27,7 +27,7 @@ export type OpenLink = (on: LinkAddress, handlers: LinkHandlers) => Promise<Mdns
 
 const group = '224.0.0.251'
 
-/** @param port 5353 but in a test */
+/** @param port 5353, another one in tests */
 export const udpLinks =
   (port: number): OpenLink =>
   async ({ address, prefix }, { received, failed }) => {

@@ -29,7 +29,7 @@ export interface Facts {
   outputs: number
   /** An output that has been down for more than a minute, MQTT excepted. */
   failed: Pick<Link, 'name' | 'reason'> | undefined
-  /** Why the link to the broker has been down for more than a minute; `''`: it has not. */
+  /** Why the link to the broker has been down for more than a minute; `''`: it is up, or was a moment ago. */
   linkFailure: MqttFailureCause
 }
 

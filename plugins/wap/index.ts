@@ -6,7 +6,7 @@ import { AccessPoint } from './access-point.js'
 import { addCommands } from './commands.js'
 import { defineParameters, devicePassword, type Parameters } from './parameters.js'
 
-/** The WiFi access point: its settings, its clients, its DHCP server, and a client that gives the internet. */
+/** The WiFi access point: its settings, its clients, its DHCP server, and a client that provides internet access. */
 export default definePlugin({
   name: 'wap',
   version: '1.0.0',

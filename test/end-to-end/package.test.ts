@@ -193,7 +193,7 @@ t.test('an example of it taps the four hook points, and each has its effect', ga
   await change({ 'gnss-ref-chosen': 'survey' })
   t.ok((await epochs()) < 3, 'onChange: a change of the reference counts anew')
   const { stdout } = await rtkBase(['plugins', 'list', '--data', station.data])
-  t.match(stdout, /^epoch-meter .*counts anew since http changed the reference/m, 'onChange: it knows by whom')
+  t.match(stdout, /^epoch-meter .*counters reset: http changed the reference/m, 'onChange: it knows by whom')
 
   t.strictSame(sessions, [], 'it was loaded into a session that was up')
   await change({ 'mqtt-en': false })

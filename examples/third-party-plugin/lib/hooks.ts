@@ -14,7 +14,7 @@ export function tapHooks(ctx: PluginContext, meter: Meter): void {
   ctx.hooks.onChange.tap(({ source, values }) => {
     if (![...values.keys()].some((name) => name.startsWith('gnss-ref-'))) return
     meter.reset()
-    ctx.status(`counts anew since ${source} changed the reference`)
+    ctx.status(`counters reset: ${source} changed the reference`)
   })
 
   // A survey-in under a poor sky gives a poor reference. Undefined: the command's owner answers.

@@ -61,7 +61,7 @@ export class Configurator {
     stillThere: () => boolean,
   ): ReturnType<Receiver['configure']> {
     try {
-      if (!known) throw new NotConfigured('the receiver does not answer, or not which of its ports this is')
+      if (!known) throw new NotConfigured('the receiver does not answer, or does not report which of its ports this is')
       if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, false), known.port)
       const steps = this.#fittingPlan(target, known)
       const applied = await apply(this.#dialog, this.#ctx.timers, steps)

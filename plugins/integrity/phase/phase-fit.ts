@@ -16,7 +16,7 @@ export interface Fitted {
   readonly position?: Displacement
   /** There are enough satellites in lock, but no displacement explains their phases. */
   readonly contradicts?: boolean
-  /** Signals that slipped without a word, which start afresh. */
+  /** Signals that slipped without notice, which start afresh. */
   readonly slips: number
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number

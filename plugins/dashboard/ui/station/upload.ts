@@ -8,7 +8,7 @@ export interface Upload {
   readonly done: Promise<string>
 }
 
-/** A link that broke without a word: nothing left this device for so long. The station itself gives up after a minute. */
+/** A link that broke silently: nothing left this device for this time. The station itself gives up after a minute. */
 const stall_ms = 45_000
 
 export function upload(file: Blob, progress: (share: number) => void): Upload {
