@@ -580,7 +580,7 @@ t.test('a minute of the record has what came in it, and how things are at its en
   known.set(links, { list: [{ state: 'up' }, { state: 'down' }, { state: 'up' }] })
   const full = {
     ...{ epochs: 2, gap: 2, frames: { 1005: 1, 1074: 2 }, rovers: 5, links: 2, fixes: 1, fix: '3d', used: 20 },
-    ...{ visible: 30, acc: 1.3, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7 },
+    ...{ visible: 30, acc: 1.26, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7 },
   }
   t.same(minutes.take(), full)
   await clock.advance(60_040)
