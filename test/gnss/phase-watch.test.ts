@@ -346,8 +346,8 @@ t.test('what came at once is a move where the same drifted there in 10 s is none
     return undefined
   }
   const cases: [size_sigmas: number, over: number, at: number | undefined][] = [
-    [4.4, 1, undefined],
-    [4.6, 1, 32],
+    [5.4, 1, undefined],
+    [5.6, 1, 32],
     [6, 3, 34],
     [6, 10, undefined],
     [6.8, 10, undefined],
@@ -817,7 +817,7 @@ t.test('never throws, whatever an epoch holds', async () => {
 
 t.test('raises no false alarm in simulated hours', async (t) => {
   const surroundings: [what: string, options: SceneOptions, unknown: number][] = [
-    ['quiet', {}, 0.05],
+    ['quiet', {}, 0.06],
     ['multipath and slips', { multipath_m: 0.004, slipsPerHour: 2 }, 0.5],
   ]
   for (const [what, options, most] of surroundings) {
