@@ -77,7 +77,7 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
 export type Change = {
   /** Cable. 0: the port is down, and set down again whenever something brings it up */
-  "eth-en"?: number
+  "eth-en"?: number | boolean
   /** Antenna: IGS name. IGS name of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-descriptor"?: string
   /** Antenna: height above the marker, m. Height of the antenna reference point above the marker, metres; 0: none */
@@ -147,7 +147,7 @@ export type Change = {
   /** Mobile operator (MCC and MNC). MCC and MNC; 0: automatic */
   "mobile-operator"?: number
   /** MQTT */
-  "mqtt-en"?: number
+  "mqtt-en"?: number | boolean
   /** MQTT: broker. a name or an IP address; empty: the embedded broker, or none */
   "mqtt-host"?: string
   /** MQTT: port of the broker */
@@ -155,11 +155,11 @@ export type Change = {
   /** RTCM over MQTT: seconds between two publications */
   "mqtt-rtcm-rate"?: number
   /** RTCM over MQTT: signed */
-  "mqtt-rtcm-sign"?: number
+  "mqtt-rtcm-sign"?: number | boolean
   /** NTRIP caster: rovers need no login */
-  "ntrip-caster-anonymous"?: number
+  "ntrip-caster-anonymous"?: number | boolean
   /** NTRIP caster */
-  "ntrip-caster-en"?: number
+  "ntrip-caster-en"?: number | boolean
   /** NTRIP caster: port */
   "ntrip-caster-port"?: number
   /** Caster for corrections. e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none */
@@ -214,7 +214,7 @@ export type Change = {
     }
   }>
   /** Outage: restart the modem. 1: the modem is restarted when nothing else helps */
-  "recovery-modem"?: number
+  "recovery-modem"?: number | boolean
   /** Outage: most restarts of the modem a day. Restarts of the modem in 24 h */
   "recovery-modem-max"?: number
   /** Outage: minutes before a step. Minutes without any link before a step */
@@ -247,13 +247,13 @@ export type Change = {
   "sta-ssid"?: string
   "trigger-gnss-survey"?: boolean
   /** RTCM over UDP */
-  "udp-en"?: number
+  "udp-en"?: number | boolean
   /** RTCM over UDP: port */
   "udp-port"?: number
   /** Access point: channel */
   "wap-chan"?: number
   /** Access point */
-  "wap-en"?: number
+  "wap-en"?: number | boolean
   /** Access point: silent clients are removed after, s. s; 0: clients are never removed */
   "wap-inactive-time"?: number
   /** Access point: most clients */

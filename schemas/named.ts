@@ -15,7 +15,6 @@ import { RouterInfo, RouterLinkState } from './info/router.js'
 import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
 import { OnlineStatus, RtcmSignature, UpdateBase } from './mqtt/messages.js'
 import { RecordEntry } from './record.js'
-import { rewritten } from './rewritten.js'
 import { SessionRequest, SessionState } from './session.js'
 import {
   Change,
@@ -89,6 +88,13 @@ type Json = Record<string, unknown>
 
 /** Plain JSON: TypeBox's own properties of a schema are not enumerable, so serialising drops them. */
 export const plain = <T>(value: unknown): T => JSON.parse(JSON.stringify(value)) as T
+
+/** A copy of plain JSON with `change` made to each object in it, the inner ones first. */
+export function rewritten<T>(json: T, change: (node: Json) => unknown): T {
+  if (Array.isArray(json)) return json.map((item) => rewritten(item, change)) as T
+  if (typeof json !== 'object' || json === null) return json
+  return change(Object.fromEntries(Object.entries(json).map(([name, value]) => [name, rewritten(value, change)]))) as T
+}
 
 /** A plugin may add fields to the answers of another. */
 const extensible = (schema: Json): Json =>

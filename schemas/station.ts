@@ -7,6 +7,43 @@ export const Change = Type.Record(Type.String(), Type.Unknown(), {
 })
 export type Change = Static<typeof Change>
 
+/** A parameter, or an action, as a change names it. */
+export interface ChangeField {
+  readonly name: string
+  readonly schema: object
+  /** For a person; omitted: an action. */
+  readonly title?: string
+  readonly secret?: boolean
+  /** Omitted: a secret, or an action. */
+  readonly default?: unknown
+}
+
+/** A switch takes `true` and `false` beside 1 and 0. */
+function relaxed(schema: object): object {
+  const { type, minimum, maximum, ...rest } = schema as Record<string, unknown>
+  const isSwitch = type === 'integer' && minimum === 0 && maximum === 1
+  return isSwitch ? { ...rest, anyOf: [{ type, minimum, maximum }, { type: 'boolean' }] } : schema
+}
+
+/** Their schemas by name. */
+export const fieldSchemas = (fields: readonly ChangeField[]): Record<string, object> =>
+  Object.fromEntries(
+    [...fields]
+      .sort(({ name: a }, { name: b }) => (a < b ? -1 : 1))
+      .map(({ name, schema, title, secret, default: preset }) => [
+        name,
+        {
+          ...relaxed(schema),
+          ...(title !== undefined && { title }),
+          ...(secret && { writeOnly: true }),
+          ...(preset !== undefined && { default: preset }),
+        },
+      ]),
+  )
+
+/** `Change` with these fields; others are allowed, and left over. */
+export const changeOf = (fields: readonly ChangeField[]): object => ({ ...Change, properties: fieldSchemas(fields) })
+
 /** The answer to a change, over HTTP and MQTT. */
 export const ChangeAnswer = Type.Object({
   result: Type.Union([Type.Literal('ok'), Type.Literal('failed')]),

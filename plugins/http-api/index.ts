@@ -191,14 +191,16 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
     serial: ctx.serial,
     own: ownSchemas(station().parameters(), station().commands()),
   })
-  const http = keptDescription(openApi)
-  const mqtt = keptDescription(asyncApi)
+  // A description takes tens of milliseconds of the processor.
+  const [http, mqtt] = [keptBytes(), keptBytes()]
   ctx.http.route({
     method: 'GET',
     url: '/openapi.json',
     schema: { summary: 'This interface, as OpenAPI 3.1', response: { 200: description } },
-    handler: async (_request, reply) =>
-      reply.type(json).send(http({ ...facts(), routes: ctx.services.use(httpRoutes).list() })),
+    handler: async (_request, reply) => {
+      const known = { ...facts(), routes: ctx.services.use(httpRoutes).list() }
+      return reply.type(json).send(http(JSON.stringify(known), () => JSON.stringify(openApi(known))))
+    },
   })
   ctx.http.route({
     method: 'GET',
@@ -206,33 +208,19 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
     schema: { summary: 'The MQTT interface of this station, as AsyncAPI 3', response: { 200: description } },
     handler: async (_request, reply) => {
       const broker = ctx.services.find(mqttLink)?.broker
-      const topics = ctx.services.use(mqttTopics).list()
-      return reply.type(json).send(mqtt({ ...facts(), topics, ...(broker && { broker }) }))
+      const known = { ...facts(), topics: ctx.services.use(mqttTopics).list(), ...(broker && { broker }) }
+      return reply.type(json).send(mqtt(JSON.stringify(known), () => JSON.stringify(asyncApi(known))))
     },
   })
 }
 
-/** The bytes of a text, made once for as long as the same text comes: made for each answer, they cost a sixth of it. */
-function keptBytes(): (text: string) => Buffer {
+/** Bytes of an answer, kept until another key comes: to make them for each request costs a sixth of a document, and all of a description. */
+function keptBytes(): (key: string, make?: () => string) => Buffer {
   let kept = ''
   let bytes = Buffer.alloc(0)
-  return (text) => {
-    if (text !== kept) {
-      kept = text
-      bytes = Buffer.from(text)
-    }
-    return bytes
-  }
-}
-
-/** A description takes tens of milliseconds of the processor. It is made again only when the facts change. */
-function keptDescription<F>(describe: (facts: F) => object): (facts: F) => Buffer {
-  let kept = ''
-  let bytes = Buffer.alloc(0)
-  return (facts) => {
-    const key = JSON.stringify(facts)
+  return (key, make = () => key) => {
     if (key !== kept) {
-      bytes = Buffer.from(JSON.stringify(describe(facts)))
+      bytes = Buffer.from(make())
       kept = key
     }
     return bytes

@@ -81,7 +81,7 @@ export class OwnMount implements MountPoint {
   }
 
   get rovers(): ReadonlySet<Rover> {
-    return this.outlet.takers
+    return this.outlet.clients
   }
 
   add(rover: Rover, before?: Known): void {
@@ -89,6 +89,6 @@ export class OwnMount implements MountPoint {
   }
 
   delete(rover: Rover): void {
-    this.outlet.takers.delete(rover)
+    this.outlet.clients.delete(rover)
   }
 }

@@ -116,7 +116,7 @@ export class CasterPush implements StreamSink {
     this.#line = undefined
     this.#streaming = false
     void this.#late()
-    this.#outlet.takers.clear()
+    this.#outlet.clients.clear()
     this.#proof.stop()
     this.#listed?.close()
     this.#listed = undefined

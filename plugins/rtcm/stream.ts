@@ -4,13 +4,13 @@ import {
   type Ecef,
   procedureStatus,
   type Receiver,
+  type RtcmClient,
   type RtcmEpoch,
   type RtcmFrame,
   type RtcmItem,
   type RtcmStream,
   type RtcmSubscriber,
   type RtcmSubscription,
-  type RtcmTaker,
   reception,
   station,
 } from 'rtk-base/services'
@@ -198,8 +198,8 @@ export class GatedStream implements RtcmStream {
     return this.#subscribers.rovers
   }
 
-  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
-    return this.#subscribers.list(taker)
+  list(client: RtcmClient): Pick<RtcmSubscription, 'touch' | 'close'> {
+    return this.#subscribers.list(client)
   }
 
   get received(): number {

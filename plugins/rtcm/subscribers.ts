@@ -1,5 +1,5 @@
 import { roundTo } from 'rtk-base/gnss'
-import type { RtcmFrame, RtcmSubscriber, RtcmSubscription, RtcmTaker } from 'rtk-base/services'
+import type { RtcmClient, RtcmFrame, RtcmSubscriber, RtcmSubscription } from 'rtk-base/services'
 
 /** Maximum number in the document, most recently seen first. */
 const mostShown = 64
@@ -113,7 +113,7 @@ class Subscription implements RtcmSubscription {
 
 /** A client that is only listed. */
 interface Listed {
-  readonly taker: RtcmTaker
+  readonly client: RtcmClient
   seen_ms: number
 }
 
@@ -154,8 +154,8 @@ export class Subscribers {
   }
 
   /** Lists a client of epochs in the document. */
-  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'> {
-    const listed: Listed = { taker, seen_ms: this.#deps.now() }
+  list(client: RtcmClient): Pick<RtcmSubscription, 'touch' | 'close'> {
+    const listed: Listed = { client, seen_ms: this.#deps.now() }
     this.#listed.add(listed)
     return {
       touch: () => {
@@ -194,8 +194,8 @@ export class Subscribers {
       const { via, ip, connected, relays, shown } = subscriber
       if (shown !== false) yield { via, name, ip, connected, relays, seen_ms }
     }
-    for (const { taker, seen_ms } of this.#listed) {
-      const { via, name, ip, connected, relays } = taker
+    for (const { client, seen_ms } of this.#listed) {
+      const { via, name, ip, connected, relays } = client
       yield { via, name, ip, connected, relays, seen_ms }
     }
   }

@@ -6,24 +6,15 @@
 import type { TSchema } from 'typebox'
 import { asyncApi } from '../../schemas/mqtt/async-api.js'
 import { topics } from '../../schemas/mqtt/topics.js'
-import { named, plain, withReferences } from '../../schemas/named.js'
-import { rewritten } from '../../schemas/rewritten.js'
+import { named, plain, rewritten, withReferences } from '../../schemas/named.js'
+import { type ChangeField, changeOf, fieldSchemas } from '../../schemas/station.js'
 import { Variant } from '../../schemas/variant.js'
 import { declarations } from './declarations.js'
-
-export interface ShippedParameter {
-  readonly name: string
-  readonly schema: TSchema
-  /** For a person; left out: it is an action. */
-  readonly title?: string
-  /** Left out: a secret, or an action. */
-  readonly default?: unknown
-}
 
 export interface Shipped {
   /** By name of the plugin; undefined: it has none. */
   readonly options: Readonly<Record<string, TSchema | undefined>>
-  readonly parameters: readonly ShippedParameter[]
+  readonly parameters: readonly ChangeField[]
 }
 
 type Json = Record<string, unknown>
@@ -43,33 +34,14 @@ function optionsOf(schema: TSchema | undefined): Json {
   return given.properties === undefined ? given : { ...given, additionalProperties: false }
 }
 
-const propertiesOf = (parameters: readonly ShippedParameter[]): Json =>
-  Object.fromEntries(
-    [...parameters]
-      .sort(({ name: a }, { name: b }) => (a < b ? -1 : 1))
-      .map(({ name, schema, title, default: preset }) => [
-        name,
-        {
-          ...plain<Json>(schema),
-          ...(title !== undefined && { title }),
-          ...(preset !== undefined && { default: preset }),
-        },
-      ]),
-  )
-
 /** A section of the runtime: nothing else, as at the start of the service. */
 const sectionOf = (field: unknown): unknown =>
   (field as Json).properties === undefined ? field : { ...(field as Json), additionalProperties: false }
 
-const changeOf = ({ parameters }: Shipped): Json => ({
-  ...plain<Json>(named.Change),
-  properties: propertiesOf(parameters),
-})
-
 /** Names of parameters and options of plugins that are not shipped are not known: a variant that has one takes any. */
 function variantOf({ options, parameters }: Shipped): Json {
   const { properties, ...rest } = withoutDefaults(plain<{ properties: Json }>(Variant))
-  const values = propertiesOf(parameters.filter(({ title }) => title !== undefined))
+  const values = fieldSchemas(parameters.filter(({ title }) => title !== undefined))
   const shipped = Object.keys(options).toSorted((a, b) => (a < b ? -1 : 1))
   return {
     ...rest,
@@ -104,7 +76,7 @@ function schemaFile(name: string, title: string, schema: object, own = {}): Json
 
 /** By path below the package. */
 export function schemaFiles(shipped: Shipped): Record<string, string> {
-  const own = { Change: changeOf(shipped) }
+  const own = { Change: changeOf(shipped.parameters) }
   const text = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
   const { definitions } = withReferences(named, at, own)
   return {

@@ -4,6 +4,7 @@
  */
 
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
+export { listenReason } from '../errors.js'
 export { topicMatches } from '../mqtt/bus.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
@@ -19,7 +20,6 @@ export {
 } from './d-bus.js'
 export { Dialog, type Matcher } from './dialog.js'
 export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
-export { listenReason } from './listen-reason.js'
 export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
 export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {

@@ -1,7 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
-import { messageOf, RtkError } from '../errors.js'
-import { listenReason } from '../link/listen-reason.js'
+import { listenReason, messageOf, RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'

@@ -84,14 +84,14 @@ export interface OutletEvents<T> {
   /**
    * @returns false: it was skipped because the client is slow
    */
-  send(taker: T, piece: Piece): boolean
+  send(client: T, piece: Piece): boolean
   /** A frame of this length is sent, with or without clients. */
   counted?(type: number, bytes: number): void
 }
 
 /** A selection of the stream for any number of clients: selected and assembled once, the position of the base first. */
 export class Outlet<T extends OutletTaker> implements StreamSink {
-  readonly takers = new Set<T>()
+  readonly clients = new Set<T>()
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
   readonly #selection: Selection
   readonly #now_ms: () => number
@@ -124,18 +124,18 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
    * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing is sent.
    * @param before for a client of a previous outlet: the position that it has, and the newest item that it got
    */
-  add(taker: T, before?: { position: string; sequence: number }): void {
-    this.takers.add(taker)
-    taker.primed = before !== undefined && before.position !== '' && before.position === this.position
-    if (before && taker.primed) {
-      for (const { piece, sequence } of this.#kept) if (sequence > before.sequence) this.#events.send(taker, piece)
+  add(client: T, before?: { position: string; sequence: number }): void {
+    this.clients.add(client)
+    client.primed = before !== undefined && before.position !== '' && before.position === this.position
+    if (before && client.primed) {
+      for (const { piece, sequence } of this.#kept) if (sequence > before.sequence) this.#events.send(client, piece)
       return
     }
     if (!this.#stream.open) return
     const reference = this.#stream.reference().filter(({ type }) => this.#selector.wantsFrame(type))
     if (reference.length === 0) return
-    const isSent = this.#events.send(taker, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
-    taker.primed = isSent && reference.some(({ type }) => isPosition(type))
+    const isSent = this.#events.send(client, new Piece(Buffer.concat(reference.map(({ bytes }) => bytes))))
+    client.primed = isSent && reference.some(({ type }) => isPosition(type))
   }
 
   /** A frame outside an epoch is sent at once: it is small, and the position must come first. */
@@ -156,7 +156,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
 
   /** The position is no longer known to any client. */
   reset(): void {
-    for (const taker of this.takers) taker.primed = false
+    for (const client of this.clients) client.primed = false
     this.#kept = []
     this.#selector = new Selector(this.#selection)
   }
@@ -169,10 +169,10 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     const piece = new Piece(bytes)
     this.#kept.push({ piece, sequence: this.sequence })
     if (this.#kept.length > mostKept) this.#kept.shift()
-    for (const taker of this.takers) {
-      if (!primes && !taker.primed) continue
-      const isSent = this.#events.send(taker, piece)
-      if (primes && isSent) taker.primed = true
+    for (const client of this.clients) {
+      if (!primes && !client.primed) continue
+      const isSent = this.#events.send(client, piece)
+      if (primes && isSent) client.primed = true
     }
   }
 }

@@ -47,7 +47,7 @@ export interface RtcmSubscription {
 }
 
 /** A client that listens to `onEpoch` instead of frames. `list` only shows it in the document. */
-export interface RtcmTaker {
+export interface RtcmClient {
   /** Surface, e.g. `mqtt`. */
   via: string
   name: string
@@ -58,6 +58,8 @@ export interface RtcmTaker {
   /** Read again for each document. */
   readonly ip: string
 }
+/** @deprecated named `RtcmClient` since 0.3.0; goes with 0.4.0 */
+export type RtcmTaker = RtcmClient
 
 /** An outgoing epoch, or an outgoing frame outside any epoch. */
 export type RtcmItem = { readonly sequence: number } & ({ readonly frame: RtcmFrame } | { readonly epoch: RtcmEpoch })
@@ -77,7 +79,7 @@ export interface RtcmStream {
   /** The gate opened or closed, or the reason changed. */
   readonly onState: Event<{ open: boolean; reason: string }>
   /** Shows a client in `gnss.rtcm.subscribers` until closed. `touch` resets `seen`. */
-  list(taker: RtcmTaker): Pick<RtcmSubscription, 'touch' | 'close'>
+  list(client: RtcmClient): Pick<RtcmSubscription, 'touch' | 'close'>
   /** Number of the newest outgoing item. During a callback, the number of the delivered frame or epoch. */
   readonly sequence: number
   /** Items of the last seconds, oldest first, for a reloaded plugin to catch up. */

@@ -28,7 +28,7 @@ export const shown = (name: string, samples: readonly number[]): Measurement[] =
   { name: `${name}: p50`, value: quantile(samples, 0.5), unit: 'ms' },
   { name: `${name}: p99`, value: quantile(samples, 0.99), unit: 'ms' },
 ]
-/** By the budget of the design, for 32 takers. */
+/** By the budget of the design, for 32 clients. */
 export const judged = (name: string, samples: readonly number[]): Measurement[] => [
   atMost(`${name}: p50`, quantile(samples, 0.5), 1, 'ms'),
   atMost(`${name}: p99`, quantile(samples, 0.99), 3, 'ms'),

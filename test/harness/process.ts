@@ -68,7 +68,7 @@ export interface StationProcess {
   readonly startedIn_ms: number
   /** The document, as HTTP gives it. */
   info<T = Record<string, unknown>>(): Promise<T>
-  /** Waits until so many UDP subscribers are listed. */
+  /** Waits until this number of UDP subscribers is listed. */
   subscribers(count: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Finished>
@@ -162,7 +162,7 @@ export async function freeTcpPort(): Promise<number> {
 export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'simulated-receiver.boot=fixed']
 
 /**
- * The file of a shipped variant with a simulated receiver, for who runs the plugins of a device on a desk: beside them there is
+ * The file of a shipped variant with a simulated receiver, to run the plugins of a device on a desk together with
  * `simulated-receiver`.
  * @param folder where it is written
  */

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import type { Static } from 'typebox'
-import { type ShippedParameter, schemaFiles } from '../../runtime/build/schema-files.js'
+import { schemaFiles } from '../../runtime/build/schema-files.js'
 import { parseVariant } from '../../runtime/cli/variant-file.js'
 import { type AnyPlugin, definePlugin, type PluginContext, type PluginDefinition } from '../../runtime/plugin.js'
 import type * as contract from '../../schemas/contract.js'
 import type { ChangeAnswer, GnssPos, InfoDocument, PluginReport } from '../../schemas/index.js'
+import type { ChangeField } from '../../schemas/station.js'
 import { createTestStation, freeTcpPort, freeUdpPort } from '../harness/index.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
@@ -18,7 +19,7 @@ const names = readdirSync(join(root, 'plugins'))
 const shippedVariants = readdirSync(join(root, 'runtime', 'variants'))
 
 /** The same plugin, which tells what parameters and actions it registers. */
-function watched(definition: PluginDefinition, parameters: ShippedParameter[]): AnyPlugin {
+function watched(definition: PluginDefinition, parameters: ChangeField[]): AnyPlugin {
   const watch = (ctx: PluginContext): PluginContext => ({
     ...ctx,
     config: {
@@ -41,7 +42,7 @@ function watched(definition: PluginDefinition, parameters: ShippedParameter[]): 
 /** Every shipped plugin, asked what it takes. */
 async function shipped() {
   const simulator = json('runtime/variants/simulator.json')
-  const parameters: ShippedParameter[] = []
+  const parameters: ChangeField[] = []
   const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
   const options: Record<string, PluginDefinition['options']> = {}
   const ports: Record<string, object> = { 'mqtt-broker': { port: await freeTcpPort() } }
@@ -115,7 +116,7 @@ t.test('variant.schema.json', (t) => {
     t.end()
   })
 
-  t.test('every section, option and parameter of it says what it is for', (t) => {
+  t.test('every section, option and parameter of it has a description', (t) => {
     const silent: string[] = []
     const walk = (schema: Record<string, Record<string, unknown>>, path: string) => {
       for (const [name, field] of Object.entries(schema.properties ?? {})) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
 import { type Declaration, type Entry, type Module, readEntries } from './declarations.js'
 
-/** Entry of the package → its source, and what it is for. */
+/** Entry of the package → its source and purpose. */
 const entries = {
   plugin: ['runtime/plugin.ts', 'what every plugin imports'],
   services: ['schemas/services.ts', 'services of the runtime and of the shipped plugins'],

@@ -1,10 +1,10 @@
 /** Every page that is generated, with the text that it should have now. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rtkBaseAll } from 'rtk-base/testing'
 import { packageRoot } from '../../runtime/build/release.js'
 import { apiPages } from './api.js'
 import { documentPage } from './document.js'
-import { withHelp } from './help.js'
 import { everyOffer } from './station.js'
 import { commandsPage, errorsPage, parametersPage, routesPage, topicsPage } from './tables.js'
 
@@ -24,4 +24,14 @@ export async function generatedPages(): Promise<Map<string, string>> {
     [join(docs, 'reference', 'document.md'), documentPage()],
     [cli, await withHelp(readFileSync(join(packageRoot(), cli), 'utf8'))],
   ])
+}
+
+const block = /^```console\n\$ rtk-base (.*--help)\n[\s\S]*?^```$/gm
+
+/** The page of the command line with the help texts of now: each follows the command that prints it. */
+async function withHelp(page: string): Promise<string> {
+  const commands = [...page.matchAll(block)].map(([, args = '']) => args)
+  const answers = await rtkBaseAll(commands.map((args) => args.split(' ')))
+  const texts = new Map(commands.map((args, n) => [args, answers[n]?.stdout ?? '']))
+  return page.replaceAll(block, (_, args: string) => `\`\`\`console\n$ rtk-base ${args}\n${texts.get(args)}\`\`\``)
 }

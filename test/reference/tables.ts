@@ -133,7 +133,7 @@ ${generated}
 Payloads: [schemas/asyncapi.json](../../../schemas/asyncapi.json). Rules: [mqtt-api](../../../plugins/mqtt-api/README.md),
 [mqtt-link](../../../plugins/mqtt-link/README.md), [mqtt-rtcm](../../../plugins/mqtt-rtcm/README.md).
 
-${table(['topic', 'the station', 'what it is', 'content type'], rows)}
+${table(['topic', 'the station', 'content', 'content type'], rows)}
 `
 }
 

@@ -16,10 +16,10 @@ const steadiness = 0.5
 /** A displacement of fewer standard deviations is noise. */
 export const significance = 5
 /**
- * A move of less than so many thresholds is decided from `atOnce` standard deviations if at least `share` of it came within the samples that
- * confirm it and the ones just before, otherwise from `slowly`. Multipath and the clocks of satellites let the position of an antenna that
- * stands still drift by 2 to 3 cm: within 10 s at 5 standard deviations every other week, and within 5 s, straight up or down, at 4.5 once in
- * 59 simulated days of typical surroundings. The rate of these falls by a factor of e per 0.3 standard deviations.
+ * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
+ * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
+ * antenna drift by 2 to 3 cm: in 10 s at 5 standard deviations every other week, and in 5 s, straight up or down, at 4.5 once in 59
+ * simulated days of typical surroundings. The rate of the latter falls by a factor of e per 0.3 standard deviations.
  */
 const small = { thresholds: 4 / 3, atOnce: 5.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */

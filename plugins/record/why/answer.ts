@@ -85,11 +85,11 @@ function ran(found: Found, when: string, now_ms: number): string[] {
   const ways = linksOf(found)
   const isUp = ways.filter(({ state }) => state.includes('up')).length
   const wanted = ways.filter(({ state }) => !(state.length === 1 && state[0] === 'idle')).length
-  const takers = `${count(rovers, 'rover')} and ${isUp} of ${count(wanted, 'link')}`
+  const clients = `${count(rovers, 'rover')} and ${isUp} of ${count(wanted, 'link')}`
   if (epochs === 0) return [`No RTCM went out at ${when}.`, ...restarted(found), ...causesOf(found), ...outputs]
   if (gap >= interruption_s)
     return [
-      `RTCM went out at ${when} with an interruption of ${Math.round(gap)} s: ${count(epochs, 'epoch')}, to ${takers}.`,
+      `RTCM went out at ${when} with an interruption of ${Math.round(gap)} s: ${count(epochs, 'epoch')}, to ${clients}.`,
       ...restarted(found),
       ...causesOf(found),
       ...outputs,
@@ -100,7 +100,7 @@ function ran(found: Found, when: string, now_ms: number): string[] {
       ...networkOf(found),
       ...outputs,
     ]
-  const head = `RTCM went out at ${when}: ${count(epochs, 'epoch')} to ${takers}; the longest gap had ${gap} s.`
+  const head = `RTCM went out at ${when}: ${count(epochs, 'epoch')} to ${clients}; the longest gap had ${gap} s.`
   return [head, ...(isUp < wanted ? networkOf(found) : []), ...outputs]
 }
 

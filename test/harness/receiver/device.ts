@@ -27,7 +27,7 @@ export interface ReceiverDevice {
   /** Strong interference: it can hardly work. */
   jam?(on: boolean): Done
   spoof?(on: boolean): Done
-  /** Called once for each second of the station's clock, before that goes on: for a device that has no clock of its own. */
+  /** Called once for each second of the station's clock, before the clock advances: for a device without its own clock. */
   second?(): Done
   /** Called when all is over. */
   end?(): Done

@@ -37,7 +37,7 @@ const there = { ...here, x: here.x + 0.002 }
 const bias = (stationId = 0) => encodeRtcm({ type: 1230, stationId, biasesAligned: false, biases_m: { l1ca: 0 } })
 
 /** A subscriber that keeps what it takes, until it is told to be slow. */
-function taker(name: string) {
+function subscriber(name: string) {
   const taken: number[] = []
   const self = {
     slow: false,
@@ -78,7 +78,7 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
 t.test('the gate', async (t) => {
   t.test('without a judge follows the receiver: open while it is fixed or listened to', async (t) => {
     const { receiver, stream } = await setUp(t)
-    const rover = taker('rover')
+    const rover = subscriber('rover')
     stream.subscribe(rover)
     for (const mode of ['rover', 'unknown'] as const) {
       receiver.become({ mode })
@@ -153,7 +153,7 @@ t.test('the gate', async (t) => {
 
   t.test('with a judge is closed until told trusted', async (t) => {
     const { receiver, station, stream, gate } = await setUp(t)
-    const rover = taker('rover')
+    const rover = subscriber('rover')
     stream.subscribe(rover)
     const judge = gate.judge()
     receiver.emit(arpFrame(here))
@@ -183,7 +183,7 @@ t.test('the gate', async (t) => {
   ] as [string, Uint8Array][]) {
     t.test(`drops ${what} and closes at once`, async (t) => {
       const { receiver, stream, gate } = await setUp(t)
-      const rover = taker('rover')
+      const rover = subscriber('rover')
       stream.subscribe(rover)
       const judge = gate.judge()
       judge.trust({ arp: here, stationId: 7 })
@@ -241,7 +241,7 @@ t.test('the gate', async (t) => {
     t.equal(stream.open, true, 'a receiver that is only listened to is trusted')
   })
 
-  t.test('goes on with the reason of the judge when both are reloaded, and not for longer than 4 s', async (t) => {
+  t.test('keeps the reason of the monitor when both are reloaded, for 4 s at most', async (t) => {
     const { clock, station, services } = await setUp(t)
     const judge = services().gate.judge()
     judge.hold('the antenna seems to have moved')
@@ -256,14 +256,14 @@ t.test('the gate', async (t) => {
 
   t.test('A4: no observation goes out before the position that it belongs to, on any output', async (t) => {
     const { receiver, stream, gate, epoch } = await setUp(t)
-    const rover = taker('rover')
+    const rover = subscriber('rover')
     stream.subscribe(rover)
     const epochs: RtcmEpoch[] = []
     stream.onEpoch((closed) => epochs.push(closed))
     const judge = gate.judge()
     judge.trust({ arp: here, stationId: 0 })
     epoch(1000)
-    const late = taker('late')
+    const late = subscriber('late')
     stream.subscribe(late)
     epoch(2000)
     t.strictSame([rover.taken, late.taken, epochs.length], [[], [], 0], 'no 1005 has come yet')
@@ -282,7 +282,7 @@ t.test('the gate', async (t) => {
     judge.trust({ arp: there, stationId: 0 })
     epoch(4000)
     t.equal(rover.taken.length, 4, 'observations wait for the new position')
-    const newcomer = taker('newcomer')
+    const newcomer = subscriber('newcomer')
     stream.subscribe(newcomer)
     epoch(5000)
     receiver.emit(arpFrame(there))
@@ -301,7 +301,7 @@ t.test('the gate', async (t) => {
   t.test('A4: a slow subscriber that loses epochs keeps the position', async (t) => {
     const { receiver, stream, gate, epoch } = await setUp(t, { queue_bytes: 4_096 })
     const judge = gate.judge()
-    const rover = taker('rover')
+    const rover = subscriber('rover')
     const subscription = stream.subscribe(rover)
     rover.slow = true
     receiver.emit(arpFrame(here))
@@ -319,7 +319,7 @@ t.test('the gate', async (t) => {
     judge.trust({ arp: here })
     const epochs: RtcmEpoch[] = []
     stream.onEpoch((epoch) => epochs.push(epoch))
-    const slow = taker('slow')
+    const slow = subscriber('slow')
     const subscription = stream.subscribe(slow)
     slow.slow = true
     receiver.emit(arpFrame(here))
@@ -492,7 +492,7 @@ t.test('another reference closes in between: nothing from before reaches anyone'
     const states: boolean[] = []
     judge.trust({ arp: here, stationId: 7 })
     stream.onState(({ open }) => states.push(open))
-    const slow = taker('slow')
+    const slow = subscriber('slow')
     const subscription = stream.subscribe(slow)
     slow.slow = true
     receiver.emit(arpFrame(here, 7))
@@ -511,7 +511,7 @@ t.test('another reference closes in between: nothing from before reaches anyone'
     t.same(slow.taken, [])
     t.same(stream.recent(), [], 'a joiner gets nothing from before')
     t.equal(stream.sequence, sequence)
-    const joiner = taker('joiner')
+    const joiner = subscriber('joiner')
     stream.subscribe(joiner)
     t.same(joiner.taken, [])
     receiver.emit(arpFrame(next.arp, next.stationId))
@@ -553,7 +553,7 @@ t.test('what waits for a slow subscriber is bounded by bytes, and counted', asyn
   const frame = (type: number, bytes: number): RtcmFrame => ({ type, bytes: new Uint8Array(bytes), arrival_ms: 0 })
   const left: string[] = []
   const subscribers = new Subscribers({ now: () => 0, queue_bytes: 100, left: ({ name }) => left.push(name) })
-  const slow = taker('slow')
+  const slow = subscriber('slow')
   const subscription = subscribers.add(slow, [], 0)
   slow.slow = true
   const resumed = () => {
@@ -605,7 +605,7 @@ t.test('what waits for a slow subscriber is bounded by bytes, and counted', asyn
   const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '' })
   t.equal(subscribers.count, 2, 'those that take epochs count too')
   listed.close()
-  subscribers.add({ ...taker('bad'), take: () => undefined }, [], 0)
+  subscribers.add({ ...subscriber('bad'), take: () => undefined }, [], 0)
   t.equal(subscribers.count, 2)
   subscribers.push(frame(1074, 1), 18)
   t.same([left, subscribers.count], [['bad'], 1])
@@ -617,8 +617,8 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   const clock = new ManualClock()
   const subscribers = new Subscribers({ now: () => clock.monotonic(), queue_bytes: 100, left: () => {} })
   const names = () => subscribers.block().map(({ name }) => name)
-  subscribers.add({ ...taker('hidden'), shown: false }, [], 0)
-  for (let i = 0; i < 40; i++) subscribers.add(taker(`datagrams ${i}`), [], 0)
+  subscribers.add({ ...subscriber('hidden'), shown: false }, [], 0)
+  for (let i = 0; i < 40; i++) subscribers.add(subscriber(`datagrams ${i}`), [], 0)
   await clock.advance(1520)
   const listed = subscribers.list({ via: 'mqtt', name: 'broker', ip: '1.2.3.4', relays: true })
   t.equal(subscribers.rovers, 40, 'neither who only looks nor a broker is a rover')
@@ -628,12 +628,12 @@ t.test('the document shows 64 subscribers, those that are connected first', asyn
   await clock.advance(2000)
   listed.touch()
   t.equal(subscribers.block()[0]?.seen, 0)
-  for (let i = 0; i < 63; i++) subscribers.add({ ...taker(`connection ${i}`), connected: true }, [], 0)
+  for (let i = 0; i < 63; i++) subscribers.add({ ...subscriber(`connection ${i}`), connected: true }, [], 0)
   t.same(names().slice(62), ['connection 62', 'broker'])
-  subscribers.add({ ...taker('connection 63'), connected: true }, [], 0)
+  subscribers.add({ ...subscriber('connection 63'), connected: true }, [], 0)
   t.equal(names().length, 64)
   t.notOk(names().includes('broker'))
-  subscribers.add({ ...taker('connection 64'), connected: true }, [], 0)
+  subscribers.add({ ...subscriber('connection 64'), connected: true }, [], 0)
   t.equal(names().length, 64)
   t.equal(subscribers.rovers, 105, 'all of them, not only those that are shown')
 })
@@ -642,7 +642,7 @@ t.test('a 1006 is the position as a 1005 is, and one takes the place of the othe
   const { receiver, stream, gate } = await setUp(t)
   const high = arpFrame(here, 0, 1.5)
   gate.judge().trust({ arp: here })
-  const rover = taker('rover')
+  const rover = subscriber('rover')
   stream.subscribe(rover)
   receiver.emit(msmFrame(1074, 1, false))
   receiver.emit(high)
@@ -771,7 +771,7 @@ t.test('subscribers', async (t) => {
       }),
     )
     receiver.emit(arpFrame(here, 5))
-    const rover = taker('rover')
+    const rover = subscriber('rover')
     stream.subscribe(rover)
     t.strictSame(rover.taken, [1005, 1033, 1230])
     t.match(stream.station, { id: 5, arp: here })
@@ -780,8 +780,8 @@ t.test('subscribers', async (t) => {
   t.test('a slow one loses whole oldest epochs and is counted; others lose nothing', async (t) => {
     const { receiver, stream, epoch } = await setUp(t, { queue_bytes: 4_096 })
     receiver.emit(arpFrame(here))
-    const slow = taker('slow')
-    const fast = taker('fast')
+    const slow = subscriber('slow')
+    const fast = subscriber('fast')
     const subscription = stream.subscribe(slow)
     stream.subscribe(fast)
     slow.slow = true
@@ -801,9 +801,9 @@ t.test('subscribers', async (t) => {
   t.test('one that throws is left out, the others go on', async (t) => {
     const { receiver, stream, epoch, station } = await setUp(t)
     receiver.emit(arpFrame(here))
-    const good = taker('good')
+    const good = subscriber('good')
     stream.subscribe({
-      ...taker('bad'),
+      ...subscriber('bad'),
       take: () => {
         throw new Error('broken')
       },
@@ -817,9 +817,9 @@ t.test('subscribers', async (t) => {
 
   t.test('the document lists messages with interval and since, counts, and the 64 subscribers seen last', async (t) => {
     const { clock, station, stream, epoch, receiver } = await setUp(t)
-    for (let i = 0; i < 70; i++) stream.subscribe(taker(`rover ${i}`))
+    for (let i = 0; i < 70; i++) stream.subscribe(subscriber(`rover ${i}`))
     await clock.advance(1_500)
-    stream.subscribe(taker('newest')).touch()
+    stream.subscribe(subscriber('newest')).touch()
     for (let i = 0; i < 10; i++) {
       epoch(i)
       if (i === 0) receiver.emit(arpFrame(here))
@@ -844,8 +844,8 @@ t.test('subscribers', async (t) => {
 
   t.test('one that is connected is never last seen a while ago', async (t) => {
     const { clock, station, stream } = await setUp(t)
-    stream.subscribe(taker('datagrams'))
-    const connection = stream.subscribe({ ...taker('connection'), connected: true })
+    stream.subscribe(subscriber('datagrams'))
+    const connection = stream.subscribe({ ...subscriber('connection'), connected: true })
     await clock.advance(3_600_000)
     t.match(station.field('gnss.rtcm.subscribers'), [
       { name: 'connection', seen: 0 },

@@ -210,7 +210,7 @@ export const de: Texts = {
   'survey.assume.floor':
     'Ohne Korrekturen ist sie nie besser als {least} m, weil sich Fehler der Ionosphäre nicht herausmitteln.',
   'survey.assume.time':
-    'Fehler bleiben eine Viertelstunde oder länger ähnlich, deshalb zählen viele Epochen wie wenige.',
+    'Fehler bleiben eine Viertelstunde oder länger ähnlich, deshalb hilft es wenig, viele Epochen zu mitteln.',
   'survey.assume.phase':
     'Die Position ist die des Phasenzentrums der Antenne, in WGS84. Eine Position in ETRS89 kann um 0,9 m abweichen.',
   'survey.assume.remote':

@@ -208,7 +208,8 @@ export const en = {
     '3D, 1 sigma: two times out of three the error is smaller, and it is rarely three times as large. The accuracy is a model, not a measurement. It makes these assumptions:',
   'survey.assume.floor':
     'Without corrections it is never better than {least} m, because ionospheric errors do not average out.',
-  'survey.assume.time': 'Errors stay similar for a quarter of an hour or longer, so many epochs count as few.',
+  'survey.assume.time':
+    'Errors stay similar for a quarter of an hour or longer, so averaging many epochs helps little.',
   'survey.assume.phase':
     'The position is that of the antenna phase centre, in WGS84. A position in ETRS89 may differ by 0.9 m.',
   'survey.assume.remote':
