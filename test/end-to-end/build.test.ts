@@ -257,7 +257,7 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
     await wrong(['--min-version', '1.0.0'], /they need --sign KEY/)
     await wrong(['--replaces', 'x'], /they need --sign KEY/)
     await wrong(['--deb', '--min-version', '1.0.0'], /cannot be combined with --deb/)
-    await wrong(['--sign', `${key}.pub`], /no private key/)
+    await wrong(['--sign', `${key}.pub`], /private key in PEM form/)
     await wrong(['--sign', join(place, 'none.key')], /cannot be read/)
   })
 })
