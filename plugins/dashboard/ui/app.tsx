@@ -1,51 +1,19 @@
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
-import { type PageEntry, pages, path } from './pages/index.js'
-import { SessionButton, TrialBar, VerdictBar } from './parts/bars.js'
+import { SessionButton, TrialBar } from './parts/bars.js'
 import { Login } from './parts/login.js'
+import { Header } from './shell/header.js'
+import { Groups, placeHere, places, Tabs } from './shell/navigation.js'
+import { Search } from './shell/search.js'
+import { VerdictBar } from './shell/verdict-bar.js'
 import { loginWanted } from './station/api.js'
 import { hello, isOutdated, panels } from './station/live.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
 
-interface Place {
-  readonly path: string
-  readonly title: string
-  readonly load: PageEntry['load']
-}
-
-const loadPanel = async () => (await import('./pages/panel.js')).PanelPage
-
-/** The pages of the station, and those of its plugins. */
-const places = (): Place[] => [
-  ...pages.map(({ path: to, title, load }) => ({ path: to, title: t(title), load })),
-  ...(panels.value ?? []).map(({ plugin, title }) => ({ path: `panel/${plugin}`, title, load: loadPanel })),
-]
-
-function Navigation() {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <nav aria-label={t('app.menu')} class={isOpen ? 'open' : ''}>
-      <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {t('app.menu')}
-      </button>
-      <ul>
-        {places().map(({ path: to, title }) => (
-          <li key={to}>
-            <a href={`#/${to}`} aria-current={to === path.value ? 'page' : undefined} onClick={() => setOpen(false)}>
-              {title}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  )
-}
-
 /** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
 function Outlet() {
-  const place = places().find((one) => one.path === path.value)
-  const { path: of, load, title } = place ?? {}
+  const { path: of, load, title } = placeHere(places()) ?? {}
   const [shown, setShown] = useState<{ of: string; Page?: FunctionComponent; trouble?: string }>({ of: '' })
   const heading = useRef<HTMLHeadingElement>(null)
   const isFirst = useRef(true)
@@ -61,6 +29,7 @@ function Outlet() {
   const { Page, trouble } = shown.of === of ? shown : { Page: undefined, trouble: undefined }
   return (
     <main id="content">
+      <VerdictBar />
       <h1 ref={heading} tabIndex={-1}>
         {title ?? t(panels.value ? 'app.pageMissing' : 'app.connecting')}
       </h1>
@@ -72,7 +41,7 @@ function Outlet() {
 
 function Choices() {
   return (
-    <footer>
+    <footer class="choices">
       <span>{hello.value && `${hello.value.serial} · rtk-base ${hello.value.version}`}</span>
       <label>
         {t('app.theme')}
@@ -124,7 +93,11 @@ function Page() {
         {t('app.skip')}
       </button>
       <header>
-        <VerdictBar />
+        <Header />
+      </header>
+      <Groups />
+      <div class="frame">
+        <Tabs />
         <TrialBar />
         {isOutdated.value && (
           <p class="notice" role="alert">
@@ -135,10 +108,10 @@ function Page() {
           </p>
         )}
         {hello.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}
-      </header>
-      <Navigation />
-      <Outlet />
-      <Choices />
+        <Outlet />
+        <Choices />
+      </div>
+      <Search />
     </>
   )
 }

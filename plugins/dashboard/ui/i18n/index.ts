@@ -47,8 +47,11 @@ export function word(prefix: string, value: string): string {
   return key in en ? t(key as TextKey) : value
 }
 
-/** A sentence of the station in the language of the reader; as it is where that has none. */
-export const said = (spoken: string): string => sentenceIn(sentences.value, spoken) ?? spoken
+/** A sentence of the station in the language of the reader, with a capital; untranslated where that language has none. */
+export function said(spoken: string): string {
+  const text = sentenceIn(sentences.value, spoken) ?? spoken
+  return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
+}
 
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {

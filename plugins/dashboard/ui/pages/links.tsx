@@ -3,21 +3,16 @@ import { toneOf } from '../model/links.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
-import { Clients, Rovers } from './links/clients.js'
-import { ForeignBases } from './links/foreign-bases.js'
 import { Mqtt } from './links/mqtt.js'
 import { Outputs } from './links/outputs.js'
 import { Pushes, Tcp } from './links/pushes.js'
 
-/** Clients of the corrections, their transports, and the recovery of failed connections. */
+/** The ways on which corrections leave the station, and come in from another base. */
 export function LinksPage() {
   const document = document$.value
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
-      <Clients document={document} />
-      <Rovers document={document} />
-      <ForeignBases document={document} />
       <Outputs document={document} />
       <Pushes document={document} />
       <Tcp document={document} />

@@ -3,11 +3,11 @@ import { language, t } from '../i18n/index.js'
 import { panels } from '../station/live.js'
 import type { PanelEntry } from '../station/messages.js'
 import { openPanel } from '../station/panel.js'
-import { path } from './index.js'
+import { place as placeNow } from './index.js'
 
 /** The page of another plugin. Its failures are reported here, and the rest of the page keeps working. */
 export function PanelPage() {
-  const panel = panels.value?.find(({ plugin }) => path.value === `panel/${plugin}`)
+  const panel = panels.value?.find(({ plugin }) => placeNow.value.path === `panel/${plugin}`)
   // Another version of the plugin, or another language: it begins again.
   return panel ? <Shown key={`${panel.plugin} ${panel.entry} ${language.value}`} panel={panel} /> : null
 }

@@ -1,24 +1,29 @@
-import { duration, figure, moment, said, type TextKey, t, word } from '../i18n/index.js'
+import { figure, t, word } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
+import { goesOut } from '../model/gnss/rtcm.js'
+import { meanCno } from '../model/guide.js'
 import { isNew } from '../model/set-up.js'
-import { Card } from '../parts/card.js'
+import { Card, FigureList } from '../parts/card.js'
+import { FaultList } from '../parts/faults.js'
+import { Icon } from '../parts/icon.js'
 import { Later } from '../parts/loaded.js'
-import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
-import { document$, verdict } from '../station/live.js'
+import { type Json, listAt, numberAt, type StationError } from '../station/document.js'
+import { document$, satellites } from '../station/live.js'
 
-const marks: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
+const signs: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
 const pageOf: Record<ChainLink, string> = {
   antenna: 'sky',
-  receiver: 'procedure',
+  receiver: 'sky',
   reference: 'positions',
-  gate: 'procedure',
+  gate: 'timeline',
   outputs: 'links',
-  rovers: 'links',
+  rovers: 'rovers',
 }
 
 const loadDay = async () => (await import('../parts/plots/day-card.js')).DayCard
+const loadMap = async () => (await import('../parts/map-card.js')).MapCard
 
-/** The verdict in full, and the chain from the antenna to the rovers. */
+/** The first screen: the way from the antenna to the rovers, what is wrong, the sky, the rovers, the day. The verdict stands above. */
 export function StatusPage() {
   const document = document$.value
   if (!document) return <p>{t('app.connecting')}</p>
@@ -27,18 +32,29 @@ export function StatusPage() {
       {isNew(document) && (
         <Card title={t('guide.new')}>
           <p>{t('guide.newText')}</p>
-          <a href="#/guide">{t('guide.begin')}</a>
+          <a class="button main" href="#/guide">
+            {t('guide.begin')}
+          </a>
         </Card>
       )}
-      <Card title={t('status.verdict')}>
-        <p class="large">{verdict.value && said(verdict.value.why)}</p>
-        {verdict.value?.advice && <p>{said(verdict.value.advice)}</p>}
-      </Card>
+      <Faults document={document} />
       <Chain document={document} />
-      <Figures document={document} />
-      <Troubles document={document} />
+      <div class="columns">
+        <Sky document={document} />
+        <Later load={loadMap} />
+      </div>
       <Later load={loadDay} />
     </>
+  )
+}
+
+function Faults({ document }: { document: Json }) {
+  const errors = listAt<StationError>(document, 'base.state.errors')
+  if (errors.length === 0) return null
+  return (
+    <Card title={t('status.errors', { count: errors.length })}>
+      <FaultList errors={errors} document={document} />
+    </Card>
   )
 }
 
@@ -48,15 +64,18 @@ function Chain({ document }: { document: Json }) {
   let isBehind = false
   return (
     <Card title={t('status.chain')}>
-      <ol class="chain">
+      <ol class={`chain${goesOut(document) ? ' chain-flows' : ''}`}>
         {chain.map(({ link, state, facts }) => {
           const shown = isBehind ? 'unknown' : state
           if (link === broken) isBehind = true
           return (
             <li key={link} class={`chain-${shown}`}>
               <a href={`#/${pageOf[link]}`}>
-                <span class="chain-mark" aria-hidden="true">
-                  {marks[shown]}
+                <span class="chain-mark">
+                  <Icon name={link} />
+                  <span class="chain-sign" aria-hidden="true">
+                    {signs[shown]}
+                  </span>
                 </span>
                 <span>
                   <strong>{t(`chain.${link}`)}</strong>
@@ -74,49 +93,22 @@ function Chain({ document }: { document: Json }) {
   )
 }
 
-function Figures({ document }: { document: Json }) {
-  const at = (name: string) => (numberAt(document, 'gnss.pos.t') ? numberAt(document, `gnss.pos.${name}`) : undefined)
-  const rows: [TextKey, string][] = [
-    [
-      'status.satellites',
-      `${figure(numberAt(document, 'gnss.state.satuse'), 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`,
-    ],
-    ['status.fix', word('fact', textAt(document, 'gnss.state.gps_fix'))],
-    [
-      'status.position',
-      [at('lat'), at('lon')].map((angle) => (angle === undefined ? '–' : `${angle.toFixed(7)}°`)).join(', '),
-    ],
-    ['status.height', figure(at('alt'), 2, 'm')],
-    ['status.distance', figure(numberAt(document, 'gnss.pos.delta') || undefined, 3, 'm')],
-    ['status.rovers', figure(listAt(document, 'gnss.rtcm.subscribers').length, 0)],
-    ['status.time', moment(numberAt(document, 'gnss.state.time') ?? 0)],
-    ['status.uptime', duration(numberAt(document, 'esp.state.uptime') ?? 0)],
-  ]
+function Sky({ document }: { document: Json }) {
+  const used = numberAt(document, 'gnss.state.satuse')
+  const cno = meanCno(satellites.value)
+  const delta = numberAt(document, 'gnss.pos.t') ? numberAt(document, 'gnss.pos.delta') : undefined
   return (
-    <Card title={t('status.figures')}>
-      <dl class="figures">
-        {rows.map(([key, value]) => (
-          <div key={key}>
-            <dt>{t(key)}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </Card>
-  )
-}
-
-function Troubles({ document }: { document: Json }) {
-  const errors = listAt<StationError>(document, 'base.state.errors')
-  if (errors.length === 0) return null
-  return (
-    <Card title={t('status.errors', { count: errors.length })}>
-      <ul class="plain">
-        {errors.map(({ code, text }) => (
-          <li key={code}>{text}</li>
-        ))}
-      </ul>
-      <a href="#/errors">{t('page.errors')}</a>
+    <Card title={t('page.sky')}>
+      <FigureList
+        rows={[
+          [t('status.satellites'), `${figure(used, 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`],
+          [t('status.signal'), figure(cno, 1, 'dB-Hz')],
+          [t('status.distance'), figure(delta || undefined, 2, 'm')],
+        ]}
+      />
+      <a class="sky-link" href="#/sky" aria-label={t('status.toSky')}>
+        <SkyPlot satellites={satellites.value} isSmall />
+      </a>
     </Card>
   )
 }

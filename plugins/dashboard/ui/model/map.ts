@@ -1,0 +1,96 @@
+/** A map without tiles: everything in metres from the station. Pure. */
+import { type Json, listAt, numberAt } from '../station/document.js'
+import { fixOf, type Rover } from './links.js'
+
+export interface MapPoint {
+  readonly key: string
+  readonly name: string
+  readonly kind: 'rover' | 'history'
+  /** Metres from the station. */
+  readonly east: number
+  readonly north: number
+  readonly lat: number
+  readonly lon: number
+  readonly isFixed: boolean
+}
+export interface StationMap {
+  readonly lat: number
+  readonly lon: number
+  readonly points: readonly MapPoint[]
+  /** Radius of the drawing, metres; rings at half of it and at all. */
+  readonly radius_m: number
+}
+
+/** WGS 84 (NIMA TR8350.2): a degree of latitude on the meridian at the place; enough for a drawing of 50 km. */
+const a_m = 6_378_137
+const e2 = 6.694_379_990_14e-3
+const radian = Math.PI / 180
+
+/** East and north from a place to another, metres, on the tangent plane. */
+export function offsetOf(from: { lat: number; lon: number }, to: { lat: number; lon: number }) {
+  const sin = Math.sin(from.lat * radian)
+  const w = 1 - e2 * sin * sin
+  const meridian_m = (a_m * (1 - e2)) / w ** 1.5
+  const normal_m = a_m / Math.sqrt(w)
+  const dLon = ((((to.lon - from.lon + 180) % 360) + 360) % 360) - 180
+  return {
+    east: dLon * radian * normal_m * Math.cos(from.lat * radian),
+    north: (to.lat - from.lat) * radian * meridian_m,
+  }
+}
+
+const steps = [1, 2, 5]
+/** The next of 1, 2, 5, 10, 20 … that is not smaller. */
+export function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)))
+  return (steps.find((step) => step * power >= value) ?? 10) * power
+}
+const least_m = 20
+
+/** Undefined while the station has no position. */
+export function mapOf(document: Json | undefined): StationMap | undefined {
+  if (!document || !numberAt(document, 'gnss.pos.t')) return undefined
+  const here = { lat: numberAt(document, 'gnss.pos.lat') ?? 0, lon: numberAt(document, 'gnss.pos.lon') ?? 0 }
+  const points = listAt<Rover>(document, 'ntrip.caster.rovers')
+    .filter((rover) => fixOf(rover) !== 'silent')
+    .map(({ id, user, agent, ip, lat, lon, quality }): MapPoint => {
+      const name = user || agent || ip
+      return {
+        key: `rover ${id}`,
+        name,
+        kind: 'rover',
+        lat,
+        lon,
+        isFixed: quality === 4,
+        ...offsetOf(here, { lat, lon }),
+      }
+    })
+  const far_m = Math.max(least_m, ...points.map(({ east, north }) => Math.hypot(east, north)))
+  return { ...here, points, radius_m: roundUp(far_m * 1.05) }
+}
+
+/** Rows of a table that a spreadsheet opens. A name that begins like a formula is none. */
+export function csvOf({ lat, lon, points }: StationMap, name: string): string {
+  const cell = (text: string) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`
+  const rows = [
+    [name, 'base', lat, lon] as const,
+    ...points.map((one) => [one.name, one.kind, one.lat, one.lon] as const),
+  ]
+  return ['name,kind,latitude,longitude', ...rows.map(([who, kind, y, x]) => `${cell(who)},${kind},${y},${x}`)].join(
+    '\r\n',
+  )
+}
+
+/** RFC 7946: longitude first. */
+export function geoJsonOf({ lat, lon, points }: StationMap, name: string): string {
+  const feature = (who: string, kind: string, y: number, x: number) => ({
+    type: 'Feature',
+    geometry: { type: 'Point', coordinates: [x, y] },
+    properties: { name: who, kind },
+  })
+  const features = [
+    feature(name, 'base', lat, lon),
+    ...points.map((one) => feature(one.name, one.kind, one.lat, one.lon)),
+  ]
+  return JSON.stringify({ type: 'FeatureCollection', features }, null, 2)
+}

@@ -1,0 +1,45 @@
+/** What the verdict means for who uses the corrections. Pure. */
+import { at, type Json, numberAt, textAt, type Verdict, verdictOf } from '../station/document.js'
+import { referenceAccuracy } from './set-up.js'
+
+/** Beyond this rovers notice that the whole map is shifted. */
+const exact_m = 0.1
+
+/** `waiting`: a first survey-in, which takes time and is not a fault. */
+export type Mood = Verdict['fitness'] | 'waiting' | 'unknown'
+
+export function moodOf(document: Json | undefined): Mood {
+  const verdict = verdictOf(document)
+  if (!document || !verdict) return 'unknown'
+  const isSurveying = textAt(document, 'gnss.state.status') === 'survey'
+  return isSurveying && verdict.fitness !== 'fit' ? 'waiting' : verdict.fitness
+}
+
+export interface Absolute {
+  /** Of the reference in the world, 1 sigma, metres. */
+  readonly acc_m: number
+  readonly isExact: boolean
+}
+
+/** How well the position is known in the world; undefined without a reference in use, or one of unknown accuracy. */
+export function absoluteOf(document: Json | undefined): Absolute | undefined {
+  if (!document || textAt(document, 'gnss.state.status') !== 'fixed') return undefined
+  const acc_m = referenceAccuracy(document)
+  return acc_m === undefined ? undefined : { acc_m, isExact: acc_m <= exact_m }
+}
+
+/** The name that people gave the station, else its serial number. */
+export const nameOf = (document: Json | undefined, serial: string): string =>
+  textAt(document, 'base.name') || serial || 'rtk-base'
+
+/** Degrees with a letter, to about a metre: enough to tell which roof. */
+export function placeText(document: Json | undefined): string {
+  if (!numberAt(document, 'gnss.pos.t')) return ''
+  const lat = numberAt(document, 'gnss.pos.lat') ?? 0
+  const lon = numberAt(document, 'gnss.pos.lon') ?? 0
+  return `${Math.abs(lat).toFixed(5)}° ${lat < 0 ? 'S' : 'N'}, ${Math.abs(lon).toFixed(5)}° ${lon < 0 ? 'W' : 'E'}`
+}
+
+/** A person said that the antenna is where it was, against the evidence. */
+export const overrideOf = (document: Json | undefined) =>
+  at(document, 'gnss.ref.override') as { t: number; by: string; distance_m: number } | undefined

@@ -1,0 +1,28 @@
+import { t } from '../i18n/index.js'
+import { Card } from '../parts/card.js'
+import { places } from '../shell/navigation.js'
+
+/** For people who know the service: every command, the procedure, the plugins, the document. */
+export function ExpertPage() {
+  return (
+    <Card title={t('page.expert')}>
+      <p>{t('expert.text')}</p>
+      <ul class="list">
+        {places()
+          .filter(({ isExpert }) => isExpert)
+          .map(({ path, title }) => (
+            <li key={path}>
+              <a class="target" href={`#/${path}`}>
+                {title}
+              </a>
+            </li>
+          ))}
+        <li>
+          <a class="target" href="/get-info">
+            {t('expert.document')}
+          </a>
+        </li>
+      </ul>
+    </Card>
+  )
+}

@@ -1,0 +1,29 @@
+import { t } from '../i18n/index.js'
+import { subscribersOf } from '../model/links.js'
+import { Card } from '../parts/card.js'
+import { Empty } from '../parts/empty.js'
+import { MapCard } from '../parts/map-card.js'
+import { document$ } from '../station/live.js'
+import { Clients, Rovers } from './links/clients.js'
+import { ForeignBases } from './links/foreign-bases.js'
+import { RoverLogins } from './links/rover-logins.js'
+
+/** Who takes the corrections, where they are, and how they log in. */
+export function RoversPage() {
+  const document = document$.value
+  if (!document) return <p>{t('app.connecting')}</p>
+  return (
+    <>
+      {subscribersOf(document).length === 0 && (
+        <Card title={t('links.clients')}>
+          <Empty drawing="rover">{t('links.nobody')}</Empty>
+        </Card>
+      )}
+      {subscribersOf(document).length > 0 && <Clients document={document} />}
+      <RoverLogins document={document} />
+      <Rovers document={document} />
+      <MapCard />
+      <ForeignBases document={document} />
+    </>
+  )
+}

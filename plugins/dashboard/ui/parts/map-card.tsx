@@ -1,0 +1,67 @@
+import { figure, t } from '../i18n/index.js'
+import { csvOf, geoJsonOf, mapOf, type StationMap } from '../model/map.js'
+import { nameOf } from '../model/verdict.js'
+import { document$, hello } from '../station/live.js'
+import { Card } from './card.js'
+import { Empty } from './empty.js'
+
+const half = 200
+/** The outer ring leaves room for names. */
+const ring = 165
+
+/** The station and its rovers, drawn to scale: works without the internet. */
+export function MapCard() {
+  const map = mapOf(document$.value)
+  const name = nameOf(document$.value, hello.value?.serial ?? '')
+  return (
+    <Card title={t('map.title')}>
+      {map ? <Drawing map={map} name={name} /> : <Empty drawing="map">{t('map.none')}</Empty>}
+      {map && (
+        <p>
+          <a class="target" download="rtk-base.csv" href={fileOf('text/csv', csvOf(map, name))}>
+            CSV
+          </a>{' '}
+          ·{' '}
+          <a class="target" download="rtk-base.geojson" href={fileOf('application/geo+json', geoJsonOf(map, name))}>
+            GeoJSON
+          </a>
+        </p>
+      )}
+    </Card>
+  )
+}
+
+const fileOf = (type: string, text: string) => `data:${type};charset=utf-8,${encodeURIComponent(text)}`
+const lengthOf = (m: number) => (m < 1_000 ? figure(m, 0, 'm') : figure(m / 1_000, m < 10_000 ? 1 : 0, 'km'))
+
+function Drawing({ map: { points, radius_m }, name }: { map: StationMap; name: string }) {
+  const scale = ring / radius_m
+  const words = points.map((one) => `${one.name}: ${lengthOf(Math.hypot(one.east, one.north))}`)
+  return (
+    <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
+      <title>{[name, ...words].join(', ')}</title>
+      <circle class="grid" r={ring} />
+      <circle class="grid" r={ring / 2} />
+      <path class="grid" d={`M0 ${-ring}V${ring}M${-ring} 0H${ring}`} />
+      <text class="map-north" x={0} y={-ring - 10}>
+        N
+      </text>
+      <text class="map-ring" x={4} y={ring - 4}>
+        {lengthOf(radius_m)}
+      </text>
+      <text class="map-ring" x={4} y={ring / 2 - 4}>
+        {lengthOf(radius_m / 2)}
+      </text>
+      {points.map(({ key, name: who, east, north, isFixed }) => (
+        <g key={key} transform={`translate(${east * scale} ${-north * scale})`}>
+          <path class="map-line" d={`M0 0L${-east * scale} ${north * scale}`} />
+          <circle class={isFixed ? 'map-fixed' : 'map-rover'} r={8} />
+          <text class="map-name" x={12} y={5}>
+            {who.length > 24 ? `${who.slice(0, 23)}…` : who}
+          </text>
+        </g>
+      ))}
+      <path class="map-base" d="M0 -12L11 9H-11Z" />
+    </svg>
+  )
+}

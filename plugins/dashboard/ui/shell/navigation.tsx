@@ -1,0 +1,89 @@
+import { t } from '../i18n/index.js'
+import { groups, type PageEntry, type PageGroup, place } from '../pages/index.js'
+import { Icon } from '../parts/icon.js'
+import { panels } from '../station/live.js'
+
+export interface Place {
+  readonly path: string
+  readonly title: string
+  readonly load: PageEntry['load']
+  readonly group: PageGroup
+  readonly isExpert: boolean
+}
+
+const loadPanel = async () => (await import('../pages/panel.js')).PanelPage
+
+/** The pages of the station, and those of its plugins, which stand with the device. */
+export function places(): Place[] {
+  const own = groups.flatMap((group) =>
+    group.pages.map(({ path, title, load, isExpert = false }) => ({ path, title: t(title), load, group, isExpert })),
+  )
+  const device = groups.at(-1) as PageGroup
+  const others = (panels.value ?? []).map(({ plugin, title }) => ({
+    path: `panel/${plugin}`,
+    title,
+    load: loadPanel,
+    group: device,
+    isExpert: false,
+  }))
+  return [...own, ...others]
+}
+
+export const placeHere = (all: readonly Place[]) => all.find(({ path }) => path === place.value.path)
+
+const isWithin = (group: PageGroup, here: Place | undefined) => (one: Place) =>
+  one.group === group && (!one.isExpert || one.path === here?.path)
+
+function Links({ of, here }: { of: readonly Place[]; here: Place | undefined }) {
+  return (
+    <>
+      {of.map(({ path, title }) => (
+        <li key={path}>
+          <a href={`#/${path}`} aria-current={path === here?.path ? 'page' : undefined}>
+            {title}
+          </a>
+        </li>
+      ))}
+    </>
+  )
+}
+
+/** Four groups: a bar at the bottom of a phone, a column with the pages of the open group on a wide screen. */
+export function Groups() {
+  const all = places()
+  const here = placeHere(all)
+  return (
+    <nav class="groups" aria-label={t('app.menu')}>
+      <ul>
+        {groups.map((group) => {
+          const isHere = here?.group === group
+          return (
+            <li key={group.title}>
+              <a class="group" href={`#/${group.pages[0]?.path}`} aria-current={isHere ? 'true' : undefined}>
+                <Icon name={group.icon} />
+                {t(group.title)}
+              </a>
+              <ul class="within" hidden={!isHere}>
+                <Links of={all.filter(isWithin(group, here))} here={here} />
+              </ul>
+            </li>
+          )
+        })}
+      </ul>
+    </nav>
+  )
+}
+
+/** On a phone: the pages of the group, above the content. */
+export function Tabs() {
+  const all = places()
+  const here = placeHere(all)
+  if (!here) return null
+  return (
+    <nav aria-label={t('app.within', { group: t(here.group.title) })}>
+      <ul class="tabs">
+        <Links of={all.filter(isWithin(here.group, here))} here={here} />
+      </ul>
+    </nav>
+  )
+}
