@@ -25,12 +25,12 @@ import {
   toEcef,
   toGeodetic,
 } from '../../../plugins/dashboard/ui/model/gnss/geodesy.js'
+import { readPosition } from '../../../plugins/dashboard/ui/model/gnss/position-text.js'
 import {
-  badFields,
+  antennaOf,
   changeOf,
   type HistoryEntry,
   historyRows,
-  pointOf,
   previewOf,
   referenceOf,
 } from '../../../plugins/dashboard/ui/model/gnss/positions.js'
@@ -310,12 +310,9 @@ t.test('positions', async (t) => {
       [1, false, 30],
     ],
   )
-  t.strictSame(badFields('angles', { lat: '91', lon: '4,5', alt: '' }), ['lat', 'alt'])
-  t.strictSame(badFields('axes', { x: '1e3', y: '2', z: '-3.5' }), ['x'])
-  t.equal(pointOf('angles', { lat: '52' }), undefined)
-  const typed = { lat: '52', lon: '4', alt: '50', frame: ' ETRF2000 ' }
-  const point = pointOf('angles', typed)
-  if (!point) throw new Error('no point')
+  const read = readPosition('52 4 50')
+  if ('trouble' in read) throw new Error(read.trouble)
+  const { point } = read
   t.ok(distance_m(point, here) < 1e-6)
   const { fromReference, fromLive, away_m } = previewOf(point, document)
   t.ok(Math.abs(fromReference?.east ?? 9) < 1e-6 && Math.abs((fromLive?.east ?? 0) + 2) < 1e-4)
@@ -326,16 +323,94 @@ t.test('positions', async (t) => {
   t.ok((previewOf(point, fixed).away_m ?? 9) < 1e-6)
   const gone = { gnss: { ...document.gnss, state: { gps_fix: 'none' } } }
   t.match(previewOf(point, gone), { fromLive: undefined }, 'the position of a receiver that is away is not of now')
-  const change = changeOf('angles', typed, 'arp', true)
+  const sent = {
+    read,
+    of: 'arp',
+    height_m: 0,
+    acc_m: 0.02,
+    frame: ' ETRF2000 ',
+    epoch: '',
+    isCorrected: false,
+    isChosen: true,
+  } as const
+  const change = changeOf(sent)
   t.match(change, {
     'gnss-ref-manual-lat': 52,
+    'gnss-ref-manual-alt': 50,
     'gnss-ref-manual-x': null,
+    'gnss-ref-manual-acc': 0.02,
+    'gnss-ref-manual-point': 'arp',
     'gnss-ref-frame': 'ETRF2000',
     'gnss-ref-chosen': 'manual',
   })
-  t.notOk('gnss-ref-chosen' in changeOf('angles', typed, 'arp', false))
+  t.notOk('gnss-ref-chosen' in changeOf({ ...sent, isChosen: false }))
   t.notOk('gnss-ref-manual-offset' in change)
-  t.match(changeOf('angles', { ...typed, offset: '0,07' }, 'phase-centre', false), { 'gnss-ref-manual-offset': 0.07 })
+  t.match(changeOf({ ...sent, of: 'phase-centre', height_m: 0.07 }), {
+    'gnss-ref-manual-alt': 50,
+    'gnss-ref-manual-offset': 0.07,
+  })
+  t.match(
+    changeOf({ ...sent, of: 'marker', height_m: 1.5 }),
+    { 'gnss-ref-manual-alt': 51.5, 'gnss-ref-manual-point': 'arp' },
+    'the antenna stands above its marker',
+  )
+  const centre = antennaOf({ read, of: 'phase-centre', height_m: 0.07 })
+  t.ok(Math.abs(distance_m(centre, point) - 0.07) < 1e-6, 'the preview lowers a phase centre as the station does')
+  t.match(changeOf({ ...sent, read: { kind: 'ecef', point } }), {
+    'gnss-ref-manual-x': Number(point.x.toFixed(4)),
+    'gnss-ref-manual-lat': null,
+  })
+})
+
+t.test('a position is read in every notation that people have it in', async (t) => {
+  const place = { lat: 52.1234567, lon: 4.1234567, alt: 49.28 }
+  const west = { ...place, lon: -place.lon }
+  const { x, y, z } = toEcef(place)
+  const gga = (body: string) =>
+    `$${body}*${[...body]
+      .reduce((all, one) => all ^ one.charCodeAt(0), 0)
+      .toString(16)
+      .padStart(2, '0')}`
+  const good: readonly (readonly [string, typeof place])[] = [
+    ['52.1234567 4.1234567 49.28', place],
+    ['52,1234567 4,1234567 49,28', place],
+    ['52,1234567; 4,1234567; 49,28', place],
+    ['52.1234567, -4.1234567, 49.28', west],
+    ['lat 52.1234567 lon 4.1234567 height 49.28 m', place],
+    [`52°07'24.44412"N 4°07'24.44412"E 49.28 m`, place],
+    ['52° 7′ 24,44412″ N, 4° 7′ 24,44412″ W, 49,28', west],
+    [`N 52° 7.407402' W 4° 7.407402' 49.28`, west],
+    ['-0 30 0 4 0 0 10', { lat: -0.5, lon: 4, alt: 10 }],
+    [`${x} ${y} ${z}`, place],
+    [`X=${x} Y=${y} Z=${z}`, place],
+    [gga('GNGGA,120000.00,5207.407402,N,00407.407402,W,4,12,0.6,4.10,M,45.18,M,,'), west],
+  ]
+  for (const [text, wanted] of good) {
+    const read = readPosition(text)
+    if ('trouble' in read) throw new Error(`${text}: ${read.trouble}`)
+    t.ok(distance_m(read.point, toEcef(wanted)) < 0.001, text)
+  }
+  const sum = ['X', 'Y', 'Z']
+    .map((axis, at) => `POS   ${axis} IGS20 26:300:43200 0.0 ${[x, y, z][at]} 0.1 0.0196 1.0`)
+    .join('\r\n')
+  const csrs = readPosition(`HDR whatever\n${sum}`)
+  t.match(csrs, { kind: 'csrs', frame: 'IGS20' })
+  t.ok('acc_m' in csrs && Math.abs((csrs.acc_m ?? 0) - 0.01 * Math.sqrt(3)) < 1e-6, '95 % of each axis as 1 sigma')
+  const bad: readonly (readonly [string, string])[] = [
+    ['', 'empty'],
+    ['52.1 4.1', 'height'],
+    ['52 7 24.4 N 4 7 24.4 E', 'height'],
+    ['here', 'unreadable'],
+    ['1 2 3 4 5 6 7 8 9', 'unreadable'],
+    ['91 4 50', 'range'],
+    ['52 60 0 4 0 0 10', 'range'],
+    ['52.1O 4.1 10', 'unreadable'],
+    ['$GNGGA,120000.00,5207.4,N,00407.4,E,4,12,0.6,4.10,M,45.18,M,,*00', 'checksum'],
+    ['$GNGGA,120000.00,,,,,0,00,99.9,,M,,M,,', 'noFix'],
+    ['$GNGGA,120000.00,5207.4,N,00407.4,E,4,12,0.6,4.10,M,,M,,', 'height'],
+    ['1 '.repeat(20_000), 'tooLong'],
+  ]
+  for (const [text, trouble] of bad) t.match(readPosition(text), { trouble }, text.slice(0, 60))
 })
 
 t.test('curves of the day', async (t) => {
@@ -1024,7 +1099,7 @@ t.test('what a page knows already costs next to nothing', async (t) => {
 })
 
 t.test('a class of the page is defined in one style sheet: another one would change it unseen', async (t) => {
-  const folder = join(packageRoot(), 'plugins', 'dashboard', 'ui')
+  const folder = join(packageRoot(), 'plugins', 'dashboard', 'ui', 'styles')
   const sheets = readdirSync(folder).filter((name) => name.endsWith('.css'))
   const owners = new Map<string, Set<string>>()
   for (const sheet of sheets) {

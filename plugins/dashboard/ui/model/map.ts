@@ -1,5 +1,6 @@
 /** A map without tiles: everything in metres from the station. Pure. */
 import { type Json, listAt, numberAt } from '../station/document.js'
+import { enuOf, toEcef } from './gnss/geodesy.js'
 import { fixOf, type Rover } from './links.js'
 
 export interface MapPoint {
@@ -21,28 +22,10 @@ export interface StationMap {
   readonly radius_m: number
 }
 
-/** WGS 84 (NIMA TR8350.2): a degree of latitude on the meridian at the place; enough for a drawing of 50 km. */
-const a_m = 6_378_137
-const e2 = 6.694_379_990_14e-3
-const radian = Math.PI / 180
-
-/** East and north from a place to another, metres, on the tangent plane. */
-export function offsetOf(from: { lat: number; lon: number }, to: { lat: number; lon: number }) {
-  const sin = Math.sin(from.lat * radian)
-  const w = 1 - e2 * sin * sin
-  const meridian_m = (a_m * (1 - e2)) / w ** 1.5
-  const normal_m = a_m / Math.sqrt(w)
-  const dLon = ((((to.lon - from.lon + 180) % 360) + 360) % 360) - 180
-  return {
-    east: dLon * radian * normal_m * Math.cos(from.lat * radian),
-    north: (to.lat - from.lat) * radian * meridian_m,
-  }
-}
-
 const steps = [1, 2, 5]
 /** The next of 1, 2, 5, 10, 20 … that is not smaller. */
 export function roundUp(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)))
+  const power = 10 ** Math.floor(Math.log10(value) + 1e-9)
   return (steps.find((step) => step * power >= value) ?? 10) * power
 }
 const least_m = 20
@@ -51,10 +34,12 @@ const least_m = 20
 export function mapOf(document: Json | undefined): StationMap | undefined {
   if (!document || !numberAt(document, 'gnss.pos.t')) return undefined
   const here = { lat: numberAt(document, 'gnss.pos.lat') ?? 0, lon: numberAt(document, 'gnss.pos.lon') ?? 0 }
+  const origin = toEcef({ ...here, alt: 0 })
   const points = listAt<Rover>(document, 'ntrip.caster.rovers')
     .filter((rover) => fixOf(rover) !== 'silent')
     .map(({ id, user, agent, ip, lat, lon, quality }): MapPoint => {
       const name = user || agent || ip
+      const { east, north } = enuOf(origin, toEcef({ lat, lon, alt: 0 }))
       return {
         key: `rover ${id}`,
         name,
@@ -62,7 +47,8 @@ export function mapOf(document: Json | undefined): StationMap | undefined {
         lat,
         lon,
         isFixed: quality === 4,
-        ...offsetOf(here, { lat, lon }),
+        east,
+        north,
       }
     })
   const far_m = Math.max(least_m, ...points.map(({ east, north }) => Math.hypot(east, north)))

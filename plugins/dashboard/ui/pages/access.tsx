@@ -1,13 +1,25 @@
 import { t } from '../i18n/index.js'
-import { Card } from '../parts/card.js'
+import { Card, Tone } from '../parts/card.js'
+import { PasswordForm } from '../parts/forms/password-form.js'
 import { session } from '../station/api.js'
 
 /** Who may look, and who may change. */
 export function AccessPage() {
-  const isOpen = session.value?.login === false
+  const isClosed = session.value?.login === true
   return (
-    <Card title={t('page.access')}>
-      <p>{t(isOpen ? 'access.open' : 'access.closed')}</p>
-    </Card>
+    <>
+      <Card title={t('access.operator')}>
+        <p>
+          <Tone tone={isClosed ? 'good' : 'warning'}>{t(isClosed ? 'access.closed' : 'access.open')}</Tone>
+        </p>
+        <PasswordForm role="operator" />
+      </Card>
+      {isClosed && (
+        <Card title={t('access.viewer')}>
+          <p>{t('access.viewerText')}</p>
+          <PasswordForm role="viewer" />
+        </Card>
+      )}
+    </>
   )
 }

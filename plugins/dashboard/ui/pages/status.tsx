@@ -1,14 +1,13 @@
-import { figure, t, word } from '../i18n/index.js'
+import { t, word } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { goesOut } from '../model/gnss/rtcm.js'
-import { meanCno } from '../model/guide.js'
 import { isNew } from '../model/set-up.js'
-import { Card, FigureList } from '../parts/card.js'
+import { Card } from '../parts/card.js'
 import { FaultList } from '../parts/faults.js'
 import { Icon } from '../parts/icon.js'
 import { Later } from '../parts/loaded.js'
-import { type Json, listAt, numberAt, type StationError } from '../station/document.js'
-import { document$, satellites } from '../station/live.js'
+import { type Json, listAt, type StationError } from '../station/document.js'
+import { document$ } from '../station/live.js'
 
 const signs: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
 const pageOf: Record<ChainLink, string> = {
@@ -21,6 +20,7 @@ const pageOf: Record<ChainLink, string> = {
 }
 
 const loadDay = async () => (await import('../parts/plots/day-card.js')).DayCard
+const loadSky = async () => (await import('../parts/sky-card.js')).SkyCard
 const loadMap = async () => (await import('../parts/map-card.js')).MapCard
 
 /** The first screen: the way from the antenna to the rovers, what is wrong, the sky, the rovers, the day. The verdict stands above. */
@@ -40,7 +40,7 @@ export function StatusPage() {
       <Faults document={document} />
       <Chain document={document} />
       <div class="columns">
-        <Sky document={document} />
+        <Later load={loadSky} />
         <Later load={loadMap} />
       </div>
       <Later load={loadDay} />
@@ -89,26 +89,6 @@ function Chain({ document }: { document: Json }) {
           )
         })}
       </ol>
-    </Card>
-  )
-}
-
-function Sky({ document }: { document: Json }) {
-  const used = numberAt(document, 'gnss.state.satuse')
-  const cno = meanCno(satellites.value)
-  const delta = numberAt(document, 'gnss.pos.t') ? numberAt(document, 'gnss.pos.delta') : undefined
-  return (
-    <Card title={t('page.sky')}>
-      <FigureList
-        rows={[
-          [t('status.satellites'), `${figure(used, 0)} / ${figure(numberAt(document, 'gnss.state.satvis'), 0)}`],
-          [t('status.signal'), figure(cno, 1, 'dB-Hz')],
-          [t('status.distance'), figure(delta || undefined, 2, 'm')],
-        ]}
-      />
-      <a class="sky-link" href="#/sky" aria-label={t('status.toSky')}>
-        <SkyPlot satellites={satellites.value} isSmall />
-      </a>
     </Card>
   )
 }

@@ -61,6 +61,8 @@ export function Action(props: {
 export function Confirm(props: {
   title: string
   yes: string
+  /** It cannot be answered with yes yet. */
+  isBlocked?: boolean
   children: ComponentChildren
   answer: (isYes: boolean) => void
 }) {
@@ -74,7 +76,7 @@ export function Confirm(props: {
         <button type="button" onClick={() => props.answer(false)}>
           {t('confirm.no')}
         </button>
-        <button type="button" class="main" onClick={() => props.answer(true)}>
+        <button type="button" class="main" disabled={props.isBlocked} onClick={() => props.answer(true)}>
           {props.yes}
         </button>
       </div>

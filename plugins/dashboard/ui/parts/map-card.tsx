@@ -1,5 +1,6 @@
-import { figure, t } from '../i18n/index.js'
-import { csvOf, geoJsonOf, mapOf, type StationMap } from '../model/map.js'
+import { t } from '../i18n/index.js'
+import { lengthText } from '../model/gnss/geodesy.js'
+import { csvOf, geoJsonOf, mapOf, roundUp, type StationMap } from '../model/map.js'
 import { nameOf } from '../model/verdict.js'
 import { document$, hello } from '../station/live.js'
 import { Card } from './card.js'
@@ -32,11 +33,26 @@ export function MapCard() {
 }
 
 const fileOf = (type: string, text: string) => `data:${type};charset=utf-8,${encodeURIComponent(text)}`
-const lengthOf = (m: number) => (m < 1_000 ? figure(m, 0, 'm') : figure(m / 1_000, m < 10_000 ? 1 : 0, 'km'))
+
+/** A place beside the one of now: north up, to scale. */
+export function PlaceDrawing({ from: { east, north } }: { from: { east: number; north: number } }) {
+  const radius_m = roundUp(Math.max(Math.hypot(east, north) * 1.05, 0.01))
+  const point = {
+    key: 'place',
+    name: t('map.entered'),
+    kind: 'history',
+    east,
+    north,
+    lat: 0,
+    lon: 0,
+    isFixed: false,
+  } as const
+  return <Drawing map={{ lat: 0, lon: 0, points: [point], radius_m }} name={t('map.now')} />
+}
 
 function Drawing({ map: { points, radius_m }, name }: { map: StationMap; name: string }) {
   const scale = ring / radius_m
-  const words = points.map((one) => `${one.name}: ${lengthOf(Math.hypot(one.east, one.north))}`)
+  const words = points.map((one) => `${one.name}: ${lengthText(Math.hypot(one.east, one.north))}`)
   return (
     <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
       <title>{[name, ...words].join(', ')}</title>
@@ -47,10 +63,10 @@ function Drawing({ map: { points, radius_m }, name }: { map: StationMap; name: s
         N
       </text>
       <text class="map-ring" x={4} y={ring - 4}>
-        {lengthOf(radius_m)}
+        {lengthText(radius_m)}
       </text>
       <text class="map-ring" x={4} y={ring / 2 - 4}>
-        {lengthOf(radius_m / 2)}
+        {lengthText(radius_m / 2)}
       </text>
       {points.map(({ key, name: who, east, north, isFixed }) => (
         <g key={key} transform={`translate(${east * scale} ${-north * scale})`}>

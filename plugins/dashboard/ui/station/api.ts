@@ -5,7 +5,10 @@ export interface Session {
   role: 'none' | 'viewer' | 'operator'
   login: boolean
   expires: number
+  /** Set by a person; tokens of the variant do not count. */
+  passwords?: Readonly<Record<LoginRole, boolean>>
 }
+export type LoginRole = 'operator' | 'viewer'
 
 /** Needed: the station requires a login, or the session has ended. Chosen: by the user. */
 export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
@@ -104,6 +107,8 @@ export const api = {
   plugins: () => json<PluginReport[]>('/plugins'),
   session: () => json<Session>('/session'),
   login: (token: string) => json<Session>('/session', post({ token })),
+  setPassword: (wanted: { role: LoginRole; password: string | null; old?: string }) =>
+    json<Session>('/password', post(wanted)),
   logout: () => json<Session>('/session', { method: 'DELETE' }),
   change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
   command: async (name: string, value?: string): Promise<string> =>

@@ -2,6 +2,7 @@
 import { type Json, numberAt, textAt } from '../../station/document.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
+import type { ReadPosition } from './position-text.js'
 
 export interface HistoryEntry extends Point {
   id: number
@@ -54,32 +55,34 @@ export function historyRows(entries: readonly HistoryEntry[], reference: (Point 
     .reverse()
 }
 
-/** Input by field; a decimal comma is accepted. */
-export type Entry = Readonly<Record<string, string>>
-export type Mode = 'angles' | 'axes'
-
-const fields = { angles: ['lat', 'lon', 'alt'], axes: ['x', 'y', 'z'] } as const
-const limits: Readonly<Record<string, number>> = { lat: 90, lon: 180, alt: 7e6, x: 7e6, y: 7e6, z: 7e6 }
-export const fieldsOf = (mode: Mode) => fields[mode]
-
+/** A decimal comma is accepted. */
 export function numberOf(text: string | undefined): number | undefined {
   const plain = (text ?? '').trim().replace(',', '.')
   return /^[+-]?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
 }
 
-/** Fields without a number, or with one out of bounds. */
-export function badFields(mode: Mode, entry: Entry): readonly string[] {
-  return fields[mode].filter((name) => {
-    const value = numberOf(entry[name])
-    return value === undefined || Math.abs(value) > (limits[name] as number)
-  })
+/** What the entered position is the position of. */
+export const entryPoints = ['arp', 'marker', 'phase-centre'] as const
+export type EntryPoint = (typeof entryPoints)[number]
+
+export interface PositionEntry {
+  readonly read: ReadPosition
+  readonly of: EntryPoint
+  /** Marker: the antenna reference point above it. Phase centre: itself above the antenna reference point. Metres. */
+  readonly height_m: number
+  /** 1 sigma, metres; 0: unknown. */
+  readonly acc_m: number
+  readonly frame: string
+  readonly epoch: string
+  readonly isCorrected: boolean
+  readonly isChosen: boolean
 }
 
-/** Undefined until it is complete. */
-export function pointOf(mode: Mode, entry: Entry): Point | undefined {
-  if (badFields(mode, entry).length > 0) return undefined
-  const [first, second, third] = fields[mode].map((name) => numberOf(entry[name]) as number) as [number, number, number]
-  return mode === 'axes' ? { x: first, y: second, z: third } : toEcef({ lat: first, lon: second, alt: third })
+/** Where the antenna is by that entry: above a marker by the measured height. */
+export function antennaOf({ read, of, height_m }: Pick<PositionEntry, 'read' | 'of' | 'height_m'>): Point {
+  if (of === 'arp') return read.point
+  const place = toGeodetic(read.point)
+  return toEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
 }
 
 export interface Preview {
@@ -113,22 +116,30 @@ export function previewOf(point: Point, document: Json | undefined): Preview {
   }
 }
 
-/** The body of `POST /change`. The other group of coordinates is cleared, so that they cannot disagree. */
-export function changeOf(mode: Mode, entry: Entry, point: 'arp' | 'phase-centre', isChosen: boolean) {
-  const other = mode === 'axes' ? fields.angles : fields.axes
-  const value = (name: string) => numberOf(entry[name]) ?? entry[name]
+/** The body of `POST /change`. The other kind of coordinates is cleared, so that they cannot disagree. */
+export function changeOf(entry: PositionEntry) {
+  const { acc_m, epoch, frame, height_m, isChosen, isCorrected, of, read } = entry
+  // The station itself lowers a phase centre.
+  const point = of === 'marker' ? antennaOf(entry) : read.point
+  const { lat, lon, alt } = toGeodetic(point)
+  const isAxes = read.kind === 'ecef' || read.kind === 'csrs'
+  const angles = { lat: round(lat, 10), lon: round(lon, 10), alt: round(alt, 4) }
+  const axes = { x: round(point.x, 4), y: round(point.y, 4), z: round(point.z, 4) }
+  const cleared = (names: object) => Object.fromEntries(Object.keys(names).map((name) => [name, null]))
+  const coordinates = isAxes ? { ...axes, ...cleared(angles) } : { ...angles, ...cleared(axes) }
   return {
-    ...Object.fromEntries(fields[mode].map((name) => [`gnss-ref-manual-${name}`, value(name)])),
-    ...Object.fromEntries(other.map((name) => [`gnss-ref-manual-${name}`, null])),
-    'gnss-ref-manual-acc': numberOf(entry.acc) ?? 0,
-    'gnss-ref-manual-corr': entry.corr === 'true',
-    'gnss-ref-manual-point': point,
-    ...(point === 'phase-centre' && { 'gnss-ref-manual-offset': value('offset') }),
-    'gnss-ref-frame': entry.frame?.trim() ?? '',
-    'gnss-ref-epoch': entry.epoch?.trim() ?? '',
+    ...Object.fromEntries(Object.entries(coordinates).map(([name, value]) => [`gnss-ref-manual-${name}`, value])),
+    'gnss-ref-manual-acc': acc_m,
+    'gnss-ref-manual-corr': isCorrected,
+    'gnss-ref-manual-point': of === 'phase-centre' ? of : 'arp',
+    ...(of === 'phase-centre' && { 'gnss-ref-manual-offset': height_m }),
+    'gnss-ref-frame': frame.trim(),
+    'gnss-ref-epoch': epoch.trim(),
     ...(isChosen && { 'gnss-ref-chosen': 'manual' }),
   }
 }
+
+const round = (value: number, digits: number) => Number(value.toFixed(digits))
 
 /** `E +30.00 / N −0.20 / U +1.40 m` */
 export function enuText({ east, north, up }: Enu): string {

@@ -1,119 +1,220 @@
-/** A position that a person knows: entered, looked at, then sent. The station judges it. */
+/** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
+import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
 import {
-  badFields,
+  antennaOf,
   changeOf,
-  type Entry,
+  type EntryPoint,
+  entryPoints,
   enuText,
-  fieldsOf,
-  type Mode,
-  pointOf,
+  numberOf,
+  type PositionEntry,
   previewOf,
 } from '../../model/gnss/positions.js'
 import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'
 import { FigureList } from '../card.js'
+import { PlaceDrawing } from '../map-card.js'
 
-/** A stated distance beyond which a person is asked to look again, metres: the station's own start-up check would not agree. */
+/** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
 const far_m = 15
+/** No mast is higher. */
+const highest_m = 100
+
+/** The fields as typed. */
+interface Typed {
+  text: string
+  of: EntryPoint
+  height: string
+  acc: string
+  frame: string
+  epoch: string
+  isCorrected: boolean
+  isChosen: boolean
+}
+const nothing: Typed = {
+  text: '',
+  of: 'arp',
+  height: '',
+  acc: '',
+  frame: '',
+  epoch: '',
+  isCorrected: false,
+  isChosen: true,
+}
+
+/** What the page finds wrong, by field. */
+function troublesOf(typed: Typed, reading: PositionReading): Partial<Record<'text' | 'height' | 'acc', string>> {
+  const height = numberOf(typed.height)
+  const isHigh = typed.of !== 'arp' && (height === undefined || Math.abs(height) > highest_m)
+  const acc = typed.acc.trim() === '' ? 0 : numberOf(typed.acc)
+  return {
+    ...('trouble' in reading && { text: t(`positions.trouble.${reading.trouble}`) }),
+    ...(isHigh && { height: t('positions.noNumber') }),
+    ...((acc === undefined || acc < 0) && { acc: t('positions.noNumber') }),
+  }
+}
+
+function entryOf(typed: Typed, reading: PositionReading): PositionEntry | undefined {
+  if ('trouble' in reading) return undefined
+  const { of, epoch, isChosen, isCorrected } = typed
+  return {
+    read: reading,
+    of,
+    epoch,
+    isChosen,
+    isCorrected,
+    height_m: of === 'arp' ? 0 : (numberOf(typed.height) ?? 0),
+    acc_m: numberOf(typed.acc) ?? reading.acc_m ?? 0,
+    frame: typed.frame || (reading.frame ?? ''),
+  }
+}
 
 export function PositionForm({ done }: { done: () => void }) {
-  const [mode, setMode] = useState<Mode>('angles')
-  const [entry, setEntry] = useState<Entry>({})
-  const [point, setPoint] = useState<'arp' | 'phase-centre'>('arp')
-  const [isChosen, setChosen] = useState(true)
+  const [typed, setTyped] = useState(nothing)
   const [isAsking, setAsking] = useState(false)
-  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
+  const [isChecked, setChecked] = useState(false)
   const [message, setMessage] = useState({ text: '', isTrouble: false })
-  const set = (name: string, value: string) => setEntry((before) => ({ ...before, [name]: value }))
-  const place = pointOf(mode, entry)
+  const set = (more: Partial<Typed>) => setTyped((before) => ({ ...before, ...more }))
+  const reading = readPosition(typed.text)
+  const troubles = isChecked ? troublesOf(typed, reading) : {}
+  const entry = entryOf(typed, reading)
 
   const check = (event: Event) => {
     event.preventDefault()
-    const wrong = Object.fromEntries(badFields(mode, entry).map((name) => [name, t('positions.noNumber')]))
-    setErrors(wrong)
-    if (Object.keys(wrong).length === 0) setAsking(true)
+    setChecked(true)
+    if (Object.keys(troublesOf(typed, reading)).length === 0) setAsking(true)
   }
   const send = async () => {
+    if (!entry) return
     try {
-      const answer = await api.change(changeOf(mode, entry, point, isChosen))
-      const refused = answer.errors ?? []
-      setErrors(
-        Object.fromEntries(refused.map(({ name, message: why }) => [name.replace('gnss-ref-manual-', ''), why])),
-      )
-      const isTrouble = answer.result === 'failed'
+      const { errors = [], result } = await api.change(changeOf(entry))
+      const isTrouble = result === 'failed'
       setMessage({
-        text: isTrouble ? refused.map(({ message: why }) => why).join('; ') : t('positions.sent'),
+        text: isTrouble ? errors.map(({ message: why }) => why).join('; ') : t('positions.sent'),
         isTrouble,
       })
-      if (!isTrouble) done()
+      if (isTrouble) return
+      setTyped(nothing)
+      setChecked(false)
+      done()
     } catch (error) {
       setMessage({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
     }
   }
-  const field = (name: string, label: string) => (
-    <Field key={name} name={name} label={label} value={entry[name] ?? ''} trouble={errors[name]} set={set} />
-  )
   return (
     <form onSubmit={check} noValidate>
+      <label for="position-text">{t('positions.text')}</label>
+      <textarea
+        id="position-text"
+        rows={2}
+        spellcheck={false}
+        autocomplete="off"
+        value={typed.text}
+        aria-invalid={troubles.text !== undefined}
+        aria-describedby="position-help"
+        onInput={({ currentTarget }) => set({ text: currentTarget.value })}
+      />
+      <p id="position-help" class="quiet">
+        {t('positions.textHelp')} <span class="trouble">{troubles.text}</span>
+      </p>
       <fieldset>
-        <legend>{t('positions.mode')}</legend>
-        {(['angles', 'axes'] as const).map((one) => (
+        <legend>{t('positions.point')}</legend>
+        {entryPoints.map((one) => (
           <label key={one} class="switch">
-            <input type="radio" name="mode" checked={mode === one} onChange={() => setMode(one)} />
-            {t(`positions.mode.${one}`)}
+            <input type="radio" name="of" checked={typed.of === one} onChange={() => set({ of: one })} />
+            {t(`positions.point.${one}`)}
           </label>
         ))}
+        {typed.of !== 'arp' && (
+          <Field
+            name="height"
+            label={t(typed.of === 'marker' ? 'positions.field.antenna' : 'positions.field.offset')}
+            value={typed.height}
+            trouble={troubles.height}
+            set={(height) => set({ height })}
+          />
+        )}
       </fieldset>
-      <div class="row">{fieldsOf(mode).map((name) => field(name, t(`positions.field.${name}`)))}</div>
-      <div class="row">
-        {field('acc', t('positions.field.acc'))}
-        {field('frame', t('positions.field.frame'))}
-        {field('epoch', t('positions.field.epoch'))}
-      </div>
-      <label>
-        {t('positions.point')} <br />
-        <select value={point} onChange={({ currentTarget }) => setPoint(currentTarget.value as typeof point)}>
-          <option value="arp">{t('positions.point.arp')}</option>
-          <option value="phase-centre">{t('positions.point.phase-centre')}</option>
-        </select>
-      </label>
-      {point === 'phase-centre' && field('offset', t('positions.field.offset'))}
-      <label class="switch">
-        <input
-          type="checkbox"
-          checked={entry.corr === 'true'}
-          onChange={({ currentTarget }) => set('corr', String(currentTarget.checked))}
-        />
-        {t('positions.corr')}
-      </label>
-      <label class="switch">
-        <input type="checkbox" checked={isChosen} onChange={({ currentTarget }) => setChosen(currentTarget.checked)} />
-        {t('positions.choose')}
-      </label>
-      {place && <Preview place={place} />}
+      <details>
+        <summary>{t('positions.more')}</summary>
+        <div class="row">
+          <Field
+            name="acc"
+            label={t('positions.field.acc')}
+            value={typed.acc}
+            trouble={troubles.acc}
+            set={(acc) => set({ acc })}
+          />
+          <Field
+            name="frame"
+            label={t('positions.field.frame')}
+            value={typed.frame}
+            isText
+            set={(frame) => set({ frame })}
+          />
+          <Field
+            name="epoch"
+            label={t('positions.field.epoch')}
+            value={typed.epoch}
+            isText
+            set={(epoch) => set({ epoch })}
+          />
+        </div>
+        <label class="switch">
+          <input
+            type="checkbox"
+            checked={typed.isCorrected}
+            onChange={({ currentTarget }) => set({ isCorrected: currentTarget.checked })}
+          />
+          {t('positions.corr')}
+        </label>
+        <label class="switch">
+          <input
+            type="checkbox"
+            checked={typed.isChosen}
+            onChange={({ currentTarget }) => set({ isChosen: currentTarget.checked })}
+          />
+          {t('positions.choose')}
+        </label>
+      </details>
+      {entry && <Preview entry={entry} />}
       <button type="submit" class="main" disabled={hello.value?.role === 'viewer'}>
         {t('positions.review')}
       </button>
       <p class={message.isTrouble ? 'trouble' : ''} role="status">
         {message.text}
       </p>
-      {isAsking && place && (
-        <Confirm
-          title={t('positions.reviewTitle')}
-          yes={t('positions.send')}
+      {isAsking && entry && (
+        <Ask
+          entry={entry}
           answer={(isYes) => {
             setAsking(false)
             if (isYes) void send()
           }}
-        >
-          <Preview place={place} />
-          <p>{t(isChosen ? 'positions.willUse' : 'positions.willKeep')}</p>
-        </Confirm>
+        />
       )}
     </form>
+  )
+}
+
+/** The last look. A far position needs a second yes. */
+function Ask({ entry, answer }: { entry: PositionEntry; answer: (isYes: boolean) => void }) {
+  const [isSure, setSure] = useState(false)
+  const isFar = (previewOf(antennaOf(entry), document$.value).away_m ?? 0) > far_m
+  return (
+    <Confirm title={t('positions.reviewTitle')} yes={t('positions.send')} isBlocked={isFar && !isSure} answer={answer}>
+      <Preview entry={entry} />
+      <p>{t(entry.isChosen ? 'positions.willUse' : 'positions.willKeep')}</p>
+      {isFar && (
+        <label class="switch">
+          <input type="checkbox" checked={isSure} onChange={({ currentTarget }) => setSure(currentTarget.checked)} />
+          {t('positions.sure')}
+        </label>
+      )}
+    </Confirm>
   )
 }
 
@@ -121,10 +222,11 @@ function Field(props: {
   name: string
   label: string
   value: string
-  trouble: string | undefined
-  set: (name: string, value: string) => void
+  trouble?: string | undefined
+  isText?: boolean
+  set: (value: string) => void
 }) {
-  const { label, name, set, trouble, value } = props
+  const { isText, label, name, set, trouble, value } = props
   const id = `position-${name}`
   return (
     <label for={id}>
@@ -132,12 +234,12 @@ function Field(props: {
       <input
         id={id}
         type="text"
-        inputMode={name === 'frame' || name === 'epoch' ? 'text' : 'decimal'}
+        inputMode={isText ? 'text' : 'decimal'}
         autocomplete="off"
         value={value}
         aria-invalid={trouble !== undefined}
         aria-describedby={trouble ? `${id}-trouble` : undefined}
-        onInput={({ currentTarget }) => set(name, currentTarget.value)}
+        onInput={({ currentTarget }) => set(currentTarget.value)}
       />
       {trouble && (
         <span id={`${id}-trouble`} class="trouble">
@@ -148,9 +250,11 @@ function Field(props: {
   )
 }
 
-/** Preview of the position and its distance to the current one. */
-function Preview({ place }: { place: NonNullable<ReturnType<typeof pointOf>> }) {
-  const { geodetic, fromReference, fromLive, away_m } = previewOf(place, document$.value)
+/** Where it lies: in numbers, and drawn beside the position of now. */
+function Preview({ entry }: { entry: PositionEntry }) {
+  const antenna = antennaOf(entry)
+  const { geodetic, fromReference, fromLive, away_m } = previewOf(antenna, document$.value)
+  const from = fromLive ?? fromReference
   return (
     <div class="preview">
       <FigureList
@@ -161,8 +265,10 @@ function Preview({ place }: { place: NonNullable<ReturnType<typeof pointOf>> }) 
           ],
           [t('positions.fromReference'), fromReference && enuText(fromReference)],
           [t('positions.fromLive'), fromLive && enuText(fromLive)],
+          [t('positions.acc'), entry.acc_m > 0 && figure(entry.acc_m, 3, 'm')],
         ]}
       />
+      {from && <PlaceDrawing from={from} />}
       {away_m !== undefined && away_m > far_m && (
         <p class="trouble">{t('positions.far', { distance: figure(away_m, 0, 'm') })}</p>
       )}

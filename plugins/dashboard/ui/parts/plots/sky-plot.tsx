@@ -44,6 +44,18 @@ type Placed = SkySatellite & { az: number; el: number }
 const isPlaced = (satellite: SkySatellite): satellite is Placed =>
   satellite.az !== null && satellite.el !== null && satellite.el >= 0
 
+/** At a glance: the page of the sky has the readings. */
+export function SkyGlance({ satellites }: { satellites: readonly SkySatellite[] }) {
+  return (
+    <svg class="square" viewBox={`${-room} ${-room} ${2 * room} ${2 * room}`} aria-hidden="true">
+      <Rings>{null}</Rings>
+      {satellites.filter(isPlaced).map((satellite) => (
+        <Dot key={nameOf(satellite)} satellite={satellite} isChosen={false} />
+      ))}
+    </svg>
+  )
+}
+
 /** A tap takes the nearest satellite, arrow keys go from one to the next. */
 export function SkyPlot({ satellites }: { satellites: readonly SkySatellite[] }) {
   const [chosen, setChosen] = useState('')
