@@ -99,13 +99,13 @@ export const de: Texts = {
   'app.pageMissing': 'Seite nicht gefunden.',
 
   'login.title': 'Anmeldung',
-  'login.token': 'Token der Station',
-  'login.show': 'Token anzeigen',
+  'login.token': 'Passwort oder Token der Station',
+  'login.show': 'Anzeigen',
   'login.submit': 'Anmelden',
   'login.ended': 'Die Sitzung ist abgelaufen. Nach der Anmeldung geht es an derselben Stelle weiter.',
   'login.logout': 'Abmelden',
-  'login.wrong': 'Kein gültiges Token dieser Station.',
-  'login.tooMany': 'Zu viele falsche Tokens. Eine Minute warten, dann erneut versuchen.',
+  'login.wrong': 'Falsches Passwort.',
+  'login.tooMany': 'Zu viele falsche Passwörter. Eine Minute warten, dann erneut versuchen.',
   'login.viewer': 'Nur Lesezugriff.',
 
   'verdict.fit': 'Einsatzbereit',

@@ -53,6 +53,9 @@ export function said(spoken: string): string {
   return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
 }
 
+/** As `said`, with a full stop. */
+export const sentence = (spoken: string): string => said(spoken).replace(/([^.!?…])$/, '$1.')
+
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {
   if (value === undefined) return '–'

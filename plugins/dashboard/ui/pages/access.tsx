@@ -12,12 +12,12 @@ export function AccessPage() {
         <p>
           <Tone tone={isClosed ? 'good' : 'warning'}>{t(isClosed ? 'access.closed' : 'access.open')}</Tone>
         </p>
-        <PasswordForm role="operator" />
+        <PasswordForm of="operator" />
       </Card>
       {isClosed && (
         <Card title={t('access.viewer')}>
           <p>{t('access.viewerText')}</p>
-          <PasswordForm role="viewer" />
+          <PasswordForm of="viewer" />
         </Card>
       )}
     </>

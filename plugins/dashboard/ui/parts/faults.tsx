@@ -1,4 +1,4 @@
-import { moment, said, t } from '../i18n/index.js'
+import { moment, sentence, t } from '../i18n/index.js'
 import { pageOf } from '../model/errors.js'
 import type { Json, StationError } from '../station/document.js'
 import { MovedAnswers } from './moved-answers.js'
@@ -11,7 +11,7 @@ export function FaultList({ errors, document }: { errors: readonly StationError[
         const page = pageOf(code)
         return (
           <li key={code} class="command">
-            <p>{said(text)}</p>
+            <p>{sentence(text)}</p>
             <p class="quiet">
               {since > 0 && t('errors.since', { time: moment(since) })}{' '}
               {page && code !== 'gnss-moved' && (

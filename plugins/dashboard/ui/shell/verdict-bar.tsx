@@ -1,4 +1,4 @@
-import { duration, figure, moment, said, t } from '../i18n/index.js'
+import { duration, figure, moment, sentence, t } from '../i18n/index.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
 import { Icon } from '../parts/icon.js'
@@ -19,10 +19,10 @@ export function VerdictBar() {
       <div>
         <p class="verdict-text" role="status" aria-live="polite">
           <strong>{t(`verdict.${mood}`)}</strong>
-          {isKnown && <span class="verdict-why">{` ${said(now.why)}. `}</span>}
-          {isKnown && now.advice && <span class="verdict-advice">{`${said(now.advice)}.`}</span>}
+          {isKnown && <span class="verdict-why">{` ${sentence(now.why)} `}</span>}
+          {isKnown && isFirst && now.advice && <span class="verdict-advice">{sentence(now.advice)}</span>}
         </p>
-        {isKnown && <Accuracy />}
+        {isKnown && isFirst && <Accuracy />}
         {isKnown && <Override />}
         {!inContact.value && (
           <p role="alert">{document ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>

@@ -15,7 +15,7 @@ export function newPassword(): string {
 }
 
 /** Sets, changes or removes the password of a role. Every other session of the station ends. */
-export function PasswordForm({ role, done }: { role: LoginRole; done?: () => void }) {
+export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => void }) {
   const [password, setPassword] = useState('')
   const [old, setOld] = useState('')
   const [isShown, setShown] = useState(false)
