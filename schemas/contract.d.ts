@@ -3,6 +3,8 @@
 
 /** The base: its state, its verdict, updates, LEDs */
 export type BaseInfo = {
+  /** Name that people gave the station (`station-name`); may be empty */
+  name: string
   state: {
     base: BaseStateName
     verdict: Verdict
@@ -245,6 +247,8 @@ export type Change = {
   "sta-pswd"?: string
   /** WiFi uplink: network. network of the uplink; empty: no station mode */
   "sta-ssid"?: string
+  /** Name of the station. Shown on the page, in Home Assistant, and when the station is announced in the network */
+  "station-name"?: string
   "trigger-gnss-survey"?: boolean
   /** RTCM over UDP */
   "udp-en"?: number | boolean
@@ -1043,6 +1047,8 @@ export type InfoDocumentPart = {
   }
   /** The base: its state, its verdict, updates, LEDs */
   base?: {
+    /** Name that people gave the station (`station-name`); may be empty */
+    name?: string
     state?: {
       base?: BaseStateName
       /** Overall verdict on the base */

@@ -95,3 +95,7 @@ export const buttons: Readonly<Record<string, string>> = { 'start-survey-in': 'S
 /** Payload of the state topic: one value per entity, null if unknown. */
 export const stateOf = (evidence: Evidence): Record<string, unknown> =>
   Object.fromEntries(Object.entries(entities).map(([key, { read }]) => [key, read(evidence) ?? null]))
+
+/** The name that people gave the station; `''` for none. */
+export const nameOf = (document: Record<string, unknown>): string =>
+  (document as { base?: { name?: string } }).base?.name ?? ''

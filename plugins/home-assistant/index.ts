@@ -1,7 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device, reception, station, verdict } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { buttons, entities, stateOf } from './entities.js'
+import { buttons, entities, nameOf, stateOf } from './entities.js'
 
 /** MQTT discovery for Home Assistant (its device discovery of 2024.11 and later): the base appears there automatically. */
 export default definePlugin({
@@ -47,7 +47,7 @@ export default definePlugin({
       return {
         device: {
           identifiers: [id],
-          name: `Base ${ctx.serial}`,
+          name: nameOf(ctx.services.use(station).document()) || `Base ${ctx.serial}`,
           manufacturer: 'rtk-base',
           model: hardware,
           serial_number: ctx.serial,
@@ -78,14 +78,15 @@ export default definePlugin({
       summary: 'The values that Home Assistant shows, every interval_s',
       payload: Type.Record(Type.String(), Type.Unknown()),
     })
-    let isIntroduced = false
+    let introduced = ''
     const introduce = () => {
       const text = JSON.stringify(description())
-      isIntroduced = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
+      const isSent = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
+      introduced = isSent ? text : ''
     }
     const tellState = () => {
-      // Loaded while the link is already up, or reloaded with other options.
-      if (!isIntroduced) introduce()
+      // Loaded while the link is already up, reloaded with other options, or renamed.
+      if (introduced !== JSON.stringify(description())) introduce()
       const { services } = ctx
       const now = {
         document: services.use(station).document(),

@@ -1,7 +1,7 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import { device, localNetwork } from 'rtk-base/services'
+import { device, localNetwork, station } from 'rtk-base/services'
 import type { LinkAddress, MdnsLink, OpenLink } from './link.js'
 import { type Announcement, isSame, namesFor } from './records.js'
 import { Responder } from './responder.js'
@@ -157,12 +157,19 @@ export class Announcer {
     return {
       ...namesFor(this.#ctx.serial, this.#attempt),
       port: http?.port ?? 0,
-      txt: [`serial=${this.#ctx.serial}`, `version=${version}`, `hardware=${hardware}`, 'path=/'].map((one) =>
-        one.slice(0, 255),
+      txt: [`serial=${this.#ctx.serial}`, `version=${version}`, `hardware=${hardware}`, 'path=/', ...this.#name()].map(
+        (one) => one.slice(0, 255),
       ),
       ip4: [address],
       ip6,
     }
+  }
+
+  /** RFC 6763 §6.4: names of people stand in the TXT record, so that no other name changes with them. */
+  #name(): string[] {
+    const { base } = (this.#ctx.services.find(station)?.document() ?? {}) as { base?: { name?: string } }
+    const text = `name=${base?.name ?? ''}`
+    return base?.name && Buffer.byteLength(text) <= 255 ? [text] : []
   }
 
   #links(httpHost: string): LinkAddress[] {

@@ -19,6 +19,12 @@ const Options = Type.Object(
   { additionalProperties: false },
 )
 
+const StationName = Type.String({
+  maxLength: 64,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  description: 'Shown on the page, in Home Assistant, and when the station is announced in the network',
+})
+
 /** The controller itself: `esp`, its errors, restarts, the production flag, the system clock. */
 export default definePlugin({
   name: 'system',
@@ -49,6 +55,8 @@ export default definePlugin({
       },
       detail: { runtime: () => ({ mem: { internal: processMemory(), spiram: machineMemory() } }) },
     })
+    const name = ctx.config.define('station-name', StationName, { default: '', title: 'Name of the station' })
+    ctx.info.block('base.name', () => name.get())
     ctx.info.block('esp.state', () => ({ uptime: Math.floor(device().uptime_ms() / 1000) }))
     ctx.info.block('base.state.errors', () =>
       device()

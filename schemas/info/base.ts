@@ -131,6 +131,10 @@ export const LedInfo = Type.Object({
 /** Each part is present while its plugin runs. */
 export const BaseInfo = Type.Object(
   {
+    name: Type.String({
+      maxLength: 64,
+      description: 'Name that people gave the station (`station-name`); may be empty',
+    }),
     state: BaseState,
     clock: BaseClock,
     update: Type.Optional(BaseUpdate),
