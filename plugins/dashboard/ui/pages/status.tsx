@@ -81,7 +81,7 @@ function Chain({ document }: { document: Json }) {
                   <strong>{t(`chain.${link}`)}</strong>
                   <span class="hidden">: {t(`chain.state.${shown}`)}</span>
                   <br />
-                  <span class="quiet">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
+                  <span class="chain-fact">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
                 </span>
               </a>
               {link === broken && <p class="trouble">{t('chain.here')}</p>}
