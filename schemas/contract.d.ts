@@ -1815,6 +1815,15 @@ export type ParameterEntry = {
   onTrial: boolean
 }
 
+export type PasswordRequest = {
+  /** Whose password it is */
+  role: "operator" | "viewer"
+  /** The new password; null removes it. Without the password of the operator and without http.token the one of the viewer is removed too */
+  password: string | null
+  /** The present password of the operator, or http.token. Not needed while `login` of /session is false */
+  old?: string
+}
+
 export type PluginReport = {
   name: string
   version: string
@@ -2025,17 +2034,22 @@ export type RtcmTcpInfo = {
 }
 
 export type SessionRequest = {
-  /** http.token or http.viewerToken of the variant */
+  /** A password, or http.token or http.viewerToken of the variant */
   token: string
 }
 
 export type SessionState = {
   /** Permission of the caller: nothing, read, everything */
   role: "none" | "viewer" | "operator"
-  /** Tokens are set, so a login is possible */
+  /** A token or a password is set, so a login is possible */
   login: boolean
   /** Expiry of the session cookie, UTC seconds; 0: no session */
   expires: number
+  /** Roles that have a password (`POST /password`); tokens of the variant are not counted */
+  passwords: {
+    operator: boolean
+    viewer: boolean
+  }
 }
 
 /** State of the SIM; data read from the SIM is valid only while `ready` */
