@@ -555,6 +555,23 @@ export type GnssRef = {
   }
   /** The selected reference */
   chosen: "manual" | "survey"
+  /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+  override?: {
+    /** UTC seconds; 0 without a credible clock */
+    t: number
+    /** The same as text */
+    tm: string
+    /** Surface of the command: http, mqtt, console or plugin */
+    by: string
+    /** Distance of the antenna from the reference at that time, by positions, metres */
+    distance: number
+    /** Its parts, metres */
+    east: number
+    north: number
+    up: number
+    /** Evidence of the move; empty: the start-up check */
+    evidence: string
+  }
 }
 
 /** Outgoing RTCM */
@@ -997,6 +1014,23 @@ export type InfoDocumentPart = {
       }
       /** The selected reference */
       chosen?: "manual" | "survey"
+      /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+      override?: {
+        /** UTC seconds; 0 without a credible clock */
+        t?: number
+        /** The same as text */
+        tm?: string
+        /** Surface of the command: http, mqtt, console or plugin */
+        by?: string
+        /** Distance of the antenna from the reference at that time, by positions, metres */
+        distance?: number
+        /** Its parts, metres */
+        east?: number
+        north?: number
+        up?: number
+        /** Evidence of the move; empty: the start-up check */
+        evidence?: string
+      }
     }
     /** Outgoing RTCM */
     rtcm?: {
