@@ -20,8 +20,9 @@ export function SkyCard() {
           [t('status.distance'), (delta ?? 0) > 0 && figure(delta, 2, 'm')],
         ]}
       />
-      <a class="glance" href="#/sky" aria-label={t('status.toSky')}>
+      <a class="glance" href="#/sky">
         <SkyGlance satellites={satellites.value} />
+        {t('status.toSky')}
       </a>
     </Card>
   )

@@ -49,6 +49,6 @@ function Accuracy() {
 function Override() {
   const override = overrideOf(document$.value)
   if (!override) return null
-  const distance = figure(override.distance_m, 2, 'm')
+  const distance = figure(override.distance, 2, 'm')
   return <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by: override.by })}</p>
 }
