@@ -63,6 +63,7 @@ import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashb
 import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
 import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
+import { tilesOf } from '../../../plugins/dashboard/ui/model/tiles.js'
 import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
@@ -411,6 +412,27 @@ t.test('a position is read in every notation that people have it in', async (t) 
     ['1 '.repeat(20_000), 'tooLong'],
   ]
   for (const [text, trouble] of bad) t.match(readPosition(text), { trouble }, text.slice(0, 60))
+})
+
+t.test('tiles lie under the drawing where Web Mercator has them', async (t) => {
+  const template = 'https://tiles.example/{z}/{x}/{y}.png'
+  t.strictSame(tilesOf('', { lat: 52, lon: 4 }, 200, 1), [])
+  t.strictSame(tilesOf(template, { lat: 89, lon: 4 }, 200, 1), [])
+  // 165 units are 5 km: a tile of zoom 12 is 6.02 km wide at 52°, 199 units; https://tile.openstreetmap.org/12/2093/1352.png has this place.
+  const tiles = tilesOf(template, { lat: 52, lon: 4 }, 200, 165 / 5_000)
+  const under = tiles.find(({ x, y, size }) => x <= 0 && x + size > 0 && y <= 0 && y + size > 0)
+  t.equal(under?.url, 'https://tiles.example/12/2093/1352.png')
+  t.ok(Math.abs((under?.size ?? 0) - 198.8) < 0.5, String(under?.size))
+  t.ok(tiles.length <= 16 && tiles.every(({ x, y, size }) => x + size > -200 && x < 200 && y + size > -200 && y < 200))
+  const near = tilesOf(template, { lat: 52, lon: 4 }, 200, 165 / 20)
+  t.match(near[0]?.url, /[/]19[/]/, 'no deeper than servers have')
+  t.match(
+    tilesOf(template, { lat: 0, lon: 179.99 }, 200, 165 / 5_000)
+      .map(({ url }) => url)
+      .join(' '),
+    /[/]0[/]/,
+    'over the date line',
+  )
 })
 
 t.test('curves of the day', async (t) => {
