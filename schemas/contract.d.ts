@@ -199,6 +199,8 @@ export type Change = {
     version?: 1 | 2
     /** TLS; the certificate of the other end is checked */
     tls?: boolean
+    /** false: kept, but not pushed to; default true */
+    enabled?: boolean
     /** Message numbers that go out beside the position (1005 or 1006); left out: all */
     messages?: Array<number>
     /** Observation interval in seconds; default: each epoch */

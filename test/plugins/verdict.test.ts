@@ -325,13 +325,13 @@ t.test('the verdict', async (t) => {
     reference: [error('gnss-reference-doubtful', 'doubts'), 'degraded'],
     incomplete: [{ reference: { method: 'survey', acc_m: 1.2, isComplete: false } }, 'degraded'],
     coarse: [{ reference: { method: 'survey', acc_m: 12, isComplete: true } }, 'degraded'],
-    override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
     slips: [{ slips_percent: 30 }, 'degraded'],
     satellites: [{ satellitesUsed: 5 }, 'degraded'],
     updating: [{ base: 'updating' }, 'degraded'],
     link: [{ linkFailure: 'dns' }, 'degraded'],
     output: [{ failed: { name: 'ntrip-server a:2101/B', reason: 'bad password' } }, 'degraded'],
     error: [error('mqtt-cert'), 'degraded'],
+    override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
   }
   t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
   t.match(judge({ ...good, linkFailure: 'config' }), { fitness: 'fit' }, 'a link that nobody set up is not missed')
