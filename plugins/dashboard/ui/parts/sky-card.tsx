@@ -20,10 +20,10 @@ export function SkyCard() {
           [t('status.distance'), (delta ?? 0) > 0 && figure(delta, 2, 'm')],
         ]}
       />
-      <a class="glance" href="#/sky">
+      <div class="glance">
         <SkyGlance satellites={satellites.value} />
-        {t('status.toSky')}
-      </a>
+      </div>
+      <a href="#/sky">{t('status.toSky')}</a>
     </Card>
   )
 }
