@@ -42,6 +42,8 @@ export interface Runtime {
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>
+  /** Removes the passwords of the HTTP login. @returns whether there were any */
+  resetPasswords(): Promise<boolean>
   /**
    * The plugins' lines of the start banner: label and text. @param isTerminal include the lines meant for a terminal
    * only
@@ -142,6 +144,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
     },
     unload: (name) => manager.unload(name),
     reload: (name) => manager.reload(name),
+    resetPasswords: () => parts.gateway.resetPasswords(),
     banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
     stop: () => shutdown.stop(),
   }
@@ -161,9 +164,9 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   })
   above.changed = registries.changed
   const network = new LocalNetwork(clock)
-  const login = http.token === undefined ? {} : { sessions: await keptSessions(store) }
+  const sessions = await keptSessions(store, http.token !== undefined)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-  const gateway = new Gateway(http, { log, clock, network, seen, ...login })
+  const gateway = new Gateway(http, { log, clock, network, seen, sessions })
   shutdown.add(() => gateway.close())
   const proxies = new NamedAddresses(net.proxies, 'net.proxies')
   const edges = { gateway, network, proxies, stopping: shutdown.signal }

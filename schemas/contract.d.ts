@@ -199,6 +199,8 @@ export type Change = {
     version?: 1 | 2
     /** TLS; the certificate of the other end is checked */
     tls?: boolean
+    /** false: kept, but not pushed to; default true */
+    enabled?: boolean
     /** Message numbers that go out beside the position (1005 or 1006); left out: all */
     messages?: Array<number>
     /** Observation interval in seconds; default: each epoch */
@@ -559,6 +561,23 @@ export type GnssRef = {
   }
   /** The selected reference */
   chosen: "manual" | "survey"
+  /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+  override?: {
+    /** UTC seconds; 0 without a credible clock */
+    t: number
+    /** The same as text */
+    tm: string
+    /** Surface of the command: http, mqtt, console or plugin */
+    by: string
+    /** Distance of the antenna from the reference at that time, by positions, metres */
+    distance: number
+    /** Its parts, metres */
+    east: number
+    north: number
+    up: number
+    /** Evidence of the move; empty: the start-up check */
+    evidence: string
+  }
 }
 
 /** Outgoing RTCM */
@@ -1001,6 +1020,23 @@ export type InfoDocumentPart = {
       }
       /** The selected reference */
       chosen?: "manual" | "survey"
+      /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+      override?: {
+        /** UTC seconds; 0 without a credible clock */
+        t?: number
+        /** The same as text */
+        tm?: string
+        /** Surface of the command: http, mqtt, console or plugin */
+        by?: string
+        /** Distance of the antenna from the reference at that time, by positions, metres */
+        distance?: number
+        /** Its parts, metres */
+        east?: number
+        north?: number
+        up?: number
+        /** Evidence of the move; empty: the start-up check */
+        evidence?: string
+      }
     }
     /** Outgoing RTCM */
     rtcm?: {
@@ -1821,6 +1857,15 @@ export type ParameterEntry = {
   onTrial: boolean
 }
 
+export type PasswordRequest = {
+  /** Whose password it is */
+  role: "operator" | "viewer"
+  /** The new password; null removes it. Without the password of the operator and without http.token the one of the viewer is removed too */
+  password: string | null
+  /** The present password of the operator, or http.token. Not needed while `login` of /session is false */
+  old?: string
+}
+
 export type PluginReport = {
   name: string
   version: string
@@ -2031,17 +2076,22 @@ export type RtcmTcpInfo = {
 }
 
 export type SessionRequest = {
-  /** http.token or http.viewerToken of the variant */
+  /** A password, or http.token or http.viewerToken of the variant */
   token: string
 }
 
 export type SessionState = {
   /** Permission of the caller: nothing, read, everything */
   role: "none" | "viewer" | "operator"
-  /** Tokens are set, so a login is possible */
+  /** A token or a password is set, so a login is possible */
   login: boolean
   /** Expiry of the session cookie, UTC seconds; 0: no session */
   expires: number
+  /** Roles that have a password (`POST /password`); tokens of the variant are not counted */
+  passwords: {
+    operator: boolean
+    viewer: boolean
+  }
 }
 
 /** State of the SIM; data read from the SIM is valid only while `ready` */

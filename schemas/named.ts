@@ -15,7 +15,7 @@ import { RouterInfo, RouterLinkState } from './info/router.js'
 import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
 import { OnlineStatus, RtcmSignature, UpdateBase } from './mqtt/messages.js'
 import { RecordEntry } from './record.js'
-import { SessionRequest, SessionState } from './session.js'
+import { PasswordRequest, SessionRequest, SessionState } from './session.js'
 import {
   Change,
   ChangeAnswer,
@@ -75,6 +75,7 @@ export const named: Readonly<Record<string, object>> = {
   ErrorAnswer,
   SessionRequest,
   SessionState,
+  PasswordRequest,
   NvsNamespaces,
   NvsValues,
   NvsWritten,

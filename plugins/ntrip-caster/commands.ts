@@ -1,6 +1,7 @@
 import { badValue, type PluginContext } from 'rtk-base/plugin'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
+import { deleteUser, setUser, userName, userPassword } from './users.js'
 
 /** Rovers that the command lists. */
 const mostListed = 500
@@ -19,9 +20,7 @@ export function addCommands(ctx: PluginContext, owners: Owners): void {
 
 /** The logins of rovers. */
 function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
-  /** A changed or deleted login takes effect at once: its clients must log in again. */
-  const ended = (user: string) => {
-    const connections = caster.rovers.endUser(user)
+  const endedText = (connections: number) => {
     if (connections === 0) return ''
     return `, ${connections} ${connections === 1 ? 'connection' : 'connections'} ended`
   }
@@ -30,20 +29,19 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
     'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS] sets a rover’s login, ntrip-user=NAME deletes it',
     async ({ arg }) => {
       const [name = '', password, mounts = '', most = '4'] = (arg ?? '').split(':')
-      const isName = /^[A-Za-z0-9_.@-]{1,64}$/.test(name)
-      if (isName && password === undefined)
-        return (await users.delete(name)) ? `user ${name} deleted${ended(name)}` : `there is no user ${name}`
-      if (!isName || password === undefined || !/^[!-~]{4,64}$/.test(password) || !/^[1-9]\d{0,3}$/.test(most))
+      const isName = userName.test(name)
+      if (isName && password === undefined) {
+        const deleted = await deleteUser(caster, users, name)
+        return deleted ? `user ${name} deleted${endedText(deleted.ended)}` : `there is no user ${name}`
+      }
+      if (!isName || password === undefined || !userPassword.test(password) || !/^[1-9]\d{0,3}$/.test(most))
         throw badValue(
           'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon',
         )
       const named = mounts.split(',').filter(Boolean)
-      await users.set(name, password, named, Number(most))
-      // Mount points may come later: of another base, or with the next version of the variant.
-      const { mountNames } = caster
-      const absent = named.filter((mount) => !mountNames.includes(mount))
-      const warning = `; unknown mount point ${absent.join(', ')}, available: ${mountNames.join(', ')}`
-      return `user ${name} set${ended(name)}${absent.length > 0 ? warning : ''}`
+      const { ended, unknown } = await setUser(caster, users, { name, password, mounts: named, most: Number(most) })
+      const warning = `; unknown mount point ${unknown.join(', ')}, available: ${caster.mountNames.join(', ')}`
+      return `user ${name} set${endedText(ended)}${unknown.length > 0 ? warning : ''}`
     },
   )
   ctx.commands.add(

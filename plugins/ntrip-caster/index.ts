@@ -5,6 +5,7 @@ import { Caster } from './caster.js'
 import { addCommands } from './commands.js'
 import { Logins } from './logins.js'
 import { CasterOptions } from './options.js'
+import { userRoutes } from './routes.js'
 
 /** Mount points that foreign bases may push to. */
 const mostBases = 8
@@ -42,6 +43,7 @@ export default definePlugin({
     })
 
     addCommands(ctx, { caster, users, bases })
+    userRoutes(ctx, { caster, users, anonymous: () => anonymous.get() === 1 })
     ctx.metrics.gauge({
       name: 'ntrip_caster_rovers',
       help: 'Rovers connected.',

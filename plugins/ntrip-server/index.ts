@@ -1,11 +1,13 @@
 import { feed } from 'rtk-base/ntrip'
 import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import type { NtripServerInfo } from 'rtk-base/schemas'
 import { device, rtcmStream, uplinks } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { CasterPush } from './push.js'
 import { KeptWait } from './retry.js'
-import { nameOf, Target } from './target.js'
+import { casterRoutes } from './routes.js'
+import { isEnabled, nameOf, Target } from './target.js'
 
 const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] for none'
 
@@ -28,6 +30,7 @@ export default definePlugin({
       return twice && `names ${twice} twice`
     })
     const pushes = new CasterPushes(ctx)
+    casterRoutes(ctx, targets, (name) => pushes.isAccepted(name))
     ctx.config.onChange([targets.name], () => pushes.apply(targets.get()))
     ctx.info.block('ntrip.server', () => pushes.block())
     ctx.metrics.gauge({
@@ -45,9 +48,17 @@ export default definePlugin({
   stop: (_reason, { pushes }) => pushes.stop(),
 })
 
+/** A caster that is switched off, in the document. */
+const offBlock = ({ host, port = 2101, mount, version = 1, tls = false }: Target): NtripServerInfo[number] => ({
+  ...{ host: host.slice(0, 64), port, mount: mount.slice(0, 32), version, tls },
+  ...{ state: 'off', text: '', next: 0, since: 0, ip: '', sent: 0, dropped: 0 },
+})
+
 class CasterPushes {
   readonly #ctx: PluginContext
   #all: CasterPush[] = []
+  /** Switched off. */
+  #off: readonly Target[] = []
   #kept: Record<string, KeptWait> = {}
   #writing: Promise<void> = Promise.resolve()
 
@@ -72,7 +83,9 @@ class CasterPushes {
   }
 
   /** Unchanged targets continue; changed ones are tried at once. */
-  apply(targets: readonly Target[]): void {
+  apply(all: readonly Target[]): void {
+    const targets = all.filter(isEnabled)
+    this.#off = all.filter((target) => !isEnabled(target))
     const same = (push: CasterPush) => targets.some((target) => Value.Equal(target, push.target))
     const old = this.#all
     for (const push of old) if (!same(push)) push.stop()
@@ -103,8 +116,13 @@ class CasterPushes {
     return this.#all.filter((push) => /^(acknowledged|proven)$/.test(push.block().state)).length
   }
 
+  isAccepted(name: string): boolean {
+    const push = this.#all.find(({ target }) => nameOf(target) === name)
+    return push !== undefined && /^(accepted|acknowledged|proven)$/.test(push.block().state)
+  }
+
   block() {
-    return this.#all.map((push) => push.block())
+    return [...this.#all.map((push) => push.block()), ...this.#off.map(offBlock)]
   }
 
   /** Written when a caster asks for a wait, and when none of its waits counts any more: not with every attempt. */

@@ -22,11 +22,13 @@ export interface ProbeRequest {
   agent: string
   /** Whether this is the expected frame, which ends the probe. */
   wanted?(frame: Uint8Array): boolean
+  /** Default: 10 s. */
+  limit_ms?: number
 }
 
 /** Connects, reads for 10 s at most, and ends the connection. Never rejects. */
 export function probe({ timers, signal }: PluginContext, request: ProbeRequest): Promise<Probed> {
-  const { target, mount, agent, wanted } = request
+  const { target, mount, agent, wanted, limit_ms = probe_ms } = request
   const { host, port = 2101, tls, version = 1, user, password, echo } = target
   const login = mount === '' ? {} : { user: echo?.user ?? user, password: echo?.password ?? password }
   return new Promise((resolve) => {
@@ -54,11 +56,11 @@ export function probe({ timers, signal }: PluginContext, request: ProbeRequest):
       end(resultOf(reader.answer, rows, mount) ?? { kind: 'failed', text: why })
     }
     const stopped = () => end({ kind: 'failed', text: 'the plugin is stopping' })
-    const late = timers.after(probe_ms, () => {
+    const late = timers.after(limit_ms, () => {
       // Of a table that is cut off here the row may follow.
       const isUnknown = mount === '' && reader.answer?.kind === 'table' && rows.length === 0
-      if (isUnknown) end({ kind: 'failed', text: 'the source table did not end within 10 s' })
-      else over('the caster did not answer in 10 s')
+      if (isUnknown) end({ kind: 'failed', text: `the source table did not end within ${limit_ms / 1_000} s` })
+      else over(`the caster did not answer in ${limit_ms / 1_000} s`)
     })
     const line = dial(
       timers,

@@ -134,7 +134,7 @@ export class Proof {
     const { mount } = this.#target
     const result = await probe(this.#ctx, { target: this.#target, mount: '', agent: this.#agent })
     if (cancels !== this.#cancels) return
-    if (result.kind === 'table') this.#tableText = tableText(result.rows, mount)
+    if (result.kind === 'table') this.#tableText = tableState(result.rows, mount).text
     // An unreadable table is inconclusive.
     else this.#tableText = ''
     this.#events.changed()
@@ -189,10 +189,24 @@ export class Proof {
   }
 }
 
-function tableText(rows: readonly { mount: string; identifier: string; misc: string }[], mount: string): string {
+interface Row {
+  readonly mount: string
+  readonly identifier: string
+  readonly misc: string
+}
+
+/** What the source table says about a mount point. */
+export function tableState(
+  rows: readonly Row[],
+  mount: string,
+): { state: 'listed' | 'not-listed' | 'sandbox'; text: string } {
   const row = rows.find((one) => one.mount === mount)
-  if (!row) return `the caster’s source table has no row for ${mount}: it is not known there, or not reserved`
+  if (!row)
+    return {
+      state: 'not-listed',
+      text: `the caster’s source table has no row for ${mount}: it is not known there, or not reserved`,
+    }
   if (/sandbox/i.test(`${row.identifier} ${row.misc}`))
-    return `the caster keeps ${mount} in its sandbox: the mount point is not reserved`
-  return 'listed in the caster’s source table'
+    return { state: 'sandbox', text: `the caster keeps ${mount} in its sandbox: the mount point is not reserved` }
+  return { state: 'listed', text: 'listed in the caster’s source table' }
 }

@@ -3,9 +3,11 @@ import { parseHeaders } from 'rtk-base/ntrip'
 
 /** How long to stay away, see `retry.ts`. */
 export type RefusalKind = 'taken' | 'final' | 'portal' | 'other'
-export type Reply = { accepted: true } | { accepted: false; kind: RefusalKind; text: string }
+/** The reason, for a program. */
+export type RefusalCode = 'password' | 'login' | 'forbidden' | 'mount' | 'taken' | 'banned' | 'portal' | 'other'
+export type Reply = { accepted: true } | { accepted: false; kind: RefusalKind; code: RefusalCode; text: string }
 
-const refused = (kind: RefusalKind, text: string): Reply => ({ accepted: false, kind, text })
+const refused = (kind: RefusalKind, code: RefusalCode, text: string): Reply => ({ accepted: false, kind, code, text })
 const shown = (text: string) =>
   text
     .replace(/[^\x20-\x7e]/g, ' ')
@@ -27,31 +29,34 @@ export function readReply(lines: readonly string[], version: 1 | 2, body = ''): 
   // Headers of HTTP are not searched: names of servers and cookies contain any word.
   const rest = first.startsWith('HTTP/') ? body : [...lines.slice(1), body].join(' ')
   const banned = [first, rest].find(saysBanned)
-  return banned === undefined ? reply : refused('final', `the caster has banned this address: ${shown(banned)}`)
+  return banned === undefined
+    ? reply
+    : refused('final', 'banned', `the caster has banned this address: ${shown(banned)}`)
 }
 
 function readHead(first: string, lines: readonly string[], version: 1 | 2): Reply {
   if (version === 1 && (first === 'ICY 200 OK' || first === 'OK')) return { accepted: true }
   const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(first) ?? []
   if (status !== undefined) return readHttp(Number(status), first, lines, version)
-  if (/bad password|not authorized/i.test(first)) return refused('final', 'the caster rejects the password')
-  if (/taken/i.test(first) && !/invalid/i.test(first)) return refused('taken', 'another base uses this mount point')
+  if (/bad password|not authorized/i.test(first)) return refused('final', 'password', 'the caster rejects the password')
+  if (/taken/i.test(first) && !/invalid/i.test(first))
+    return refused('taken', 'taken', 'another base uses this mount point')
   if (/mount ?point taken or invalid/i.test(first))
-    return refused('taken', 'the mount point is in use, or not known to the caster')
+    return refused('taken', 'taken', 'the mount point is in use, or not known to the caster')
   if (/mount ?point|missing/i.test(first))
-    return refused('final', `the caster does not know the mount point: ${shown(first)}`)
-  return refused('other', first === '' ? 'the caster did not answer' : `the caster refused: ${shown(first)}`)
+    return refused('final', 'mount', `the caster does not know the mount point: ${shown(first)}`)
+  return refused('other', 'other', first === '' ? 'the caster did not answer' : `the caster refused: ${shown(first)}`)
 }
 
 function readHttp(status: number, first: string, lines: readonly string[], version: 1 | 2): Reply {
   const type = parseHeaders(lines.slice(1)).get('content-type') ?? ''
   if (/text\/html/i.test(type) || (status >= 300 && status < 400)) {
-    return refused('portal', 'a network login page answers, not a caster: log in to that network')
+    return refused('portal', 'portal', 'a network login page answers, not a caster: log in to that network')
   }
   if (version === 2 && status === 200) return { accepted: true }
-  if (status === 401) return refused('final', 'the caster rejects user and password')
-  if (status === 403) return refused('final', 'the caster does not allow this user to push')
-  if (status === 404) return refused('final', 'the caster does not know the mount point')
-  if (status === 409) return refused('taken', 'another base uses this mount point')
-  return refused('other', `the caster refused: ${shown(first)}`)
+  if (status === 401) return refused('final', 'login', 'the caster rejects user and password')
+  if (status === 403) return refused('final', 'forbidden', 'the caster does not allow this user to push')
+  if (status === 404) return refused('final', 'mount', 'the caster does not know the mount point')
+  if (status === 409) return refused('taken', 'taken', 'another base uses this mount point')
+  return refused('other', 'other', `the caster refused: ${shown(first)}`)
 }

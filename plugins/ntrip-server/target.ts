@@ -15,6 +15,7 @@ export const Target = Type.Object(
       Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP 1 (SOURCE) or 2 (POST); 1' }),
     ),
     tls: Type.Optional(Tls),
+    enabled: Type.Optional(Type.Boolean({ description: 'false: kept, but not pushed to; default true' })),
     ...selectionFields,
     proof: Type.Optional(
       Type.Union([Type.Literal('off'), Type.Literal('table'), Type.Literal('echo')], {
@@ -32,7 +33,59 @@ export const Target = Type.Object(
 )
 export type Target = Static<typeof Target>
 
-export const nameOf = ({ host, port = 2101, mount }: Target): string => `${host}:${port}/${mount}`
+const { password, echo, ...open } = Target.properties
+const set = Type.Boolean({ description: 'A password is stored' })
+
+/** A caster as it is shown: passwords are only said to be set. */
+export const ShownTarget = Type.Object({
+  ...open,
+  set,
+  echo: Type.Optional(Type.Object({ user: Type.String(), set })),
+})
+export type ShownTarget = Static<typeof ShownTarget>
+
+export function shown({ password, echo, ...open }: Target): ShownTarget {
+  return {
+    ...open,
+    set: password !== undefined,
+    ...(echo && { echo: { user: echo.user, set: echo.password !== '' } }),
+  }
+}
+
+/** A caster as it is sent: a missing password keeps the stored one. */
+export const SentTarget = Type.Object(
+  {
+    ...Target.properties,
+    echo: Type.Optional(
+      Type.Object({ user: User, password: Type.Optional(Password) }, { additionalProperties: false }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type SentTarget = Static<typeof SentTarget>
+
+/**
+ * Fills in missing passwords from the stored caster of this name, or from the only one of this host and port. Another host
+ * never gets a stored password.
+ */
+export function completed(sent: SentTarget, stored: readonly Target[]): Target {
+  const { echo, ...rest } = sent
+  const neighbours = stored.filter(({ host, port = 2101 }) => host === sent.host && port === (sent.port ?? 2101))
+  const kept =
+    stored.find((one) => nameOf(one) === nameOf(rest)) ?? (neighbours.length === 1 ? neighbours[0] : undefined)
+  const password = sent.password ?? kept?.password
+  const echoPassword = echo?.password ?? (kept?.echo?.user === echo?.user ? kept?.echo?.password : undefined)
+  return {
+    ...rest,
+    ...(password !== undefined && { password }),
+    ...(echo && { echo: { user: echo.user, password: echoPassword ?? '' } }),
+  }
+}
+
+export const isEnabled = ({ enabled = true }: Target): boolean => enabled
+
+export const nameOf = ({ host, port = 2101, mount }: Pick<Target, 'host' | 'port' | 'mount'>): string =>
+  `${host}:${port}/${mount}`
 
 /** The request, in one piece. */
 export function requestOf(target: Target, version: string): string {

@@ -56,8 +56,16 @@ function surveyBlock({ surveyor }: ReferenceStation) {
   }
 }
 
+/** A person's override, as long as its reference is the chosen one. */
+function overrideBlock({ references: { override } }: ReferenceStation) {
+  if (!override) return undefined
+  const { t, by, distance_m: distance, offset, evidence } = override
+  return { t, tm: formatTm(t), by, distance, ...offset, evidence }
+}
+
 export function runtimeRef(base: ReferenceStation) {
-  return { survey: surveyBlock(base) }
+  const override = overrideBlock(base)
+  return { survey: surveyBlock(base), ...(override && { override }) }
 }
 
 /** In listening mode the manual reference is the receiver's own; the parameters still apply. */

@@ -12,7 +12,7 @@ export default definePlugin({
   name: 'survey-in',
   version: '1.0.0',
   api: '^1.0.0',
-  commands: ['start-survey-in', 'use-incomplete-survey-in'],
+  commands: ['start-survey-in', 'use-incomplete-survey-in', 'confirm-position'],
   options: SurveyInOptions,
   needs: [receiver, rtcmGate, integrity, station],
   provides: [procedureStatus],
@@ -39,12 +39,12 @@ export default definePlugin({
       },
     })
 
-    const command = (name: string, help: string, caution: string, run: (source: string) => string) =>
+    const command = (name: string, help: string, caution: string, run: (source: string) => string | Promise<string>) =>
       ctx.commands.add(
         name,
         help,
-        ({ source }) => {
-          const answer = run(source)
+        async ({ source }) => {
+          const answer = await run(source)
           reference.changed()
           return answer
         },
@@ -64,6 +64,12 @@ export default definePlugin({
       'ends a survey-in; the station returns to its previous reference',
       'The average so far is lost.',
       () => base.stopSurvey(),
+    )
+    command(
+      'confirm-position',
+      'the antenna is where it was: ends moved and returns to the same reference',
+      'If the antenna did move, all rover positions will be off by as much.',
+      (source) => base.confirmPosition(source),
     )
     ctx.config.onChange(parameters.reference, (_changed, source) => base.changed(source))
     ctx.config.onChange(parameters.datum.corrections, () => base.compareFrames())

@@ -1,6 +1,7 @@
 /** The reference and its procedure for other plugins: the service, the commands, and the state that survives a receiver and a restart. */
 import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
 import {
+  type ChosenReference,
   device,
   type Ecef,
   type Integrity,
@@ -17,8 +18,9 @@ import { Reports } from './procedure/reports.js'
 import { Run, type RunSnapshot } from './procedure/run.js'
 import { SurveyStep } from './procedure/survey-step.js'
 import { type Event, type State, states } from './procedure/table.js'
-import { doubtText, frameText, stoppedReason, stoppedText } from './procedure/texts.js'
+import { confirmedReason, doubtText, elsewhereText, frameText, stoppedReason, stoppedText } from './procedure/texts.js'
 import { differs, isUndeclared, surveyDatum } from './reference/datum.js'
+import { overrideOf } from './reference/override.js'
 import type { Reference } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
@@ -55,7 +57,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.trustedSources = options.trustedSources
     this.#corrections = new CorrectionInput(ctx, options.trustedSources)
     this.#reports = new Reports(ctx.errors)
-    const utc_s = () => Math.floor((ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
+    const utc_s = () => this.#utc_s()
     this.surveyor = new Surveyor({
       models: { plain: options.plain, corrected: options.corrected },
       limits: () => parameters.limits(),
@@ -101,6 +103,23 @@ export class ReferenceStation implements ProcedureStatus {
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
     return this.#run && this.#integrity?.distance_m(this.references.chosen)
+  }
+
+  get chosen(): ChosenReference | undefined {
+    const { chosen, override } = this.references
+    if (!chosen) return undefined
+    const { method, acc_m } = chosen
+    const { state, allowUse } = this.surveyor.record
+    return {
+      method,
+      acc_m: acc_m > 0 ? acc_m : undefined,
+      isComplete: method === 'manual' || state !== 'incomplete' || !allowUse,
+      ...(override && { override: { t: override.t, by: override.by, distance_m: override.distance_m } }),
+    }
+  }
+
+  #utc_s(): number {
+    return Math.floor((this.#ctx.services.find(device)?.utc_ms() ?? 0) / 1000)
   }
 
   get state(): State {
@@ -155,7 +174,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (survey)
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
     const moved = store.get('moved')
-    if (moved) this.#reports.raise('gnss-reference-moved', moved)
+    if (moved) this.#reports.raise('gnss-reference-moved', { ...elsewhereText(''), text: moved })
     await this.references.recall()
     this.compareFrames()
     this.surveyor.asked = before?.asked
@@ -230,6 +249,37 @@ export class ReferenceStation implements ProcedureStatus {
       if (this.references.noteChosen()) this.#run?.dispatch('reference changed')
     }
     return 'the incomplete survey-in is the surveyed reference'
+  }
+
+  /**
+   * A person says that the antenna is at the reference, against the evidence.
+   * @param by surface of the command @returns what follows; durable when it resolves
+   * @throws RTK_ERR_UNAVAILABLE where no move is reported, or without a position
+   */
+  async confirmPosition(by: string): Promise<string> {
+    this.#mustApply()
+    const { chosen } = this.references
+    const integrity = this.#integrity
+    const isElsewhere = this.state === 'survey' && this.#reports.stands('gnss-reference-moved')
+    if (!integrity || !chosen || (this.state !== 'moved' && !isElsewhere))
+      throw unavailable('there is nothing to confirm: the station does not report a move')
+    const live = integrity.position
+    if (!live) throw unavailable('the receiver has no position yet: try again in a minute')
+    const comparison = integrity.compare(live, chosen)
+    const evidence = integrity.suspicion?.text ?? ''
+    const override = overrideOf(chosen, { live, comparison }, { by, t: this.#utc_s(), evidence })
+    const where = `${comparison.distance_m.toFixed(2)} m (${comparison.text})`
+    this.#ctx.log.warn({ by }, `the reference was confirmed; by positions the antenna is ${where} from it`)
+    integrity.notePosition()
+    integrity.settle()
+    this.#reports.clear('gnss-reference-moved', 'gnss-survey')
+    this.surveyor.asked = undefined
+    this.surveyor.abort(confirmedReason)
+    const stored = this.references.confirm(chosen, override)
+    await Promise.all([stored, this.#store.set('moved', undefined)])
+    this.references.noteChosen()
+    this.#run?.dispatch('position confirmed')
+    return `the reference is used again; by positions the antenna is ${where} from it`
   }
 
   /** Reference parameters were changed. @param by the requester */

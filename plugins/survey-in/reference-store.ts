@@ -4,6 +4,7 @@ import type { EvidenceMemory } from 'rtk-base/services'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HistoryEntry } from './reference/history.js'
+import type { Override } from './reference/override.js'
 import { storedValues } from './stored-values.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 
@@ -16,6 +17,8 @@ export interface StoredValues {
   suspicion: unknown
   /** The error "reference moved by …", until the next change. */
   moved: string
+  /** A person's override of the move evidence, until another reference is chosen. */
+  override: Override
   ledger: readonly HistoryEntry[]
 }
 

@@ -64,7 +64,7 @@ const progress = Type.Object({
 /** A history entry; damaged entries are dropped. */
 export const historyEntry = Type.Object({
   id: Type.Integer({ minimum: 1 }),
-  what: Type.Union([Type.Literal('used'), Type.Literal('moved')]),
+  what: Type.Union([Type.Literal('used'), Type.Literal('moved'), Type.Literal('confirmed')]),
   method,
   x: number,
   y: number,
@@ -106,5 +106,14 @@ export const storedValues = {
   trusted: Type.Unknown(),
   suspicion: Type.Unknown(),
   moved: text,
+  override: Type.Object({
+    reference: text,
+    t: number,
+    by: text,
+    distance_m: count,
+    offset: enu,
+    evidence: text,
+    place: Type.Object({ arp: ecef, acc_m: count, corr: flag }),
+  }),
   ledger: Type.Array(Type.Unknown()),
 }

@@ -35,7 +35,7 @@ export interface Facts {
 
 /** The fault and its remedy. */
 type Finding = readonly [why: string, advice: string]
-type Rule = readonly [code: string, fitness: Exclude<Fitness, 'fit'>, find: (facts: Facts) => Finding | undefined]
+type Rule = readonly [code: string, fitness: Fitness, find: (facts: Facts) => Finding | undefined]
 
 /** Fewer than this, and rovers have too few satellites in common with the base. */
 const fewSatellites = 8
@@ -119,7 +119,7 @@ export const rules: readonly Rule[] = [
       facts.status === 'moved'
         ? (reported(facts, coded('gnss-moved')) ?? [
             'the antenna is not where its reference is',
-            'start a survey-in, or enter the position',
+            'if it is where it was, send confirm-position; otherwise start a survey-in, or enter the position',
           ])
         : undefined,
   ],
@@ -260,6 +260,15 @@ export const rules: readonly Rule[] = [
       ],
   ],
   ['error', 'degraded', (facts) => reported(facts, () => true)],
+  [
+    'override',
+    'fit',
+    ({ reference }) =>
+      reference?.override && [
+        `RTCM is sent from a position that a person confirmed: the antenna seemed to be ${reference.override.distance_m.toFixed(2)} m away`,
+        'if exact positions matter, start a survey-in or enter the position',
+      ],
+  ],
 ]
 
 export interface Judgement {

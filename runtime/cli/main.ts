@@ -30,6 +30,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { reportCommand, reportHelp } = await import('./report.js')
     return { help: reportHelp, run: reportCommand }
   },
+  password: async () => {
+    const { passwordCommand, passwordHelp } = await import('./password.js')
+    return { help: passwordHelp, run: passwordCommand }
+  },
   build: async () => {
     const { buildCommand, buildHelp } = await import('./build/build.js')
     return { help: buildHelp, run: buildCommand }
@@ -58,6 +62,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
   rtk-base report               one archive for support, without secrets
+  rtk-base password --reset     remove lost passwords of the page
   rtk-base build VARIANT.json   make the folder that a device runs
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
   rtk-base new-plugin NAME      make a starter plugin, --receiver: for a GNSS receiver

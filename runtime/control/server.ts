@@ -31,6 +31,7 @@ function methods(runtime: Runtime, data: string): Record<string, Method> {
     commands: async () => station.commands(),
     command: async (params, signal) => station.command(text(params, 'text'), { source: 'console', signal }),
     change: async (params) => station.change(params.values, { source: 'console' }),
+    'reset-passwords': async () => runtime.resetPasswords(),
     document: async () => station.document(),
     // Some megabytes: by way of a file that is in memory, not as an answer.
     report: async () => {

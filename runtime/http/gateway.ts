@@ -26,6 +26,7 @@ import { callerOf, Proxies } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteOwner } from './routes/owner.js'
+import type { OwnedUpgrade } from './routes/upgrades.js'
 import { Turns } from './turns.js'
 
 export interface HttpOptions extends LoginOptions {
@@ -36,6 +37,15 @@ export interface HttpOptions extends LoginOptions {
   hosts?: string[]
   /** Addresses and prefixes of proxies, which speak for those whom they forward. */
   proxies?: string[]
+}
+
+/** A connection that asks for another protocol. */
+interface UpgradeRequest {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly path: string
+  readonly upgrade: OwnedUpgrade | undefined
 }
 
 export interface GatewayDeps {
@@ -181,6 +191,11 @@ export class Gateway {
     })
   }
 
+  /** Removes every password of the login. @returns whether there were any @throws RTK_ERR_STORE_WRITE */
+  resetPasswords(): Promise<boolean> {
+    return this.#login.resetPasswords()
+  }
+
   /** Those that answer now. */
   get routes(): readonly HttpRoute[] {
     return this.#live?.routes ?? []
@@ -270,6 +285,11 @@ export class Gateway {
       return
     }
     const admitted = this.#admit(request, false)
+    if (!(admitted instanceof Promise)) this.#enter(request, response, admitted)
+    else void admitted.then((later) => response.destroyed || this.#enter(request, response, later))
+  }
+
+  #enter(request: IncomingMessage, response: ServerResponse, admitted: Role | RtkError): void {
     if (admitted instanceof RtkError) {
       this.#log.debug({ code: admitted.code, peer: callerOf(request) }, admitted.message)
       response.shouldKeepAlive = false
@@ -282,6 +302,7 @@ export class Gateway {
       return
     }
     // Fastify answers 415 to a malformed media type, but here the type does not matter.
+    const { headers } = request
     const type = headers['content-type']
     if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type))
       headers['content-type'] = 'application/octet-stream'
@@ -313,13 +334,22 @@ export class Gateway {
     else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
   }
 
-  /** The caller's role, or the error that refuses the request. */
-  #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError {
+  /** The caller's role, or the error that refuses the request. A password in it is checked first. */
+  #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError | Promise<Role | RtkError> {
     const { method = '', url = '', headers, rawHeaders } = request
     const peer = callerOf(request)
-    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.isOn }
+    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.hasTokens }
     const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
     if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
+    if (!this.#login.isUnproven(headers)) return this.#roleOf(request, peer)
+    return this.#login.prove({ headers, peer }).then(
+      () => this.#roleOf(request, peer),
+      (error) => error as RtkError,
+    )
+  }
+
+  #roleOf(request: IncomingMessage, peer: string): Role | RtkError {
+    const { headers } = request
     try {
       const role = this.#login.roleOf({ headers, peer, local: this.#network.isLocal(peer) })
       noteRole(request, role)
@@ -377,7 +407,8 @@ export class Gateway {
   #endOfSessions(): void {
     const isOver = (request: IncomingMessage) => {
       const local = this.#network.isLocal(callerOf(request))
-      return !this.#login.allowsStill(notedRole(request), { headers: request.headers, local })
+      // Admitted while there was no login: only an operator keeps that.
+      return !this.#login.allowsStill(notedRole(request) ?? 'operator', { headers: request.headers, local })
     }
     for (const connection of this.#connections) {
       // A state-changing request was allowed when it began, so it is finished.
@@ -432,6 +463,16 @@ export class Gateway {
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
     const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
+    const take = (role: Role | RtkError) => this.#takeUpgrade({ request, socket, head, path, upgrade }, role, refuse)
+    if (!(admitted instanceof Promise)) take(admitted)
+    else void admitted.then((later) => socket.destroyed || take(later))
+  }
+
+  #takeUpgrade(
+    { request, socket, head, path, upgrade }: UpgradeRequest,
+    admitted: Role | RtkError,
+    refuse: (code: RtkErrorCode, message: string) => void,
+  ): void {
     const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
     if (refused !== undefined) {
       refuse(refused.code, refused.message)

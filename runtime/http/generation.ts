@@ -20,7 +20,7 @@ import { bodyParser, RequestError, ValidationError, validatorCompiler } from './
 import { noteReply } from './connection.js'
 import type { HttpLimits } from './limits.js'
 import { type Login, roleRefusal } from './login/login.js'
-import { sessionPath, sessionRoutes } from './login/session.js'
+import { passwordPath, sessionPath, sessionRoutes } from './login/session.js'
 import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
 import type { Role } from './routes/config.js'
@@ -107,7 +107,8 @@ export function noteRole(request: IncomingMessage, role: Role): void {
   ;(request as { [roleKey]?: Role })[roleKey] = role
 }
 
-export const notedRole = (request: IncomingMessage): Role => (request as { [roleKey]?: Role })[roleKey] ?? 'none'
+/** Undefined: the request was admitted while there was no login. */
+export const notedRole = (request: IncomingMessage): Role | undefined => (request as { [roleKey]?: Role })[roleKey]
 
 /**
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for any other refusal by Fastify, naming the owner.
@@ -130,9 +131,16 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))
-  // Without tokens the role costs nothing.
-  app.decorateRequest('role', { getter: login.isOn ? ownRole : () => 'operator' as const })
-  if (login.isOn) app.addHook('onRequest', (request, reply, done) => checkRole(request, reply, done, log))
+  app.decorateRequest('role', {
+    getter(this: FastifyRequest) {
+      return login.isOn ? (notedRole(this.raw) ?? 'none') : 'operator'
+    },
+  })
+  // Always there: a password may be set while this generation answers.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (login.isOn) checkRole(request, reply, done, log)
+    else done()
+  })
   app.setNotFoundHandler((request, reply) => {
     void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
   })
@@ -140,7 +148,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   const taken = new RouteTable()
   const upgrades = new UpgradeTable()
   const runtime = sessionRoutes(login, log)
-  taken.reserve(sessionPath, runtime.name)
+  for (const path of [sessionPath, passwordPath]) taken.reserve(path, runtime.name)
   try {
     for (const owner of [runtime, ...owners]) {
       for (const [path, upgrade] of owner.upgrades) {
@@ -156,10 +164,6 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
   }
   return new Generation(app, upgrades, taken.entries)
-}
-
-function ownRole(this: FastifyRequest): Role {
-  return notedRole(this.raw)
 }
 
 /** Before every route, and without a route: compares the caller's role with the role the route needs. */

@@ -21,7 +21,7 @@ export {
 export { Dialog, type Matcher } from './dialog.js'
 export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
 export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
-export { type DialEvents, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
+export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,
   type DialAddress,

@@ -4,6 +4,7 @@ import type { Variant } from '../../schemas/index.js'
 import type { StationError, Trouble } from '../../schemas/services.js'
 import { readRelease } from '../build/release.js'
 import { StationDevice } from '../device.js'
+import { forgetPasswords } from '../http/login/kept-sessions.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
@@ -93,6 +94,7 @@ export async function layFoundation(
       errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
       clearStore: async () => {
         await store.factory()
+        await forgetPasswords(store)
         await files.clear()
       },
     })

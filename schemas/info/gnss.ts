@@ -283,6 +283,21 @@ export const GnssRef = closed(
       'The surveyed reference',
     ),
     chosen: Type.Union([Type.Literal('manual'), Type.Literal('survey')], { description: 'The selected reference' }),
+    override: Type.Optional(
+      closed(
+        {
+          t: count('UTC seconds; 0 without a credible clock'),
+          tm: text('The same as text'),
+          by: text('Surface of the command: http, mqtt, console or plugin'),
+          distance: metres('Distance of the antenna from the reference at that time, by positions'),
+          east: Type.Number({ description: 'Its parts, metres' }),
+          north: Type.Number(),
+          up: Type.Number(),
+          evidence: text('Evidence of the move; empty: the start-up check'),
+        },
+        'confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference',
+      ),
+    ),
   },
   'The reference position',
 )

@@ -27,5 +27,7 @@ export interface ChosenReference {
   readonly acc_m: number | undefined
   /** false: from a survey-in that missed its accuracy, but that a person allowed to be used. */
   readonly isComplete: boolean
+  /** A person confirmed it although the antenna seemed to be elsewhere. */
+  readonly override?: { readonly t: number; readonly by: string; readonly distance_m: number }
 }
 export const procedureStatus = defineService<ProcedureStatus>('procedure-status')

@@ -78,7 +78,7 @@ t.test('on a machine with little memory the heap of a running program stays smal
 })
 
 t.test('every command has --help, and a slip of the pen ends with 2 and says what to do', async (t) => {
-  const commands = ['run', 'plugins', 'console', 'build', 'build-plugin', 'new-plugin']
+  const commands = ['run', 'plugins', 'console', 'password', 'build', 'build-plugin', 'new-plugin']
   const helps = commands.map((name) => [name, '--help'])
   for (const { code, stdout } of [await rtkBase(['--help']), ...(await rtkBaseAll(helps))]) {
     t.equal(code, 0)
@@ -106,6 +106,8 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
     [['console', '--data', nowhere], 1, /no rtk-base answers/],
+    [['password', '--data', nowhere], 2, /--reset/],
+    [['password', '--reset', '--data', join(nowhere, 'none')], 2, /no such data folder/],
   ]
   const results = await rtkBaseAll(slips.map(([args]) => args))
   for (const [index, [args, code, text]] of slips.entries()) {
@@ -300,6 +302,28 @@ t.test('what a serial port of another driver needs is printed', async (t) => {
   t.throws(() => portDropIn('/etc', port(207, false), devices), { message: /is not a character device/ })
   t.match(await rtkBase(['allow-port', '/dev/null']), { code: 0, stdout: /DeviceAllow=char-mem rw\n/ })
   t.match(await rtkBase(['allow-port', '/dev/none']), { code: 2, stderr: /ENOENT/ })
+})
+
+t.test('lost passwords are reset on the machine, with the service and without', async (t) => {
+  const { args } = await ownPorts()
+  const data = folder(t)
+  const reset = () => rtkBase(['password', '--reset', '--data', data])
+  const start = () => startStation(args, { data })
+  let station = await start()
+  const post = async (path: string, body: object) =>
+    (await fetch(`${station.url}${path}`, { method: 'POST', body: JSON.stringify(body) })).status
+  const set = () => post('/password', { role: 'operator', password: 'forgotten-soon' })
+  t.teardown(() => station.end())
+  t.equal(await set(), 200)
+  t.equal(await post('/change', {}), 401)
+  t.match(await reset(), { code: 0, stdout: 'the passwords are removed\n' })
+  t.equal(await post('/change', {}), 200)
+  t.match(await reset(), { code: 0, stdout: 'no password was set\n' })
+  t.equal(await set(), 200)
+  await station.end()
+  t.match(await reset(), { code: 0, stdout: 'the passwords are removed\n' })
+  station = await start()
+  t.equal(await post('/change', {}), 200)
 })
 
 t.test('plugins and console talk to the running station over a socket that only its user may open', async (t) => {

@@ -12,7 +12,7 @@ import { Steady } from '../../plugins/verdict/steady.js'
 import { failedOutput } from '../../plugins/verdict/verdict-watch.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
-import { gnssStatuses } from '../../schemas/index.js'
+import { type Fitness, gnssStatuses } from '../../schemas/index.js'
 import {
   type Link,
   procedureStatus,
@@ -307,7 +307,7 @@ t.test('the verdict', async (t) => {
     errors: [{ code, why: `${code} happened`, advice: 'mend it; or not', severity }],
   })
   /** Code of the rule → what makes it fire, how bad it is. */
-  const cases: Record<string, [Partial<Facts>, 'degraded' | 'unfit']> = {
+  const cases: Record<string, [Partial<Facts>, Fitness]> = {
     stopping: [{ base: 'stopping' }, 'unfit'],
     receiver: [{ ...silent, status: undefined }, 'unfit'],
     offline: [{ ...silent, base: 'starting', status: 'offline', ...blind }, 'unfit'],
@@ -331,14 +331,15 @@ t.test('the verdict', async (t) => {
     link: [{ linkFailure: 'dns' }, 'degraded'],
     output: [{ failed: { name: 'ntrip-server a:2101/B', reason: 'bad password' } }, 'degraded'],
     error: [error('mqtt-cert'), 'degraded'],
+    override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
   }
   t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
   t.match(judge({ ...good, linkFailure: 'config' }), { fitness: 'fit' }, 'a link that nobody set up is not missed')
   for (const [code, [facts, fitness]] of Object.entries(cases)) {
     const found = judge({ ...good, ...facts })
     t.match(found, { code, fitness, why: /^\S.{8}/, advice: /^\S/ }, `${code}: ${found.why}; ${found.advice}`)
-    // Errors are in the words of their plugins, and an output has a name.
-    if (/happened$/.test(found.why)) continue
+    // Errors are in the words of their plugins, and an output has a name. The page says an override by its values.
+    if (/happened$/.test(found.why) || code === 'override') continue
     for (const spoken of code === 'output' ? [found.advice] : [found.why, found.advice])
       t.ok(sentenceIn(sentences, spoken), `in German: ${spoken}`)
   }

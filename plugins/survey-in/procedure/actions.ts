@@ -10,7 +10,16 @@ import { ReceiverSetup } from './receiver-setup.js'
 import type { Reports } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
 import { type Action, type Event, isConfirmed, isPlaced, type State } from './table.js'
-import { againAdvice, anotherAdvice, heldText, holdReason, isStillWrong, isWrongBase, movedText } from './texts.js'
+import {
+  againAdvice,
+  anotherAdvice,
+  elsewhereText,
+  heldText,
+  holdReason,
+  isStillWrong,
+  isWrongBase,
+  movedText,
+} from './texts.js'
 
 export interface ActionDeps {
   ctx: PluginContext
@@ -209,9 +218,9 @@ export class Actions {
       reports.raise('gnss-moved', heldText(what, references.chosenMethod, isShown))
       return
     }
-    const text = `${what}: a new survey-in was started`
-    reports.raise('gnss-reference-moved', text)
-    void store.set('moved', text)
+    const elsewhere = elsewhereText(what)
+    reports.raise('gnss-reference-moved', elsewhere)
+    void store.set('moved', elsewhere.text)
   }
 
   /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */

@@ -2,6 +2,7 @@
 import { isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Integrity, MoveEvidence, Receiver, ReceiverFix, RtcmFrame } from 'rtk-base/services'
+import { placeOf } from '../reference/override.js'
 import type { References } from '../reference/references.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import type { Actions, Course } from './actions.js'
@@ -154,6 +155,12 @@ export class Observer {
   #locate(): void {
     const { integrity, references, surveyor } = this.#deps
     const chosen = surveyor.isWanted ? undefined : references.chosen
+    const { override } = references
+    // Where a person confirmed the antenna, it is not compared with the reference again.
+    if (chosen && override && !integrity.suspicion && integrity.isAt(override.place, 'window')) {
+      if (integrity.locate(undefined)) this.#course.dispatch('agrees')
+      return
+    }
     const found = integrity.locate(chosen)
     if (!found) return
     if (!chosen) this.#course.dispatch('nothing to compare')
@@ -215,7 +222,7 @@ export class Observer {
       case 'fixed':
         return base.stopped(now_ms)
       case 'moved':
-        if (!references.chosen || !integrity.isBack(references.chosen)) return
+        if (!references.chosen || !integrity.isBack(placeOf(references.chosen, references.override))) return
         integrity.settle()
         return 'agreed for 10 min'
       case 'fault':

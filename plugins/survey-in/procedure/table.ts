@@ -66,6 +66,7 @@ export type Event =
   | 'station ID changed'
   | 'reference changed'
   | 'survey asked for'
+  | 'position confirmed'
   | 'try again'
 
 export type Action =
@@ -114,6 +115,7 @@ export const table: readonly Row[] = [
   ['survey', 'survey over', 'configure', ['set rover']],
   ['survey', 'survey failed', 'idle', ['hold']],
   ['survey', 'survey asked for', 'survey', ['survey']],
+  ['survey', 'position confirmed', 'base', ['set base']],
   ['idle', 'survey usable', 'base', ['set base']],
 
   ['base', 'configured', 'accept', []],
@@ -146,6 +148,7 @@ export const table: readonly Row[] = [
   ['fixed', 'station ID changed', 'base', ['hold', 'set base']],
 
   ['moved', 'agreed for 10 min', 'base', ['set base']],
+  ['moved', 'position confirmed', 'base', ['set base']],
   ['moved', 'receiver restarted', 'moved', ['set rover']],
   ['moved', 'not taken', 'moved', ['set rover']],
 

@@ -12,6 +12,14 @@ export const anotherAdvice = {
   manual: 'enter the correct position, or set gnss-ref-chosen to survey and send start-survey-in',
 }
 
+/** The three answers to a move. */
+const movedAdvice = {
+  survey:
+    'if the antenna is where it was, send confirm-position; if it moved, send start-survey-in or enter a position',
+  manual:
+    'if the antenna is where it was, send confirm-position; if it moved, enter the new position, or set gnss-ref-chosen to survey and send start-survey-in',
+}
+
 /** Why no RTCM is sent yet. @param best_m the current accuracy, metres; undefined without a fix */
 export function lateText(state: State, accuracy_m: number, best_m: number | undefined): Trouble {
   const late = 'no RTCM was sent for 15 min'
@@ -93,11 +101,18 @@ export function movedText(seen: PositionComparison | undefined, evidence: string
 
 /** @param what the move and its size @param isShown whether positions can show the return: not after a move that is small compared with their errors */
 export function heldText(what: string, method: Reference['method'], isShown: boolean): Trouble {
-  const back = isShown
-    ? 'RTCM resumes automatically when positions show for 10 min that the antenna is back'
-    : 'if the antenna is exactly at its old place, choose the same reference again'
-  return { text: `${what}: no RTCM is sent`, advice: `${anotherAdvice[method]}; ${back}` }
+  const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
+  return { text: `${what}: no RTCM is sent`, advice: `${movedAdvice[method]}${back}` }
 }
+
+/** The start-up check found the antenna elsewhere. @param what the move and its size */
+export const elsewhereText = (what: string): Trouble => ({
+  text: `${what}: a new survey-in was started`,
+  advice:
+    'if the antenna is where it was, send confirm-position; otherwise wait for the survey-in, or enter a position',
+})
+
+export const confirmedReason = 'a person confirmed the former position'
 
 export const againAdvice = 'the receiver is configured again; check whether other software configures it'
 
@@ -140,6 +155,8 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
       return 'the survey-in failed, and there is no other reference'
     case 'survey asked for':
       return 'a survey-in is running'
+    case 'position confirmed':
+      return checkedFirst
     case 'observations stopped':
       return 'the receiver sends no observations: the reference is checked again'
     case 'signals lost':

@@ -3,13 +3,17 @@ import { type Enu, roundTo, sameEcef } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { Value } from 'typebox/value'
 import { historyEntry } from '../stored-values.js'
+import type { Override } from './override.js'
 import type { Reference } from './reference.js'
 
 export interface HistoryEntry {
   /** Always increasing; the ID in `POST /reference/history/:id`. */
   id: number
-  /** `used`: RTCM was sent with it. `moved`: the antenna was found away from it. */
-  what: 'used' | 'moved'
+  /**
+   * `used`: RTCM was sent with it. `moved`: the antenna was found away from it. `confirmed`: a person said that the antenna is
+   * at it all the same.
+   */
+  what: 'used' | 'moved' | 'confirmed'
   method: Reference['method']
   x: number
   y: number
@@ -29,7 +33,7 @@ export interface HistoryEntry {
   t: number
   /** Origin of the setting. */
   by: string
-  /** For `moved`: offset of the antenna, metres, and the evidence. */
+  /** For `moved` and `confirmed`: offset of the antenna, metres, and the evidence. */
   offset?: Enu
   evidence?: string
 }
@@ -76,6 +80,12 @@ export class ReferenceHistory {
     if (this.#moveStands && last?.evidence === evidence && isOf(last, reference)) return
     this.#moveStands = true
     this.#add({ what: 'moved', ...plain(reference), t, evidence, ...(offset && { offset: rounded(offset) }) })
+  }
+
+  /** @param by surface of the person's command */
+  confirmed(reference: Reference, { t, by, offset, evidence }: Override): void {
+    this.#moveStands = false
+    this.#add({ what: 'confirmed', ...plain(reference), t, by, offset: rounded(offset), evidence })
   }
 
   #add(entry: Omit<HistoryEntry, 'id'>): void {

@@ -4,6 +4,7 @@ import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { ReferenceHistory } from './history.js'
 import { manualPosition, type ReferenceSettings } from './manual-entry.js'
+import type { Override } from './override.js'
 import { type Reference, signatureOf } from './reference.js'
 
 export class References {
@@ -68,7 +69,21 @@ export class References {
   noteChosen(): boolean {
     const before = this.#signature
     this.#signature = signatureOf(this.chosen)
+    if (this.#store.get('override') && !this.override) void this.#store.set('override', undefined)
     return this.#signature !== before
+  }
+
+  /** A person's word about the chosen reference; undefined without one. */
+  get override(): Override | undefined {
+    const override = this.#store.get('override')
+    return override?.reference === signatureOf(this.chosen) ? override : undefined
+  }
+
+  /** Durable when it resolves. */
+  async confirm(reference: Reference, override: Override): Promise<void> {
+    this.history.confirmed(reference, override)
+    this.#keepHistory()
+    await this.#store.set('override', override)
   }
 
   /** RTCM goes out for it. */

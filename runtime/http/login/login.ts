@@ -1,11 +1,13 @@
-/** Tokens, the session cookies that browsers get for them, and the caller's role. */
+/** Tokens and passwords, the session cookies that browsers get for them, and the caller's role. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { normalAddress } from '../access.js'
 import type { LoginRole, Role } from '../routes/config.js'
+import { isSigned, type Session, sessionCookie, type Ticket, ticketsIn } from './cookie.js'
 import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'
+import { type PasswordHashes, Passwords } from './passwords.js'
 import { WrongTries } from './wrong-tries.js'
 
 export interface LoginOptions {
@@ -25,13 +27,6 @@ export interface Caller {
   readonly local: boolean
 }
 
-export interface Session {
-  readonly role: LoginRole
-  /** UTC. */
-  readonly expires_ms: number
-}
-
-const cookieName = 'rtk-base-session'
 const sessionLife_s = 12 * 3_600
 /** Sessions that were ended before their time; the oldest gives way. */
 const mostEnded = 256
@@ -39,39 +34,32 @@ const mostEnded = 256
 const mostCounted = 256
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
-const attributes = 'HttpOnly; SameSite=Strict; Path=/'
-/** Takes a browser's cookie away. */
-export const noCookie = `${cookieName}=; ${attributes}; Max-Age=0`
-
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-interface Credential {
+/** A token of the variant. */
+interface Token {
   readonly role: LoginRole
   readonly digest: Buffer
-  /** Signs cookies. It depends on a random key, so that no cookie helps to guess the token, and on the token, so that a session ends with it. */
-  readonly key: Buffer
 }
 
-const credential = (role: LoginRole, token: string, sessionKey: Buffer): Credential => ({
-  role,
-  digest: digest(token),
-  key: createHmac('sha256', sessionKey).update(`rtk-base session ${role} `).update(digest(token)).digest(),
-})
-
-/** A cookie that has the form of a session, not checked yet. */
-interface Ticket extends Session {
-  readonly cookie: string
-  /** The signed content, unique to each session. */
-  readonly content: string
-  readonly signature: string
-  readonly key: Buffer
+/** A new password for a role, or its removal. */
+export interface PasswordChange {
+  readonly role: LoginRole
+  /** null removes it. */
+  readonly password: string | null
+  /** The operator's present password or token. */
+  readonly old?: string
 }
 
-const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8})\\.([\\w-]{43}))$`)
-
-/** The login of the HTTP interface. Without a token there is none: everybody on the local network is an operator. */
+/**
+ * The login of the HTTP interface. Without a token and a password there is none: everybody on the local network is an
+ * operator.
+ */
 export class Login {
-  readonly #credentials: readonly Credential[]
+  readonly #tokens: readonly Token[]
+  readonly #passwords: Passwords
+  /** Keys of cookies, until a password changes. */
+  readonly #keys = new Map<LoginRole, Buffer>()
   readonly #open: Role
   readonly #clock: Clock
   readonly #wrong: WrongTries
@@ -88,10 +76,11 @@ export class Login {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
     if (token === undefined && open !== undefined && open !== 'all') throw invalid('open', 'needs http.token beside it')
     if (token !== undefined && token === viewerToken) throw invalid('viewerToken', 'must not equal http.token')
-    this.#credentials = [
-      ...(token === undefined ? [] : [credential('operator', token, kept.key)]),
-      ...(viewerToken === undefined ? [] : [credential('viewer', viewerToken, kept.key)]),
+    this.#tokens = [
+      ...(token === undefined ? [] : [{ role: 'operator' as const, digest: digest(token) }]),
+      ...(viewerToken === undefined ? [] : [{ role: 'viewer' as const, digest: digest(viewerToken) }]),
     ]
+    this.#passwords = new Passwords(kept.passwords)
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
     this.#wrong = new WrongTries(clock)
@@ -99,9 +88,33 @@ export class Login {
     this.#ended = new Map(kept.ended)
   }
 
-  /** Tokens are set, so not everybody may do everything. */
+  /** A token or a password is set, so not everybody may do everything. */
   get isOn(): boolean {
-    return this.#credentials.length > 0
+    return this.hasTokens || this.#passwords.has('operator') || this.#passwords.has('viewer')
+  }
+
+  /** Whoever sets up the variant chose a token, so the login may replace the rule of the local network. */
+  get hasTokens(): boolean {
+    return this.#tokens.length > 0
+  }
+
+  /** Which roles have a password. */
+  get passwords(): Record<LoginRole, boolean> {
+    return { operator: this.#passwords.has('operator'), viewer: this.#passwords.has('viewer') }
+  }
+
+  /** Whether the bearer of a request has to be checked with `prove` before `roleOf`: it may be a password. */
+  isUnproven(headers: IncomingHttpHeaders): boolean {
+    const bearer = bearerOf(headers)
+    return bearer !== undefined && this.#mayBePassword && this.#known(bearer) === undefined
+  }
+
+  /**
+   * Checks the bearer of a request against the passwords.
+   * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS
+   */
+  async prove({ headers, peer }: Omit<Caller, 'local'>): Promise<void> {
+    await this.#check(bearerOf(headers) ?? '', peer)
   }
 
   /**
@@ -111,7 +124,7 @@ export class Login {
   roleOf({ headers, peer, local }: Caller): Role {
     if (!this.isOn) return 'operator'
     const bearer = bearerOf(headers)
-    if (bearer !== undefined) return this.#check(bearer, peer).role
+    if (bearer !== undefined) return this.#checkKnown(bearer, normalAddress(peer))
     const session = this.sessionOf(headers)
     if (session !== undefined) return session.role
     this.#countWrong(headers, normalAddress(peer))
@@ -120,21 +133,76 @@ export class Login {
 
   /** Whether a caller admitted with this role still has it: sessions end. Does not count as a login attempt. */
   allowsStill(role: Role, { headers, local }: Omit<Caller, 'peer'>): boolean {
-    if (bearerOf(headers) !== undefined) return true
-    const now = this.sessionOf(headers)?.role ?? (local ? this.#open : 'none')
+    if (!this.isOn) return true
+    const bearer = bearerOf(headers)
+    const known = bearer === undefined ? this.sessionOf(headers)?.role : (this.#known(bearer) ?? 'none')
+    const now = known ?? (local ? this.#open : 'none')
     return roleRefusal(now, role) === undefined
   }
 
   /**
-   * Exchanges a token for a cookie.
-   * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES
+   * Exchanges a token or a password for a cookie.
+   * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS
    */
-  begin(token: string, peer: string): { session: Session; cookie: string } {
-    const { role, key } = this.#check(token, peer)
+  async begin(given: string, peer: string): Promise<{ session: Session; cookie: string }> {
+    return this.#sessionFor(await this.#check(given, peer))
+  }
+
+  #sessionFor(role: LoginRole): { session: Session; cookie: string } {
     const expires_ms = this.#clock.now() + sessionLife_s * 1_000
     const content = `${role}.${expires_ms}.${randomBytes(6).toString('base64url')}`
-    const cookie = `${cookieName}=${content}.${signature(content, key)}; ${attributes}; Max-Age=${sessionLife_s}`
-    return { session: { role, expires_ms }, cookie }
+    return { session: { role, expires_ms }, cookie: sessionCookie(content, this.#keyOf(role), sessionLife_s) }
+  }
+
+  /**
+   * Sets, changes or removes a password and ends every session. Durable when it resolves.
+   * @returns a session for the caller; undefined: there is no login any more
+   * @throws RTK_ERR_OLD_PASSWORD, RTK_ERR_PASSWORD, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS, RTK_ERR_STORE_WRITE
+   */
+  async setPassword(change: PasswordChange, address: string): Promise<ReturnType<Login['begin']> | undefined> {
+    const peer = normalAddress(address)
+    return this.#passwords.inTurn(peer, async () => {
+      await this.#checkOld(change, peer)
+      await this.#checkNew(change)
+      await this.#use(await this.#passwords.changed(change.role, change.password ?? undefined))
+      return this.isOn ? this.#sessionFor('operator') : undefined
+    })
+  }
+
+  /** Removes both passwords, for a person at the machine itself. @returns whether there were any */
+  async resetPasswords(): Promise<boolean> {
+    const had = this.passwords.operator || this.passwords.viewer
+    if (had) await this.#use({})
+    return had
+  }
+
+  async #use(hashes: PasswordHashes): Promise<void> {
+    // Without the operator nobody could change anything, the viewer's password included.
+    const kept = hashes.operator === undefined && !this.hasTokens ? {} : hashes
+    await this.#kept.keepPasswords(kept)
+    this.#passwords.use(kept)
+    this.#keys.clear()
+  }
+
+  /** A session left open on a borrowed phone must not be enough to take the station over. */
+  async #checkOld({ old }: PasswordChange, peer: string): Promise<void> {
+    if (!this.isOn) return
+    this.#refuseBlocked(peer)
+    if (old !== undefined && (this.#tokenRole(old) ?? (await this.#passwords.roleOf(old))) === 'operator') return
+    if (old !== undefined) this.#wrong.add(peer)
+    throw new RtkError(
+      'RTK_ERR_OLD_PASSWORD',
+      old === undefined ? 'the present password of the operator is missing' : 'the present password is wrong',
+    )
+  }
+
+  async #checkNew({ role, password }: PasswordChange): Promise<void> {
+    if (password === null) return
+    if (role === 'viewer' && !this.hasTokens && !this.#passwords.has('operator'))
+      throw new RtkError('RTK_ERR_PASSWORD', 'set the password of the operator first')
+    const taken = this.#tokenRole(password) ?? (await this.#passwords.roleOf(password))
+    // The secret alone tells who logs in.
+    if (taken !== undefined) throw new RtkError('RTK_ERR_PASSWORD', `this is the password of the ${taken} already`)
   }
 
   /**
@@ -143,7 +211,7 @@ export class Login {
    */
   async end(headers: IncomingHttpHeaders): Promise<void> {
     const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || !isSigned(ticket)) return
+    if (ticket === undefined || !isSigned(ticket, this.#keyOf(ticket.role))) return
     for (const [session, expires_ms] of this.#ended) if (expires_ms <= this.#clock.now()) this.#ended.delete(session)
     this.#ended.set(ticket.content, ticket.expires_ms)
     trim(this.#ended, mostEnded)
@@ -153,24 +221,18 @@ export class Login {
   /** The session of the cookie sent with the request. */
   sessionOf(headers: IncomingHttpHeaders): Session | undefined {
     const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || !isSigned(ticket) || this.#ended.has(ticket.content)) return undefined
+    if (ticket === undefined || this.#ended.has(ticket.content)) return undefined
+    if (!isSigned(ticket, this.#keyOf(ticket.role))) return undefined
     return { role: ticket.role, expires_ms: ticket.expires_ms }
   }
 
   /**
-   * The one cookie of a request that can be a session of this station at this time; no other is checked. Another service of
-   * this host may have set a cookie of the same name beside it.
+   * The one cookie of a request that can be a session of this station at this time; no other is checked.
    */
-  #ticketOf({ cookie: header = '' }: IncomingHttpHeaders): Ticket | undefined {
-    for (const pair of header.split(';')) {
-      const parts = cookiePattern.exec(pair.trim())
-      if (parts === null) continue
-      const [cookie, content, role, expires, signature] = parts.slice(1) as [string, string, string, string, string]
-      const expires_ms = Number(expires)
-      const left_ms = expires_ms - this.#clock.now()
-      const known = this.#credentials.find((one) => one.role === role)
-      if (known === undefined || left_ms <= 0 || left_ms > sessionLife_s * 1_000) continue
-      return { cookie, content, role: known.role, expires_ms, signature, key: known.key }
+  #ticketOf({ cookie }: IncomingHttpHeaders): Ticket | undefined {
+    for (const ticket of ticketsIn(cookie)) {
+      const left_ms = ticket.expires_ms - this.#clock.now()
+      if (this.#canLogIn(ticket.role) && left_ms > 0 && left_ms <= sessionLife_s * 1_000) return ticket
     }
     return undefined
   }
@@ -190,24 +252,64 @@ export class Login {
     throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong tokens or cookies within a minute`)
   }
 
-  #check(token: string, address: string): Credential {
+  async #check(given: string, address: string): Promise<LoginRole> {
     const peer = normalAddress(address)
+    if (!this.#mayBePassword || this.#known(given) !== undefined) return this.#checkKnown(given, peer)
     this.#refuseBlocked(peer)
-    // Digests have one length, so neither content nor length of a token shows in the time that this takes.
-    const given = digest(token)
-    const [found] = this.#credentials.filter((known) => timingSafeEqual(known.digest, given))
-    if (found !== undefined) return found
+    return this.#passwords.inTurn(peer, async () => {
+      this.#refuseBlocked(peer)
+      const role = await this.#passwords.roleOf(given)
+      if (role !== undefined) return role
+      this.#wrong.add(peer)
+      throw new RtkError('RTK_ERR_UNAUTHORIZED', 'the password or token is wrong')
+    })
+  }
+
+  #checkKnown(given: string, peer: string): LoginRole {
+    this.#refuseBlocked(peer)
+    const role = this.#known(given)
+    if (role !== undefined) return role
     this.#wrong.add(peer)
     throw new RtkError('RTK_ERR_UNAUTHORIZED', 'the token is wrong')
+  }
+
+  /** The role of a token, or of a password that was right before. */
+  #known(given: string): LoginRole | undefined {
+    return this.#tokenRole(given) ?? this.#passwords.knows(given)
+  }
+
+  #tokenRole(given: string): LoginRole | undefined {
+    // Digests have one length, so neither content nor length of a token shows in the time that this takes.
+    const hash = digest(given)
+    const [found] = this.#tokens.filter((known) => timingSafeEqual(known.digest, hash))
+    return found?.role
+  }
+
+  get #mayBePassword(): boolean {
+    return this.#passwords.has('operator') || this.#passwords.has('viewer')
+  }
+
+  #canLogIn(role: LoginRole): boolean {
+    return this.#passwords.has(role) || this.#tokens.some((token) => token.role === role)
+  }
+
+  /**
+   * Signs the cookies of a role. It depends on a random key, so that no cookie helps to guess a token, and on its token and
+   * all passwords, so that sessions end with them.
+   */
+  #keyOf(role: LoginRole): Buffer {
+    const made = this.#keys.get(role)
+    if (made !== undefined) return made
+    const key = createHmac('sha256', this.#kept.key).update(`rtk-base session ${role} `)
+    for (const token of this.#tokens) if (token.role === role) key.update(token.digest)
+    if (this.#mayBePassword) key.update(this.#passwords.state)
+    const digested = key.digest()
+    this.#keys.set(role, digested)
+    return digested
   }
 }
 
 const bearerOf = ({ authorization = '' }: IncomingHttpHeaders) => /^bearer +(\S+) *$/i.exec(authorization)?.[1]
-
-const signature = (content: string, key: Buffer) => createHmac('sha256', key).update(content).digest('base64url')
-
-const isSigned = ({ content, signature: given, key }: Ticket) =>
-  timingSafeEqual(Buffer.from(given), Buffer.from(signature(content, key)))
 
 /** Deletes the oldest entries beyond `most`. */
 function trim(entries: Map<string, unknown> | Set<string>, most: number): void {

@@ -1,17 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { SessionRequest, SessionState } from '../../../schemas/session.js'
+import { PasswordRequest, SessionRequest, SessionState } from '../../../schemas/session.js'
 import { callerOf } from '../proxies.js'
 import type { RouteOwner } from '../routes/owner.js'
-import { type Login, noCookie, type Session } from './login.js'
+import { noCookie, type Session } from './cookie.js'
+import type { Login } from './login.js'
 
 export const sessionPath = '/session'
+export const passwordPath = '/password'
 
-/** The runtime's own routes: how a browser logs in and out, and learns what it may do. */
+/** The runtime's own routes: how a browser logs in and out, learns its role, and sets passwords. */
 export function sessionRoutes(login: Login, log: Logger): RouteOwner {
   const answer = (reply: FastifyReply, role: SessionState['role'], session: Session | undefined) => {
     const expires = session === undefined ? 0 : Math.floor(session.expires_ms / 1_000)
-    const state: SessionState = { role, login: login.isOn, expires }
+    const state: SessionState = { role, login: login.isOn, expires, passwords: login.passwords }
     return reply.header('cache-control', 'no-store').send(state)
   }
   const response = { 200: SessionState }
@@ -34,11 +36,11 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
       {
         ...common,
         method: 'POST',
-        schema: { summary: 'Logs in: a token for a session cookie', body: SessionRequest, response },
-        handler: (request, reply) => {
+        schema: { summary: 'Logs in: a password or token for a session cookie', body: SessionRequest, response },
+        handler: async (request, reply) => {
           if (!login.isOn) return answer(reply, request.role, undefined)
           const { token } = request.body as SessionRequest
-          const { session, cookie } = login.begin(token, peerOf(request))
+          const { session, cookie } = await login.begin(token, peerOf(request))
           return answer(reply.header('set-cookie', cookie), session.role, session)
         },
       },
@@ -50,6 +52,24 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
           reply.header('set-cookie', noCookie)
           await login.end(request.raw.headers)
           return answer(reply, login.isOn ? 'none' : 'operator', undefined)
+        },
+      },
+      {
+        url: passwordPath,
+        method: 'POST',
+        schema: {
+          summary: 'Sets, changes or removes a password and ends all other sessions',
+          description: 'The caller gets a new session cookie. The first password needs no `old`.',
+          body: PasswordRequest,
+          response,
+        },
+        handler: async (request, reply) => {
+          const change = request.body as PasswordRequest
+          const made = await login.setPassword(change, peerOf(request))
+          const what = change.password === null ? 'removed' : 'set'
+          log.info({ peer: peerOf(request) }, `the password of the ${change.role} was ${what}: other sessions ended`)
+          reply.header('set-cookie', made?.cookie ?? noCookie)
+          return answer(reply, 'operator', made?.session)
         },
       },
     ],

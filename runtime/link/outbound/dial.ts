@@ -19,6 +19,9 @@ export interface DialTarget {
   tls?: boolean | undefined
 }
 
+/** Why a connection failed. `flood`: the other end sends more than it may. */
+export type DialFailure = 'dns' | 'refused' | 'certificate' | 'not-tls' | 'timeout' | 'flood' | 'network'
+
 export interface DialEvents {
   /** Connected, and over TLS the certificate is good. */
   connected(socket: Socket): void
@@ -28,8 +31,9 @@ export interface DialEvents {
   /**
    * It could not be made, or failed; called once, and never after `hangUp`.
    * @param answered the other end was reached: only it can change that
+   * @param code the same for a program
    */
-  failed(text: string, answered: boolean): void
+  failed(text: string, answered: boolean, code: DialFailure): void
   /** The other end closed the connection, in order or by a reset; called once, in place of `failed`. */
   closed(): void
 }
@@ -64,12 +68,12 @@ export function dial(
     intake.close()
     socket.destroy()
   }
-  const failed = (text: string, answered = false) => {
+  const failed = (text: string, answered: boolean, code: DialFailure) => {
     if (over) return
     hangUp()
-    events.failed(text, answered)
+    events.failed(text, answered, code)
   }
-  const late = timers.after(connect_ms, () => failed(`no connection to ${host} in 10 s`))
+  const late = timers.after(connect_ms, () => failed(`no connection to ${host} in 10 s`, false, 'timeout'))
   socket.setNoDelay(true)
   socket.once(tls ? 'secureConnect' : 'connect', () => {
     void late()
@@ -78,7 +82,7 @@ export function dial(
   })
   const intake = new Intake(socket, {
     budget: new Budget(dialledRate, performance.now()),
-    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true),
+    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true, 'flood'),
   })
   socket.on('data', (bytes) => {
     if (!over) intake.run(bytes.length, 1, () => events.data(bytes))
@@ -94,10 +98,22 @@ export function dial(
   socket.on('error', (error: NodeJS.ErrnoException) => {
     // Closing a socket with unread bytes sends a reset: casters do so when they end a push.
     if (isConnected && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')) closed()
-    else failed(failureText(error, host), isAnswer(error))
+    else failed(failureText(error, host), isAnswer(error), failureCode(error))
   })
   socket.on('close', closed)
   return { socket, hangUp }
+}
+
+const failureCodes: readonly (readonly [RegExp, DialFailure])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'dns'],
+  [/^ECONNREFUSED$/, 'refused'],
+  [/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/, 'certificate'],
+  [/^(ERR_SSL|EPROTO)/, 'not-tls'],
+  [/^ETIMEDOUT$/, 'timeout'],
+]
+
+function failureCode({ code = '' }: NodeJS.ErrnoException): DialFailure {
+  return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'network'
 }
 
 /** Why a connection failed, for a person. */

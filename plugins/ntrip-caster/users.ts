@@ -1,0 +1,27 @@
+/** Sets and deletes the logins of rovers, for commands and routes. A change takes effect at once: its clients log in again. */
+import type { Caster } from './caster.js'
+import type { Logins } from './logins.js'
+
+export const userName = /^[A-Za-z0-9_.@-]{1,64}$/
+export const userPassword = /^[!-~]{4,64}$/
+
+interface User {
+  readonly name: string
+  readonly password: string
+  /** Empty: every mount point. */
+  readonly mounts: string[]
+  /** Connections at the same time. */
+  readonly most: number
+}
+
+/** @returns the connections that were ended, and the named mount points that are not there: they may come later */
+export async function setUser(caster: Caster, users: Logins, { name, password, mounts, most }: User) {
+  await users.set(name, password, mounts, most)
+  const unknown = mounts.filter((mount) => !caster.mountNames.includes(mount))
+  return { ended: caster.rovers.endUser(name), unknown }
+}
+
+/** @returns undefined: there was none */
+export async function deleteUser(caster: Caster, users: Logins, name: string): Promise<{ ended: number } | undefined> {
+  return (await users.delete(name)) ? { ended: caster.rovers.endUser(name) } : undefined
+}

@@ -1,0 +1,40 @@
+/** A person's word that the antenna is at the reference, against the evidence: kept until there is another reference. */
+import { type Enu, roundTo } from 'rtk-base/gnss'
+import type { Ecef, LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
+import { type Reference, signatureOf } from './reference.js'
+
+export interface Override {
+  /** The reference it is about (`signatureOf`). */
+  reference: string
+  /** UTC seconds; 0 unknown. */
+  t: number
+  /** Surface of the command: `http`, `mqtt`, `console` or `plugin`. */
+  by: string
+  /** Offset of the antenna from the reference at that time, by positions. */
+  distance_m: number
+  offset: Enu
+  /** Why the station had not believed it. */
+  evidence: string
+  /** Where positions saw the antenna: it is recognised there after a restart. */
+  place: { arp: Ecef; acc_m: number; corr: boolean }
+}
+
+export function overrideOf(
+  reference: Reference,
+  seen: { live: LivePosition; comparison: PositionComparison },
+  said: { by: string; t: number; evidence: string },
+): Override {
+  const { live, comparison } = seen
+  const { east, north, up } = comparison.offset
+  return {
+    reference: signatureOf(reference),
+    ...said,
+    distance_m: roundTo(comparison.distance_m, 3),
+    offset: { east: roundTo(east, 3), north: roundTo(north, 3), up: roundTo(up, 3) },
+    place: { arp: live.position, acc_m: live.acc_m, corr: live.corrected },
+  }
+}
+
+/** Where the antenna is expected: a person may have confirmed another place than that of the reference. */
+export const placeOf = (reference: Reference, override: Override | undefined): ReferencePosition =>
+  override?.place ?? reference

@@ -1,0 +1,155 @@
+/** "It is where it was": a person's answer to a move, how it is reported, and when it ends. */
+import t, { type Test } from 'tap'
+import httpApi from '../../../plugins/http-api/index.js'
+import verdict from '../../../plugins/verdict/index.js'
+import { offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { type Definition, home, quick, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
+
+const plugins = { verdict: verdict as unknown as Definition, 'http-api': httpApi as unknown as Definition }
+const isFixed = (rig: Rig) => () => rig.state() === 'fixed'
+const near = roundEcef(home)
+const manual = (arp = near) => ({
+  'gnss-ref-manual-x': arp.x,
+  'gnss-ref-manual-y': arp.y,
+  'gnss-ref-manual-z': arp.z,
+  'gnss-ref-manual-acc': 0.02,
+  'gnss-ref-chosen': 'manual',
+})
+
+async function fixed(t: Test, options: RigOptions = {}): Promise<Rig> {
+  const rig = await setUp(t, { plugins, ...options })
+  await rig.until(isFixed(rig), 300)
+  await rig.seconds(30)
+  return rig
+}
+
+async function restarted(t: Test, { station, base, store }: Rig): Promise<Rig> {
+  await station.stop()
+  // Off for so long that nothing is known of the antenna meanwhile.
+  base.restart()
+  return setUp(t, { receiver: base, store, plugins })
+}
+
+const history = async ({ station }: Rig) => {
+  const { entries } = (await station.request('/reference/history')).json() as { entries: Record<string, unknown>[] }
+  return entries
+}
+const verdictOf = ({ station }: Rig) => station.field('base.state.verdict')
+
+t.test('a knock that was none: the station returns to the same reference and says so for ever', async (t) => {
+  const rig = await fixed(t)
+  const [reference] = rig.arps().slice(-1)
+  rig.base.move(0.59)
+  await rig.until(() => rig.state() === 'moved', 10)
+  t.match(rig.errors(), [/no RTCM is sent; if the antenna is where it was, send confirm-position; /])
+  await rig.seconds(20)
+  rig.sent.length = 0
+  t.match(await rig.command('confirm-position'), { text: /used again; by positions the antenna is \d\.\d\d m \(E / })
+  await rig.until(isFixed(rig), 60)
+  await rig.seconds(5)
+  t.same(rig.arps().at(-1), reference)
+  t.same(rig.errors(), [])
+  const override = rig.field('ref.override') as Record<string, number | string>
+  t.match(override, { by: 'console', evidence: /the carrier phases show a move of/ })
+  const { t: at, tm, distance, east, north, up } = override as Record<string, number>
+  t.ok(at > 0 && String(tm).startsWith('20'))
+  t.ok(Math.abs(Math.hypot(east, north, up) - distance) < 0.01, `${distance} m`)
+  t.match((await history(rig)).map(({ what }) => what), ['used', 'moved', 'confirmed'])
+  t.match((await history(rig)).at(-1), { by: 'console', offset: { east: Number }, evidence: /carrier phases/ })
+  await rig.seconds(120)
+  t.match(verdictOf(rig), { fitness: 'fit', code: 'override', why: /that a person confirmed: .* \d\.\d\d m away/ })
+
+  const after = await restarted(t, rig)
+  await after.until(isFixed(after), 300)
+  t.match(after.field('ref.override'), override, 'after a restart too')
+
+  after.base.move(0, 0.5)
+  await after.until(() => after.state() === 'moved', 60)
+  await after.seconds(20)
+  await after.command('confirm-position')
+  await after.until(isFixed(after), 60)
+  t.not((after.field('ref.override') as { t: number }).t, at, 'another move needs another word')
+  await after.change(manual(roundEcef(after.base.truth)))
+  await after.until(isFixed(after), 120)
+  t.equal(after.field('ref.override'), undefined, 'it ends with another reference')
+  await after.change({ 'gnss-ref-chosen': 'survey' })
+  await after.seconds(1)
+  t.equal(after.field('ref.override'), undefined, 'for good')
+})
+
+t.test('an entered position far from the antenna: a person answers for it, over restarts', async (t) => {
+  const far = roundEcef(offsetEnu(home, { east: 40, north: 0, up: 0 }))
+  const rig = await setUp(t, { plugins, changes: manual(far) })
+  await rig.until(() => rig.state() === 'moved', 300)
+  await rig.command('confirm-position')
+  await rig.until(isFixed(rig), 60)
+  t.match(rig.field('ref.override'), { evidence: '' })
+  const { east } = rig.field('ref.override') as { east: number }
+  t.ok(Math.abs(east + 40) < 8, `${east} m`)
+  await rig.seconds(1300)
+  t.equal(rig.state(), 'fixed', 'where it was confirmed is where it is expected')
+  const after = await restarted(t, rig)
+  await after.until(isFixed(after), 300)
+  after.base.move(60)
+  await after.until(() => after.state() === 'moved', 60)
+  t.equal(after.sent.filter(({ type }) => type !== 1005).length > 0, true)
+  const again = await restarted(t, after)
+  await again.until(() => again.state() === 'moved', 300)
+  t.equal(again.sent.length, 0, 'confirmed was that place, and no other')
+})
+
+t.test('the start-up check found another place and surveys: a person ends that', async (t) => {
+  const rig = await fixed(t)
+  const [reference] = rig.arps().slice(-1)
+  rig.base.move(30)
+  const { station, base, store } = rig
+  await station.stop()
+  base.restart()
+  const after = await setUp(t, { receiver: base, store, plugins, changes: { ...quick, 'gnss-survey-mintime': 3600 } })
+  await after.until(() => after.state() === 'survey', 300)
+  t.match(after.errors(), [/^reference moved by .*if the antenna is where it was, send confirm-position/])
+  await after.seconds(20)
+  t.match(await after.command('confirm-position'), { text: /used again/ })
+  await after.until(isFixed(after), 60)
+  await after.seconds(5)
+  t.same(after.arps().at(-1), reference)
+  t.same(after.errors(), [])
+  t.match(after.field('ref.survey.state'), 'aborted')
+  t.match(after.field('ref.override'), { distance: Number })
+})
+
+t.test('where there is nothing to confirm it is refused', async (t) => {
+  const rig = await setUp(t, { plugins })
+  const refused = async (what: string, message: RegExp) =>
+    t.match(await rig.command('confirm-position'), { status: 503, text: message }, what)
+  await refused('at the start', /nothing to confirm/)
+  await rig.until(() => rig.state() === 'survey', 100)
+  await refused('in a first survey-in', /nothing to confirm/)
+  await rig.until(isFixed(rig), 300)
+  await refused('in fixed', /nothing to confirm/)
+  await rig.seconds(30)
+  rig.base.move(1)
+  await rig.until(() => rig.state() === 'moved', 10)
+  rig.base.hears = false
+  await refused('without a position', /no position yet/)
+  t.equal(rig.field('ref.override'), undefined)
+  t.match(await rig.command('confirm-position=yes'), { status: 400 })
+  t.match((await rig.station.request('/commands')).text, /confirm-position/)
+})
+
+t.test('a damaged override is none', async (t) => {
+  const rig = await fixed(t)
+  await rig.station.stop()
+  for (const value of [7, null, 'x', {}, { reference: 'x', t: 0 }]) {
+    const store = new MemoryStore()
+    for (const name of await rig.store.namespaces())
+      for (const [key, kept] of Object.entries(await rig.store.entries(name)))
+        await store.batch([{ namespace: name, key, value: kept }])
+    await store.batch([{ namespace: 'survey-in', key: 'override', value }])
+    const after = await setUp(t, { store, plugins })
+    await after.until(isFixed(after), 300)
+    t.equal(after.field('ref.override'), undefined, JSON.stringify(value))
+    await after.station.stop()
+  }
+})
