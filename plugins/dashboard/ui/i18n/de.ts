@@ -542,6 +542,11 @@ export const de: Texts = {
   'casters.check.login': 'Anmeldung angenommen',
   'casters.check.mount': 'Mountpoint aufgeführt',
   'casters.check.unknown': 'nicht bekannt',
+  'casters.failed.resolved': 'Hostname nicht gefunden',
+  'casters.failed.connected': 'Keine Verbindung',
+  'casters.failed.tls': 'Verschlüsselung gescheitert',
+  'casters.failed.login': 'Anmeldung abgewiesen',
+  'casters.failed.mount': 'Mountpoint nicht aufgeführt',
   'casters.advice.not-listed':
     'Der Caster führt den Mountpoint nicht auf. Den Namen prüfen, oder den Mountpoint beim Caster anmelden.',
   'casters.advice.sandbox': 'Der Mountpoint ist nicht angemeldet. Ihn beim Betreiber des Casters anmelden.',

@@ -539,6 +539,11 @@ export const en = {
   'casters.check.login': 'Login accepted',
   'casters.check.mount': 'Mount point listed',
   'casters.check.unknown': 'not known',
+  'casters.failed.resolved': 'Host name not found',
+  'casters.failed.connected': 'No connection',
+  'casters.failed.tls': 'Encryption failed',
+  'casters.failed.login': 'Login refused',
+  'casters.failed.mount': 'Mount point not listed',
   'casters.advice.not-listed':
     'The caster does not list the mount point. Check its name, or register it with the caster.',
   'casters.advice.sandbox': 'The mount point is not registered. Register it with the operator of the caster.',

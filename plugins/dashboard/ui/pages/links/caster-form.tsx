@@ -80,7 +80,7 @@ export function CasterForm(props: {
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        void (tested ? keep() : test())
+        void (tested?.ok ? keep() : test())
       }}
     >
       <p class="rule">{t(`casters.rule.${preset}`)}</p>
@@ -103,7 +103,7 @@ export function CasterForm(props: {
         isShown={isShown}
         show={setShown}
       />
-      <details open={isAddressWrong}>
+      <details open={preset !== 'own' && isAddressWrong}>
         <summary>{t(preset === 'own' ? 'casters.protocol' : 'casters.address')}</summary>
         {preset !== 'own' && <AddressFields form={form} set={set} said={said} />}
         <fieldset>
@@ -133,17 +133,19 @@ export function CasterForm(props: {
         <button type="button" onClick={close}>
           {t('confirm.no')}
         </button>
-        <button
-          type="button"
-          class={tested ? '' : 'main'}
-          disabled={running !== '' || isViewer}
-          onClick={() => void test()}
-        >
-          {t(running === 'test' ? 'commands.running' : tested ? 'casters.testAgain' : 'casters.test')}
-        </button>
         {tested && (
-          <button type="button" class="main" disabled={running !== '' || isViewer} onClick={() => void keep()}>
+          <button
+            type="button"
+            class={tested.ok ? 'main' : ''}
+            disabled={running !== '' || isViewer}
+            onClick={() => void keep()}
+          >
             {t(running === 'save' ? 'commands.running' : tested.ok ? 'casters.save' : 'casters.saveAnyway')}
+          </button>
+        )}
+        {!tested?.ok && (
+          <button type="button" class="main" disabled={running !== '' || isViewer} onClick={() => void test()}>
+            {t(running === 'test' ? 'commands.running' : tested ? 'casters.testAgain' : 'casters.test')}
           </button>
         )}
       </div>
@@ -197,7 +199,7 @@ function Answer({ tested, isTls }: { tested: CasterTested; isTls: boolean }) {
           .map((one) => (
             <li key={one}>
               <Tone tone={tones[checks[one]]}>
-                {t(`casters.check.${one}`)}
+                {t(checks[one] === 'failed' ? `casters.failed.${one}` : `casters.check.${one}`)}
                 {checks[one] === 'unknown' && ` · ${t('casters.check.unknown')}`}
               </Tone>
             </li>

@@ -75,7 +75,7 @@ function CasterList({ pushes }: { pushes: readonly Push[] }) {
       {all.length < most && hello.value?.role !== 'viewer' && (
         <div class="command">
           <h3>{t('casters.add')}</h3>
-          <div class="choices">
+          <div class="presets">
             {presetNames.map((name) => (
               <button
                 key={name}

@@ -108,7 +108,7 @@ function Switch({ row: { output, rovers = 0, state }, parameter }: { row: Output
           type="checkbox"
           checked={isOn}
           disabled={isRunning || hello.value?.role === 'viewer'}
-          aria-label={t('casters.switch', { name })}
+          aria-label={name}
           onClick={(event) => {
             if (!isOn) return void turn(true)
             // It stays on until the question is answered.

@@ -119,7 +119,7 @@ function LoginForm({ list, done }: { list: RoverLoginList; done: (login: Made) =
         show={setShown}
         suggests
       />
-      {shutsOut(list) && <p class="rule">{t('logins.shutsOut')}</p>}
+      {shutsOut(list) && <p class="caution">{t('logins.shutsOut')}</p>}
       <div class="buttons">
         <button type="submit" class="main" disabled={isRunning}>
           {t(isRunning ? 'commands.running' : 'logins.save')}
