@@ -1,6 +1,8 @@
 /** The figures of the day that plots need. Pure. */
 import { type Fitness, fitnesses, valueAt } from 'rtk-base/schemas'
 import type { Reception, SatelliteEpoch } from 'rtk-base/services'
+import { roversOf } from '../ui/model/links.js'
+import type { Json } from '../ui/station/document.js'
 import type { Figure } from './ring.js'
 
 /** Input of the series: safety from the services, the rest from the document. Undefined: unknown. */
@@ -93,7 +95,7 @@ const table: readonly (Figure & { read: Read })[] = [
     resolution: 0.01,
     read: ({ rtcm: { epochs, elapsed_s } }) => (elapsed_s > 0 ? epochs / elapsed_s : undefined),
   },
-  { name: 'rovers', unit: '', resolution: 1, read: ({ document }) => subscribersOf(document) },
+  { name: 'rovers', unit: '', resolution: 1, read: ({ document }) => roversIn(document) },
   { name: 'mobile-rssi', unit: 'dBm', resolution: 1, read: unless0(field('modem.state.rssi')) },
   { name: 'mobile-rsrp', unit: 'dBm', resolution: 1, read: field('modem.state.rsrp') },
   { name: 'mobile-rsrq', unit: 'dB', resolution: 1, read: field('modem.state.rsrq') },
@@ -104,9 +106,8 @@ const table: readonly (Figure & { read: Read })[] = [
 const highest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.max(...values))
 const scaled = (value: number | undefined, factor: number) => (value === undefined ? undefined : value * factor)
 
-function subscribersOf(document: unknown): number | undefined {
-  const subscribers = valueAt(document, 'gnss.rtcm.subscribers')
-  return Array.isArray(subscribers) ? subscribers.length : undefined
+function roversIn(document: unknown): number | undefined {
+  return Array.isArray(valueAt(document, 'gnss.rtcm.subscribers')) ? roversOf(document as Json).length : undefined
 }
 
 export const figures: readonly Figure[] = table.map(({ name, unit, resolution }) => ({ name, unit, resolution }))

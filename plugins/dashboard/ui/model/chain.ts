@@ -2,6 +2,7 @@
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 import { goesOut } from './gnss/rtcm.js'
 import { outputsOf } from './guide.js'
+import { roversOf } from './links.js'
 import { hasReference, isReceiverAway, referenceAccuracy, surveyFollows } from './set-up.js'
 
 export const chainLinks = ['antenna', 'receiver', 'reference', 'gate', 'outputs', 'rovers'] as const
@@ -97,7 +98,7 @@ function outputs(document: Json): Link {
     ({ name, state }) => state !== 'idle' && !/^ntrip-client\b/.test(name),
   )
   const isNone = outputsOf(document).every(({ state }) => state === 'off')
-  if (links.length === 0 && isNone && listAt(document, 'gnss.rtcm.subscribers').length === 0)
+  if (links.length === 0 && isNone && roversOf(document).length === 0)
     return { link: 'outputs', state: 'warning', facts: ['0'] }
   const down = links.filter(({ state }) => state !== 'up')
   // Rovers in the local network are served all the same.
@@ -108,7 +109,7 @@ function outputs(document: Json): Link {
 }
 
 function rovers(document: Json): Link {
-  const clients = listAt(document, 'gnss.rtcm.subscribers').length
+  const clients = roversOf(document).length
   // A base without clients is not faulty.
   return { link: 'rovers', state: clients > 0 ? 'good' : 'unknown', facts: [String(clients)] }
 }

@@ -82,8 +82,11 @@ export interface OutputFact {
   readonly state: 'on' | 'down' | 'off'
 }
 
-const stateOf = (states: readonly string[]): OutputFact['state'] =>
-  states.length === 0 ? 'off' : states.some((state) => toneOf(state) === 'good' || state === 'accepted') ? 'on' : 'down'
+function stateOf(all: readonly string[]): OutputFact['state'] {
+  const wanted = all.filter((state) => state !== 'off')
+  if (wanted.length === 0) return 'off'
+  return wanted.some((state) => toneOf(state) === 'good' || state === 'accepted') ? 'on' : 'down'
+}
 
 /** The outputs of running plugins. */
 export function outputsOf(document: Json): readonly OutputFact[] {

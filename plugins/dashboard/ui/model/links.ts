@@ -29,6 +29,20 @@ export interface Subscriber {
 }
 export const subscribersOf = (document: Json | undefined) => listAt<Subscriber>(document, 'gnss.rtcm.subscribers')
 
+const casterOf = ({ host, port, mount }: Push) => `${host}:${port}/${mount}`
+
+/** Subscribers that are rovers: not the own MQTT topic, a caster or address pushed to, or a radio modem. */
+export function roversOf(document: Json | undefined): readonly Subscriber[] {
+  // Long mount points are cut in the list of casters.
+  const casters = listAt<Push>(document, 'ntrip.server').map(casterOf)
+  const addresses = listAt<{ host: string; port: number }>(document, 'rtcm_tcp.push').map(
+    ({ host, port }) => `${host}:${port}`,
+  )
+  const isPushed = ({ via, name }: Subscriber) =>
+    (via === 'ntrip' && casters.some((one) => name.startsWith(one))) || (via === 'tcp' && addresses.includes(name))
+  return subscribersOf(document).filter((one) => /^(udp|ntrip|tcp)$/.test(one.via) && !isPushed(one))
+}
+
 export interface Rover {
   id: number
   mount: string

@@ -1,5 +1,6 @@
 /** Whether a station is set up. Pure. */
-import { type Json, listAt, numberAt, textAt } from '../station/document.js'
+import { type Json, numberAt, textAt } from '../station/document.js'
+import { roversOf } from './links.js'
 
 /** The chosen position can be used: the mean of a survey-in that runs, or that failed, is shown in its place and is none. */
 export function hasReference(document: Json): boolean {
@@ -33,6 +34,4 @@ export const isReceiverAway = (document: Json): boolean =>
 
 /** The station is not set up: no reference position and no clients. */
 export const isNew = (document: Json): boolean =>
-  textAt(document, 'gnss.ref.chosen') !== '' &&
-  !hasReference(document) &&
-  listAt(document, 'gnss.rtcm.subscribers').length === 0
+  textAt(document, 'gnss.ref.chosen') !== '' && !hasReference(document) && roversOf(document).length === 0

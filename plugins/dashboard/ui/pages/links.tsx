@@ -3,9 +3,11 @@ import { toneOf } from '../model/links.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
+import { Casters } from './links/casters.js'
 import { Mqtt } from './links/mqtt.js'
+import { Outbound } from './links/outbound.js'
 import { Outputs } from './links/outputs.js'
-import { Pushes, Tcp } from './links/pushes.js'
+import { Tcp } from './links/tcp.js'
 
 /** The ways on which corrections leave the station, and come in from another base. */
 export function LinksPage() {
@@ -13,8 +15,9 @@ export function LinksPage() {
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
+      <Casters document={document} />
       <Outputs document={document} />
-      <Pushes document={document} />
+      <Outbound document={document} />
       <Tcp document={document} />
       <Mqtt document={document} />
       <Incoming document={document} />

@@ -1,5 +1,5 @@
 import { t } from '../i18n/index.js'
-import { subscribersOf } from '../model/links.js'
+import { roversOf } from '../model/links.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'
 import { MapCard } from '../parts/map-card.js'
@@ -14,12 +14,12 @@ export function RoversPage() {
   if (!document) return <p>{t('app.connecting')}</p>
   return (
     <>
-      {subscribersOf(document).length === 0 && (
+      {roversOf(document).length === 0 && (
         <Card title={t('links.clients')}>
           <Empty drawing="rover">{t('links.nobody')}</Empty>
         </Card>
       )}
-      {subscribersOf(document).length > 0 && <Clients document={document} />}
+      {roversOf(document).length > 0 && <Clients document={document} />}
       <RoverLogins document={document} />
       <Rovers document={document} />
       <MapCard />

@@ -2,6 +2,7 @@ import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { Card } from './card.js'
 import { useLoaded } from './loaded.js'
+import { QrDrawing } from './qr-code.js'
 
 interface Address {
   interface: string
@@ -11,8 +12,6 @@ interface Address {
   path: string
 }
 
-/** Light modules around the code: without them it is not found. */
-const margin = 4
 const load = () => api.get<Address[]>('/addresses')
 
 /** Where others in the same network find this page, to be scanned. A station that only its own machine reaches has none. */
@@ -25,15 +24,7 @@ export function AddressCard() {
       <ul class="addresses">
         {value.map(({ interface: name, url, size, path }) => (
           <li key={url}>
-            <svg
-              class="code"
-              viewBox={`${-margin} ${-margin} ${size + 2 * margin} ${size + 2 * margin}`}
-              role="img"
-              aria-label={t('address.code', { url })}
-            >
-              <rect class="code-light" x={-margin} y={-margin} width={size + 2 * margin} height={size + 2 * margin} />
-              <path class="code-dark" d={path} />
-            </svg>
+            <QrDrawing of={{ size, path }} label={t('address.code', { url })} />
             <a href={url}>{url}</a>
             <span class="quiet">{name}</span>
           </li>

@@ -95,11 +95,12 @@ async function ask(path: string, init?: RequestInit): Promise<Response> {
 }
 
 const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await ask(path, init)).json() as Promise<T>
-const post = (body: unknown): RequestInit => ({
-  method: 'POST',
+const withBody = (method: string, body: unknown): RequestInit => ({
+  method,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 })
+const post = (body: unknown) => withBody('POST', body)
 
 export const api = {
   parameters: () => json<Parameter[]>('/parameters'),
@@ -119,6 +120,7 @@ export const api = {
   /** The flight record of a time, one JSON object a line. */
   record: async (from_s: number) => (await ask(`/record?from=${from_s}`)).text(),
   get: json,
+  send: <T>(method: 'PUT' | 'POST', path: string, body: unknown) => json<T>(path, withBody(method, body)),
   post: <T>(path: string) => json<T>(path, { method: 'POST' }),
 }
 

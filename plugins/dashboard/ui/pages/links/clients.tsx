@@ -1,5 +1,5 @@
 import { ago, figure, moment, t } from '../../i18n/index.js'
-import { fixOf, type Rover, type RoverFix, subscribersOf } from '../../model/links.js'
+import { fixOf, type Rover, type RoverFix, roversOf } from '../../model/links.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
@@ -7,7 +7,7 @@ import { api } from '../../station/api.js'
 import { at, type Json, listAt, numberAt } from '../../station/document.js'
 
 export function Clients({ document }: { document: Json }) {
-  const clients = subscribersOf(document)
+  const clients = roversOf(document)
   return (
     <Card title={t('links.clients')}>
       {clients.length === 0 ? (

@@ -1,11 +1,13 @@
-import { figure, moment, t, word } from '../../i18n/index.js'
+import { figure, moment, said, t, word } from '../../i18n/index.js'
 import { certificateOf, toneOf } from '../../model/links.js'
+import { isMqttWanted } from '../../model/outputs.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { at, type Json, numberAt, textAt } from '../../station/document.js'
 
 export function Mqtt({ document }: { document: Json }) {
+  // Without a broker there is nothing to be seen: the list of outputs says that it is not set up.
+  if (!isMqttWanted(document)) return null
   const link = textAt(document, 'mqtt.state.link')
-  if (link === '') return null
   const certificate = certificateOf(document)
   const trouble = textAt(document, 'mqtt.state.error.text')
   return (
@@ -13,7 +15,7 @@ export function Mqtt({ document }: { document: Json }) {
       <p class="large">
         <Tone tone={toneOf(link)}>{word('links.mqtt', link)}</Tone>
       </p>
-      {trouble && <p class="trouble">{trouble}</p>}
+      {trouble && <p class="trouble">{said(trouble)}</p>}
       <FigureList
         rows={[
           [t('links.broker'), `${textAt(document, 'mqtt.host') || '–'}:${numberAt(document, 'mqtt.port') ?? ''}`],

@@ -1,68 +1,144 @@
-import { duration, figure, moment, t, word } from '../../i18n/index.js'
-import { type Output, toneOf } from '../../model/links.js'
-import { Card, FigureList, Tone } from '../../parts/card.js'
-import { at, type Json, listAt, numberAt, textAt } from '../../station/document.js'
+import { useState } from 'preact/hooks'
+import { figure, said, t } from '../../i18n/index.js'
+import { castersOf, type OutputRow, type OutputState, outputRows } from '../../model/outputs.js'
+import { Confirm } from '../../parts/action.js'
+import { Card, Tone, type ToneName } from '../../parts/card.js'
+import { api } from '../../station/api.js'
+import { type Json, listAt, numberAt, textAt } from '../../station/document.js'
+import { hello } from '../../station/live.js'
 
-interface Step {
-  t: number
-  step: string
-  text: string
-  done: boolean
-}
+const tones: Readonly<Record<OutputState, ToneName>> = { on: 'good', down: 'broken', off: 'idle', unset: 'idle' }
 
+/** Every way out, with its state in words, and one switch or link each. */
 export function Outputs({ document }: { document: Json }) {
-  if (at(document, 'links') === undefined) return null
-  const outputs = listAt<Output>(document, 'links.outputs')
-  const steps = listAt<Step>(document, 'links.recovery.steps')
-  const waiting = textAt(document, 'links.recovery.text')
-  const outage = numberAt(document, 'links.recovery.outage') ?? 0
   return (
-    <Card title={t('links.outputs')}>
-      {outage > 0 && <p class="trouble">{t('links.outage', { time: duration(outage) })}</p>}
-      {waiting && <p>{waiting}</p>}
-      {outputs.map(({ name, state, reason, since, next, attempts, step, family }) => (
-        <div key={name} class="command">
-          <h3>{name}</h3>
-          <p>
-            <Tone tone={toneOf(state)}>{word('links.state', state)}</Tone>{' '}
-            <span class="quiet">{t('verdict.for', { time: duration(since) })}</span>
-          </p>
-          {reason && <p>{reason}</p>}
-          {state !== 'up' && state !== 'idle' && (
-            <p>
-              {t('links.next')}: {nextText(next, attempts, word('links.step', step))}
-            </p>
-          )}
-          {family !== 0 && <p class="quiet">IPv{family}</p>}
-        </div>
+    <Card title={t('outputs.title')}>
+      {outputRows(document).map((row) => (
+        <Row key={row.output} row={row} document={document} />
       ))}
-      {steps.length > 0 && (
-        <>
-          <h3>{t('links.steps')}</h3>
-          <ul class="plain">
-            {[...steps].reverse().map((one) => (
-              <li key={`${one.t} ${one.step}`}>
-                {moment(one.t)}: {one.text} {!one.done && t('links.notDone')}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      <FigureList
-        rows={[
-          [t('links.uplink'), textAt(document, 'links.recovery.uplink')],
-          [t('links.restarts'), figure(numberAt(document, 'links.recovery.restarts'), 0)],
-        ]}
-      />
     </Card>
   )
 }
 
-const nextText = (next: number, attempts: number, how: string) =>
-  [
-    next > 0 ? t('links.in', { time: duration(next) }) : t('links.underWay'),
-    how,
-    t('links.attempts', { count: attempts }),
-  ]
-    .filter(Boolean)
-    .join(' · ')
+function Row({ row, document }: { row: OutputRow; document: Json }) {
+  const { output, parameter, rovers, state, to } = row
+  const detail = detailOf(row, document)
+  return (
+    <div class="command">
+      <div class="way">
+        <h3>{t(`guide.output.${output}`)}</h3>
+        {parameter ? (
+          <Switch row={row} parameter={parameter} />
+        ) : (
+          to && (
+            <a class="button" href={`#/${to}`} aria-label={t('outputs.setUpOf', { name: t(`guide.output.${output}`) })}>
+              {t('outputs.setUp')}
+            </a>
+          )
+        )}
+      </div>
+      <p>
+        <Tone tone={tones[state]}>{t(state === 'unset' ? 'outputs.unset' : `guide.state.${state}`)}</Tone>
+        {detail && <span> · {detail}</span>}
+        {state === 'on' && rovers !== undefined && (
+          <span> · {t(rovers === 1 ? 'outputs.rover' : 'outputs.rovers', { count: figure(rovers, 0) })}</span>
+        )}
+      </p>
+      {state === 'unset' || <p class="quiet">{t(`outputs.hint.${output}`)}</p>}
+      {output === 'caster' && (
+        <a class="target" href="#/rovers">
+          {t('outputs.logins')}
+        </a>
+      )}
+    </div>
+  )
+}
+
+/** Where it is reached, or why it does not work. */
+function detailOf({ output, state }: OutputRow, document: Json): string {
+  const port = (path: string) => {
+    const number = numberAt(document, path) ?? 0
+    return number > 0 ? t('outputs.port', { port: number }) : ''
+  }
+  if (state === 'off' || state === 'unset') return ''
+  switch (output) {
+    case 'udp':
+      return port('udp.port')
+    case 'caster':
+      return [port('ntrip.caster.port'), listAt<string>(document, 'ntrip.caster.mounts').join(', ')]
+        .filter(Boolean)
+        .join(' · ')
+    case 'server': {
+      const { good, wanted } = castersOf(document)
+      return t('outputs.casters', { good, wanted })
+    }
+    case 'mqtt':
+      return textAt(document, 'mqtt.host')
+    case 'tcp':
+      return port('rtcm_tcp.port')
+    case 'serial':
+      return [textAt(document, 'rtcm_serial.port'), said(textAt(document, 'rtcm_serial.text'))]
+        .filter(Boolean)
+        .join(' · ')
+  }
+}
+
+/** Off takes the corrections from rovers, so it is asked for; on is done at once. */
+function Switch({ row: { output, rovers = 0, state }, parameter }: { row: OutputRow; parameter: string }) {
+  const [isAsking, setAsking] = useState(false)
+  const [isRunning, setRunning] = useState(false)
+  const [trouble, setTrouble] = useState('')
+  const isOn = state !== 'off'
+  const name = t(`guide.output.${output}`)
+  const turn = async (wanted: boolean) => {
+    setRunning(true)
+    setTrouble('')
+    try {
+      const { result, errors = [] } = await api.change({ [parameter]: wanted ? 1 : 0 })
+      if (result === 'failed') setTrouble(errors.map(({ message }) => message).join('; '))
+    } catch (error) {
+      setTrouble(error instanceof Error ? error.message : String(error))
+    }
+    setRunning(false)
+  }
+  return (
+    <div>
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={isOn}
+          disabled={isRunning || hello.value?.role === 'viewer'}
+          aria-label={name}
+          onClick={(event) => {
+            if (!isOn) return void turn(true)
+            // It stays on until the question is answered.
+            event.preventDefault()
+            setAsking(true)
+          }}
+        />
+        {t(isOn ? 'guide.state.on' : 'guide.state.off')}
+      </label>
+      <p class="trouble" role="status">
+        {trouble}
+      </p>
+      {isAsking && (
+        <Confirm
+          title={t('outputs.off', { name })}
+          yes={t('outputs.offYes')}
+          answer={(isYes) => {
+            setAsking(false)
+            if (isYes) void turn(false)
+          }}
+        >
+          <p>
+            {output === 'mqtt'
+              ? t('outputs.offMqtt')
+              : rovers > 0
+                ? t(rovers === 1 ? 'outputs.offRover' : 'outputs.offRovers', { count: rovers })
+                : t('outputs.offNobody')}
+          </p>
+        </Confirm>
+      )}
+    </div>
+  )
+}

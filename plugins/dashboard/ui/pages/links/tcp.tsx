@@ -1,39 +1,8 @@
-import { duration, figure, t, word } from '../../i18n/index.js'
-import { type Push, toneOf } from '../../model/links.js'
-import { Card, FigureList, Tone } from '../../parts/card.js'
+import { figure, t, word } from '../../i18n/index.js'
+import { toneOf } from '../../model/links.js'
+import { Card, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'
 import { type Json, listAt, numberAt } from '../../station/document.js'
-
-/** Whether a caster is there, took the stream, and acknowledges what is sent. */
-export function Pushes({ document }: { document: Json }) {
-  const pushes = listAt<Push>(document, 'ntrip.server')
-  if (pushes.length === 0) return null
-  return (
-    <Card title={t('links.pushes')}>
-      {pushes.map(({ host, port, mount, version, tls, state, text, next, since, sent, dropped }) => (
-        <div key={`${host} ${port} ${mount}`} class="command">
-          <h3>
-            {host}:{port}/{mount}
-          </h3>
-          <p>
-            <Tone tone={toneOf(state)}>{word('links.push', state)}</Tone>
-          </p>
-          {text && <p>{text}</p>}
-          <FigureList
-            rows={[
-              [t('links.protocol'), `NTRIP ${version}${tls ? ', TLS' : ''}`],
-              [t('links.for'), since > 0 && duration(since)],
-              [t('links.next'), next > 0 && t('links.in', { time: duration(next) })],
-              [t('links.sent'), figure(sent, 0)],
-              [t('links.dropped'), figure(dropped, 0)],
-            ]}
-          />
-        </div>
-      ))}
-      <p class="quiet">{t('links.proof')}</p>
-    </Card>
-  )
-}
 
 interface TcpPush {
   host: string
