@@ -60,7 +60,6 @@ import {
   outputsOf,
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
-import { isTime, unitOf } from '../../../plugins/dashboard/ui/model/network-units.js'
 import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import { tilesOf } from '../../../plugins/dashboard/ui/model/tiles.js'
@@ -507,14 +506,26 @@ t.test('the guide says what is missing by the state of the station alone', async
   const survey = { type: 'ecef', state: 'running', ...here }
   const station = (state: object, ref: object = { chosen: 'survey', survey }) => ({ gnss: { state, ref } })
 
-  t.strictSame(missing({}), { antenna: ['receiver'], position: ['reference'], outputs: ['output'], network: [] })
+  t.strictSame(missing({}), {
+    access: [],
+    antenna: ['receiver'],
+    position: ['reference'],
+    outputs: ['output'],
+    network: [],
+  })
   t.strictSame(missing(station({ ...receiver, status: 'offline' })).antenna, ['receiver'])
   t.strictSame(missing(station({ ...receiver, antenna: { status: 'open' }, satuse: 0, gps_fix: 'none' })).antenna, [
     'antennaOpen',
     'satellites',
     'fix',
   ])
-  t.strictSame(missing(station(receiver)), { antenna: [], position: ['surveying'], outputs: ['output'], network: [] })
+  t.strictSame(missing(station(receiver)), {
+    access: [],
+    antenna: [],
+    position: ['surveying'],
+    outputs: ['output'],
+    network: [],
+  })
   t.strictSame(missing(station({ ...receiver, antenna: { status: 'open' } })).antenna, [], 'behind a splitter')
   const surveyed = { chosen: 'survey', survey: { type: 'ecef', state: 'complete', ...here } }
   t.strictSame(missing(station({ ...receiver, gps_fix: 'time' }, surveyed)).position, [])
@@ -564,7 +575,14 @@ t.test('the guide says what is missing by the state of the station alone', async
   t.equal(meanCno([]), undefined)
   const advice = (hasLogin: boolean | undefined) =>
     guideOf({ document: {}, satellites: [weak], hasLogin }).flatMap((one) => one.advice)
-  t.strictSame([advice(undefined), advice(false), advice(true)], [['weak'], ['weak', 'token'], ['weak']])
+  t.strictSame(
+    [advice(undefined), advice(true)],
+    [
+      ['name', 'weak'],
+      ['name', 'weak'],
+    ],
+  )
+  t.strictSame(missing({}, { hasLogin: false }).access, ['password'], 'the password comes first')
 })
 
 t.test('settings and commands as a person enters them', async (t) => {
@@ -577,8 +595,6 @@ t.test('settings and commands as a person enters them', async (t) => {
   t.equal(commandQuery('reboot', undefined), 'reboot')
   const url = 'https://example.org/a.img?v=1&sig=%2B'
   t.equal(commandQuery('firmware', ` ${url} `), `firmware=${url}`, 'the station takes an address letter by letter')
-  t.strictSame(['state rsrp', 'signal', 'sim imsi'].map(unitOf), ['dBm', 'dBm', ''])
-  t.ok(isTime('state time'))
 })
 
 t.test('a station is new until it has a reference, or somebody gets corrections', async (t) => {
@@ -1005,7 +1021,7 @@ t.test('the station tells its pages', async (t) => {
     t.same(Object.keys(figures), ['cno-l1'])
   })
 
-  await t.test('the page shows something after 40 kB', async (t) => {
+  await t.test('the page shows something after 45 kB', async (t) => {
     const loaded = new Map<string, number>()
     const load = async (path: string): Promise<void> => {
       if (loaded.has(path)) return
@@ -1016,7 +1032,7 @@ t.test('the station tells its pages', async (t) => {
     }
     await load('/')
     const bytes = [...loaded.values()].reduce((sum, one) => sum + one, 0)
-    t.ok(loaded.size > 3 && bytes < 40_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
+    t.ok(loaded.size > 3 && bytes < 45_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
     t.comment(`first load: ${bytes} bytes of gzip`)
   })
 
