@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Motion } from '../../plugins/integrity/phase/motion.js'
+import { orderStatistic } from '../../plugins/integrity/phase/order-statistic.js'
 import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
 import type { PhaseReport } from '../../plugins/integrity/phase/report.js'
 import { msmSatellite, skyOf } from '../../plugins/integrity/phase/sky.js'
@@ -813,6 +814,44 @@ t.test('never throws, whatever an epoch holds', async () => {
     }),
     { numRuns: sample(100, 2000) },
   )
+})
+
+t.test('the value at an index of sorted ones is found without sorting', async () => {
+  const values = fc.array(fc.double({ noNaN: true }), { minLength: 1, maxLength: 90 })
+  fc.assert(
+    fc.property(values, fc.nat(89), (values, at) => {
+      const index = at % values.length
+      const sorted = Float64Array.from(values).sort()
+      return orderStatistic(Float64Array.from(values), values.length, index) === sorted[index]
+    }),
+  )
+})
+
+t.test('gives the same levels for the same seed, version after version', async (t) => {
+  const scene = new Scene({ seed: 5, multipath_m: 0.004, slipsPerHour: 20 })
+  const reports = run(scene, 400, (epoch) => {
+    if (epoch === 200) scene.offset = { east: 0.02, north: -0.03, up: 0.01 }
+    if (epoch === 250) scene.stepClock(1e-3)
+    if (epoch === 350) scene.slip((_, satellite) => satellite % 3 === 0, false)
+  })
+  t.equal(
+    reports.reduce((sum, { slips }) => sum + slips, 0),
+    119,
+  )
+  t.same(moves(reports), [202, 203, 204, 205, 206, 207, 208, 209, 210, 211])
+  const hundredths = (metres = Number.NaN) => Math.round(metres * 1e5) / 100
+  const levels = [102, 152, 202, 252, 302, 352].map((epoch) => {
+    const { net, sway_m, thirdDifference } = reports[epoch]
+    return [net?.east_m, net?.north_m, net?.up_m, net?.sigma.up_m, sway_m, thirdDifference?.scale_m].map(hundredths)
+  })
+  t.same(levels, [
+    [1.67, -0.71, 5.89, 7.28, 7, 16.76],
+    [0.99, 6.4, 6.06, 6.35, 4.27, 14.07],
+    [16.24, -28.44, 15.91, 7.15, 17.46, 20.9],
+    [-0.84, 0.7, 3.86, 7.7, 3.53, 13.88],
+    [3.46, 3.35, -1.73, 5.58, 3.51, 13.25],
+    [-3.89, 0.88, -4.15, 9.87, 5.87, 11.59],
+  ])
 })
 
 t.test('raises no false alarm in simulated hours', async (t) => {
