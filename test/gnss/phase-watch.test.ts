@@ -16,7 +16,7 @@ import {
   MsmEpochs,
 } from '../../runtime/gnss/index.js'
 import { noCaptures } from '../harness/captures.js'
-import { sample } from '../harness/sample.js'
+import { few, sample } from '../harness/sample.js'
 import { BroadcastOrbits } from './support/broadcast-orbits.js'
 import { type Observed, observedOf, orbitsOf } from './support/phase-captures.js'
 import { displaced, Scene, type SceneOptions, uniform, within } from './support/phase-scenes.js'
@@ -197,7 +197,7 @@ t.test('reports no move and no disturbance on any capture of a real receiver', {
 })
 
 t.test('raises no false alarm wherever in a capture it starts', { skip: noCaptures }, async (t) => {
-  const every = sample(149, 5)
+  const every = sample(449, 5, 149)
   for (const { name, known } of captured) {
     if (known === undefined) continue
     const observed = observedOf(name)
@@ -241,19 +241,15 @@ t.test(
   'finds a step of any size in real observations, given directions in whole degrees',
   { skip: noCaptures },
   async (t) => {
-    const [some_m, others_m] = [
-      [0.01, 0.03, 0.05, 0.5, 5, 9, 100],
-      [0.02, 0.1, 2, 4, 6, 15, 30],
-    ]
-    const sizes_m = [...some_m, ...others_m.slice(sample(others_m.length, 0, 0))]
-    for (const { name, from, least } of [
+    const sizes_m = few(4, [0.01, 0.03, 0.05, 9, 0.5, 5, 100, 0.02, 0.1, 2, 4, 6, 15, 30])
+    for (const { name, from, least } of few(2, [
       { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.9 },
       { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.9 },
       { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.75 },
-    ]) {
+    ])) {
       t.test(name, async (t) => {
         const observed = observedOf(name)
-        const trials = sample(3, 20)
+        const trials = sample(1, 20, 3)
         for (const size_m of sizes_m) {
           const row: string[] = []
           let [in3, in4, late_s] = [0, 0, 0]
@@ -305,7 +301,7 @@ t.test('finds a step of 3 cm within 3 s, whatever the receiver sends', async (t)
   ]
   for (const [what, options] of receivers) {
     t.test(what, async (t) => {
-      for (const [direction, unit] of Object.entries(directions)) {
+      for (const [direction, unit] of few(2, Object.entries(directions).reverse())) {
         const scene = new Scene({ seed: direction.length, ...options })
         const interval_s = options.interval_s ?? 1
         const at = 100 / interval_s
@@ -396,9 +392,14 @@ t.test('a knock that swings back within 2 s is no move', async (t) => {
 
 t.test('an antenna that is knocked aside once and is back within 2 s has not moved', async (t) => {
   for (const away of [1, 2]) {
-    for (const size_m of [0.05, 0.1, 0.3, 1, 5]) {
-      for (const [seed, direction] of [directions.east, directions.north, directions.up, directions.down].entries()) {
-        for (const start of [60, 120]) {
+    for (const size_m of few(2, [0.05, 1, 0.1, 0.3, 5])) {
+      for (const [seed, direction] of few(3, [
+        directions.east,
+        directions.north,
+        directions.up,
+        directions.down,
+      ]).entries()) {
+        for (const start of few(1, [60, 120])) {
           const scene = new Scene({ seed: seed + 1, msm: 4 })
           const reports = run(scene, start + 40, (epoch) => {
             scene.offset = times(direction, epoch >= start && epoch < start + away ? size_m : 0)
@@ -431,7 +432,7 @@ t.test('a walk is found before it is far, given directions in whole degrees', as
     [100, 20],
   ]
   for (const [size_m, for_s] of walks) {
-    for (const direction of ['east', 'south', 'diagonal']) {
+    for (const direction of few(1, ['diagonal', 'east', 'south'])) {
       const scene = new Scene({ seed: for_s })
       const begin = 150
       let away: number | undefined
@@ -485,8 +486,8 @@ t.test(
   async (t) => {
     for (const { name, known } of captured) {
       if (known === undefined) continue
-      for (const gap_s of [2, 3, 5].slice(sample(2, 0, 0))) {
-        for (const index of [0, 1]) {
+      for (const gap_s of few(1, [5, 2, 3])) {
+        for (const index of few(1, [0, 1])) {
           const watch = new PhaseWatch()
           const reports = observedOf(name).map(({ epoch, sky }, number) => {
             const messages = number % 60 >= 30 && number % 60 < 30 + gap_s ? [epoch.messages[index]] : epoch.messages
@@ -508,7 +509,7 @@ t.test(
   async (t) => {
     for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3']) {
       const observed = observedOf(name)
-      const trials = sample(8, 80)
+      const trials = sample(3, 80, 8)
       for (let trial = 0; trial < trials; trial++) {
         const at = 25 + Math.floor(((observed.length - 60) * trial) / trials)
         const random = uniform(trial + 1)
@@ -695,8 +696,8 @@ t.test(
       [75, 7],
       [110, 10],
     ] as const) {
-      for (const [name, direction] of Object.entries(directions)) {
-        for (const size_m of [0, 0.05, 0.1, 10]) {
+      for (const [name, direction] of few(2, Object.entries(directions))) {
+        for (const size_m of few(2, [0, 0.05, 0.1, 10])) {
           const scene = new Scene({ seed: history })
           const watch = new PhaseWatch()
           run(scene, history, () => {}, watch)
@@ -721,7 +722,7 @@ t.test('real receivers: pauses that are bridged are no move', { skip: noCaptures
       [45, 4],
       [110, 10],
     ] as const) {
-      const trials = sample(8, 100)
+      const trials = sample(3, 100, 8)
       for (let trial = 0; trial < trials; trial++) {
         const at = history + Math.floor(((observed.length - history - 50) * trial) / trials)
         const watch = new PhaseWatch()
