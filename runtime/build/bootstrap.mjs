@@ -199,6 +199,7 @@ function bundleTap() {
   buildSync({
     absWorkingDir: root,
     entryPoints: ['tap'],
+    alias: { 'async-hook-domain': './test/domain.ts' },
     outfile: join(folder, '@tapjs', 'tap.js'),
     bundle: true,
     platform: 'node',
