@@ -115,7 +115,7 @@ export const errorTable = {
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's token: POST /session." },
   RTK_ERR_TOO_MANY_REQUESTS: {
     status: 429,
-    help: 'Ask less often: 100 requests a second of one address are answered.',
+    help: 'Send fewer requests: at most 100 per second and address are answered.',
   },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message names the mistake.' },
@@ -126,7 +126,7 @@ export const errorTable = {
   RTK_ERR_UNAUTHORIZED: { status: 401, help: 'Send `Authorization: Bearer <http.token>`, or log in: POST /session.' },
   RTK_ERR_NET_LISTEN: {
     status: 503,
-    help: 'Choose another host or port, or stop the program that the message speaks of.',
+    help: 'Choose another host or port, or stop the program that the message names.',
   },
   RTK_ERR_ABORTED: {
     status: 503,
@@ -146,15 +146,15 @@ export const errorTable = {
   RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message names the cause.' },
   RTK_ERR_FETCH_REFUSED: {
     status: 502,
-    help: 'The server is there and nothing listens at that port: check the port, or start what listens there.',
+    help: 'The server answers, but no program listens on this port: check the port, or start the program.',
   },
   RTK_ERR_FETCH_CERTIFICATE: {
     status: 502,
-    help: 'The server is not the expected one, or its certificate ended: check it before the pin is changed.',
+    help: 'The server is not the expected server, or its certificate has expired: check the certificate before you change the pin.',
   },
   RTK_ERR_FETCH_TIMEOUT: { status: 504, help: 'The server did not answer in time: try again later.' },
   RTK_ERR_FETCH_TOO_LARGE: { status: 502, help: 'The answer is larger than the plugin takes: check the URL.' },
-  RTK_ERR_FETCH_REDIRECT: { status: 502, help: 'Use the URL that the server redirects to, if it is to be trusted.' },
+  RTK_ERR_FETCH_REDIRECT: { status: 502, help: 'Use the URL that the server redirects to, if you trust it.' },
   RTK_ERR_FETCH_ANSWER: {
     status: 502,
     help: 'The response was truncated or is not HTTP: try again, then check the server.',
@@ -177,7 +177,7 @@ export const errorTable = {
   },
   RTK_ERR_ROUTER_ANSWER: {
     status: 502,
-    help: 'The router answered what cannot be read: see the log, and whether its firmware is known.',
+    help: 'The answer of the router cannot be read: see the log, and check whether its firmware is supported.',
   },
   RTK_ERR_ROUTER_REFUSED: {
     status: 502,
@@ -197,7 +197,7 @@ export const errorTable = {
   },
   RTK_ERR_IMAGE_SLOW: {
     status: 408,
-    help: 'The image came too slowly, so that it would only have held up other updates: send it again over a better link.',
+    help: 'The image arrived too slowly and would have delayed other updates: send it again over a better link.',
   },
   RTK_ERR_NETWORK: {
     status: 502,

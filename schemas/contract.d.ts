@@ -76,7 +76,7 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
 export type Change = {
-  /** Cable. 0: the port is down, and set down again whenever something brings it up */
+  /** Cable. 0: the port is down, and is taken down again if another program brings it up */
   "eth-en"?: number | boolean
   /** Antenna: IGS name. IGS name of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-descriptor"?: string
@@ -90,17 +90,17 @@ export type Change = {
   "gnss-initial-max-delta"?: number
   /** Start-up check: the same with corrections, m */
   "gnss-initial-max-delta-corr"?: number
-  /** Corrections: epoch of the frame. The epoch that the source of the corrections is in, e.g. 2010.0, at most 32 characters */
+  /** Corrections: epoch of the frame. The epoch of the correction source, e.g. 2010.0, at most 32 characters */
   "gnss-recvrtcm-epoch"?: string
-  /** Corrections: frame. The frame that the source of the corrections is in, e.g. ETRF2000, at most 32 characters */
+  /** Corrections: frame. The frame of the correction source, e.g. ETRF2000, at most 32 characters */
   "gnss-recvrtcm-frame"?: string
-  /** Corrections: oldest that count, s */
+  /** Corrections: maximum age, s */
   "gnss-recvrtcm-max-age"?: number
   /** Which reference is used */
   "gnss-ref-chosen"?: "manual" | "survey"
-  /** Reference: epoch of the frame. The epoch that the reference of this station is in, e.g. 2010.0, at most 32 characters */
+  /** Reference: epoch of the frame. The epoch of this station's reference, e.g. 2010.0, at most 32 characters */
   "gnss-ref-epoch"?: string
-  /** Reference: frame. The frame that the reference of this station is in, e.g. ETRF2000, at most 32 characters */
+  /** Reference: frame. The frame of this station's reference, e.g. ETRF2000, at most 32 characters */
   "gnss-ref-frame"?: string
   /** Entered position: accuracy, 3D 1 sigma, m */
   "gnss-ref-manual-acc"?: number
@@ -116,7 +116,7 @@ export type Change = {
   "gnss-ref-manual-lon"?: number | null
   /** Phase centre above the reference point of the antenna, m */
   "gnss-ref-manual-offset"?: number
-  /** Entered position: of what */
+  /** Entered position: reference point or phase centre */
   "gnss-ref-manual-point"?: "arp" | "phase-centre"
   /** Entered position: ECEF X, m. ECEF metres, -7000000 to 7000000; null clears it */
   "gnss-ref-manual-x"?: number | null
@@ -126,9 +126,9 @@ export type Change = {
   "gnss-ref-manual-z"?: number | null
   /** Station ID in RTCM */
   "gnss-station-id"?: number
-  /** Survey-in: needed accuracy, m */
+  /** Survey-in: required accuracy, m */
   "gnss-survey-accuracy"?: number
-  /** Survey-in with corrections: needed accuracy, m */
+  /** Survey-in with corrections: required accuracy, m */
   "gnss-survey-accuracy-corr"?: number
   /** Survey-in: longest time, s */
   "gnss-survey-maxtime"?: number
@@ -136,7 +136,7 @@ export type Change = {
   "gnss-survey-mintime"?: number
   /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
-  /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: the table of APNs, or the router, has it */
+  /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: taken from the APN table or the router */
   "mob-apn"?: string
   /** Host that the router pings. a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart) */
   "mob-ping-host"?: string
@@ -243,7 +243,7 @@ export type Change = {
   "rtr-user"?: string
   /** WiFi uplink: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
   "sta-pswd"?: string
-  /** WiFi uplink: network. network of the uplink; empty: no station mode */
+  /** WiFi uplink: network. name of the network; empty: no WiFi uplink */
   "sta-ssid"?: string
   "trigger-gnss-survey"?: boolean
   /** RTCM over UDP */
@@ -256,19 +256,19 @@ export type Change = {
   "wap-en"?: number | boolean
   /** Access point: silent clients are removed after, s. s; 0: clients are never removed */
   "wap-inactive-time"?: number
-  /** Access point: most clients */
+  /** Access point: maximum number of clients */
   "wap-max-sta"?: number
-  /** Access point: password. WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the one of this device */
+  /** Access point: password. WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the device password */
   "wap-pswd"?: string
   /** Reverse gateway: DNS server. DNS server while the reverse gateway is used; empty: the gateway itself */
   "wap-revgw-dns"?: string
-  /** Reverse gateway: MAC of the client. MAC of the access point client that gives the internet; empty: none */
+  /** Reverse gateway: MAC of the client. MAC of the access point client that provides internet access; empty: none */
   "wap-revgw-mac"?: string
   /** Access point: network name */
   "wap-ssid"?: string
   /** Access point: transmit power, dBm. dBm */
   "wap-txpwr"?: number
-  /** WiFi: country. ISO 3166, e.g. NL; empty: as the machine has it */
+  /** WiFi: country. ISO 3166, e.g. NL; empty: the setting of the machine */
   "wifi-reg-cc"?: string
   [name: string]: unknown
 }
@@ -455,7 +455,7 @@ export type GnssPos = {
   "geoidal-seperation": number
   /** Time of the position, UTC seconds; 0: none */
   t: number
-  /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+  /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
   tm: string
 }
 
@@ -475,7 +475,7 @@ export type GnssRef = {
     acc: number
     /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
-    /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+    /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
     /** The 0.1 mm part is used */
     hp: boolean
@@ -504,7 +504,7 @@ export type GnssRef = {
     acc: number
     /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
-    /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+    /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
     /** The 0.1 mm part is used */
     hp: boolean
@@ -604,7 +604,7 @@ export type GnssRtcm = {
 export type GnssState = {
   /** Receiver time once resolved, else device time, UTC seconds; 0: none */
   time: number
-  /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+  /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
   tm: string
   status: GnssStatus
   gps_fix: GpsFixName
@@ -766,7 +766,7 @@ export type InfoDocumentPart = {
     state?: {
       /** Receiver time once resolved, else device time, UTC seconds; 0: none */
       time?: number
-      /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+      /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
       tm?: string
       status?: GnssStatus
       gps_fix?: GpsFixName
@@ -898,7 +898,7 @@ export type InfoDocumentPart = {
       "geoidal-seperation"?: number
       /** Time of the position, UTC seconds; 0: none */
       t?: number
-      /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+      /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
       tm?: string
     }
     /** The reference position */
@@ -917,7 +917,7 @@ export type InfoDocumentPart = {
         acc?: number
         /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
-        /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+        /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
         /** The 0.1 mm part is used */
         hp?: boolean
@@ -946,7 +946,7 @@ export type InfoDocumentPart = {
         acc?: number
         /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
-        /** The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0 */
+        /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
         /** The 0.1 mm part is used */
         hp?: boolean

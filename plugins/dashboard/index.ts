@@ -72,7 +72,7 @@ export default definePlugin({
       method: 'GET',
       url: '/addresses',
       schema: {
-        summary: 'Where people in the same network find the page, as text and as QR code',
+        summary: 'Addresses of the page in the local network, as text and as QR code',
         response: { 200: Addresses },
       },
       handler: async () => addresses().map((address) => ({ ...address, ...qrPath(address.url) })),

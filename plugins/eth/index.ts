@@ -48,5 +48,5 @@ export default definePlugin({
 const switchSchema = Type.Integer({
   minimum: 0,
   maximum: 1,
-  description: '0: the port is down, and set down again whenever something brings it up',
+  description: '0: the port is down, and is taken down again if another program brings it up',
 })

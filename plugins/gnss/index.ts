@@ -22,7 +22,7 @@ export default definePlugin({
     const { config, info, services } = ctx
     const maxAge = config.define('gnss-recvrtcm-max-age', Type.Integer({ minimum: 1, maximum: 86_400 }), {
       default: 30,
-      title: 'Corrections: oldest that count, s',
+      title: 'Corrections: maximum age, s',
     })
     const stationId = config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
       // A station that was there before IDs were drawn keeps its 0.

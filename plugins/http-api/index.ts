@@ -141,7 +141,7 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
     method: 'GET',
     url: '/nvs',
     schema: {
-      summary: 'Key-value pairs of a namespace; without one the namespaces',
+      summary: 'Key-value pairs of a namespace; without a namespace: the list of namespaces',
       parameters: [namespaceParameter],
       response: { 200: Type.Union([NvsNamespaces, NvsValues]) },
     },

@@ -91,7 +91,7 @@ export default definePlugin({
     )
     ctx.commands.add(
       'reset-debug',
-      'sets the counters of every plugin back to 0',
+      'resets the counters of every plugin to 0',
       () => {
         ctx.services.use(metrics).reset()
         ctx.services.use(station).resetCounters()

@@ -26,7 +26,7 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
   }
   ctx.commands.add(
     'mobile-scan',
-    'scans for mobile operators: takes about 200 s, in which the mobile connection is lost',
+    'scans for mobile operators; takes about 200 s',
     () => {
       scan.request()
       return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'

@@ -37,7 +37,7 @@ export const apnText = '1 to 100 printable characters without spaces'
 const apnSchema = Type.String({
   maxLength: 100,
   pattern: '^[!-~]*$',
-  description: `${apnText}, or empty: the table of APNs, or the router, has it`,
+  description: `${apnText}, or empty: taken from the APN table or the router`,
 })
 const credentialSchema = Type.String({
   maxLength: 64,

@@ -65,7 +65,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
 function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
   ctx.commands.add(
     'ntrip-base',
-    'ntrip-base=MOUNT:PASSWORD lets another base push to a mount point of its own, ntrip-base=MOUNT deletes that',
+    'ntrip-base=MOUNT:PASSWORD lets another base push to this mount point, ntrip-base=MOUNT deletes the mount point',
     async ({ arg }) => {
       const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(arg ?? '') ?? []
       const isName = /^[A-Za-z0-9_.-]{1,32}$/.test(mount)

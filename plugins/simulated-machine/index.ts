@@ -28,10 +28,12 @@ export default definePlugin({
     services.provide(simulatedNetwork, { backend: machine, command: (line) => runNetworkCommand(machine, line) })
     services.provide(simulatedRadio, { machine: radio, command: (line) => runRadioCommand(radio, line) })
     services.provide(simulatedLeds, { folder: () => makeLeds(ctx.dataDir('leds').path) })
-    commands.add('sim-network', 'sim-network=help lists what can happen to the simulated network', ({ arg = '' }) =>
-      runNetworkCommand(machine, arg),
+    commands.add(
+      'sim-network',
+      'sim-network=LINE controls the simulated network (help lists the lines)',
+      ({ arg = '' }) => runNetworkCommand(machine, arg),
     )
-    commands.add('sim-radio', 'sim-radio=help lists what can happen to the simulated radio', ({ arg = '' }) =>
+    commands.add('sim-radio', 'sim-radio=LINE controls the simulated radio (help lists the lines)', ({ arg = '' }) =>
       runRadioCommand(radio, arg),
     )
     return machine

@@ -199,7 +199,8 @@ const faults: Record<string, [args: string, help: string, run: (receiver: Simula
     ],
   }
 
-export const simHelp = 'faults of the simulated receiver (sim help lists them); alone it shows the state'
+export const simHelp =
+  'causes a fault of the simulated receiver (sim help lists the faults); without a value: shows the state'
 
 /** One line for each. */
 function helpText(): string {

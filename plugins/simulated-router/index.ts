@@ -33,8 +33,10 @@ export default definePlugin({
       command: (line) => runCommand(running(), line),
       describe: () => running().describe(),
     })
-    ctx.commands.add('sim-router', 'sim-router=help lists what can happen to the simulated router', ({ arg = '' }) =>
-      runCommand(running(), arg),
+    ctx.commands.add(
+      'sim-router',
+      'sim-router=LINE controls the simulated router (help lists the lines)',
+      ({ arg = '' }) => runCommand(running(), arg),
     )
     return { holder, options }
   },

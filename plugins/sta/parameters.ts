@@ -34,7 +34,7 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
 const SsidSchema = Type.String({
   maxLength: mostSsid_bytes,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
-  description: 'network of the uplink; empty: no station mode',
+  description: 'name of the network; empty: no WiFi uplink',
 })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',

@@ -60,13 +60,13 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
 
   const mintime = seconds('gnss-survey-mintime', 300, 'Survey-in: shortest time, s')
   const maxtime = seconds('gnss-survey-maxtime', 86_400, 'Survey-in: longest time, s')
-  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000, 'Survey-in: needed accuracy, m')
+  const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000, 'Survey-in: required accuracy, m')
   const accuracyCorr = metres(
     'gnss-survey-accuracy-corr',
     0.03,
     0.001,
     100,
-    'Survey-in with corrections: needed accuracy, m',
+    'Survey-in with corrections: required accuracy, m',
   )
   config.action('trigger-gnss-survey', Type.Boolean(), (start) => {
     if (start) trigger()
@@ -83,7 +83,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   ) as Record<Coordinate, ConfigKey<number | null>>
   const point = config.define(keyOf('point'), Type.Union([Type.Literal('arp'), Type.Literal('phase-centre')]), {
     default: 'arp',
-    title: 'Entered position: of what',
+    title: 'Entered position: reference point or phase centre',
   })
   const offset = metres(keyOf('offset'), 0, -1, 1, 'Phase centre above the reference point of the antenna, m')
   const datum = defineDatum({ config })

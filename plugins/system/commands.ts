@@ -48,15 +48,15 @@ function addTrialCommands(ctx: PluginContext): void {
     if (!(await ctx.services.use(station).undoChange())) throw nothing
     return 'the values before the change are back'
   }
-  ctx.commands.add('confirm-change', 'keeps a change that would be set back', keep, { value: false })
-  ctx.commands.add('undo-change', 'sets back a change that waits to be confirmed', undo, { value: false })
+  ctx.commands.add('confirm-change', 'keeps the change that is on trial', keep, { value: false })
+  ctx.commands.add('undo-change', 'reverts the change that is on trial', undo, { value: false })
 }
 
 function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void): void {
   const test = new SelfTest(ctx)
   const tests = { 'start-hardware-test': 'hardware', 'start-production-test': 'production' } as const
   for (const [command, kind] of Object.entries(tests))
-    ctx.commands.add(command, `checks everything that the device has (${kind})`, () => test.run(kind), {
+    ctx.commands.add(command, `checks all parts of the device (${kind})`, () => test.run(kind), {
       value: false,
     })
   ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {

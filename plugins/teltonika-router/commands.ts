@@ -21,7 +21,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
   )
   ctx.commands.add(
     'factory-router',
-    'sets the router back to its factory settings',
+    'resets the router to its factory settings',
     async ({ signal }) => {
       await router.factory(signal)
       return 'the router goes back to its factory settings and restarts; its password is the one of its label then'

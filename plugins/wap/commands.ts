@@ -29,7 +29,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
   )
   ctx.commands.add(
     'restart-wap-fast',
-    'announces the channel again, so that clients stay; where the driver refuses that the access point is started again',
+    'announces the channel again, clients stay connected; if the driver refuses, the access point restarts',
     () => {
       mustBeUp('it is not announced again')
       return accessPoint.restartFast()

@@ -54,7 +54,7 @@ export function defineParameters(ctx: PluginContext, reaches: (caller: Caller) =
     maxStations: config.define('wap-max-sta', Type.Integer({ minimum: 1, maximum: 64 }), {
       default: 8,
       trial,
-      title: 'Access point: most clients',
+      title: 'Access point: maximum number of clients',
     }),
     gatewayMac: config.define('wap-revgw-mac', MacSchema, {
       default: '',
@@ -80,12 +80,12 @@ const SsidSchema = Type.String({
 })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
-  description: 'WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the one of this device',
+  description: 'WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the device password',
 })
 const InactiveSchema = Type.Integer({ minimum: 0, maximum: 86_400, description: 's; 0: clients are never removed' })
 const MacSchema = Type.String({
   pattern: '^(|[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5})$',
-  description: 'MAC of the access point client that gives the internet; empty: none',
+  description: 'MAC of the access point client that provides internet access; empty: none',
 })
 const Ip4Schema = Type.String({
   pattern: '^(|(25[0-5]|2[0-4]\\d|1?\\d?\\d)(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3})$',
@@ -93,7 +93,7 @@ const Ip4Schema = Type.String({
 })
 const CountrySchema = Type.String({
   pattern: '^(|[A-Z]{2})$',
-  description: 'ISO 3166, e.g. NL; empty: as the machine has it',
+  description: 'ISO 3166, e.g. NL; empty: the setting of the machine',
 })
 
 const key = 'password'

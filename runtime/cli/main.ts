@@ -60,7 +60,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base report               one archive for support, without secrets
   rtk-base build VARIANT.json   make the folder that a device runs
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
-  rtk-base new-plugin NAME      make a plugin to begin with, --receiver: that of a receiver
+  rtk-base new-plugin NAME      make a starter plugin, --receiver: for a GNSS receiver
   rtk-base keys NAME            make a key that signs updates
   rtk-base allow-port DEVICE    let the installed service open a serial port
 

@@ -12,7 +12,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const utc = (description: string) => Type.Integer({ minimum: 0, description: `${description}, UTC seconds; 0: none` })
 const tm = Type.String({
   pattern: '^(|\\d{4}-\\d\\d-\\d\\d_\\d\\d:\\d\\d:\\d\\d)$',
-  description: 'The time beside it as YYYY-MM-DD_hh:mm:ss, UTC; empty when that is 0',
+  description: 'The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none',
 })
 const closed = <P extends Record<string, TSchema>>(properties: P, description: string) =>
   Type.Object(properties, { additionalProperties: false, description })

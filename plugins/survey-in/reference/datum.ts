@@ -43,8 +43,8 @@ export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumPar
     frame: frame.get().trim(),
     epoch: epoch.get().trim(),
   })
-  const wanted = datum('gnss-ref', 'Reference', 'that the reference of this station is in')
-  const corrections = datum('gnss-recvrtcm', 'Corrections', 'that the source of the corrections is in')
+  const wanted = datum('gnss-ref', 'Reference', "of this station's reference")
+  const corrections = datum('gnss-recvrtcm', 'Corrections', 'of the correction source')
   return {
     reference: wanted.map(({ name }) => name),
     corrections: corrections.map(({ name }) => name),

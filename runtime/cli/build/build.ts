@@ -16,11 +16,11 @@ On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
   VARIANT.json    variant file, or the name of a shipped one
   --out DIR       emptied first; must be empty or made by an earlier build
   --target        linux-arm64, linux-x64 or linux-arm: native code for this machine only; default: for every machine
-  --release       version of the build, e.g. 1.4.0; default: that of rtk-base
+  --release       version of the build, e.g. 1.4.0; default: the version of rtk-base
   --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). The bundle
                   trusts this key from then on
   --min-version   once this image is confirmed on a station, the station refuses older images
-  --replaces      the image is also for stations with a variant of this name; default: only that of VARIANT
+  --replaces      the image is also for stations with a variant of this name; default: only the name of VARIANT
   --allow-downgrade  stations with a newer version accept the image too
   --new-key PUB   once this image is confirmed, the station also trusts this public key
   --deb           makes Debian packages in DIR instead, which is not emptied; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
