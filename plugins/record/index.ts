@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
-import { content, RecordEntry } from 'rtk-base/schemas'
+import { content, RecordEntry, RecordValue } from 'rtk-base/schemas'
 import { device, logs, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { between, entries } from './history.js'
 import { FlightRecorder } from './recorder.js'
 import { RecordRing } from './ring.js'
+import { mostSpans, timeline } from './timeline.js'
 import { momentOf, rangeOf } from './times.js'
 import { answer } from './why/answer.js'
 import { find } from './why/found.js'
@@ -13,6 +14,27 @@ import { find } from './why/found.js'
 const segments = 32
 /** Each reads the whole record from the disk. */
 const mostReaders = 2
+
+const day_ms = 86_400_000
+
+const queryParameters = ['from', 'to'].map((name) => ({
+  name,
+  in: 'query',
+  schema: { type: 'string' },
+  description: 'ISO time or UTC seconds',
+}))
+
+const Timeline = Type.Object({
+  spans: Type.Array(
+    Type.Object({
+      from: Type.Integer({ description: 'UTC milliseconds' }),
+      to: Type.Integer({ description: 'UTC milliseconds: `from` of the next span' }),
+      cause: Type.String({ description: '`sent`, or a stable code of the cause' }),
+      values: RecordValue,
+    }),
+    { maxItems: mostSpans },
+  ),
+})
 
 /** The flight record: history of gate, procedure, receiver, links and uplinks, statistics per minute, and why no RTCM was sent. */
 export default definePlugin({
@@ -59,12 +81,7 @@ export default definePlugin({
       url: '/record',
       schema: {
         summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds',
-        parameters: ['from', 'to'].map((name) => ({
-          name,
-          in: 'query',
-          schema: { type: 'string' },
-          description: 'ISO time or UTC seconds',
-        })),
+        parameters: queryParameters,
         response: { 200: { ...content('application/x-ndjson', RecordEntry), description: 'One entry a line' } },
       },
       handler: (request, reply) => {
@@ -73,6 +90,31 @@ export default definePlugin({
         const lines = Readable.from(jsonLines(between(entries(texts), from_ms, to_ms)), { objectMode: false })
         lines.once('close', endReading)
         return reply.type('application/x-ndjson').send(lines)
+      },
+    })
+    ctx.http.route({
+      method: 'GET',
+      url: '/record/timeline',
+      schema: {
+        summary: 'When RTCM went out, and the cause when it did not',
+        description:
+          'Contiguous spans, the oldest first, at most 500. Default: the last 24 hours. The causes are in the README of the plugin.',
+        parameters: queryParameters,
+        response: { 200: Timeline },
+      },
+      handler: async (request) => {
+        const range = rangeOf(request.query)
+        const unit = ctx.services.use(device)
+        const now_ms = Math.floor(unit.utc_ms() || ctx.clock.now())
+        const to_ms = Math.min(range.to_ms, now_ms)
+        const from_ms = range.from_ms === 0 ? to_ms - day_ms : Math.min(range.from_ms, to_ms)
+        recorder.look()
+        const endReading = beginReading()
+        try {
+          return { spans: await timeline(entries(texts), { from_ms, to_ms }, now_ms) }
+        } finally {
+          endReading()
+        }
       },
     })
     ctx.commands.add(

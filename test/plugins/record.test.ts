@@ -34,6 +34,7 @@ import { applied, between, entries, entryOf, lineOf, type StoredEntry } from '..
 import record from '../../plugins/record/index.js'
 import { Minutes, shortened } from '../../plugins/record/minutes.js'
 import { RecordRing } from '../../plugins/record/ring.js'
+import { timeline } from '../../plugins/record/timeline.js'
 import { momentOf, rangeOf, timeOf } from '../../plugins/record/times.js'
 import { answer } from '../../plugins/record/why/answer.js'
 import { find } from '../../plugins/record/why/found.js'
@@ -1005,6 +1006,99 @@ t.test('why no RTCM went out', async (t) => {
     })
 })
 
+/** What the explanation of a minute says when the timeline has this cause for most of it. */
+const saidOf: Record<string, RegExp> = {
+  sent: /^RTCM went out at [^ ]+: |^The gate was open/,
+  interrupted: /with an interruption of/,
+  'no-client': /no client got it/,
+  'no-observations': /it sent no observations|The record has no reason/,
+  'receiver-gone': /The receiver was not there/,
+  'receiver-silent': /The receiver was silent/,
+  moved: /The procedure stood at moved/,
+  'antenna-open': /The antenna was open/,
+  'antenna-short': /The antenna was short-circuited/,
+  jammed: /Interference was too strong/,
+  spoofed: /reported spoofing/,
+  survey: /The procedure stood at survey/,
+  plugin: /The plugin [\w-]+ was/,
+  'gate-closed': /The gate was closed/,
+  'service-stopped': /the service (was stopped|did not run)/,
+  'service-killed': /the service did not run/,
+  'service-failed': /the service did not run/,
+  'service-blocked': /the service did not run/,
+  'power-cut': /the service (did not run|started)/i,
+  unknown: /Nothing (is known|was recorded)|The record (ends|begins|is empty)/,
+}
+const spansOf = (told: readonly RecordEntry[], from: number, to: number) =>
+  timeline(told, { from_ms: from, to_ms: to }, at(30))
+
+t.test('the timeline', async (t) => {
+  for (const [what, told] of situations)
+    await t.test(`agrees with the explanation: ${what}`, async (t) => {
+      const spans = await spansOf(told, asked, asked + minute_ms)
+      const sentences = answer(await find(told, asked), at(30)).join('\n')
+      const longest = spans.reduce((one, other) => (other.to - other.from > one.to - one.from ? other : one))
+      const { cause } = longest
+      const pattern = cause.startsWith('procedure-') ? new RegExp(`stood at ${cause.slice(10)}`) : saidOf[cause]
+      if (!pattern) throw new Error(`no pattern for ${cause}`)
+      t.match(sentences, new RegExp(pattern.source, 'm'), `${cause}: ${JSON.stringify(spans)}`)
+      t.equal(spans[0]?.from, asked)
+      t.equal(spans.at(-1)?.to, asked + minute_ms)
+      for (const [index, span] of spans.slice(1).entries()) t.equal(span.from, spans[index]?.to, 'contiguous')
+    })
+
+  await t.test('has one band for each cause of a night', async (t) => {
+    const open = { antenna: { status: 'open' }, ...closed('no fix'), procedure: { status: 'acquire' } }
+    const told = story(
+      [
+        { t: at(5, 10), set: open },
+        { t: at(7, 10), set: good },
+        { t: at(9), stop: 'shutdown' },
+        { t: at(9, 30), run: { version: '1', how: 'stopped', text: 'it was stopped', at_ms: at(9) } },
+        { t: at(9, 30), set: good },
+      ],
+      (minute) => (minute >= 5 && minute < 7 ? { epochs: 10, gap: 50 } : minute === 12 ? { epochs: 0, gap: 60 } : {}),
+    )
+    const spans = await spansOf(told, noon, at(20))
+    t.match(
+      spans.map(({ cause, from }) => [cause, (from - noon) / 1000]),
+      [
+        ['sent', 0],
+        ['antenna-open', 310],
+        ['sent', 430],
+        ['service-stopped', 540],
+        ['sent', 570],
+        ['no-observations', 720],
+        ['sent', 780],
+      ],
+    )
+    t.match(spans[0], { values: { epochs: Number, rovers: 2 } })
+    t.match(spans[1], { values: { reason: 'no fix' } })
+    t.same(await spansOf(told, at(6), at(6, 30)), [
+      { from: at(6), to: at(6, 30), cause: 'antenna-open', values: { reason: 'no fix' } },
+    ])
+    t.match(await spansOf(told, noon - minute_ms, noon), [{ cause: 'unknown' }], 'before the record')
+    t.match(await spansOf([], noon, at(1)), [{ from: noon, to: at(1), cause: 'unknown', values: {} }])
+    t.same(await spansOf(told, noon, noon), [])
+  })
+
+  await t.test('is bounded, whatever flaps', async (t) => {
+    const parts = Array.from({ length: 20_000 }, (_, n) => ({
+      t: noon + 1 + n * 50,
+      set: n % 2 === 0 ? closed(`reason ${'abc'[n % 3]}`) : { gate: { open: true, reason: '' } },
+    }))
+    const spans = await spansOf(
+      story(parts, () => undefined),
+      noon,
+      at(17),
+    )
+    t.ok(spans.length <= 500 && spans.length > 10, `${spans.length}`)
+    t.equal(spans[0]?.from, noon)
+    t.equal(spans.at(-1)?.to, at(17))
+    t.ok(spans.every((span, index) => index === 0 || span.from === spans[index - 1]?.to))
+  })
+})
+
 // ── the real station ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function station(t: Test, options: { simulator?: object; plugins?: object } = {}) {
@@ -1057,6 +1151,20 @@ t.test('a station that is watched', async (t) => {
   await rig.until(() => rig.field('state.status') === 'fixed', 120)
   await clock.advance(2 * minute_ms)
   t.match(await why(`=${minute(4)}`), /^No RTCM went out[\s\S]*The antenna was open/)
+
+  const asked = async (query = '') => {
+    const { status, text } = await rig.station.request(`/record/timeline${query}`)
+    return { status, ...(JSON.parse(text) as { spans: { from: number; to: number; cause: string }[] }) }
+  }
+  const { spans } = await asked()
+  t.equal((spans.at(-1)?.to ?? 0) - (spans[0]?.from ?? 0), 86_400_000, 'the last 24 hours')
+  t.match([spans[0]?.cause, spans.at(-1)?.cause], ['unknown', 'sent'])
+  t.ok(['survey', 'antenna-open'].every((cause) => spans.some((span) => span.cause === cause)))
+  const [open] = spans.filter(({ cause }) => cause === 'antenna-open')
+  t.ok(open && open.to - open.from > 120_000)
+  t.equal((await asked(`?from=${Math.floor(clock.now() / 1000) + 60}`)).spans.length, 0, 'the future is empty')
+  for (const query of ['?from=x', '?from=2&to=1', '?until=1', '?from=1&from=2'])
+    t.equal((await asked(query)).status, 422, query)
 
   const { entries } = await read()
   for (const entry of entries) t.ok(Value.Check(RecordEntry, entry), JSON.stringify(entry))

@@ -1,10 +1,9 @@
 /** Explains one minute of the record in sentences: the headline, then the chain of causes, nearest first. Pure. */
 import type { RecordValue } from 'rtk-base/schemas'
 import { iso } from '../times.js'
+import { interruption_s, isAntennaBad, isClosed, isJammed, isReceiverAway, isSpoofed, isWaiting } from './cause.js'
 import { type Found, minute_ms } from './found.js'
 
-/** A longer time without an epoch is an interruption, at any configured rate. */
-const interruption_s = 10
 /** A minute that is not over yet has no count. */
 const present_ms = 90_000
 
@@ -161,27 +160,27 @@ function causesOf(found: Found): string[] {
   const the = (key: string, field: string, isBad: (value: RecordValue) => boolean) =>
     badOf(found, key, field, isBad)?.value
 
-  const gate = the('gate', 'reason', ({ open }) => open === false)
+  const gate = the('gate', 'reason', isClosed)
   if (gate) say(`the gate was closed${since(found, gate)}: ${reasonsOf(found, gate)}`)
-  const procedure = badOf(found, 'procedure', 'status', ({ status }) => status !== 'fixed')
+  const procedure = badOf(found, 'procedure', 'status', isWaiting)
   if (procedure) {
     const status = text(procedure.value.status)
     const waited = waits[status] ?? 'see the plugin that runs it'
     say(`the procedure stood at ${status}${since(found, procedure.value)}: ${waited}${othersOf(procedure)}`)
   }
-  const source = the('receiver', 'link', ({ link }) => link !== 'up')
+  const source = the('receiver', 'link', isReceiverAway)
   if (source) {
     const what = source.link === 'offline' ? 'was not there (no port, or nothing on it)' : 'was silent'
     say(`the receiver ${what}${since(found, source)}`)
   }
-  const antenna = the('antenna', 'status', ({ status }) => status === 'open' || status === 'short')
+  const antenna = the('antenna', 'status', isAntennaBad)
   if (antenna) {
     const what = antenna.status === 'open' ? 'open (not connected)' : 'short-circuited'
     say(`the antenna was ${what}${since(found, antenna)}`)
   }
-  const jammed = the('air', 'jammed', (air) => air.jammed === true)
+  const jammed = the('air', 'jammed', isJammed)
   if (jammed) say(`interference was too strong for the receiver${since(found, jammed)}`)
-  const spoofed = the('air', 'spoofed', (air) => air.spoofed === true)
+  const spoofed = the('air', 'spoofed', isSpoofed)
   if (spoofed) say(`the receiver reported spoofing${since(found, spoofed)}`)
   const { minute } = found
   const isHeard = !source && valuesOf(found, 'receiver').length > 0

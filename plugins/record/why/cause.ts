@@ -1,0 +1,73 @@
+/**
+ * What keeps RTCM from going out, found in a situation: the predicates of the explanation (answer.ts) and the one cause of the
+ * timeline (timeline.ts). Both say the same, as both look here. Pure.
+ */
+import type { RecordValue } from 'rtk-base/schemas'
+import type { Situation } from '../history.js'
+
+/** A longer time without an epoch is an interruption, at any configured rate. */
+export const interruption_s = 10
+
+export const isClosed = ({ open }: RecordValue): boolean => open === false
+export const isWaiting = ({ status }: RecordValue): boolean => status !== 'fixed'
+export const isReceiverAway = ({ link }: RecordValue): boolean => link !== 'up'
+export const isAntennaBad = ({ status }: RecordValue): boolean => status === 'open' || status === 'short'
+export const isJammed = ({ jammed }: RecordValue): boolean => jammed === true
+export const isSpoofed = ({ spoofed }: RecordValue): boolean => spoofed === true
+
+export interface Cause {
+  /** Stable, see the README. */
+  readonly cause: string
+  readonly values: RecordValue
+}
+
+/** A value of a key, when it is bad. */
+function bad(situation: Situation, key: string, isBad: (value: RecordValue) => boolean): RecordValue | undefined {
+  const value = situation[key]
+  return value && isBad(value) ? value : undefined
+}
+
+const text = (value: unknown) => (value === undefined ? '' : String(value))
+
+/**
+ * The cause that a person can act on: what is broken before what waits for it. A person decides about a move, whatever else is
+ * wrong.
+ */
+export function causeOf(situation: Situation): Cause {
+  const gate = bad(situation, 'gate', isClosed)
+  if (!situation.gate) return { cause: 'unknown', values: {} }
+  if (!gate) return { cause: 'sent', values: {} }
+  const reason = text(gate.reason)
+  return faultOf(situation, reason) ?? { cause: 'gate-closed', values: { reason } }
+}
+
+/** The cause behind a closed gate, or behind an open one that nothing goes through. @param reason of the gate */
+export function faultOf(situation: Situation, reason: string): Cause | undefined {
+  const values = { reason }
+  const receiver = bad(situation, 'receiver', isReceiverAway)
+  if (receiver) return { cause: receiver.link === 'offline' ? 'receiver-gone' : 'receiver-silent', values }
+  const procedure = bad(situation, 'procedure', isWaiting)
+  if (procedure?.status === 'moved') return { cause: 'moved', values }
+  const antenna = bad(situation, 'antenna', isAntennaBad)
+  if (antenna) return { cause: antenna.status === 'open' ? 'antenna-open' : 'antenna-short', values }
+  if (bad(situation, 'air', isJammed)) return { cause: 'jammed', values }
+  if (bad(situation, 'air', isSpoofed)) return { cause: 'spoofed', values }
+  if (procedure?.status === 'survey') return { cause: 'survey', values }
+  if (procedure) return { cause: `procedure-${text(procedure.status)}`, values }
+  const plugin = Object.keys(situation).find((key) => key.startsWith('plugin '))
+  if (plugin) {
+    const { state, reason } = situation[plugin] as RecordValue
+    return { cause: 'plugin', values: { plugin: plugin.slice(7), state: text(state), reason: text(reason) } }
+  }
+  return undefined
+}
+
+/** How the run before a start ended, as a cause. */
+const ends: Readonly<Record<string, string>> = {
+  stopped: 'service-stopped',
+  power: 'power-cut',
+  blocked: 'service-blocked',
+  failed: 'service-failed',
+  killed: 'service-killed',
+}
+export const endCause = (how: string): string => ends[how] ?? 'service-off'
