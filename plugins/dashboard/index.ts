@@ -14,14 +14,27 @@ import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wa
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
 
+const Options = Type.Object(
+  {
+    tiles: Type.String({
+      default: '',
+      maxLength: 300,
+      pattern: '^($|https?://[^\\s;,\'"]+$)',
+      description: 'Map tiles under the rovers: an address with {z}, {x} and {y}; empty: a drawing without a map',
+    }),
+  },
+  { additionalProperties: false },
+)
+
 /** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */
 export default definePlugin({
   name: 'dashboard',
   version: '1.0.0',
   api: '^1.1.0',
   needs: [station, device, logs, panels],
+  options: Options,
 
-  setup(ctx) {
+  setup(ctx, { tiles }) {
     const recorder = new FigureRecorder(ctx)
     // The whole document is not made each second for a curve that does not grow.
     const isSurveying = () => ctx.services.find(procedureStatus)?.status === 'survey'
@@ -29,8 +42,8 @@ export default definePlugin({
       isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
     )
     const panelFiles = new PanelFiles(ctx)
-    const hub = new EventHub(ctx, survey, panelFiles)
-    new Pages(ctx).register()
+    const hub = new EventHub(ctx, survey, panelFiles, tiles)
+    new Pages(ctx, tiles).register()
     panelFiles.register()
     const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())
     ctx.banner('page', () => '{http}/')

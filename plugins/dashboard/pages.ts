@@ -7,19 +7,20 @@ import client from './ui/main.tsx?client'
  * No inline code, no external sources. Never HSTS or `upgrade-insecure-requests`: the access point has no https, and they would
  * blank the page.
  */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
+const policyOf = (tiles: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data: ${tiles && new URL(tiles).origin}`.trim(),
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
 
 const page = `<!doctype html>
 <html lang="en">
@@ -43,8 +44,12 @@ export class Pages {
   readonly #ctx: PluginContext
   readonly #files = new Map(client.files.map((file) => [file.name, file]))
 
-  constructor(ctx: PluginContext) {
+  readonly #policy: string
+
+  /** @param tiles address of map tiles; '' for none */
+  constructor(ctx: PluginContext, tiles: string) {
     this.#ctx = ctx
+    this.#policy = policyOf(tiles)
   }
 
   register(): void {
@@ -69,7 +74,7 @@ export class Pages {
     return secured(reply)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', policy)
+      .header('content-security-policy', this.#policy)
       .header('permissions-policy', 'camera=(), microphone=(), geolocation=()')
       .send(page)
   }

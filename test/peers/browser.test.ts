@@ -80,6 +80,7 @@ t.test('every page', { skip: skip || (shots ? false : gateOnly) }, async (t) => 
 
 for (const [name, what] of [
   ['browser-settings', 'every setting is changed, taken back, and set back by itself where it cut the page off'],
+  ['browser-tasks', 'what a layman does on a phone, by taps'],
   ['browser-geometry', 'the bars of C/N0 and the bar to save stand where they belong'],
   ['browser-upload', 'an upload that breaks off is sent again'],
   ['browser-session', 'a session that ends asks for the login, and goes on after it'],
@@ -88,7 +89,7 @@ for (const [name, what] of [
 ] as const) {
   t.test(what, { skip: skip || gateOnly }, async (t) => {
     let count = 0
-    for await (const { what, found, wanted } of told<Finding>(t, name)) {
+    for await (const { what, found, wanted } of told<Finding>(t, name, shots)) {
       t.strictSame(found, wanted, what)
       count += 1
     }

@@ -7,7 +7,7 @@ const browser = await startBrowser()
 const context = await browser.newContext()
 const { page } = await openTab(context)
 const logIn = async () => {
-  await page.getByLabel('Token of the station').fill(token)
+  await page.getByLabel('Password or token of the station').fill(token)
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 const says = async (what: string, selector: string, text: RegExp) => {

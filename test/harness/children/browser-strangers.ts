@@ -13,7 +13,7 @@ const browser = await startBrowser([`--host-resolver-rules=${names.map((name) =>
 const context = await browser.newContext()
 const { page: own } = await openTab(context)
 await own.goto(station.url)
-await own.getByLabel('Token of the station').fill(token)
+await own.getByLabel('Password or token of the station').fill(token)
 await own.getByRole('button', { name: 'Log in' }).click()
 await own.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
 

@@ -82,6 +82,9 @@ const ways: Record<string, [go: () => Promise<unknown>, back: () => Promise<unkn
   moved: [() => command('sim=move%2030%200%200').then(() => is('moved')), () => command('sim=move%20-30%200%200')],
 }
 
+/** Their links are on the page for experts only. */
+const experts = ['#/procedure', '#/commands', '#/plugins', '#/more']
+
 const browser = await startBrowser()
 for (const situation of situations.split(',')) {
   if (situation === 'session expired') {
@@ -105,7 +108,8 @@ async function look(situation: string, view: string, theme: string): Promise<voi
   const { context, page, troubles } = await tab(view, theme)
   await page.goto(`${station.url}/`)
   await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
-  const paths = await page.$$eval('nav a', (links) => links.map((link) => link.getAttribute('href') ?? ''))
+  const links = await page.$$eval('nav a', (found) => found.map((link) => link.getAttribute('href') ?? ''))
+  const paths = new Set([...links, ...experts])
   for (const path of paths) {
     await page.evaluate((hash) => (globalThis as unknown as InPage).location.assign(hash), path)
     await page.waitForSelector('main h1')
@@ -144,7 +148,7 @@ async function expired(): Promise<void> {
     for (const theme of themes.split(',')) {
       const { context, page, troubles } = await tab(view, theme)
       await page.goto(guarded.url)
-      await page.getByLabel('Token of the station').fill(token)
+      await page.getByLabel('Password or token of the station').fill(token)
       await page.getByRole('button', { name: 'Log in' }).click()
       await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
       const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')

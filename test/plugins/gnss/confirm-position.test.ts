@@ -55,7 +55,10 @@ t.test('a knock that was none: the station returns to the same reference and say
   const { t: at, tm, distance, east, north, up } = override as Record<string, number>
   t.ok(at > 0 && String(tm).startsWith('20'))
   t.ok(Math.abs(Math.hypot(east, north, up) - distance) < 0.01, `${distance} m`)
-  t.match((await history(rig)).map(({ what }) => what), ['used', 'moved', 'confirmed'])
+  t.match(
+    (await history(rig)).map(({ what }) => what),
+    ['used', 'moved', 'confirmed'],
+  )
   t.match((await history(rig)).at(-1), { by: 'console', offset: { east: Number }, evidence: /carrier phases/ })
   await rig.seconds(120)
   t.match(verdictOf(rig), { fitness: 'fit', code: 'override', why: /that a person confirmed: .* \d\.\d\d m away/ })

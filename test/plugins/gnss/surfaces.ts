@@ -50,7 +50,7 @@ function rendered(template: string, state: Published): string {
 export function pageShows(document: Record<string, unknown>) {
   const chain = chainOf(document)
   const link = (name: string) => chain.find((one) => one.link === name)
-  const [antennaStep] = guideOf({ document, satellites: [], hasLogin: undefined })
+  const antennaStep = guideOf({ document, satellites: [], hasLogin: undefined }).find(({ step }) => step === 'antenna')
   const errors = listAt<StationError>(document, 'base.state.errors')
   return {
     fitness: verdictOf(document)?.fitness,

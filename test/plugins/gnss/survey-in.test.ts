@@ -343,7 +343,9 @@ t.test('a restart of the service', async (t) => {
       after.arps().every((arp) => distance(arp, home) > 25),
       'the old position never left',
     )
-    t.match(after.errors(), [/^reference moved by E \+\d\d\.\d \/ N .*: a new survey-in was started; if the antenna is where it was, send confirm-position; .* enter a position$/])
+    t.match(after.errors(), [
+      /^reference moved by E \+\d\d\.\d \/ N .*: a new survey-in was started; if the antenna is where it was, send confirm-position; .* enter a position$/,
+    ])
     const again = await restarted(t, after)
     await again.until(() => again.arps().length > 0, 25)
     t.match(again.errors(), [/^reference moved by/], 'still, after another restart')

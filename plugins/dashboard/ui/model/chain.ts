@@ -104,7 +104,8 @@ function outputs(document: Json): Link {
   // Rovers in the local network are served all the same.
   const isLocal = outputsOf(document).some(({ state }) => state === 'on')
   const state = down.length === 0 ? 'good' : down.length === links.length && !isLocal ? 'broken' : 'warning'
-  return { link: 'outputs', state, facts: links.length === 0 ? [] : [`${links.length - down.length}/${links.length}`] }
+  const on = outputsOf(document).filter((one) => one.state !== 'off')
+  return { link: 'outputs', state, facts: [`${on.filter((one) => one.state === 'on').length}/${on.length}`] }
 }
 
 function rovers(document: Json): Link {

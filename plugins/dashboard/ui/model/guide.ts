@@ -2,13 +2,14 @@
 import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
 import type { SkySatellite } from '../station/messages.js'
 import { toneOf } from './links.js'
-import { hasReference, surveyFollows } from './set-up.js'
+import { hasReference, referenceAccuracy, surveyFollows } from './set-up.js'
 
-export const guideSteps = ['antenna', 'position', 'outputs', 'network'] as const
+export const guideSteps = ['access', 'antenna', 'position', 'outputs', 'network'] as const
 export type GuideStep = (typeof guideSteps)[number]
 
 /** Missing requirement of a step. */
 export type Missing =
+  | 'password'
   | 'receiver'
   | 'antennaOpen'
   | 'antennaShort'
@@ -22,7 +23,18 @@ export type Missing =
   | 'outputDown'
   | 'address'
 /** Optional improvement of a finished step. */
-export type Advice = 'weak' | 'token'
+export type Advice = 'name' | 'weak' | 'coarse' | 'moreOutputs'
+
+/** Missing for now only: the station is at it, nobody has to do anything. */
+const passing: ReadonlySet<Missing> = new Set(['starting', 'surveying', 'fix'])
+
+export type StepState = 'done' | 'better' | 'waiting' | 'open'
+
+/** Done, done but it can be better, under way by itself, or to be done by a person. */
+export function stepState({ advice, missing }: StepReport): StepState {
+  if (missing.length === 0) return advice.length > 0 ? 'better' : 'done'
+  return missing.every((one) => passing.has(one)) ? 'waiting' : 'open'
+}
 
 export interface StepReport {
   readonly step: GuideStep
@@ -34,7 +46,7 @@ export interface StepReport {
 export interface GuideEvidence {
   readonly document: Json
   readonly satellites: readonly SkySatellite[]
-  /** Whether a token is set; undefined while that is not known. */
+  /** Whether a password or token is set; undefined while that is not known. */
   readonly hasLogin: boolean | undefined
 }
 
@@ -47,6 +59,15 @@ const weak_dbhz = 35
 export function meanCno(satellites: readonly SkySatellite[]): number | undefined {
   const used = satellites.filter(({ used, cno }) => used && cno > 0)
   return used.length === 0 ? undefined : used.reduce((sum, { cno }) => sum + cno, 0) / used.length
+}
+
+/** Rovers of a base that is known worse than this are visibly shifted on a map. */
+const exact_m = 0.1
+
+/** The name of the station, and who may change it. */
+function access({ document, hasLogin }: GuideEvidence): StepReport {
+  const isUnnamed = textAt(document, 'base.name') === ''
+  return { step: 'access', missing: hasLogin === false ? ['password'] : [], advice: isUnnamed ? ['name'] : [] }
 }
 
 const noFix = /^(|none|dead-reckoning|2d)$/
@@ -72,7 +93,8 @@ function position({ document }: GuideEvidence): StepReport {
   const isMoved = textAt(document, 'gnss.state.status') === 'moved'
   const next = isSurveying ? 'surveying' : surveyFollows(document) ? 'starting' : 'reference'
   const missing: Missing[] = isMoved ? ['moved'] : hasReference(document) ? [] : [next]
-  return { step: 'position', missing, advice: [] }
+  const isCoarse = missing.length === 0 && (referenceAccuracy(document) ?? 0) > exact_m
+  return { step: 'position', missing, advice: isCoarse ? ['coarse'] : [] }
 }
 
 export type OutputName = 'udp' | 'caster' | 'server' | 'mqtt' | 'tcp' | 'serial'
@@ -118,7 +140,8 @@ function outputs({ document }: GuideEvidence): StepReport {
   const missing: Missing[] = []
   if (facts.every(({ state }) => state === 'off')) missing.push('output')
   if (facts.some(({ state }) => state === 'down')) missing.push('outputDown')
-  return { step: 'outputs', missing, advice: [] }
+  const isLocal = facts.every(({ output, state }) => state !== 'on' || output === 'udp' || output === 'serial')
+  return { step: 'outputs', missing, advice: missing.length === 0 && isLocal ? ['moreOutputs'] : [] }
 }
 
 export type NetworkName = 'eth' | 'wap' | 'sta' | 'modem'
@@ -142,14 +165,14 @@ export function networksOf(document: Json): readonly NetworkFact[] {
   return facts
 }
 
-function network({ document, hasLogin }: GuideEvidence): StepReport {
+function network({ document }: GuideEvidence): StepReport {
   const facts = networksOf(document)
   // Without a plugin for networks the machine has one of its own: this page was reached.
   const isReached = facts.length === 0 || facts.some(({ isUp }) => isUp)
-  return { step: 'network', missing: isReached ? [] : ['address'], advice: hasLogin === false ? ['token'] : [] }
+  return { step: 'network', missing: isReached ? [] : ['address'], advice: [] }
 }
 
-const looks = { antenna, position, outputs, network } as const
+const looks = { access, antenna, position, outputs, network } as const
 
 export const guideOf = (evidence: GuideEvidence): readonly StepReport[] =>
   guideSteps.map((step) => looks[step](evidence))

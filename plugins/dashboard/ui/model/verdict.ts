@@ -42,4 +42,4 @@ export function placeText(document: Json | undefined): string {
 
 /** A person said that the antenna is where it was, against the evidence. */
 export const overrideOf = (document: Json | undefined) =>
-  at(document, 'gnss.ref.override') as { t: number; by: string; distance_m: number } | undefined
+  at(document, 'gnss.ref.override') as { t: number; by: string; distance: number } | undefined

@@ -2,7 +2,7 @@ import { said, t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'
 import { FaultList } from '../parts/faults.js'
-import { listAt, type StationError } from '../station/document.js'
+import { errorsOf } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
 /** Not every reason of the verdict is an error that a plugin reports. */
@@ -18,7 +18,7 @@ function NoError() {
 
 export function ErrorsPage() {
   const document = document$.value
-  const errors = listAt<StationError>(document, 'base.state.errors')
+  const errors = errorsOf(document)
   if (!document || errors.length === 0) return <NoError />
   return (
     <Card title={t('page.errors')}>

@@ -1,58 +1,73 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { said, t } from '../i18n/index.js'
-import { type GuideStep, guideOf, guideSteps, type StepReport } from '../model/guide.js'
+import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
 import { Tone, type ToneName } from '../parts/card.js'
-import { AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
+import { AccessStep, AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
 import { useLoaded } from '../parts/loaded.js'
-import { api, type Session } from '../station/api.js'
+import { api, session } from '../station/api.js'
 import type { Json } from '../station/document.js'
 import { document$, satellites, verdict } from '../station/live.js'
+import { place } from './index.js'
 
 const loadParameters = () => api.parameters()
-const loadSession = () => api.session()
-type Shown = GuideStep | 'summary'
-const order: readonly Shown[] = [...guideSteps, 'summary']
+const isStep = (text: string): text is GuideStep => (guideSteps as readonly string[]).includes(text)
 
-/** The set-up guide. Its progress is derived from the station's state, so users can leave and come back. */
+/** The set-up guide. Its progress is derived from the station's state, and the open step is in the address: it can be left and resumed. */
 export function GuidePage() {
   const document = document$.value
-  const session = useLoaded(loadSession)
-  if (!document) return <p>{t('app.connecting')}</p>
-  return <Steps document={document} session={session.value} />
+  // Which step is open depends on whether a password is set.
+  if (!document || !session.value) return <p>{t('app.connecting')}</p>
+  return <Steps document={document} />
 }
 
-function Steps({ document, session }: { document: Json; session: Session | undefined }) {
-  const reports = guideOf({ document, satellites: satellites.value, hasLogin: session?.login })
+function Steps({ document }: { document: Json }) {
+  const reports = guideOf({ document, satellites: satellites.value, hasLogin: session.value?.login })
+  const asked = place.value.query.get('step') ?? ''
   // Chosen once: a step does not close while it is being read.
-  const [open, setOpen] = useState<Shown | undefined>(() => firstOpen(reports))
+  const [open, setOpen] = useState<GuideStep | undefined>(() => (isStep(asked) ? asked : firstOpen(reports)))
   const parameters = useLoaded(loadParameters)
   const list = useRef<HTMLOListElement>(null)
   const isMoved = useRef(false)
-  const go = (step: Shown | undefined) => {
+  const go = (step: GuideStep | undefined) => {
     isMoved.current = true
     setOpen(step)
+    // Not a new entry of the browser's history: back leaves the guide.
+    history.replaceState(null, '', step ? `#/guide?step=${step}` : '#/guide')
   }
   useEffect(() => {
     if (isMoved.current) list.current?.querySelector<HTMLElement>('details[open] > summary')?.focus()
   }, [open])
 
   const bodies: Readonly<Record<GuideStep, () => ComponentChildren>> = {
+    access: () => <AccessStep parameters={parameters} />,
     antenna: () => <AntennaStep document={document} />,
     position: () => <PositionStep document={document} />,
     outputs: () => <OutputsStep document={document} parameters={parameters} />,
-    network: () => <NetworkStep document={document} parameters={parameters} session={session} />,
+    network: () => (
+      <>
+        <NetworkStep document={document} />
+        <Summary reports={reports} go={go} />
+      </>
+    ),
   }
   return (
     <>
       <p>{t('guide.intro')}</p>
+      <p>
+        <label>
+          {t('guide.progress', { done: reports.filter(isDone).length, all: reports.length })}
+          <progress max={reports.length} value={reports.filter(isDone).length} />
+        </label>
+      </p>
       <ol class="guide" ref={list}>
-        {reports.map((report) => {
+        {reports.map((report, at) => {
           const { step, missing, advice } = report
+          const state = stepState(report)
           return (
-            <Step key={step} step={step} isOpen={open === step} state={stateOf(report)} go={go}>
+            <Step key={step} step={step} number={at + 1} isOpen={open === step} state={state} go={go}>
               {missing.map((one) => (
-                <p key={one} class="trouble">
+                <p key={one} class={state === 'open' ? 'trouble' : ''}>
                   {t(`guide.missing.${one}`)}
                 </p>
               ))}
@@ -63,30 +78,32 @@ function Steps({ document, session }: { document: Json; session: Session | undef
             </Step>
           )
         })}
-        <Step step="summary" isOpen={open === 'summary'} state={reports.every(isDone) ? 'done' : 'open'} go={go}>
-          <Summary reports={reports} go={go} />
-        </Step>
       </ol>
     </>
   )
 }
 
 const isDone = ({ missing }: StepReport) => missing.length === 0
-const firstOpen = (reports: readonly StepReport[]): Shown => reports.find((one) => !isDone(one))?.step ?? 'summary'
-type StepState = 'done' | 'advised' | 'open'
-const tones: Readonly<Record<StepState, ToneName>> = { done: 'good', advised: 'good', open: 'warning' }
-const stateOf = (report: StepReport): StepState =>
-  isDone(report) ? (report.advice.length > 0 ? 'advised' : 'done') : 'open'
+/** What a person has to do comes before what the station does by itself. */
+const firstOpen = (reports: readonly StepReport[]): GuideStep =>
+  (reports.find((one) => stepState(one) === 'open') ?? reports.find((one) => !isDone(one)))?.step ?? 'network'
+const tones: Readonly<Record<StepState, ToneName>> = {
+  done: 'good',
+  better: 'good',
+  waiting: 'waiting',
+  open: 'warning',
+}
 
 function Step(props: {
-  step: Shown
+  step: GuideStep
+  number: number
   isOpen: boolean
   state: StepState
-  go: (step: Shown | undefined) => void
+  go: (step: GuideStep | undefined) => void
   children: ComponentChildren
 }) {
-  const { children, go, isOpen, state, step } = props
-  const next = order[order.indexOf(step) + 1]
+  const { children, go, isOpen, number, state, step } = props
+  const next = guideSteps[number]
   return (
     <li class="card">
       <details
@@ -97,7 +114,7 @@ function Step(props: {
       >
         <summary>
           <h2>
-            {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{t(`guide.${state}`)}</Tone>
+            {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{t(`guide.${state}`)}</Tone>
           </h2>
         </summary>
         {isOpen && (
@@ -117,10 +134,11 @@ function Step(props: {
   )
 }
 
-function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: Shown) => void }) {
+function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: GuideStep) => void }) {
   const left = reports.filter((one) => !isDone(one))
   return (
     <>
+      <h3>{t('guide.step.summary')}</h3>
       <p class="large">
         <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong>{' '}
         {verdict.value && said(verdict.value.why)}
@@ -130,7 +148,7 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: S
         <p>{t('guide.allDone')}</p>
       ) : (
         <>
-          <h3>{t('guide.left')}</h3>
+          <p>{t('guide.left')}</p>
           <ul class="plain">
             {left.map(({ step, missing }) => (
               <li key={step}>
@@ -144,9 +162,14 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: S
         </>
       )}
       {reports
-        .flatMap(({ advice }) => advice)
-        .map((one) => (
-          <p key={one}>{t(`guide.advice.${one}`)}</p>
+        .filter(({ advice }) => advice.length > 0)
+        .map(({ step, advice }) => (
+          <p key={step}>
+            {advice.map((one) => t(`guide.advice.${one}`)).join(' ')}{' '}
+            <button type="button" onClick={() => go(step)}>
+              {t('guide.to', { step: t(`guide.step.${step}`) })}
+            </button>
+          </p>
         ))}
       <a href="#/status">{t('page.status')}</a>
     </>

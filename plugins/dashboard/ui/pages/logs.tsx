@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { locale, t } from '../i18n/index.js'
+import { logText } from '../model/log-file.js'
 import { Card } from '../parts/card.js'
 import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
 
@@ -45,26 +46,43 @@ export function LogsPage() {
       </div>
       <p class="quiet">
         {t('logs.count', { count: lines.length })}{' '}
-        {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}{' '}
-        <a href="/get-log-saved">{t('logs.saved')}</a>
+        {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}
       </p>
-      <p>
+      <div class="actions">
+        <button type="button" onClick={() => save(lines)}>
+          {t('logs.download')}
+        </button>
+        <a class="button" href="/get-log-saved" download="rtk-base-log.txt">
+          {t('logs.saved')}
+        </a>
         <a class="button" href="/report" download="rtk-base-report.tar.gz">
           {t('logs.report')}
-        </a>{' '}
-        <span class="quiet">{t('logs.report.help')}</span>
-      </p>
+        </a>
+      </div>
+      <p class="quiet">{t('logs.report.help')}</p>
       <ol class="log">
         {lines
           .slice(-300)
           .reverse()
           .map((line) => (
             <li key={`${line.time} ${line.plugin} ${line.msg}`} class={line.level >= 40 ? 'trouble' : ''}>
-              <span class="quiet">{new Date(line.time).toLocaleTimeString(locale())}</span> {marks[line.level] ?? '?'}{' '}
-              <strong>{line.plugin}</strong> {line.msg}
+              <span class="quiet">{dated(line.time)}</span> {marks[line.level] ?? '?'} <strong>{line.plugin}</strong>{' '}
+              {line.msg}
             </li>
           ))}
       </ol>
     </Card>
   )
+}
+
+const dated = (ms: number) => new Intl.DateTimeFormat(locale(), { dateStyle: 'short', timeStyle: 'medium' }).format(ms)
+
+/** The shown lines as a file of this device. */
+function save(lines: readonly LogLine[]): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([logText(lines)], { type: 'text/plain' }))
+  link.download = `rtk-base-log-${new Date().toISOString().slice(0, 16).replaceAll(':', '')}.txt`
+  link.click()
+  // Not at once: the browser begins to read it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

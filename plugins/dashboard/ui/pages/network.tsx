@@ -1,48 +1,36 @@
-import { duration, figure, moment, t } from '../i18n/index.js'
-import { isDuration, isTime, unitOf } from '../model/network-units.js'
+import { t } from '../i18n/index.js'
 import { AddressCard } from '../parts/address-card.js'
-import { BlockCard } from '../parts/block.js'
+import { useLoaded } from '../parts/loaded.js'
 import { SignalCard } from '../parts/plots/signal-card.js'
+import { api } from '../station/api.js'
 import { at } from '../station/document.js'
 import { document$ } from '../station/live.js'
+import { ModemCard } from './network/modem.js'
+import { WifiCard } from './network/wifi.js'
+import { AccessPointCard, EthernetCard, type NetworkProps, RouterCard } from './network/wired.js'
 
 const blocks = ['eth', 'wap', 'sta', 'router', 'modem'] as const
+const load = () => api.parameters()
 
-/** Never show passwords on a page that may be left open; the settings show whether one is set. */
-const secret = /^(pwd|pswd|password)$/
-/** The history of the modem is a curve, not a table. */
-const long = /^(history|scan)$/
-
-function shown(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, one]) =>
-      long.test(name) ? [] : [[name, secret.test(name) && one !== '' ? '•••' : shown(one)]],
-    ),
-  )
-}
-
-function read(path: string, value: unknown): string | undefined {
-  if (typeof value === 'boolean') return t(value ? 'links.yes' : 'links.no')
-  if (typeof value !== 'number') return undefined
-  if (isTime(path)) return moment(value)
-  if (isDuration(path)) return duration(value)
-  const unit = unitOf(path)
-  return unit === '' ? undefined : figure(value, Number.isInteger(value) ? 0 : 1, unit)
-}
-
-/** Cable, access point, WiFi uplink, router and modem. */
+/** How the station is reached and how it reaches the internet: WiFi, cable, access point, mobile network. */
 export function NetworkPage() {
-  const found = blocks.filter((name) => at(document$.value, name) !== undefined)
+  const document = document$.value
+  const { value: parameters = [], again } = useLoaded(load)
+  if (!document) return <p>{t('app.connecting')}</p>
+  const isNone =
+    blocks.every((name) => at(document, name) === undefined) && parameters.every(({ name }) => name !== 'sta-ssid')
+  const props: NetworkProps = { document, parameters, again }
   return (
     <>
-      {found.length === 0 && <p>{t('network.none')}</p>}
+      {isNone && <p>{t('network.none')}</p>}
+      <WifiCard document={document} parameters={parameters} />
+      <ModemCard {...props} />
+      <RouterCard {...props} />
+      <EthernetCard {...props} />
+      <AccessPointCard {...props} />
       <AddressCard />
-      {found.map((name) => (
-        <BlockCard key={name} name={t(`network.${name}`)} value={shown(at(document$.value, name))} read={read} />
-      ))}
       <SignalCard />
-      <a href="#/settings">{t('network.settings')}</a>
+      <a href="#/settings?find=network">{t('network.settings')}</a>
     </>
   )
 }

@@ -2,6 +2,7 @@ import { useCallback } from 'preact/hooks'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { geoLink, lengthText, toGeodetic } from '../model/gnss/geodesy.js'
 import { enuText, type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
+import { hasReference } from '../model/set-up.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList } from '../parts/card.js'
 import { PositionForm } from '../parts/forms/position-form.js'
@@ -51,7 +52,8 @@ export function PositionsPage() {
 }
 
 function Present({ document }: { document: Json }) {
-  const reference = referenceOf(document)
+  // The mean of a survey-in that still runs is not a reference.
+  const reference = hasReference(document) ? referenceOf(document) : undefined
   const chosen = textAt(document, 'gnss.ref.chosen')
   const other = chosen === 'survey' ? 'manual' : 'survey'
   const hasOther = textAt(document, `gnss.ref.${other}.type`) !== ''

@@ -1,16 +1,20 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api } from '../station/api.js'
+import { place } from './index.js'
 
 const load = () => api.parameters()
 
 /** Every parameter of every plugin: searched, reviewed before it is sent, and taken back. */
 export function SettingsPage() {
   const parameters = useLoaded(load)
-  const [wanted, setWanted] = useState('')
+  // `#/settings?find=ntrip`: a link to a setting.
+  const linked = place.value.query.get('find') ?? ''
+  const [wanted, setWanted] = useState(linked)
+  useEffect(() => setWanted(linked), [linked])
   return (
     <Waiting of={parameters}>
       {(list) => (

@@ -6,8 +6,8 @@ import { Card } from '../parts/card.js'
 import { FaultList } from '../parts/faults.js'
 import { Icon } from '../parts/icon.js'
 import { Later } from '../parts/loaded.js'
-import { type Json, listAt, type StationError } from '../station/document.js'
-import { document$ } from '../station/live.js'
+import { errorsOf, type Json } from '../station/document.js'
+import { document$, verdict } from '../station/live.js'
 
 const signs: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
 const pageOf: Record<ChainLink, string> = {
@@ -49,7 +49,8 @@ export function StatusPage() {
 }
 
 function Faults({ document }: { document: Json }) {
-  const errors = listAt<StationError>(document, 'base.state.errors')
+  // The reason of the verdict stands above already.
+  const errors = errorsOf(document).filter(({ text }) => !text.startsWith(verdict.value?.why ?? text))
   if (errors.length === 0) return null
   return (
     <Card title={t('status.errors', { count: errors.length })}>
@@ -81,7 +82,7 @@ function Chain({ document }: { document: Json }) {
                   <strong>{t(`chain.${link}`)}</strong>
                   <span class="hidden">: {t(`chain.state.${shown}`)}</span>
                   <br />
-                  <span class="quiet">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
+                  <span class="chain-fact">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
                 </span>
               </a>
               {link === broken && <p class="trouble">{t('chain.here')}</p>}

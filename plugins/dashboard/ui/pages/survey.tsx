@@ -1,7 +1,8 @@
-import { duration, figure, t, word } from '../i18n/index.js'
-import { enuOf, geoLink, toGeodetic } from '../model/gnss/geodesy.js'
+import { duration, figure, sentence, t, word } from '../i18n/index.js'
+import { enuOf, geoLink, lengthText, toGeodetic } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/gnss/survey.js'
+import { forecastOf, purposeOf, roughly } from '../model/gnss/survey-forecast.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { useLoaded } from '../parts/loaded.js'
@@ -14,7 +15,7 @@ import { curve, document$ } from '../station/live.js'
 
 const loadCommands = () => api.commands()
 const tones: Readonly<Record<string, ToneName>> = {
-  running: 'warning',
+  running: 'waiting',
   complete: 'good',
   incomplete: 'warning',
   aborted: 'broken',
@@ -47,46 +48,76 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
       <p class="large">
         <Tone tone={tones[state] ?? 'idle'}>{isBegun ? word('survey.state', state) : t('survey.asked')}</Tone>
       </p>
-      {trouble && <p class="trouble">{trouble.text}</p>}
-      {isRunning && (
-        <p>
-          <label>
-            {t('survey.progress')}: {percent} %
-            <progress max={100} value={percent} />
-          </label>
-        </p>
-      )}
-      {state !== 'none' && (
-        <FigureList
-          rows={[
-            [t('survey.kind'), t(survey.isCorrected ? 'survey.corrected' : 'survey.plain')],
-            [t('survey.elapsed'), t('survey.elapsedOf', { time: duration(elapsed_s), least: duration(mintime_s) })],
-            [t('survey.latest'), duration(survey.maxtime_s)],
-            [t('survey.count'), figure(count, 0)],
-            [t('survey.accuracy'), figure(acc_m, 3, 'm')],
-            [t('survey.target'), figure(target_m, 3, 'm')],
-          ]}
-        />
-      )}
-      {survey.isCorrected && stated_m !== undefined && stated_m !== acc_m && (
-        <p>{t('survey.unvouched', { acc: figure(stated_m, 3, 'm') })}</p>
+      {trouble && <p class="trouble">{sentence(trouble.text)}</p>}
+      {isRunning && isBegun && <Prospect survey={survey} percent={percent} />}
+      {!isRunning && stated_m !== undefined && state !== 'none' && (
+        <p>{t(`survey.good.${purposeOf(stated_m)}`, { acc: lengthText(stated_m) })}</p>
       )}
       {isRunning && survey.isOutOfReach && (
         <p class="trouble">{t('survey.outOfReach', { target: figure(target_m, 2, 'm'), least: plainLimit_m })}</p>
       )}
       <Buttons survey={survey} document={document} />
+      {state !== 'none' && (
+        <details>
+          <summary>{t('survey.figures')}</summary>
+          <FigureList
+            rows={[
+              [t('survey.kind'), t(survey.isCorrected ? 'survey.corrected' : 'survey.plain')],
+              [t('survey.elapsed'), t('survey.elapsedOf', { time: duration(elapsed_s), least: duration(mintime_s) })],
+              [t('survey.latest'), duration(survey.maxtime_s)],
+              [t('survey.count'), figure(count, 0)],
+              [t('survey.accuracy'), figure(acc_m, 3, 'm')],
+              [t('survey.target'), figure(target_m, 3, 'm')],
+            ]}
+          />
+        </details>
+      )}
+      {survey.isCorrected && stated_m !== undefined && stated_m !== acc_m && (
+        <p>{t('survey.unvouched', { acc: figure(stated_m, 3, 'm') })}</p>
+      )}
     </Card>
   )
 }
 
+/** How long still, how accurate it will be, and what that is good for. */
+function Prospect({ survey, percent }: { survey: SurveyNow; percent: number }) {
+  const forecast = forecastOf(survey)
+  const { acc_m, stated_m = 0 } = survey
+  // A correction source that nobody vouches for keeps the stated accuracy up.
+  const end_m = acc_m !== undefined && stated_m > acc_m ? stated_m : (forecast?.acc_m ?? 0)
+  return (
+    <>
+      <label>
+        {t('survey.progress')}: {percent} %
+        <progress max={100} value={percent} />
+      </label>
+      <p class="large">{forecast ? timeLeft(roughly(forecast)) : t('survey.left.unknown')}</p>
+      {forecast && acc_m !== undefined && (
+        <p>
+          {t('survey.toCome', { now: lengthText(acc_m), end: lengthText(forecast.acc_m) })}{' '}
+          {t(`survey.good.${purposeOf(end_m)}`, { acc: lengthText(end_m) })}
+        </p>
+      )}
+      <p class="quiet">{t('survey.meanwhile')}</p>
+    </>
+  )
+}
+
+function timeLeft({ from_s, to_s }: { from_s: number; to_s: number }): string {
+  if (!Number.isFinite(from_s)) return t('survey.left.never')
+  if (!Number.isFinite(to_s)) return t('survey.left.atLeast', { from: duration(from_s) })
+  if (from_s === 0) return t('survey.left.upTo', { to: duration(to_s) })
+  return t('survey.left.range', { from: duration(from_s), to: duration(to_s) })
+}
+
 function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
   const commands = useLoaded(loadCommands).value ?? []
-  const caution = (name: string) => commands.find((command) => command.name === name)?.caution
   const has = (name: string) => commands.some((command) => command.name === name)
   const { state, count, isAllowed } = survey
   const isUnfinished = count > 0 && (state === 'running' || (state === 'incomplete' && !isAllowed))
   const isResult = state === 'complete' || (state === 'incomplete' && isAllowed)
   const isChosen = textAt(document, 'gnss.ref.chosen') === 'survey'
+  const isServing = textAt(document, 'gnss.state.status') === 'fixed'
   const choose = async () => {
     const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
     if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
@@ -94,18 +125,19 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
   }
   return (
     <div class="actions">
-      {has('start-survey-in') && (
+      {has('start-survey-in') && state !== 'running' && (
         <Action
           label={t('survey.start')}
-          caution={<p>{caution('start-survey-in')}</p>}
+          // Nothing is sent before a first one: nothing to warn of.
+          caution={isServing && <p>{t('survey.startWarning')}</p>}
           run={() => api.command('start-survey-in')}
-          isMain={state !== 'running'}
+          isMain
         />
       )}
       {has('stop-survey-in') && state === 'running' && (
         <Action
           label={t('survey.stop')}
-          caution={<p>{caution('stop-survey-in')}</p>}
+          caution={<p>{t('survey.stopWarning')}</p>}
           run={() => api.command('stop-survey-in')}
         />
       )}
@@ -115,7 +147,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
           caution={
             <>
               <p>{t('survey.useWarning', { acc: figure(survey.stated_m, 2, 'm') })}</p>
-              <p>{caution('use-incomplete-survey-in')}</p>
+              <p>{t(`survey.good.${purposeOf(survey.stated_m ?? 1)}`, { acc: lengthText(survey.stated_m ?? 0) })}</p>
             </>
           }
           run={() => api.command('use-incomplete-survey-in')}

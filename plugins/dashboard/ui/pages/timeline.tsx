@@ -1,16 +1,174 @@
-import { t } from '../i18n/index.js'
+import { useCallback, useState } from 'preact/hooks'
+import { duration, locale, said, t } from '../i18n/index.js'
+import {
+  type Band,
+  bandsOf,
+  causeOf,
+  day_ms,
+  detailOf,
+  type Outage,
+  outagesOf,
+  type Span,
+  sumsOf,
+} from '../model/timeline.js'
 import { Card } from '../parts/card.js'
+import { Empty } from '../parts/empty.js'
 import { WhyForm } from '../parts/forms/why-form.js'
+import { useLoaded, Waiting } from '../parts/loaded.js'
 import { DayCard } from '../parts/plots/day-card.js'
+import { api, Refused } from '../station/api.js'
 
-/** When corrections went out, and why not. */
+interface Day {
+  readonly from: number
+  readonly to: number
+  /** Undefined: this station keeps no record. */
+  readonly spans: readonly Span[] | undefined
+}
+
+/** When corrections went out, and why not: the last 24 hours, and the days before. */
 export function TimelinePage() {
+  const [back, setBack] = useState(0)
+  const load = useCallback(async (): Promise<Day> => {
+    const to = Date.now() - back * day_ms
+    const from = to - day_ms
+    const ask = api.get<Span[]>(`/record/timeline?from=${from}&to=${to}`)
+    const spans = await ask.catch((error: unknown) => {
+      if (error instanceof Refused && error.status === 404) return undefined
+      throw error
+    })
+    return { from, to, spans }
+  }, [back])
+  const day = useLoaded(load)
   return (
     <>
-      <DayCard />
-      <Card title={t('procedure.why')}>
-        <WhyForm />
+      <Card title={back === 0 ? t('timeline.last') : t('timeline.before', { days: back })}>
+        <Waiting of={day}>{(found) => <DayBands day={found} />}</Waiting>
+        <div class="actions">
+          <button type="button" onClick={() => setBack(back + 1)}>
+            {t('timeline.earlier')}
+          </button>
+          {back > 0 && (
+            <button type="button" onClick={() => setBack(back - 1)}>
+              {t('timeline.later')}
+            </button>
+          )}
+        </div>
+        <Raw day={day.value} />
       </Card>
+      {back === 0 && <DayCard />}
     </>
+  )
+}
+
+const clock = (ms: number) => new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit' }).format(ms)
+const weekday = (ms: number) => new Intl.DateTimeFormat(locale(), { weekday: 'short' }).format(ms)
+const causeText = (code: string) => {
+  const cause = causeOf(code)
+  return cause ? t(`cause.${cause}`) : t('cause.other')
+}
+
+function DayBands({ day: { from, spans, to } }: { day: Day }) {
+  if (!spans) return <Empty drawing="quiet">{t('timeline.noRecord')}</Empty>
+  const bands = bandsOf(spans, from, to)
+  const outages = outagesOf(bands, to)
+  const { longest_ms, missing_ms, sent_ms, unknown_ms } = sumsOf(bands, outages)
+  const summary = [
+    t('timeline.sent', { time: duration(sent_ms / 1_000) }),
+    missing_ms > 0 &&
+      t(outages.length === 1 ? 'timeline.oneGap' : 'timeline.gaps', {
+        count: outages.length,
+        time: duration(missing_ms / 1_000),
+        longest: duration(longest_ms / 1_000),
+      }),
+    unknown_ms > 0 && t('timeline.unknown', { time: duration(unknown_ms / 1_000) }),
+  ]
+    .filter(Boolean)
+    .join(' ')
+  return (
+    <>
+      <p>{summary}</p>
+      <div class="day-axis">
+        <svg class="day-band" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label={summary}>
+          {bands.map(({ kind, span, width, x }) => (
+            <rect
+              key={span.from}
+              class={`cause-${kind}`}
+              x={x * 1_000}
+              y={0}
+              // Of a short one at least a line is seen.
+              width={Math.max(width * 1_000, kind === 'good' ? 0 : 3)}
+              height={40}
+            />
+          ))}
+        </svg>
+        <p class="day-hours" aria-hidden="true">
+          {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+            <span key={share}>{clock(from + share * (to - from))}</span>
+          ))}
+        </p>
+      </div>
+      {outages.length === 0 ? (
+        <Empty drawing="quiet">{t('timeline.noGaps')}</Empty>
+      ) : (
+        <ol class="list">
+          {outages.map((outage) => (
+            <OutageRow key={outage.from} outage={outage} />
+          ))}
+        </ol>
+      )}
+    </>
+  )
+}
+
+function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: Outage }) {
+  return (
+    <li class="command gap">
+      <svg viewBox="0 0 9 40" preserveAspectRatio="none" aria-hidden="true">
+        <rect class={`cause-${kind}`} width="9" height="40" />
+      </svg>
+      <div>
+        <p>
+          <strong>
+            {weekday(from)} {clock(from)} – {isPresent ? t('timeline.now') : clock(to)}
+          </strong>{' '}
+          <span class="quiet">{duration((to - from) / 1_000)}</span>
+        </p>
+        {bands.map((band) => (
+          <Because key={band.span.from} band={band} isOnly={bands.length === 1} />
+        ))}
+      </div>
+    </li>
+  )
+}
+
+function Because({ band: { span }, isOnly }: { band: Band; isOnly: boolean }) {
+  const detail = detailOf(span)
+  return (
+    <p>
+      {!isOnly && <span class="quiet">{clock(span.from)}</span>} {causeText(span.cause)}{' '}
+      {detail !== '' && <span class="quiet">{said(detail)}</span>}
+    </p>
+  )
+}
+
+/** For who wants to know it exactly: what the station wrote down, and its own words on one minute. */
+function Raw({ day }: { day: Day | undefined }) {
+  return (
+    <details>
+      <summary>{t('timeline.raw')}</summary>
+      {day?.spans && (
+        <p>
+          <a
+            class="button"
+            href={`/record?from=${Math.floor(day.from / 1_000)}&to=${Math.ceil(day.to / 1_000)}`}
+            download="rtk-base-record.ndjson"
+          >
+            {t('timeline.download')}
+          </a>
+        </p>
+      )}
+      <h3>{t('procedure.why')}</h3>
+      <WhyForm />
+    </details>
   )
 }

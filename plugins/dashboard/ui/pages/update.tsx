@@ -1,8 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import { t, word } from '../i18n/index.js'
-import { Card } from '../parts/card.js'
+import { moment, said, sentence, t } from '../i18n/index.js'
+import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
+import { Action } from '../parts/action.js'
+import { Card, FigureList, Tone } from '../parts/card.js'
 import { api } from '../station/api.js'
-import { at, type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
+import { at, type Json, listAt, type StationError, textAt } from '../station/document.js'
 import { document$, hello } from '../station/live.js'
 import { type Upload, upload } from '../station/upload.js'
 
@@ -47,28 +49,64 @@ export function UpdatePage() {
 }
 
 function Running({ document }: { document: Json | undefined }) {
-  const state = textAt(document, 'base.update.state')
-  const errors = listAt<StationError>(document, 'base.state.errors').filter(({ code }) => code.startsWith('update'))
+  const { failure, isTakenBack, percent, step } = updateOf(document)
+  const parts = takenBack(failure)
+  const errors = listAt<StationError>(document, 'base.state.errors').filter(
+    ({ code }) => code.startsWith('update') && code !== 'update-failed',
+  )
   return (
     <Card title={t('update.now')}>
-      <p>
-        rtk-base {hello.value?.version} · {t('update.slot', { slot: textAt(document, 'esp.partition') || '–' })}
-      </p>
-      <p class="quiet">
-        {t('update.digest')} <code>{hello.value?.sha256.slice(0, 16)}</code>
-      </p>
-      <p role="status">
-        {t('update.state', { state: word('update.is', state) })}
-        {state !== 'idle' && state !== 'failed' && ` ${numberAt(document, 'base.update.progress') ?? 0} %`}
-      </p>
+      <p class="large">rtk-base {hello.value?.version}</p>
+      {failure !== '' && (
+        <div class="preview" role="alert">
+          <p>
+            <Tone tone="warning">{t(isTakenBack ? 'update.takenBack' : 'update.refused')}</Tone>
+          </p>
+          <p>{parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}</p>
+          {isTakenBack && <p class="quiet">{t('update.safe')}</p>}
+        </div>
+      )}
+      {step ? (
+        <ol class="steps" aria-label={t('update.steps')}>
+          {updateSteps.map((one) => {
+            const mark = markOf(one, step)
+            return (
+              <li key={one} class={`step-${mark}`} aria-current={mark === 'now' ? 'step' : undefined}>
+                {t(`update.step.${one}`)}
+                {mark === 'now' && one !== 'restart' && (
+                  <progress max={100} value={percent} aria-label={t(`update.step.${one}`)} />
+                )}
+                {mark === 'now' && <span class="quiet">{t(`update.about.${one}`)}</span>}
+              </li>
+            )
+          })}
+        </ol>
+      ) : (
+        failure === '' && <p role="status">{t('update.idle')}</p>
+      )}
       {errors.map(({ code, text }) => (
         <p key={code} class="trouble">
-          {text}
+          {sentence(text)}
         </p>
       ))}
+      {(step === 'transfer' || step === 'verify') && (
+        <Action label={t('update.stop')} run={() => api.command('ota-cancel')} />
+      )}
+      <details>
+        <summary>{t('update.details')}</summary>
+        <FigureList
+          rows={[
+            [t('update.slotName'), textAt(document, 'esp.partition')],
+            [t('update.digest'), <code key="digest">{hello.value?.sha256.slice(0, 16)}</code>],
+            [t('update.built'), dateOf(textAt(document, 'esp.built'))],
+          ]}
+        />
+      </details>
     </Card>
   )
 }
+
+const dateOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? '' : moment(Date.parse(iso) / 1_000))
 
 function FromFile({ answer, tell, isViewer }: Way) {
   const [share, setShare] = useState<number>()
@@ -93,6 +131,7 @@ function FromFile({ answer, tell, isViewer }: Way) {
   }
   return (
     <Card title={t('update.file')}>
+      <p class="quiet">{t('update.cost')}</p>
       <form onSubmit={send}>
         <label for="image">{t('update.choose')}</label>
         <input id="image" ref={file} type="file" accept=".img" disabled={isViewer || share !== undefined} />

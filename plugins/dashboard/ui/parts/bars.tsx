@@ -1,25 +1,60 @@
 /** Above every page: a change on trial; below: the session. */
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { api, loginWanted, session } from '../station/api.js'
 import { at } from '../station/document.js'
 import { document$ } from '../station/live.js'
+import { useLoaded } from './loaded.js'
 
-/** A change that may disconnect clients awaits confirmation. Shown on every page. */
+interface Trial {
+  readonly parameters: readonly string[]
+  readonly left_s: number
+}
+const loadParameters = () => api.parameters()
+
+/** A change that may disconnect clients awaits confirmation: shown on every page, with the time that is left. */
 export function TrialBar() {
-  const trial = at(document$.value, 'base.state.trial') as { parameters: string[]; left_s: number } | undefined
-  if (!trial) return null
-  // The result is in the document: a trial may end before the command.
-  const end = (command: string) => void api.command(command).catch(() => {})
+  const trial = at(document$.value, 'base.state.trial') as Trial | undefined
+  return trial ? <Countdown trial={trial} /> : null
+}
+
+function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
+  const all = useLoaded(loadParameters).value ?? []
+  const [now_ms, setNow] = useState(() => performance.now())
+  const [whole_s] = useState(left_s)
+  const [trouble, setTrouble] = useState('')
+  // The station says how long at every change of its document; between two of them this page counts itself.
+  const end_ms = useRef({ said_s: left_s, at_ms: performance.now() + left_s * 1_000 })
+  if (end_ms.current.said_s !== left_s) end_ms.current = { said_s: left_s, at_ms: performance.now() + left_s * 1_000 }
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 250)
+    return () => clearInterval(timer)
+  }, [])
+  const now_s = Math.max(0, Math.ceil((end_ms.current.at_ms - now_ms) / 1_000))
+  const end = (command: string) =>
+    void api
+      .command(command)
+      .catch((error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)))
+  const names = parameters.map((name) => all.find((one) => one.name === name)?.title ?? name).join(', ')
   return (
-    <p class="notice" role="alert">
-      {t('trial.text', { names: trial.parameters.join(', '), s: trial.left_s })}{' '}
-      <button type="button" class="main" onClick={() => end('confirm-change')}>
-        {t('trial.keep')}
-      </button>{' '}
-      <button type="button" onClick={() => end('undo-change')}>
-        {t('trial.undo')}
-      </button>
-    </p>
+    <section class="notice trial" aria-label={t('trial.title')}>
+      <p role="alert">{t('trial.text', { names })}</p>
+      <p class="large" role="timer">
+        {t('trial.left', { s: now_s })}
+      </p>
+      <progress max={whole_s} value={now_s} aria-hidden="true" />
+      <div class="buttons">
+        <button type="button" onClick={() => end('undo-change')}>
+          {t('trial.undo')}
+        </button>
+        <button type="button" class="main" onClick={() => end('confirm-change')}>
+          {t('trial.keep')}
+        </button>
+      </div>
+      <p class="trouble" role="status">
+        {trouble}
+      </p>
+    </section>
   )
 }
 

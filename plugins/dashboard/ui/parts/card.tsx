@@ -29,8 +29,8 @@ export function FigureList({ rows }: { rows: readonly (readonly [name: string, v
   )
 }
 
-export type ToneName = 'good' | 'warning' | 'broken' | 'idle'
-const marks: Readonly<Record<ToneName, string>> = { good: '✓', warning: '!', broken: '✕', idle: '–' }
+export type ToneName = 'good' | 'warning' | 'waiting' | 'broken' | 'idle'
+const marks: Readonly<Record<ToneName, string>> = { good: '✓', warning: '!', waiting: '…', broken: '✕', idle: '–' }
 
 /** A state: by mark, colour and words. */
 export function Tone({ tone, children }: { tone: ToneName; children: ComponentChildren }) {

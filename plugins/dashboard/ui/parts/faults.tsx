@@ -8,22 +8,25 @@ export function FaultList({ errors, document }: { errors: readonly StationError[
   return (
     <ul class="list">
       {errors.map(({ code, text, t: since }) => {
-        const page = pageOf(code)
         return (
           <li key={code} class="command">
             <p>{sentence(text)}</p>
-            <p class="quiet">
-              {since > 0 && t('errors.since', { time: moment(since) })}{' '}
-              {page && code !== 'gnss-moved' && (
-                <a class="target" href={`#/${page}`}>
-                  {t('errors.mend')}
-                </a>
-              )}
-            </p>
-            {code === 'gnss-moved' && <MovedAnswers document={document} />}
+            <p class="quiet">{since > 0 && t('errors.since', { time: moment(since) })}</p>
+            <Mend code={code} document={document} />
           </li>
         )
       })}
     </ul>
   )
+}
+
+/** What can be done about an error, here or on its page. */
+export function Mend({ code, document }: { code: string; document: Json }) {
+  if (code === 'gnss-moved') return <MovedAnswers document={document} />
+  const page = pageOf(code)
+  return page ? (
+    <a class="target" href={`#/${page}`}>
+      {t('errors.mend')}
+    </a>
+  ) : null
 }

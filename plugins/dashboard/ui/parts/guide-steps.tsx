@@ -5,12 +5,14 @@ import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'
 import { meanCno, networksOf, type OutputFact, outputsOf } from '../model/guide.js'
 import { hasReference } from '../model/set-up.js'
-import type { Parameter, Session } from '../station/api.js'
+import { type Parameter, session } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { satellites } from '../station/live.js'
 import { FigureList, Tone, type ToneName } from './card.js'
 import { ParameterForm } from './forms/parameter-form.js'
+import { PasswordForm } from './forms/password-form.js'
 import { PositionForm } from './forms/position-form.js'
+import { SettingForm } from './forms/setting-form.js'
 import { type Loaded, Waiting } from './loaded.js'
 
 /** The settings of a step, as the page of the settings has them; nothing where no plugin has one of them. */
@@ -28,6 +30,37 @@ export function StepFields({ parameters, names }: { parameters: Loaded<Parameter
         )
       }}
     </Waiting>
+  )
+}
+
+/** The name of the station, and its password. */
+export function AccessStep({ parameters }: { parameters: Loaded<Parameter[]> }) {
+  const isClosed = session.value?.login === true
+  return (
+    <>
+      <Waiting of={parameters}>
+        {(all) => (
+          <SettingForm
+            parameters={all}
+            settings={[{ name: 'station-name', label: t('guide.name'), help: t('guide.nameHelp') }]}
+            save={t('guide.nameSave')}
+            again={parameters.again}
+          />
+        )}
+      </Waiting>
+      <h3>{t('access.operator')}</h3>
+      <p>
+        <Tone tone={isClosed ? 'good' : 'warning'}>{t(isClosed ? 'access.closed' : 'access.open')}</Tone>
+      </p>
+      {isClosed ? (
+        <details>
+          <summary>{t('guide.passwordChange')}</summary>
+          <PasswordForm of="operator" />
+        </details>
+      ) : (
+        <PasswordForm of="operator" />
+      )}
+    </>
   )
 }
 
@@ -77,9 +110,14 @@ export function PositionStep({ document }: { document: Json }) {
           <h3>{t('page.survey')}</h3>
           <p>{t('guide.survey')}</p>
           <p>
-            {word('survey.state', survey.state)}
-            {survey.state === 'running' && ` (${percentOf(survey)} %)`} <a href="#/survey">{t('guide.toSurvey')}</a>
+            <Tone tone={survey.state === 'complete' ? 'good' : survey.state === 'running' ? 'waiting' : 'idle'}>
+              {word('survey.state', survey.state)}
+              {survey.state === 'running' && ` (${percentOf(survey)} %)`}
+            </Tone>
           </p>
+          <a class="button" href="#/survey">
+            {t('guide.toSurvey')}
+          </a>
           <details>
             <summary>{t('positions.enter')}</summary>
             <p>{t('positions.enterHint')}</p>
@@ -91,11 +129,8 @@ export function PositionStep({ document }: { document: Json }) {
   )
 }
 
-const networkNames = /^(eth-en|wap-(en|ssid|pswd)|wifi-reg-cc|sta-(ssid|pswd)|mob-(apn|user|pswd))$/
-
-/** Addresses of the station, and its access control. */
-export function NetworkStep(props: { document: Json; parameters: Loaded<Parameter[]>; session: Session | undefined }) {
-  const { document, parameters, session } = props
+/** How the station is reached. */
+export function NetworkStep({ document }: { document: Json }) {
   const networks = networksOf(document)
   return (
     <>
@@ -108,21 +143,16 @@ export function NetworkStep(props: { document: Json; parameters: Loaded<Paramete
           </li>
         ))}
       </ul>
-      <a href="#/network">{t('page.network')}</a>
-      <StepFields parameters={parameters} names={networkNames} />
-      <h3>{t('guide.token')}</h3>
-      {session?.login === true && (
-        <p>
-          <Tone tone="good">{t('guide.tokenSet')}</Tone>
-        </p>
-      )}
-      <p>{t('guide.tokenHow')}</p>
+      <a class="button" href="#/network">
+        {t('guide.toNetwork')}
+      </a>
     </>
   )
 }
 
 const tones: Readonly<Record<OutputFact['state'], ToneName>> = { on: 'good', down: 'broken', off: 'idle' }
-const outputNames = /^(udp-|ntrip-caster-|ntrip-server$|mqtt-(en|host|port)$|rtcm-tcp-|rtcm-serial)/
+/** Those with a switch and a number; casters with logins have a page of their own. */
+const outputNames = /^(udp-|ntrip-caster-(en|port|mount)|mqtt-(en|host|port)$)/
 
 /** By which ways rovers get the corrections. */
 export function OutputsStep({ document, parameters }: { document: Json; parameters: Loaded<Parameter[]> }) {
@@ -136,7 +166,9 @@ export function OutputsStep({ document, parameters }: { document: Json; paramete
           </li>
         ))}
       </ul>
-      <a href="#/links">{t('page.links')}</a>
+      <a class="button" href="#/links">
+        {t('guide.toOutputs')}
+      </a>
       <StepFields parameters={parameters} names={outputNames} />
     </>
   )

@@ -1,6 +1,7 @@
 import { t } from '../i18n/index.js'
 import { lengthText } from '../model/gnss/geodesy.js'
 import { csvOf, geoJsonOf, mapOf, roundUp, type StationMap } from '../model/map.js'
+import { tilesOf } from '../model/tiles.js'
 import { nameOf } from '../model/verdict.js'
 import { document$, hello } from '../station/live.js'
 import { Card } from './card.js'
@@ -16,7 +17,11 @@ export function MapCard() {
   const name = nameOf(document$.value, hello.value?.serial ?? '')
   return (
     <Card title={t('map.title')}>
-      {map ? <Drawing map={map} name={name} /> : <Empty drawing="map">{t('map.none')}</Empty>}
+      {map ? (
+        <Drawing map={map} name={name} tiles={hello.value?.tiles ?? ''} />
+      ) : (
+        <Empty drawing="map">{t('map.none')}</Empty>
+      )}
       {map && (
         <p>
           <a class="target" download="rtk-base.csv" href={fileOf('text/csv', csvOf(map, name))}>
@@ -50,12 +55,16 @@ export function PlaceDrawing({ from: { east, north } }: { from: { east: number; 
   return <Drawing map={{ lat: 0, lon: 0, points: [point], radius_m }} name={t('map.now')} />
 }
 
-function Drawing({ map: { points, radius_m }, name }: { map: StationMap; name: string }) {
+function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; tiles?: string }) {
+  const { lat, lon, points, radius_m } = map
   const scale = ring / radius_m
   const words = points.map((one) => `${one.name}: ${lengthText(Math.hypot(one.east, one.north))}`)
   return (
     <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
       <title>{[name, ...words].join(', ')}</title>
+      {tilesOf(tiles, { lat, lon }, half, scale).map(({ url, x, y, size }) => (
+        <image key={url} href={url} x={x} y={y} width={size} height={size} />
+      ))}
       <circle class="grid" r={ring} />
       <circle class="grid" r={ring / 2} />
       <path class="grid" d={`M0 ${-ring}V${ring}M${-ring} 0H${ring}`} />

@@ -20,9 +20,10 @@ export function SkyCard() {
           [t('status.distance'), (delta ?? 0) > 0 && figure(delta, 2, 'm')],
         ]}
       />
-      <a class="glance" href="#/sky" aria-label={t('status.toSky')}>
+      <div class="glance">
         <SkyGlance satellites={satellites.value} />
-      </a>
+      </div>
+      <a href="#/sky">{t('status.toSky')}</a>
     </Card>
   )
 }

@@ -51,7 +51,7 @@ function SearchDialog() {
       <ul class="list">
         {found.map(({ title, kind, to }) => (
           <li key={to}>
-            <a class="target" href={`#/${to}`} onClick={close}>
+            <a class="search-link target" href={`#/${to}`} onClick={close}>
               {title}
               <span class="quiet search-kind">{t(`search.${kind}`)}</span>
             </a>

@@ -1,7 +1,9 @@
 import { duration, figure, moment, sentence, t } from '../i18n/index.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
+import { Mend } from '../parts/faults.js'
 import { Icon } from '../parts/icon.js'
+import { errorsOf } from '../station/document.js'
 import { document$, inContact, silent_s, verdict } from '../station/live.js'
 
 /** The verdict: in full on the first page, as a line on the others. Read aloud when it changes, not each second. */
@@ -27,6 +29,7 @@ export function VerdictBar() {
         {!inContact.value && (
           <p role="alert">{document ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>
         )}
+        {isKnown && isFirst && <MendReason />}
         {isKnown && isFirst && <p class="quiet">{t('verdict.for', { time: duration(now.for_s) })}</p>}
       </div>
     </div>
@@ -46,9 +49,16 @@ function Accuracy() {
   )
 }
 
+/** The error that is the reason of the verdict. */
+function MendReason() {
+  const document = document$.value
+  const reason = errorsOf(document).find(({ text }) => verdict.value && text.startsWith(verdict.value.why))
+  return document && reason ? <Mend code={reason.code} document={document} /> : null
+}
+
 function Override() {
   const override = overrideOf(document$.value)
   if (!override) return null
-  const distance = figure(override.distance_m, 2, 'm')
+  const distance = figure(override.distance, 2, 'm')
   return <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by: override.by })}</p>
 }

@@ -39,3 +39,5 @@ export const listAt = <T = Json>(document: Json | undefined, path: string): read
   return Array.isArray(value) ? (value as T[]) : []
 }
 export const verdictOf = (document: Json | undefined) => at(document, 'base.state.verdict') as Verdict | undefined
+/** Newest last. */
+export const errorsOf = (document: Json | undefined) => listAt<StationError>(document, 'base.state.errors')

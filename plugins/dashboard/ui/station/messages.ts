@@ -6,6 +6,8 @@ export interface Hello {
   sha256: string
   hardware: string
   role: 'viewer' | 'operator'
+  /** Address of map tiles with `{z}`, `{x}`, `{y}`; '' for none. */
+  tiles: string
 }
 export interface SkySignal {
   name: string

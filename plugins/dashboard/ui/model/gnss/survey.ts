@@ -4,7 +4,7 @@ import type { CurvePoint, Point } from '../../station/messages.js'
 import { type Enu, enuOf } from './geodesy.js'
 
 /** A plain survey-in states no less than this (option `plain.bias_m` of survey-in): mostly the ionosphere. */
-export const plainLimit_m = 1.1
+export const plainLimit_m = 1.3
 
 export interface SurveyNow {
   readonly state: string

@@ -2,6 +2,7 @@ import { useId } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
 import { boundsOf, fieldOf, textOf } from '../../model/form.js'
 import type { Parameter } from '../../station/api.js'
+import { SecretInput } from './setting-form.js'
 
 interface Props {
   parameter: Parameter
@@ -57,6 +58,8 @@ export function FieldRow({ parameter, entered, trouble, disabled, enter }: Props
             </select>
           ) : field.kind === 'json' ? (
             <textarea {...common} rows={6} value={text} onInput={change} spellcheck={false} />
+          ) : secret ? (
+            <SecretInput {...common} value={text} enter={enter} />
           ) : (
             <input
               {...common}

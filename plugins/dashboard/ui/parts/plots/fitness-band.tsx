@@ -1,33 +1,37 @@
 import { figure, t } from '../../i18n/index.js'
 import { type FitnessName, segmentsOf, sharesOf, type Values } from '../../model/series.js'
+import { day_s } from './day-plot.js'
 
 /** The better, the higher: the colour is not the only sign. */
 const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, unfit: 10, unknown: 2 }
 
 /** How fit the base was over the day. */
-export function FitnessBand({ title, values }: { title: string; values: Values }) {
+export function FitnessBand({ interval_s, title, values }: { interval_s: number; title: string; values: Values }) {
+  const length = Math.max(values.length, day_s / interval_s)
   const words = sharesOf(values).map(([name, share]) => `${t(`verdict.${name}`)} ${figure(share * 100, 0)} %`)
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
-      <svg
-        class="band"
-        viewBox={`0 0 ${values.length} 30`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={words.join(', ')}
-      >
-        {segmentsOf(values).map(({ fitness, from, length }) => (
-          <rect
-            key={from}
-            class={`fill-${fitness}`}
-            x={from}
-            y={30 - heights[fitness]}
-            width={length}
-            height={heights[fitness]}
-          />
-        ))}
-      </svg>
+      <div class="day-axis">
+        <svg
+          class="band"
+          viewBox={`${values.length - length} 0 ${length} 30`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={words.join(', ')}
+        >
+          {segmentsOf(values).map(({ fitness, from, length }) => (
+            <rect
+              key={from}
+              class={`fill-${fitness}`}
+              x={from}
+              y={30 - heights[fitness]}
+              width={length}
+              height={heights[fitness]}
+            />
+          ))}
+        </svg>
+      </div>
       <p class="quiet">{words.join(' · ')}</p>
     </figure>
   )

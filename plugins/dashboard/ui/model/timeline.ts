@@ -1,0 +1,171 @@
+/** The day of a station as bands: when corrections went out, and why not. Pure. */
+
+/** Of `GET /record/timeline`: contiguous, oldest first; times are UTC milliseconds. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+  /** A stable code. */
+  readonly cause: string
+  readonly values?: Readonly<Record<string, unknown>>
+}
+
+export const day_ms = 86_400_000
+
+/** `planned`: part of normal work, such as a survey-in, a restart or an update. */
+export type CauseKind = 'good' | 'planned' | 'limited' | 'broken' | 'unknown'
+
+/** Every cause that has a sentence, and how bad it is. A longer code with one of these at its beginning is of its kind. */
+export const causes = {
+  sent: 'good',
+  'sent-nobody': 'good',
+  interruption: 'limited',
+  survey: 'planned',
+  moved: 'broken',
+  'antenna-open': 'broken',
+  'antenna-short': 'broken',
+  'receiver-gone': 'broken',
+  'receiver-offline': 'broken',
+  'receiver-silent': 'broken',
+  'receiver-stalled': 'broken',
+  'no-fix': 'broken',
+  jammed: 'broken',
+  spoofed: 'broken',
+  'no-link': 'broken',
+  network: 'broken',
+  plugin: 'broken',
+  'no-observations': 'broken',
+  'procedure-offline': 'broken',
+  'procedure-stalled': 'broken',
+  'procedure-fault': 'broken',
+  'procedure-moved': 'broken',
+  'procedure-survey': 'planned',
+  'procedure-initial': 'planned',
+  procedure: 'planned',
+  'gate-surveying': 'planned',
+  'gate-starting': 'planned',
+  'gate-stopping': 'planned',
+  'gate-updating': 'planned',
+  gate: 'broken',
+  'service-stopped': 'planned',
+  'service-started': 'planned',
+  'service-crashed': 'broken',
+  service: 'broken',
+  'power-cut': 'broken',
+  update: 'planned',
+  clock: 'unknown',
+  unknown: 'unknown',
+} as const satisfies Readonly<Record<string, CauseKind>>
+export type Cause = keyof typeof causes
+
+const isCause = (text: string): text is Cause => Object.hasOwn(causes, text)
+
+/** The cause whose sentence fits best; undefined for one that this page does not know. */
+export function causeOf(code: string): Cause | undefined {
+  const parts = code.split('-')
+  for (let length = parts.length; length > 0; length--) {
+    const beginning = parts.slice(0, length).join('-')
+    if (isCause(beginning)) return beginning
+  }
+  return undefined
+}
+
+export function kindOfCause(code: string): CauseKind {
+  const cause = causeOf(code)
+  return cause ? causes[cause] : 'broken'
+}
+
+/** What the station itself says of it, such as the reason of a gate; it is in the station's language. */
+export function detailOf({ values = {} }: Span): string {
+  const found = ['reason', 'text', 'why', 'name'].map((name) => values[name]).find((one) => typeof one === 'string')
+  return (found as string | undefined)?.slice(0, 300) ?? ''
+}
+
+export interface Band {
+  readonly span: Span
+  readonly kind: CauseKind
+  /** Of the whole axis, 0 to 1. */
+  readonly x: number
+  readonly width: number
+}
+
+/** The spans that are within, cut to it; neighbours of one cause are one band. */
+export function bandsOf(spans: readonly Span[], from: number, to: number): readonly Band[] {
+  const length = to - from
+  const merged: Span[] = []
+  for (const span of spans) {
+    const cut = { ...span, from: Math.max(from, span.from), to: Math.min(to, span.to) }
+    if (cut.to <= cut.from) continue
+    const last = merged.at(-1)
+    if (last?.cause === cut.cause && last.to === cut.from && detailOf(last) === detailOf(cut))
+      merged[merged.length - 1] = { ...last, to: cut.to }
+    else merged.push(cut)
+  }
+  return merged.map((span) => ({
+    span,
+    kind: kindOfCause(span.cause),
+    x: (span.from - from) / length,
+    width: (span.to - span.from) / length,
+  }))
+}
+
+/** A time without corrections, from the last ones to the next ones. */
+export interface Outage {
+  readonly from: number
+  readonly to: number
+  /** The worst of its causes. */
+  readonly kind: CauseKind
+  /** In the order in which they came, each once. */
+  readonly bands: readonly Band[]
+  /** It is not over. */
+  readonly isPresent: boolean
+}
+
+const badness: readonly CauseKind[] = ['good', 'unknown', 'planned', 'limited', 'broken']
+
+/** Newest first. What came before the record, or while none was written, is no outage that anybody knows of. */
+export function outagesOf(bands: readonly Band[], to: number): readonly Outage[] {
+  const groups: Band[][] = []
+  let isOpen = false
+  for (const band of bands) {
+    if (band.kind === 'good') isOpen = false
+    else if (isOpen) groups.at(-1)?.push(band)
+    else {
+      groups.push([band])
+      isOpen = true
+    }
+  }
+  return groups
+    .filter((group) => group.some(({ kind }) => kind !== 'unknown'))
+    .map((group): Outage => {
+      const end = group.at(-1)?.span.to ?? to
+      const kinds = group.map(({ kind }) => kind)
+      return {
+        from: group[0]?.span.from ?? end,
+        to: end,
+        kind: badness.filter((kind) => kinds.includes(kind)).at(-1) ?? 'unknown',
+        bands: group.filter(
+          ({ kind, span }, at) => kind !== 'unknown' && group.findIndex((one) => one.span.cause === span.cause) === at,
+        ),
+        isPresent: end >= to,
+      }
+    })
+    .reverse()
+}
+
+export interface DaySums {
+  readonly sent_ms: number
+  readonly missing_ms: number
+  readonly unknown_ms: number
+  readonly longest_ms: number
+}
+
+export function sumsOf(bands: readonly Band[], outages: readonly Outage[]): DaySums {
+  const sum = (wanted: (kind: CauseKind) => boolean) =>
+    bands.filter(({ kind }) => wanted(kind)).reduce((all, { span }) => all + span.to - span.from, 0)
+  return {
+    sent_ms: sum((kind) => kind === 'good'),
+    missing_ms: sum((kind) => kind !== 'good' && kind !== 'unknown'),
+    unknown_ms: sum((kind) => kind === 'unknown'),
+    longest_ms: Math.max(0, ...outages.map(({ from, to }) => to - from)),
+  }
+}

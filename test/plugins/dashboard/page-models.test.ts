@@ -1,0 +1,223 @@
+/** What the pages of the guide, survey-in, network, timeline and update compute: without a browser. */
+import t from 'tap'
+import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
+import { forecastOf, purposeOf, roughly } from '../../../plugins/dashboard/ui/model/gnss/survey-forecast.js'
+import { guideOf, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
+import { logText } from '../../../plugins/dashboard/ui/model/log-file.js'
+import {
+  bandsOf,
+  causeOf,
+  detailOf,
+  kindOfCause,
+  outagesOf,
+  type Span,
+  sumsOf,
+} from '../../../plugins/dashboard/ui/model/timeline.js'
+import { markOf, takenBack, updateOf } from '../../../plugins/dashboard/ui/model/update.js'
+import {
+  isWifiPassword,
+  joinable,
+  mobileStrength,
+  technologyOf,
+  wifiStrength,
+} from '../../../plugins/dashboard/ui/model/wifi.js'
+import { PositionEstimator, plainModel } from '../../../plugins/survey-in/survey/estimator.js'
+
+t.test('how long a survey-in still takes', async (t) => {
+  const config = { mintime: 300, maxtime: 86_400, accuracy: 2 }
+  const survey = { type: 'ecef', state: 'running', count: 600, elapsed: 600, acc: 4, corr: false, config }
+  const of = (more: object) => {
+    const found = surveyOf({ gnss: { ref: { survey: { ...survey, ...more } } } })
+    if (!found) throw new Error('no survey-in')
+    return found
+  }
+  const forecast = (more: object) => {
+    const found = forecastOf(of(more))
+    if (!found) throw new Error('no forecast')
+    return found
+  }
+  t.equal(forecastOf(of({ state: 'complete' })), undefined)
+  t.equal(forecastOf(of({ count: 0 })), undefined, 'nothing is known before the first position')
+
+  const far = forecast({})
+  t.ok(far.from_s > 0 && far.from_s < far.to_s, `a range: ${far.from_s} to ${far.to_s}`)
+  t.equal(far.acc_m, 2, 'the accuracy at its end is that which is required')
+  t.ok(forecast({ acc: 3 }).from_s < far.from_s, 'the nearer, the shorter')
+  t.match(
+    forecast({ acc: 1.9, elapsed: 100 }),
+    { from_s: 200, to_s: 200 },
+    'good enough: only the shortest time is left',
+  )
+  t.match(forecast({ acc: 1.9, elapsed: 400 }), { from_s: 0, to_s: 0 })
+  t.equal(forecast({ config: { ...config, accuracy: 1 } }).from_s, Number.POSITIVE_INFINITY, 'never, by the bias')
+  t.equal(forecast({ config: { ...config, maxtime: 700 } }).from_s, Number.POSITIVE_INFINITY, 'not in its longest time')
+  t.match(forecast({ corr: true, acc_corr: 0.05, accuracy_corr_dyn: 0.03, acc: 1 }), { acc_m: 0.03 })
+
+  t.test('it holds against the estimator of the station itself', async (t) => {
+    const estimator = new PositionEstimator(plainModel)
+    const here = { x: 3_925_404, y: 274_491, z: 5_002_842 }
+    // Noise without a memory: the correlation time is the least of the model. The same every time.
+    let seed = 1
+    const noise = () => {
+      seed = (seed * 16_807) % 2_147_483_647
+      return (seed / 2_147_483_647 - 0.5) * 4
+    }
+    let said: ReturnType<typeof forecast> | undefined
+    let end_s = 0
+    for (let second = 1; second <= 40_000 && end_s === 0; second++) {
+      estimator.add({ x: here.x + noise(), y: here.y + noise(), z: here.z + noise() }, 4, second)
+      if (second === 900) said = forecast({ acc: estimator.accuracy_m(), elapsed: second, count: second })
+      if (second % 60 === 0 && second > 900 && estimator.accuracy_m() <= 2) end_s = second
+    }
+    if (!said) throw new Error('no forecast')
+    const left_s = end_s - 900
+    t.ok(said.from_s <= left_s && left_s <= said.to_s, `${said.from_s} to ${said.to_s}, and it took ${left_s}`)
+  })
+
+  const about = (from_s: number, to_s: number) => roughly({ from_s, to_s, acc_m: 1 })
+  t.strictSame(about(700, 1_500), { from_s: 600, to_s: 1_800 }, 'wider, never narrower')
+  t.strictSame(about(200, 200), { from_s: 180, to_s: 300 }, 'never one exact number')
+  t.strictSame(about(0, 0), { from_s: 0, to_s: 15 })
+  t.strictSame(about(20_000, 50_000), { from_s: 14_400, to_s: 50_400 })
+  t.equal(about(700, Number.POSITIVE_INFINITY).to_s, Number.POSITIVE_INFINITY)
+  t.strictSame([0.02, 0.3, 2.5].map(purposeOf), ['map', 'near', 'own'])
+})
+
+t.test('a step of the guide is done, better, waiting or open', async (t) => {
+  const states = (document: Record<string, unknown>, hasLogin = true) =>
+    Object.fromEntries(guideOf({ document, satellites: [], hasLogin }).map((one) => [one.step, stepState(one)]))
+  const survey = (state: string) => ({ type: 'ecef', state, acc: 2.5, x: 1, y: 2, z: 3 })
+  const gnss = (status: string, state: string) => ({
+    state: { status },
+    ref: { chosen: 'survey', survey: survey(state) },
+  })
+
+  t.equal(states({}, false).access, 'open')
+  t.equal(states({}).access, 'better', 'without a name')
+  t.equal(states({ base: { name: 'Barn' } }).access, 'done')
+  t.equal(states({ gnss: gnss('survey', 'running') }).position, 'waiting', 'a first survey-in is no fault')
+  t.equal(states({ gnss: gnss('fixed', 'complete') }).position, 'better', '2.5 m: shifted on the map')
+  t.equal(states({ gnss: gnss('moved', 'complete') }).position, 'open')
+  t.equal(states({ udp: { enabled: true } }).outputs, 'better', 'nobody outside gets anything')
+  t.equal(states({ udp: { enabled: true }, ntrip: { caster: { enabled: true, port: 2101 } } }).outputs, 'done')
+})
+
+t.test('WiFi and mobile networks', async (t) => {
+  const network = (ssid: string, signal_dbm: number, more = {}) => ({
+    ssid,
+    bssid: `${ssid}${signal_dbm}`,
+    channel: 1,
+    signal_dbm,
+    auth: 'wpa2-psk',
+    canJoin: true,
+    ...more,
+  })
+  const found = [
+    network('roof', -70),
+    network('roof', -50),
+    network('', -20),
+    network('office', -30, { canJoin: false }),
+    network('roof', -40, { auth: 'open' }),
+  ]
+  t.strictSame(
+    joinable(found).map(({ ssid, signal_dbm, auth }) => [ssid, signal_dbm, auth]),
+    [
+      ['roof', -40, 'open'],
+      ['roof', -50, 'wpa2-psk'],
+      ['office', -30, 'wpa2-psk'],
+    ],
+    'one row a name and kind, what cannot be joined last, nothing without a name',
+  )
+  t.strictSame([-40, -60, -70, -90].map(wifiStrength), ['strong', 'good', 'weak', 'poor'])
+  t.strictSame([-57, -75, -90, -110].map(mobileStrength), ['strong', 'good', 'weak', 'poor'])
+  t.strictSame([258, 256, 4, 0].map(technologyOf), ['LTE', 'GSM', 'UMTS', ''])
+  t.strictSame(
+    ['1234567', '12345678', 'x'.repeat(63), 'x'.repeat(64), 'a'.repeat(64), 'längeres'].map(isWifiPassword),
+    [false, true, true, false, true, false],
+  )
+})
+
+t.test('the timeline of a day', async (t) => {
+  const hour = 3_600_000
+  const spans: Span[] = [
+    { from: -2 * hour, to: 2 * hour, cause: 'unknown' },
+    { from: 2 * hour, to: 4 * hour, cause: 'procedure-acquire' },
+    { from: 4 * hour, to: 5 * hour, cause: 'sent' },
+    { from: 5 * hour, to: 8 * hour, cause: 'sent' },
+    { from: 8 * hour, to: 9 * hour, cause: 'antenna-open', values: { since: 1 } },
+    { from: 9 * hour, to: 10 * hour, cause: 'gate-degraded', values: { reason: 'no fix' } },
+    { from: 10 * hour, to: 20 * hour, cause: 'sent' },
+    { from: 20 * hour, to: 30 * hour, cause: 'power-cut' },
+  ]
+  const bands = bandsOf(spans, 0, 24 * hour)
+  t.equal(bands.length, 7, 'two that touch and are the same are one')
+  t.match(bands[0], { x: 0, width: 2 / 24 }, 'cut to the axis')
+  t.equal(bands.reduce((sum, { width }) => sum + width, 0).toFixed(9), '1.000000000', 'the whole axis')
+  const outages = outagesOf(bands, 24 * hour)
+  t.match(
+    outages.map(({ from, to, kind, isPresent }) => [from / hour, to / hour, kind, isPresent]),
+    [
+      [20, 24, 'broken', true],
+      [8, 10, 'broken', false],
+      [0, 4, 'planned', false],
+    ],
+    'newest first; neighbours are one outage',
+  )
+  t.strictSame(
+    outages[1]?.bands.map(({ span }) => span.cause),
+    ['antenna-open', 'gate-degraded'],
+  )
+  t.strictSame(
+    outages[2]?.bands.map(({ span }) => span.cause),
+    ['procedure-acquire'],
+    'what nobody knows is not a cause',
+  )
+  t.match(sumsOf(bands, outages), {
+    sent_ms: 14 * hour,
+    missing_ms: 8 * hour,
+    unknown_ms: 2 * hour,
+    longest_ms: 4 * hour,
+  })
+  t.strictSame(outagesOf(bandsOf([{ from: 0, to: 9, cause: 'unknown' }], 0, 9), 9), [], 'no record is no outage')
+  t.strictSame(bandsOf([], 0, 9), [])
+
+  t.equal(causeOf('gate-degraded'), 'gate')
+  t.equal(causeOf('constructor'), undefined, 'nothing of the language')
+  t.strictSame(['sent', 'survey', 'gate-x', 'new-thing', 'unknown'].map(kindOfCause), [
+    'good',
+    'planned',
+    'broken',
+    'broken',
+    'unknown',
+  ])
+  t.equal(detailOf({ from: 0, to: 1, cause: 'gate', values: { reason: 'x'.repeat(999) } }).length, 300)
+  t.equal(detailOf({ from: 0, to: 1, cause: 'gate', values: { reason: 3 } }), '')
+})
+
+t.test('where an update is', async (t) => {
+  const document = (state: string, base: string, errors: object[] = []) => ({
+    base: { update: { state, failed: errors.length > 0, progress: 40 }, state: { base, errors } },
+  })
+  t.match(updateOf(undefined), { step: undefined, failure: '' })
+  t.equal(updateOf(document('idle', 'ready')).step, undefined)
+  t.match(updateOf(document('verifying', 'updating')), { step: 'verify', percent: 40 })
+  t.equal(updateOf(document('verifying', 'ready')).step, 'trial', 'the new version runs')
+  t.strictSame(
+    [markOf('transfer', 'install'), markOf('install', 'install'), markOf('trial', 'install')],
+    ['done', 'now', 'next'],
+  )
+  const text = 'the update to 1.4.0 was given up: no RTCM; the broker; 1.3.0 runs again'
+  const back = updateOf(document('failed', 'ready', [{ code: 'update-failed', text, t: 1 }]))
+  t.match(back, { step: undefined, isTakenBack: true })
+  t.strictSame(takenBack(back.failure), { version: '1.4.0', cause: 'no RTCM; the broker', runs: '1.3.0' })
+  const refused = { code: 'update-failed', text: 'the signature is not valid', t: 1 }
+  t.match(updateOf(document('failed', 'ready', [refused])), { isTakenBack: false, failure: refused.text })
+  t.equal(takenBack(refused.text), undefined)
+})
+
+t.test('the log as a file has one dated line each', async (t) => {
+  t.equal(
+    logText([{ level: 40, time: 0, plugin: 'rtcm', msg: 'late\nagain' }]),
+    '1970-01-01T00:00:00.000Z WARN  rtcm: late ⏎ again\n',
+  )
+})
