@@ -2,32 +2,24 @@ import { ago, figure, moment, t } from '../../i18n/index.js'
 import { fixOf, type Rover, type RoverFix, roversOf } from '../../model/links.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../parts/card.js'
-import { DataTable } from '../../parts/data-table.js'
 import { api } from '../../station/api.js'
 import { at, type Json, listAt, numberAt } from '../../station/document.js'
 
+/** Every rover, whatever output it uses. A list: their names are as long as they please. */
 export function Clients({ document }: { document: Json }) {
-  const clients = roversOf(document)
   return (
     <Card title={t('links.clients')}>
-      {clients.length === 0 ? (
-        <p>{t('links.nobody')}</p>
-      ) : (
-        <DataTable
-          label={t('links.clients')}
-          rows={clients}
-          keyOf={({ via, name, ip }) => `${via} ${name} ${ip}`}
-          columns={[
-            { name: t('links.name'), isHead: true, cell: ({ name, ip }) => name || ip },
-            { name: t('links.via'), cell: ({ via }) => via },
-            { name: t('links.address'), cell: ({ ip }) => ip || '–' },
-            { name: t('links.seen'), cell: ({ seen }) => ago(seen) },
-          ]}
-        />
+      <ul class="list">
+        {roversOf(document).map(({ via, name, ip, seen }) => (
+          <li key={`${via} ${name} ${ip}`} class="command">
+            <strong>{name || ip}</strong>
+            <div class="quiet">{[via.toUpperCase(), name && ip, ago(seen)].filter(Boolean).join(' · ')}</div>
+          </li>
+        ))}
+      </ul>
+      {at(document, 'udp.enabled') === true && (
+        <p class="quiet">{t('links.udp', { port: numberAt(document, 'udp.port') ?? 0 })}</p>
       )}
-      <p class="quiet">
-        {at(document, 'udp.enabled') === true && t('links.udp', { port: numberAt(document, 'udp.port') ?? 0 })}
-      </p>
     </Card>
   )
 }
