@@ -199,7 +199,6 @@ function bundleTap() {
   buildSync({
     absWorkingDir: root,
     entryPoints: ['tap'],
-    alias: { 'async-hook-domain': './test/domain.ts' },
     outfile: join(folder, '@tapjs', 'tap.js'),
     bundle: true,
     platform: 'node',
