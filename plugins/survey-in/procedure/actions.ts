@@ -223,6 +223,7 @@ export class Actions {
     const elsewhere = elsewhereText(what, values)
     reports.raise('gnss-reference-moved', elsewhere)
     void store.set('moved', elsewhere.text)
+    void store.set('movedBy', values)
   }
 
   /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */
