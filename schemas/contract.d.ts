@@ -12,6 +12,8 @@ export type BaseInfo = {
     errors: Array<{
       code: string
       text: string
+      /** Numbers and names of the text, so that it can be said in another language */
+      values?: Record<string, string | number | boolean>
       /** UTC seconds; 0 without a credible clock */
       t: number
     }>
@@ -1099,11 +1101,17 @@ export type InfoDocumentPart = {
         since?: number
         /** Seconds since `fitness` or `code` last changed */
         for_s?: number
+        /** Code of `why` and `advice`; of an error if they are its text */
+        why_code?: string
+        /** Numbers and names of the text, so that it can be said in another language */
+        values?: Record<string, string | number | boolean>
       }
       /** Current errors, newest last */
       errors?: Array<{
         code: string
         text: string
+        /** Numbers and names of the text, so that it can be said in another language */
+        values?: Record<string, string | number | boolean>
         /** UTC seconds; 0 without a credible clock */
         t: number
       }>
@@ -2157,6 +2165,10 @@ export type Verdict = {
   since: number
   /** Seconds since `fitness` or `code` last changed */
   for_s: number
+  /** Code of `why` and `advice`; of an error if they are its text */
+  why_code?: string
+  /** Numbers and names of the text, so that it can be said in another language */
+  values?: Record<string, string | number | boolean>
 }
 
 export type WapInfo = {

@@ -28,7 +28,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
     else {
       const { port = 'its port', advice = 'check its cable and its power' } = place ?? {}
       const text = `no ${isUp ? 'answer' : 'data'} from the receiver at ${port}: ${advice}`
-      ctx.errors.raise('gnss-link', { text, severity: 'silences' })
+      ctx.errors.raise('gnss-link', { text, severity: 'silences', values: { port, what: isUp ? 'answer' : 'data' } })
     }
 
     for (const fault of ['short', 'open'] as const) {
@@ -37,6 +37,7 @@ export function watchTrouble(ctx: PluginContext, observed: Observed): void {
         ctx.errors.raise(`antenna-${fault}`, {
           text: `the antenna is ${fault}: check its cable and connectors`,
           advice: observed.held === 'antenna' ? 'no RTCM is sent until then (option antennaHold)' : '',
+          values: { held: observed.held === 'antenna' },
           severity: 'silences',
         })
     }
@@ -56,6 +57,7 @@ function reportRadio({ errors }: PluginContext, observed: Observed): void {
       text: `strong interference in the ${bands} band: the receiver can hardly work`,
       advice: 'look for a transmitter, a jammer or a faulty active antenna nearby; gnss.state.rf shows its strength',
       severity: 'silences',
+      values: { bands },
     })
   }
   if (!radio.spoofed) errors.clear('gnss-spoofed')
@@ -66,10 +68,16 @@ function reportRadio({ errors }: PluginContext, observed: Observed): void {
       text: `the receiver reports spoofed signals: ${then}`,
       advice: 'look for a transmitter or repeater nearby',
       severity: isHeld ? 'silences' : 'degrades',
+      values: { held: isHeld },
     })
   }
   // An antenna that fails, or a receiver that is away, has an entry of its own.
   const troubles = receiver?.link === 'up' && !antennaWatch.fails ? signals.troubles(observed.now_ms()) : []
   if (troubles.length === 0) errors.clear('gnss-signals')
-  else errors.raise('gnss-signals', { text: troubles.join('; '), severity: 'silences' })
+  else
+    errors.raise('gnss-signals', {
+      text: troubles.join('; '),
+      severity: 'silences',
+      values: { troubles: troubles.join('; ') },
+    })
 }

@@ -1,5 +1,5 @@
 /** Warns while a base is in use: missing evidence, or evidence that contradicts the reference. */
-import { offsetText } from 'rtk-base/gnss'
+import { offsetText, roundTo } from 'rtk-base/gnss'
 import type { PluginContext, Trouble } from 'rtk-base/plugin'
 import type { MovementWatch } from './code/movement.js'
 import { heightHint } from './comparison.js'
@@ -65,7 +65,8 @@ export class WatchReports {
       const where = `by the ranges of the last 30 min the antenna is at ${offsetText(offset)} from the reference`
       const hint = heightHint(offset, this.#geoidSeparation_m())
       const then = `RTCM is still sent: check the reference position${hint}; if it is wrong, ${this.#advice}`
-      this.#raise('gnss-reference-doubtful', { text: where, advice: then })
+      const values = { east_m: roundTo(offset.east, 1), north_m: roundTo(offset.north, 1), up_m: roundTo(offset.up, 1) }
+      this.#raise('gnss-reference-doubtful', { text: where, advice: then, values })
     }
   }
 

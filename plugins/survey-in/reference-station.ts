@@ -174,7 +174,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (survey)
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
     const moved = store.get('moved')
-    if (moved) this.#reports.raise('gnss-reference-moved', { ...elsewhereText(''), text: moved })
+    if (moved) this.#reports.raise('gnss-reference-moved', { ...elsewhereText('', store.get('movedBy')), text: moved })
     await this.references.recall()
     this.compareFrames()
     this.surveyor.asked = before?.asked

@@ -1,6 +1,6 @@
 /** Stored state: the survey-in, the entry time of the manual reference, the reference history, and the evidence of integrity. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { EvidenceMemory } from 'rtk-base/services'
+import type { ErrorValues, EvidenceMemory } from 'rtk-base/services'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HistoryEntry } from './reference/history.js'
@@ -17,6 +17,8 @@ export interface StoredValues {
   suspicion: unknown
   /** The error "reference moved by …", until the next change. */
   moved: string
+  /** The numbers of its text. */
+  movedBy: ErrorValues
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
   ledger: readonly HistoryEntry[]

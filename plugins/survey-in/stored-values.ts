@@ -106,6 +106,7 @@ export const storedValues = {
   trusted: Type.Unknown(),
   suspicion: Type.Unknown(),
   moved: text,
+  movedBy: Type.Record(Type.String(), number),
   override: Type.Object({
     reference: text,
     t: number,

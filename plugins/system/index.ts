@@ -61,7 +61,7 @@ export default definePlugin({
     ctx.info.block('base.state.errors', () =>
       device()
         .errors()
-        .map(({ code, text, t }) => ({ code, text, t })),
+        .map(({ code, text, values, t }) => ({ code, text, ...(values && { values }), t })),
     )
     ctx.info.block('base.state.trial', () => ctx.services.use(station).trial)
     let clock: SystemClock | undefined

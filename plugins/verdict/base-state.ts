@@ -162,6 +162,7 @@ export class BaseState {
       errors.raise(degradedCode, {
         text: `no RTCM goes out: ${this.#reason()}`,
         advice: advice[status ?? ''] ?? usualAdvice,
+        values: { status: status ?? '', reason: this.#reason() },
       })
   }
 

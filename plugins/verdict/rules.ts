@@ -3,7 +3,15 @@
  * show this verdict, so they cannot disagree. A row requires evidence: unknown is not a fault.
  */
 import type { BaseStateName, Fitness, MqttFailureCause } from 'rtk-base/schemas'
-import type { AntennaStatus, ChosenReference, Jamming, Link, Spoofing, StationError } from 'rtk-base/services'
+import type {
+  AntennaStatus,
+  ChosenReference,
+  ErrorValues,
+  Jamming,
+  Link,
+  Spoofing,
+  StationError,
+} from 'rtk-base/services'
 
 /** The input, from the station's services. Missing information is `unknown` or undefined. */
 export interface Facts {
@@ -33,8 +41,8 @@ export interface Facts {
   linkFailure: MqttFailureCause
 }
 
-/** The fault and its remedy. */
-type Finding = readonly [why: string, advice: string]
+/** The fault and its remedy; what the texts have of numbers and names; their code, where it is not that of the rule. */
+type Finding = readonly [why: string, advice: string, values?: ErrorValues, code?: string]
 type Rule = readonly [code: string, fitness: Fitness, find: (facts: Facts) => Finding | undefined]
 
 /** Fewer than this, and rovers have too few satellites in common with the base. */
@@ -49,7 +57,8 @@ const notAFailure: readonly MqttFailureCause[] = ['', 'config', 'held']
 const coarse_m = 5
 const noReference: ChosenReference = { method: 'manual', acc_m: undefined, isComplete: true }
 
-const when = (holds: boolean, why: string, advice: string): Finding | undefined => (holds ? [why, advice] : undefined)
+const when = (holds: boolean, why: string, advice: string, values?: ErrorValues, code?: string): Finding | undefined =>
+  holds ? [why, advice, values, code] : undefined
 /** By the actual output, not by `base`: an update may be fetched during a survey-in, or without a receiver. */
 const stopped = (facts: Facts) => !facts.isSending
 /** Readings that come and go with single satellites and pulses; verdict-watch.ts waits until they last. */
@@ -73,7 +82,7 @@ function startOf({ status = '' }: Facts): string {
 /** The oldest of these errors, in its own words. */
 function reported({ errors }: Facts, isMeant: (error: Facts['errors'][number]) => boolean): Finding | undefined {
   const found = errors.find(isMeant)
-  return found && [found.why, found.advice]
+  return found && [found.why, found.advice, found.values, found.code]
 }
 
 const coded =
@@ -89,6 +98,8 @@ const antennaOf = ({ antenna }: Facts): Finding | undefined =>
     antenna === 'short' || antenna === 'open',
     `the antenna line is ${antenna === 'open' ? 'open' : 'short-circuited'}`,
     'check the antenna, its cable and the plugs',
+    undefined,
+    `antenna-${antenna}`,
   )
 
 const status =
@@ -139,7 +150,12 @@ export const rules: readonly Rule[] = [
     'unfit',
     (facts) =>
       facts.base === 'starting'
-        ? (reported(facts, coded('gnss-initial', 'gnss-survey')) ?? [startOf(facts), 'wait up to 2 minutes'])
+        ? (reported(facts, coded('gnss-initial', 'gnss-survey')) ?? [
+            startOf(facts),
+            'wait up to 2 minutes',
+            undefined,
+            `starting-${beginnings[facts.status ?? ''] ? facts.status : 'station'}`,
+          ])
         : undefined,
   ],
   [
@@ -182,7 +198,12 @@ export const rules: readonly Rule[] = [
     'degraded',
     ({ isListening, isJudged }) =>
       isListening
-        ? ['the receiver is in listening mode: its position is not checked', 'let the station configure the receiver']
+        ? [
+            'the receiver is in listening mode: its position is not checked',
+            'let the station configure the receiver',
+            undefined,
+            'listening',
+          ]
         : when(
             !isJudged,
             'no plugin checks whether the antenna is at the position that goes out',
@@ -208,6 +229,7 @@ export const rules: readonly Rule[] = [
         acc_m > coarse_m,
         `the ${method === 'survey' ? 'surveyed' : 'entered'} position is only accurate to ${acc_m.toFixed(1)} m: all rover positions are off by as much`,
         'survey with corrections or for longer, or enter the position',
+        { accuracy_m: acc_m, method },
       ),
   ],
   [
@@ -218,6 +240,7 @@ export const rules: readonly Rule[] = [
         slips_percent > manySlips_percent,
         `${Math.round(slips_percent)} % of the phases lost lock in 5 minutes`,
         'check the plugs of the antenna cable, its view of the sky and interference',
+        { slips_percent: Math.round(slips_percent) },
       ),
   ],
   [
@@ -228,6 +251,7 @@ export const rules: readonly Rule[] = [
         isFew(satellitesUsed),
         `only ${satellitesUsed} satellites are used`,
         'check the view of the sky and the antenna cable',
+        { satellites: satellitesUsed ?? 0 },
       ),
   ],
   [
@@ -248,6 +272,7 @@ export const rules: readonly Rule[] = [
         !notAFailure.includes(linkFailure),
         'the MQTT broker cannot be reached: remote control is unavailable',
         'check the network of the station, and mqtt-host',
+        { cause: linkFailure },
       ),
   ],
   [
@@ -257,6 +282,7 @@ export const rules: readonly Rule[] = [
       failed && [
         `no corrections reach ${failed.name}${failed.reason && `: ${failed.reason}`}`,
         'check the settings of this output, and its peer',
+        { output: failed.name, reason: failed.reason },
       ],
   ],
   ['error', 'degraded', (facts) => reported(facts, () => true)],
@@ -277,16 +303,33 @@ export interface Judgement {
   readonly code: string
   readonly why: string
   readonly advice: string
+  /** Of `why` and `advice`. */
+  readonly why_code: string
+  readonly values: ErrorValues
 }
 
 export function judge(facts: Facts): Judgement {
   for (const [code, fitness, find] of rules) {
     const found = find(facts)
-    if (found) return { fitness, code, why: found[0], advice: found[1] }
+    if (!found) continue
+    const [why, advice, values, why_code = code] = found
+    return { fitness, code, why, advice, why_code, values: { ...ofReference(facts), ...values } }
   }
   const why =
     facts.outputs > 0
       ? 'RTCM is sent from a verified position'
       : 'RTCM is ready from a verified position; no client is connected'
-  return { fitness: 'fit', code: 'ok', why, advice: '' }
+  const why_code = facts.outputs > 0 ? 'ok' : 'ok-no-client'
+  return { fitness: 'fit', code: 'ok', why, advice: '', why_code, values: ofReference(facts) }
+}
+
+/** The reference belongs to every verdict: fit says nothing of how well its position is known. */
+function ofReference({ reference }: Facts): ErrorValues {
+  if (!reference) return {}
+  const { acc_m, method, override } = reference
+  return {
+    method,
+    ...(acc_m !== undefined && { accuracy_m: Math.round(acc_m * 1e4) / 1e4 }),
+    ...(override && { override_m: override.distance_m, override_by: override.by, override_t: override.t }),
+  }
 }

@@ -32,7 +32,10 @@ export class VerdictWatch implements BaseVerdict {
   readonly #jamming = new Steady(isJammed, 5_000, 30_000)
   readonly #spoofing = new Steady(isSpoofed, 5_000, 60_000)
   #satellites = steadySatellites()
-  #now: Judgement = { fitness: 'unfit', code: 'starting', why: 'the station starts', advice: 'wait up to 2 minutes' }
+  #now: Judgement = {
+    ...{ fitness: 'unfit', code: 'starting', why: 'the station starts', advice: 'wait up to 2 minutes' },
+    ...{ why_code: 'starting-station', values: {} },
+  }
   #base: BaseStateName = 'starting'
   #since_ms: number
   #since_utc_ms = 0

@@ -57,6 +57,11 @@ export const Fitness = Type.Union(
 )
 export type Fitness = Static<typeof Fitness>
 
+/** Numbers and names of a text, by names with units (`distance_m`), so that it can be said in another language. */
+const Values = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+  description: 'Numbers and names of the text, so that it can be said in another language',
+})
+
 export const Verdict = Type.Object(
   {
     fitness: Fitness,
@@ -65,6 +70,10 @@ export const Verdict = Type.Object(
     advice: Type.String({ description: 'Suggested remedy; empty if none is needed' }),
     since: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
     for_s: Type.Integer({ minimum: 0, description: 'Seconds since `fitness` or `code` last changed' }),
+    why_code: Type.Optional(
+      Type.String({ description: 'Code of `why` and `advice`; of an error if they are its text' }),
+    ),
+    values: Type.Optional(Values),
   },
   { description: 'Overall verdict on the base' },
 )
@@ -101,6 +110,7 @@ export const BaseState = Type.Object({
     Type.Object({
       code: Type.String(),
       text: Type.String(),
+      values: Type.Optional(Values),
       t: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
     }),
     { maxItems: 32, description: 'Current errors, newest last' },

@@ -31,7 +31,12 @@ export interface Trouble {
   readonly advice?: string
   /** Default: `degrades`. */
   readonly severity?: Severity
+  /** Numbers and names of the text, so that it can be said in another language. Units in the names: `distance_m`. */
+  readonly values?: ErrorValues
 }
+
+/** At most 8 values, names of 24 and texts of 64 characters, 240 characters in all (70 beside a text of 480). */
+export type ErrorValues = Readonly<Record<string, string | number | boolean>>
 
 /** An entry of `base.state.errors`, with its parts. */
 export interface StationError {
@@ -42,6 +47,7 @@ export interface StationError {
   /** `''` if the plugin gives none. */
   readonly advice: string
   readonly severity: Severity
+  readonly values?: ErrorValues
   /** Since when: UTC seconds, 0 without a credible clock. */
   readonly t: number
 }

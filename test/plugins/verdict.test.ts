@@ -334,6 +334,16 @@ t.test('the verdict', async (t) => {
     override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
   }
   t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
+  t.same(judge(good).values, { method: 'survey', accuracy_m: 1.2 }, 'fit says how well the position is known')
+  t.match(judge({ ...good, ...cases.coarse?.[0] }), {
+    why_code: 'coarse',
+    values: { accuracy_m: 12, method: 'survey' },
+  })
+  t.match(judge({ ...good, ...cases.satellites?.[0] }), { why_code: 'satellites', values: { satellites: 5 } })
+  t.match(judge({ ...good, ...cases.output?.[0] }), {
+    values: { output: 'ntrip-server a:2101/B', reason: 'bad password' },
+  })
+  t.match(judge({ ...good, ...cases.moved?.[0] }), { code: 'moved', why_code: 'gnss-moved' }, 'the words of an error')
   t.match(judge({ ...good, linkFailure: 'config' }), { fitness: 'fit' }, 'a link that nobody set up is not missed')
   for (const [code, [facts, fitness]] of Object.entries(cases)) {
     const found = judge({ ...good, ...facts })

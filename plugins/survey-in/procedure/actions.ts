@@ -19,6 +19,7 @@ import {
   isStillWrong,
   isWrongBase,
   movedText,
+  movedValues,
 } from './texts.js'
 
 export interface ActionDeps {
@@ -213,14 +214,16 @@ export class Actions {
     const seen = isSuspected ? undefined : integrity.comparison
     references.moved(isSuspected ? this.#suspected : event, seen?.offset)
     const what = movedText(seen, this.#suspected)
+    const values = movedValues(seen, integrity.suspicion?.size_m)
     if (event !== 'survey elsewhere') {
       const isShown = !isSuspected || integrity.canSeeReturn
-      reports.raise('gnss-moved', heldText(what, references.chosenMethod, isShown))
+      reports.raise('gnss-moved', heldText(what, references.chosenMethod, isShown, values))
       return
     }
-    const elsewhere = elsewhereText(what)
+    const elsewhere = elsewhereText(what, values)
     reports.raise('gnss-reference-moved', elsewhere)
     void store.set('moved', elsewhere.text)
+    void store.set('movedBy', values)
   }
 
   /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */
@@ -232,7 +235,8 @@ export class Actions {
     if (!suspicion || size_m < 1.5 * (suspicion.size_m ?? Number.POSITIVE_INFINITY)) return
     void integrity.suspect(evidence)
     const what = movedText(undefined, this.#suspected)
-    reports.raise('gnss-moved', heldText(what, references.chosenMethod, integrity.canSeeReturn))
+    const values = movedValues(undefined, size_m)
+    reports.raise('gnss-moved', heldText(what, references.chosenMethod, integrity.canSeeReturn, values))
   }
 }
 

@@ -1,6 +1,7 @@
 /** Texts for people: entries of `base.state.errors`, reasons for a closed gate, and advice. */
+import { roundTo } from 'rtk-base/gnss'
 import type { Trouble } from 'rtk-base/plugin'
-import type { PositionComparison } from 'rtk-base/services'
+import type { ErrorValues, PositionComparison } from 'rtk-base/services'
 import { type Datum, datumText } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
@@ -25,23 +26,27 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
   const late = 'no RTCM was sent for 15 min'
   const sky = 'check the antenna and its view of the sky'
   const best = best_m === undefined ? 'no steady fix' : `${best_m.toFixed(1)} m`
+  const values = { state, needed_m: accuracy_m, ...(best_m !== undefined && { best_m: roundTo(best_m, 1) }) }
   switch (state) {
     case 'acquire':
-      return { text: `${late}: no 3D fix`, advice: sky }
+      return { text: `${late}: no 3D fix`, advice: sky, values }
     case 'initial':
       return {
         text: `${late}: no steady position as good as ${accuracy_m} m (${best})`,
         advice: `${sky}, or raise gnss-initial-accuracy`,
+        values,
       }
     case 'accept':
       return {
         text: `${late}: the receiver sends no observations`,
         advice: `${sky}, and whether other software configures the receiver`,
+        values,
       }
     default:
       return {
         text: `${late}: the station waits ${states[state].waits}`,
         advice: 'check the power of the receiver, and its line in both directions',
+        values,
       }
   }
 }
@@ -57,6 +62,7 @@ export function doubtText(
   return {
     text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
     advice: `if the reference is wrong, ${anotherAdvice[method]}`,
+    values: { method, distance_m: roundTo(distance_m, 1), limit_m: roundTo(level_m, 1), limit_up_m: roundTo(up_m, 1) },
   }
 }
 
@@ -67,6 +73,7 @@ export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
   return {
     text: `${what}: ${then}`,
     advice: `use corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to those of the corrections`,
+    values: { runs, used: datumText(used), wanted: datumText(wanted) },
   }
 }
 
@@ -81,7 +88,11 @@ export function surveyText({ state, reason }: SurveyEnd, count: number, returns:
   const then = returns
     ? 'the station returns to its previous reference'
     : 'there is no other reference, so no RTCM is sent'
-  return { text: `the survey-in is ${state}: ${reason}`, advice: `${then}; ${use}start-survey-in starts a new one` }
+  return {
+    text: `the survey-in is ${state}: ${reason}`,
+    advice: `${then}; ${use}start-survey-in starts a new one`,
+    values: { state, reason, returns, usable: use !== '' },
+  }
 }
 
 export const stoppedReason = 'it was ended by stop-survey-in'
@@ -93,6 +104,16 @@ export function stoppedText(returns: boolean, asked: boolean): string {
   return 'the survey-in has ended; there is no other reference, so no RTCM is sent until there is one'
 }
 
+/** How far the antenna is away. @param size_m of a suspected move */
+export function movedValues(seen: PositionComparison | undefined, size_m: number | undefined): ErrorValues {
+  if (!seen) return size_m === undefined ? {} : { distance_m: roundTo(size_m, 3) }
+  const { east, north, up } = seen.offset
+  return {
+    distance_m: roundTo(seen.distance_m, 2),
+    ...{ east_m: roundTo(east, 2), north_m: roundTo(north, 2), up_m: roundTo(up, 2) },
+  }
+}
+
 /** @param seen the new antenna position; undefined if the move is only suspected */
 export function movedText(seen: PositionComparison | undefined, evidence: string): string {
   if (!seen) return `the antenna seems to have moved: ${evidence}`
@@ -100,13 +121,18 @@ export function movedText(seen: PositionComparison | undefined, evidence: string
 }
 
 /** @param what the move and its size @param isShown whether positions can show the return: not after a move that is small compared with their errors */
-export function heldText(what: string, method: Reference['method'], isShown: boolean): Trouble {
+export function heldText(what: string, method: Reference['method'], isShown: boolean, seen: ErrorValues = {}): Trouble {
   const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
-  return { text: `${what}: no RTCM is sent`, advice: `${movedAdvice[method]}${back}` }
+  return {
+    text: `${what}: no RTCM is sent`,
+    advice: `${movedAdvice[method]}${back}`,
+    values: { method, returns: isShown, ...seen },
+  }
 }
 
 /** The start-up check found the antenna elsewhere. @param what the move and its size */
-export const elsewhereText = (what: string): Trouble => ({
+export const elsewhereText = (what: string, seen: ErrorValues = {}): Trouble => ({
+  values: seen,
   text: `${what}: a new survey-in was started`,
   advice:
     'if the antenna is where it was, send confirm-position; otherwise wait for the survey-in, or enter a position',

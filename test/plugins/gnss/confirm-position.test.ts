@@ -61,7 +61,10 @@ t.test('a knock that was none: the station returns to the same reference and say
   )
   t.match((await history(rig)).at(-1), { by: 'console', offset: { east: Number }, evidence: /carrier phases/ })
   await rig.seconds(120)
-  t.match(verdictOf(rig), { fitness: 'fit', code: 'override', why: /that a person confirmed: .* \d\.\d\d m away/ })
+  t.match(verdictOf(rig), {
+    ...{ fitness: 'fit', code: 'override', why_code: 'override', why: /that a person confirmed: .* \d\.\d\d m away/ },
+    values: { method: 'survey', accuracy_m: Number, override_m: distance, override_by: 'console', override_t: at },
+  })
 
   const after = await restarted(t, rig)
   await after.until(isFixed(after), 300)
@@ -85,6 +88,9 @@ t.test('an entered position far from the antenna: a person answers for it, over 
   const far = roundEcef(offsetEnu(home, { east: 40, north: 0, up: 0 }))
   const rig = await setUp(t, { plugins, changes: manual(far) })
   await rig.until(() => rig.state() === 'moved', 300)
+  t.match(rig.station.device.errors(), [
+    { code: 'gnss-moved', values: { method: 'manual', distance_m: Number, east_m: Number, returns: true } },
+  ])
   await rig.command('confirm-position')
   await rig.until(isFixed(rig), 60)
   t.match(rig.field('ref.override'), { evidence: '' })

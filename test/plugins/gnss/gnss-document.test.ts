@@ -557,7 +557,8 @@ t.test('the largest document stays below 65,536 bytes', async (t) => {
           ...times,
         } as const
         ctx.services.use(links).report(link)
-        ctx.errors.raise(`filler-${'e'.repeat(24)}-${i}`, 'x'.repeat(5_000))
+        const values = Object.fromEntries([...'abcdefghijk'].map((name) => [name.repeat(24), 'v'.repeat(500)]))
+        ctx.errors.raise(`filler-${'e'.repeat(24)}-${i}`, { text: 'x'.repeat(5_000), values })
       }
     },
   })
