@@ -172,17 +172,25 @@ const base = (random: Random) => [noise(random), waves(random), fast(random)]
 export const families: readonly Family[] = [
   of('1 white + two Gauss-Markov', (random) => [noise(random), fast(random), fast(random)]),
   of('2 sidereal multipath + Gauss-Markov', base),
-  of('3 with slow Gauss-Markov 2-8 h', (random) => [...base(random), slow(random)]),
-  of('4 with ionosphere 1-3 m diurnal', (random) => [...base(random), sky(random)]),
-  of('5 ramp of 0.3 m/h an axis', (random) => [...base(random), [ramp(0.3), 0]]),
-  of('6 accuracy optimistic by 2, with 2-4', (random) => [...base(random), slow(random), sky(random)], 2),
+  of('3 as 2, with slow Gauss-Markov 2-8 h', (random) => [...base(random), slow(random)]),
+  of('4 as 2, with diurnal ionosphere of 1-3 m', (random) => [...base(random), sky(random)]),
+  of('5 ramp of 0.3 m/h per axis', (random) => [...base(random), [ramp(0.3), 0]]),
+  of(
+    '6 errors of 2-4 combined, accuracy stated 2 times too good',
+    (random) => [...base(random), slow(random), sky(random)],
+    2,
+  ),
   of('7 satellites come and go: steps of 0.2-1 m', (random) => {
     const sigma_m = uniform(random, 0.2, 1)
     return [noise(random), fast(random), [steps(random, sigma_m), three * sigma_m]]
   }),
-  of('8 random walk of 0.3 m an axis and root hour', (random) => [...base(random), [walk(random, 0.3), 0]]),
-  of('9 accuracy optimistic by 3, with 2-4', (random) => [...base(random), slow(random), sky(random)], 3),
-  of('10 ionosphere of 1-3 m that stays 0.5 m at night', (random) => [
+  of('8 random walk of 0.3 m/√h per axis', (random) => [...base(random), [walk(random, 0.3), 0]]),
+  of(
+    '9 errors of 2-4 combined, accuracy stated 3 times too good',
+    (random) => [...base(random), slow(random), sky(random)],
+    3,
+  ),
+  of('10 diurnal ionosphere of 1-3 m, plus a constant 0.5 m', (random) => [
     ...base(random),
     [ionosphereAndNight(random, uniform(random, 1, 3), 0.5), 0],
   ]),
@@ -190,5 +198,5 @@ export const families: readonly Family[] = [
     const sigma_m = uniform(random, 0.5, 2)
     return [noise(random), fast(random), [steps(random, sigma_m, 7_200), three * sigma_m]]
   }),
-  of('12 ramp of 1 m/h an axis', (random) => [...base(random), [ramp(1), 0]]),
+  of('12 ramp of 1 m/h per axis', (random) => [...base(random), [ramp(1), 0]]),
 ]

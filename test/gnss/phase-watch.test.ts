@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Motion } from '../../plugins/integrity/phase/motion.js'
+import { orderStatistic } from '../../plugins/integrity/phase/order-statistic.js'
 import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
 import type { PhaseReport } from '../../plugins/integrity/phase/report.js'
 import { msmSatellite, skyOf } from '../../plugins/integrity/phase/sky.js'
@@ -15,7 +16,7 @@ import {
   MsmEpochs,
 } from '../../runtime/gnss/index.js'
 import { noCaptures } from '../harness/captures.js'
-import { sample } from '../harness/sample.js'
+import { few, sample } from '../harness/sample.js'
 import { BroadcastOrbits } from './support/broadcast-orbits.js'
 import { type Observed, observedOf, orbitsOf } from './support/phase-captures.js'
 import { displaced, Scene, type SceneOptions, uniform, within } from './support/phase-scenes.js'
@@ -196,7 +197,7 @@ t.test('reports no move and no disturbance on any capture of a real receiver', {
 })
 
 t.test('raises no false alarm wherever in a capture it starts', { skip: noCaptures }, async (t) => {
-  const every = sample(149, 5)
+  const every = sample(449, 5, 149)
   for (const { name, known } of captured) {
     if (known === undefined) continue
     const observed = observedOf(name)
@@ -240,19 +241,15 @@ t.test(
   'finds a step of any size in real observations, given directions in whole degrees',
   { skip: noCaptures },
   async (t) => {
-    const [some_m, others_m] = [
-      [0.01, 0.03, 0.05, 0.5, 5, 9, 100],
-      [0.02, 0.1, 2, 4, 6, 15, 30],
-    ]
-    const sizes_m = [...some_m, ...others_m.slice(sample(others_m.length, 0, 0))]
-    for (const { name, from, least } of [
+    const sizes_m = few(4, [0.01, 0.03, 0.05, 9, 0.5, 5, 100, 0.02, 0.1, 2, 4, 6, 15, 30])
+    for (const { name, from, least } of few(2, [
       { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.9 },
       { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.9 },
       { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.75 },
-    ]) {
+    ])) {
       t.test(name, async (t) => {
         const observed = observedOf(name)
-        const trials = sample(3, 20)
+        const trials = sample(1, 20, 3)
         for (const size_m of sizes_m) {
           const row: string[] = []
           let [in3, in4, late_s] = [0, 0, 0]
@@ -304,7 +301,7 @@ t.test('finds a step of 3 cm within 3 s, whatever the receiver sends', async (t)
   ]
   for (const [what, options] of receivers) {
     t.test(what, async (t) => {
-      for (const [direction, unit] of Object.entries(directions)) {
+      for (const [direction, unit] of few(2, Object.entries(directions).reverse())) {
         const scene = new Scene({ seed: direction.length, ...options })
         const interval_s = options.interval_s ?? 1
         const at = 100 / interval_s
@@ -395,9 +392,14 @@ t.test('a knock that swings back within 2 s is no move', async (t) => {
 
 t.test('an antenna that is knocked aside once and is back within 2 s has not moved', async (t) => {
   for (const away of [1, 2]) {
-    for (const size_m of [0.05, 0.1, 0.3, 1, 5]) {
-      for (const [seed, direction] of [directions.east, directions.north, directions.up, directions.down].entries()) {
-        for (const start of [60, 120]) {
+    for (const size_m of few(2, [0.05, 1, 0.1, 0.3, 5])) {
+      for (const [seed, direction] of few(3, [
+        directions.east,
+        directions.north,
+        directions.up,
+        directions.down,
+      ]).entries()) {
+        for (const start of few(1, [60, 120])) {
           const scene = new Scene({ seed: seed + 1, msm: 4 })
           const reports = run(scene, start + 40, (epoch) => {
             scene.offset = times(direction, epoch >= start && epoch < start + away ? size_m : 0)
@@ -430,7 +432,7 @@ t.test('a walk is found before it is far, given directions in whole degrees', as
     [100, 20],
   ]
   for (const [size_m, for_s] of walks) {
-    for (const direction of ['east', 'south', 'diagonal']) {
+    for (const direction of few(1, ['diagonal', 'east', 'south'])) {
       const scene = new Scene({ seed: for_s })
       const begin = 150
       let away: number | undefined
@@ -484,8 +486,8 @@ t.test(
   async (t) => {
     for (const { name, known } of captured) {
       if (known === undefined) continue
-      for (const gap_s of [2, 3, 5].slice(sample(2, 0, 0))) {
-        for (const index of [0, 1]) {
+      for (const gap_s of few(1, [5, 2, 3])) {
+        for (const index of few(1, [0, 1])) {
           const watch = new PhaseWatch()
           const reports = observedOf(name).map(({ epoch, sky }, number) => {
             const messages = number % 60 >= 30 && number % 60 < 30 + gap_s ? [epoch.messages[index]] : epoch.messages
@@ -507,7 +509,7 @@ t.test(
   async (t) => {
     for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3']) {
       const observed = observedOf(name)
-      const trials = sample(8, 80)
+      const trials = sample(3, 80, 8)
       for (let trial = 0; trial < trials; trial++) {
         const at = 25 + Math.floor(((observed.length - 60) * trial) / trials)
         const random = uniform(trial + 1)
@@ -694,8 +696,8 @@ t.test(
       [75, 7],
       [110, 10],
     ] as const) {
-      for (const [name, direction] of Object.entries(directions)) {
-        for (const size_m of [0, 0.05, 0.1, 10]) {
+      for (const [name, direction] of few(2, Object.entries(directions))) {
+        for (const size_m of few(2, [0, 0.05, 0.1, 10])) {
           const scene = new Scene({ seed: history })
           const watch = new PhaseWatch()
           run(scene, history, () => {}, watch)
@@ -720,7 +722,7 @@ t.test('real receivers: pauses that are bridged are no move', { skip: noCaptures
       [45, 4],
       [110, 10],
     ] as const) {
-      const trials = sample(8, 100)
+      const trials = sample(3, 100, 8)
       for (let trial = 0; trial < trials; trial++) {
         const at = history + Math.floor(((observed.length - history - 50) * trial) / trials)
         const watch = new PhaseWatch()
@@ -813,6 +815,44 @@ t.test('never throws, whatever an epoch holds', async () => {
     }),
     { numRuns: sample(100, 2000) },
   )
+})
+
+t.test('the value at an index of sorted ones is found without sorting', async () => {
+  const values = fc.array(fc.double({ noNaN: true }), { minLength: 1, maxLength: 90 })
+  fc.assert(
+    fc.property(values, fc.nat(89), (values, at) => {
+      const index = at % values.length
+      const sorted = Float64Array.from(values).sort()
+      return orderStatistic(Float64Array.from(values), values.length, index) === sorted[index]
+    }),
+  )
+})
+
+t.test('gives the same levels for the same seed, version after version', async (t) => {
+  const scene = new Scene({ seed: 5, multipath_m: 0.004, slipsPerHour: 20 })
+  const reports = run(scene, 400, (epoch) => {
+    if (epoch === 200) scene.offset = { east: 0.02, north: -0.03, up: 0.01 }
+    if (epoch === 250) scene.stepClock(1e-3)
+    if (epoch === 350) scene.slip((_, satellite) => satellite % 3 === 0, false)
+  })
+  t.equal(
+    reports.reduce((sum, { slips }) => sum + slips, 0),
+    119,
+  )
+  t.same(moves(reports), [202, 203, 204, 205, 206, 207, 208, 209, 210, 211])
+  const hundredths = (metres = Number.NaN) => Math.round(metres * 1e5) / 100
+  const levels = [102, 152, 202, 252, 302, 352].map((epoch) => {
+    const { net, sway_m, thirdDifference } = reports[epoch]
+    return [net?.east_m, net?.north_m, net?.up_m, net?.sigma.up_m, sway_m, thirdDifference?.scale_m].map(hundredths)
+  })
+  t.same(levels, [
+    [1.67, -0.71, 5.89, 7.28, 7, 16.76],
+    [0.99, 6.4, 6.06, 6.35, 4.27, 14.07],
+    [16.24, -28.44, 15.91, 7.15, 17.46, 20.9],
+    [-0.84, 0.7, 3.86, 7.7, 3.53, 13.88],
+    [3.46, 3.35, -1.73, 5.58, 3.51, 13.25],
+    [-3.89, 0.88, -4.15, 9.87, 5.87, 11.59],
+  ])
 })
 
 t.test('raises no false alarm in simulated hours', async (t) => {

@@ -8,6 +8,11 @@ export function sample(inTest: number, onMachine: number, inGate = inTest): numb
   return process.env.CI === 'true' ? inGate : inTest
 }
 
+/** The first few cases of many in `npm test`; all of them with `CI=true` and in `npm run test:machine`. */
+export function few<T>(inTest: number, all: readonly T[]): readonly T[] {
+  return all.slice(0, sample(inTest, all.length, all.length))
+}
+
 /** For `skip` of a test that needs another system or an hour: it runs in `npm run test:machine`. */
 export const machineOnly: string | false = sample(0, 1) === 1 ? false : 'runs in `npm run test:machine`'
 

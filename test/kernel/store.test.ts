@@ -269,7 +269,7 @@ t.test('whatever single damage there is to a file', async (t) => {
           withOne(slot, Buffer.concat([bytes.subarray(0, at), Uint8Array.from(middle[kind as 'zero']), rest])),
         )
       }),
-      { numRuns: 2_000 },
+      { numRuns: sample(400, 2_000, 2_000) },
     )
   })
 
@@ -1019,7 +1019,7 @@ for (const namespace of ['loop', 'protected.loop']) {
     const folder = join(t.testdir(), 'store')
     const args = [writer, folder, '0', '', namespace]
     let answered = 0
-    for (let round = 0; round < sample(3, 40, 8); round++) {
+    for (let round = 0; round < sample(2, 40, 8); round++) {
       const child: ChildProcess = spawn(process.execPath, args, {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: childEnv(),

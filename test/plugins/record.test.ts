@@ -432,7 +432,7 @@ t.test('on disk', async (t) => {
     const path = folder(t)
     const clock = new ManualClock()
     const { ring } = ringIn(t, path, clock, { segments: 32, bytes: 131_072 })
-    const days = sample(10, 365, 90)
+    const days = sample(8, 365, 90)
     const minutes = Array.from({ length: 63 }, (_, index) =>
       shortened(counted({ used: 20 + (index % 9), visible: 30 + (index % 7) }), counted()),
     )

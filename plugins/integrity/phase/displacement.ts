@@ -1,4 +1,5 @@
 /** A displacement of the antenna from phase residuals: robust least squares over the directions of the satellites. */
+import { orderStatistic } from './order-statistic.js'
 
 /** East, north, up, metres, and its basis. */
 export interface Displacement {
@@ -16,29 +17,6 @@ export interface Displacement {
  * there are too few satellites or their directions do not determine three axes.
  */
 export type Explanation = Displacement | 'contradiction' | undefined
-
-/** A phase residual: `−unit · displacement + clock of the group`. */
-interface Row {
-  /** Identifies the satellite across groups. */
-  satellite: number
-  /** Signals with a common clock. */
-  group: number
-  /** Signals of this satellite: together they weigh as one. */
-  signals: number
-  east: number
-  north: number
-  up: number
-  residual_m: number
-  /** Of the phase, with a direction that is exact. */
-  phaseSigma_m: number
-  /** Includes the direction error times the displacement of the current round. */
-  sigma_m: number
-  /** Weight in the present round. */
-  weight: number
-  /** The residual of the solution, in metres. */
-  rest_m: number
-  agrees: boolean
-}
 
 /** Bounds work and memory for any stream. */
 const maxRows = 512
@@ -74,79 +52,106 @@ const demands = {
 const absoluteRounds = 4
 const rejectingRounds = 4
 
-/** Reused from epoch to epoch: `clear`, `add` for every signal, `solve`. */
+/** Keys of satellites are below: seven constellations of 64. */
+const maxSatellites = 512
+
+/**
+ * Reused from epoch to epoch: `clear`, `add` for every signal, `solve`. A row is a phase residual: `−unit · displacement + clock of the group`.
+ * Rows are columns of numbers, since every round reads all of them.
+ */
 export class DisplacementFit {
-  readonly #rows: Row[] = []
   #size = 0
+  /** Identifies the satellite across groups. */
+  readonly #satellite = new Uint16Array(maxRows)
+  /** Signals with a common clock. */
+  readonly #group = new Uint8Array(maxRows)
+  readonly #east = new Float64Array(maxRows)
+  readonly #north = new Float64Array(maxRows)
+  readonly #up = new Float64Array(maxRows)
+  /** Length of the direction on the ground. */
+  readonly #level = new Float64Array(maxRows)
+  readonly #residual_m = new Float64Array(maxRows)
+  /** Of the phase, with a direction that is exact. */
+  readonly #phaseSigma_m = new Float64Array(maxRows)
+  /** Includes the direction error times the displacement of the current round. */
+  readonly #sigma_m = new Float64Array(maxRows)
+  /** Weight in the present round. */
+  readonly #weight = new Float64Array(maxRows)
+  /** The residual of the solution. */
+  readonly #rest_m = new Float64Array(maxRows)
+  readonly #agrees = new Uint8Array(maxRows)
   readonly #sorted = new Float64Array(maxRows)
   readonly #sums = new Float64Array(groups * 5)
   /** Upper triangle of the normal matrix, then the right side; then the inverse. */
   readonly #normal = new Float64Array(9)
   readonly #inverse = new Float64Array(6)
   readonly #solution = new Float64Array(3)
-  /** Signals of each satellite. */
-  readonly #perSatellite = new Map<number, number>()
-  readonly #agreeingSatellites = new Set<number>()
+  /** Signals of each satellite: together they weigh as one. */
+  readonly #signals = new Uint16Array(maxSatellites)
+  #satellites = 0
+  /** Number of the last result that each satellite agreed with. */
+  readonly #agreedWith = new Float64Array(maxSatellites)
+  #results = 0
 
   clear(): void {
+    for (let i = 0; i < this.#size; i++) this.#signals[this.#satellite[i]] = 0
+    this.#satellites = 0
     this.#size = 0
-    this.#perSatellite.clear()
   }
 
   get size(): number {
     return this.#size
   }
 
-  /** @returns the index of the row for `rest_m` and `agrees`; -1 when there are too many */
+  /**
+   * @param satellite below 512
+   * @returns the index of the row for `rest_m` and `agrees`; -1 when there are too many
+   */
   add(
     satellite: number,
     group: number,
-    unit: { readonly east: number; readonly north: number; readonly up: number },
+    { east, north, up }: { readonly east: number; readonly north: number; readonly up: number },
     residual_m: number,
     sigma_m: number,
   ): number {
     if (this.#size === maxRows) return -1
     const index = this.#size++
-    this.#rows[index] ??= emptyRow()
-    const row = this.#rows[index]
-    row.satellite = satellite
-    row.group = group
-    row.east = unit.east
-    row.north = unit.north
-    row.up = unit.up
-    row.residual_m = residual_m
-    row.phaseSigma_m = sigma_m
-    row.sigma_m = sigma_m
-    row.agrees = true
-    this.#perSatellite.set(satellite, (this.#perSatellite.get(satellite) ?? 0) + 1)
+    this.#satellite[index] = satellite
+    this.#group[index] = group
+    this.#east[index] = east
+    this.#north[index] = north
+    this.#up[index] = up
+    this.#level[index] = Math.max(Math.sqrt(east * east + north * north), 1e-6)
+    this.#residual_m[index] = residual_m
+    this.#phaseSigma_m[index] = sigma_m
+    this.#sigma_m[index] = sigma_m
+    this.#agrees[index] = 1
+    if (this.#signals[satellite]++ === 0) this.#satellites++
     return index
   }
 
   /** A row's residual after the last solution. */
   rest_m(index: number): number {
-    return this.#rows[index].rest_m
+    return this.#rest_m[index]
   }
 
   agrees(index: number): boolean {
-    return this.#rows[index].agrees
+    return this.#agrees[index] === 1
   }
 
   /** Contribution of an inexact direction to a row's residual at this displacement, 1 sigma. */
   directionError_m(index: number): number {
-    const { sigma_m, phaseSigma_m } = this.#rows[index]
+    const sigma_m = this.#sigma_m[index]
+    const phaseSigma_m = this.#phaseSigma_m[index]
     return Math.sqrt(Math.max(0, sigma_m * sigma_m - phaseSigma_m * phaseSigma_m))
   }
 
   solve(): Explanation {
-    if (this.#perSatellite.size < minSatellites) return undefined
-    for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      row.signals = this.#perSatellite.get(row.satellite) ?? 1
-    }
+    if (this.#satellites < minSatellites) return undefined
     this.#removeClocks()
     const near = this.#settle(0, demands.moved)
     const whenNear = this.#agreeing
-    if (whenNear === this.#perSatellite.size) return near
+    if (whenNear === this.#satellites) return near
     const found = this.#settle(absoluteRounds, demands.moved)
     if (typeof found === 'object' && this.#agreeing >= whenNear) return found
     if (typeof near === 'object') return this.#settle(0, demands.moved)
@@ -162,18 +167,21 @@ export class DisplacementFit {
    * @param absolute number of initial L1 rounds, which a third of slipped signals cannot pull away
    */
   #settle(absolute: number, demand: Demand): Explanation {
+    const size = this.#size
+    const weights = this.#weight
+    const rests_m = this.#rest_m
+    const sigmas_m = this.#sigma_m
+    const agreeing = this.#agrees
     this.#agreeing = 0
     this.#solution.fill(0)
-    for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      row.rest_m = row.residual_m
-      row.agrees = true
+    for (let i = 0; i < size; i++) {
+      rests_m[i] = this.#residual_m[i]
+      agreeing[i] = 1
     }
     this.#widen()
     for (let round = 0; round < absolute; round++) {
-      for (let i = 0; i < this.#size; i++) {
-        const row = this.#rows[i]
-        row.weight = this.#plain(row) / Math.max(Math.abs(row.rest_m) / row.sigma_m, 0.5)
+      for (let i = 0; i < size; i++) {
+        weights[i] = this.#plain(i) / Math.max(Math.abs(rests_m[i]) / sigmas_m[i], 0.5)
       }
       if (!this.#round()) return undefined
     }
@@ -181,13 +189,12 @@ export class DisplacementFit {
     for (let round = 0; round < rejectingRounds; round++) {
       scale = this.#scale(demand.noise)
       let changed = false
-      for (let i = 0; i < this.#size; i++) {
-        const row = this.#rows[i]
-        const size = Math.abs(row.rest_m) / (row.sigma_m * scale)
-        const agrees = size <= outlier
-        changed ||= agrees !== row.agrees
-        row.agrees = agrees
-        row.weight = agrees ? this.#plain(row) / Math.max(1, size / 1.5) : 0
+      for (let i = 0; i < size; i++) {
+        const away = Math.abs(rests_m[i]) / (sigmas_m[i] * scale)
+        const agrees = away <= outlier ? 1 : 0
+        changed ||= agrees !== agreeing[i]
+        agreeing[i] = agrees
+        weights[i] = agrees ? this.#plain(i) / Math.max(1, away / 1.5) : 0
       }
       if (!this.#round()) return 'contradiction'
       if (!changed && round > 0) break
@@ -198,64 +205,69 @@ export class DisplacementFit {
   /** The error of a direction counts by how far the antenna is displaced across it. */
   #widen(): void {
     const [east, north, up] = this.#solution
+    const easts = this.#east
+    const norths = this.#north
+    const levels = this.#level
     for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      const level = Math.max(Math.sqrt(row.east * row.east + row.north * row.north), 1e-6)
-      const sideways_m = row.north * east - row.east * north
-      const upwards_m = level * up - (row.up / level) * (row.east * east + row.north * north)
+      const level = levels[i]
+      const sideways_m = norths[i] * east - easts[i] * north
+      const upwards_m = level * up - (this.#up[i] / level) * (easts[i] * east + norths[i] * north)
       const across_m2 = sideways_m * sideways_m + upwards_m * upwards_m
-      row.sigma_m = Math.sqrt(row.phaseSigma_m * row.phaseSigma_m + directionVariance_rad2 * across_m2)
+      const phaseSigma_m = this.#phaseSigma_m[i]
+      this.#sigma_m[i] = Math.sqrt(phaseSigma_m * phaseSigma_m + directionVariance_rad2 * across_m2)
     }
   }
 
-  #plain(row: Row): number {
-    return 1 / (row.signals * row.sigma_m * row.sigma_m)
+  #plain(index: number): number {
+    const sigma_m = this.#sigma_m[index]
+    return 1 / (this.#signals[this.#satellite[index]] * sigma_m * sigma_m)
   }
 
   /** Takes the median of each group off, so that sums of squares do not lose digits to clocks of kilometres. */
   #removeClocks(): void {
+    const residuals_m = this.#residual_m
     for (let group = 0; group < groups; group++) {
       let count = 0
       for (let i = 0; i < this.#size; i++) {
-        if (this.#rows[i].group === group) this.#sorted[count++] = this.#rows[i].residual_m
+        if (this.#group[i] === group) this.#sorted[count++] = residuals_m[i]
       }
       if (count === 0) continue
-      const middle = this.#sorted.subarray(0, count).sort()[count >> 1]
-      for (let i = 0; i < this.#size; i++) {
-        const row = this.#rows[i]
-        if (row.group !== group) continue
-        row.residual_m -= middle
-        row.rest_m = row.residual_m
-      }
+      const middle = orderStatistic(this.#sorted, count, count >> 1)
+      for (let i = 0; i < this.#size; i++) if (this.#group[i] === group) residuals_m[i] -= middle
     }
   }
 
   /** One weighted least-squares solution; the clock of a group is eliminated by its weighted means. */
   #round(): boolean {
+    const size = this.#size
+    const weights = this.#weight
+    const easts = this.#east
+    const norths = this.#north
+    const ups = this.#up
+    const residuals_m = this.#residual_m
     const sums = this.#sums.fill(0)
-    for (let i = 0; i < this.#size; i++) {
-      const { group, weight, east, north, up, residual_m } = this.#rows[i]
-      const at = group * 5
+    for (let i = 0; i < size; i++) {
+      const at = this.#group[i] * 5
+      const weight = weights[i]
       sums[at] += weight
-      sums[at + 1] += weight * east
-      sums[at + 2] += weight * north
-      sums[at + 3] += weight * up
-      sums[at + 4] += weight * residual_m
+      sums[at + 1] += weight * easts[i]
+      sums[at + 2] += weight * norths[i]
+      sums[at + 3] += weight * ups[i]
+      sums[at + 4] += weight * residuals_m[i]
     }
     for (let at = 0; at < sums.length; at += 5) {
       if (!(sums[at] > 0)) continue
       for (let k = 1; k < 5; k++) sums[at + k] /= sums[at]
     }
     const normal = this.#normal.fill(0)
-    for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      const { weight } = row
+    for (let i = 0; i < size; i++) {
+      const weight = weights[i]
       if (weight === 0) continue
-      const at = row.group * 5
-      const east = row.east - sums[at + 1]
-      const north = row.north - sums[at + 2]
-      const up = row.up - sums[at + 3]
-      const residual = row.residual_m - sums[at + 4]
+      const at = this.#group[i] * 5
+      const east = easts[i] - sums[at + 1]
+      const north = norths[i] - sums[at + 2]
+      const up = ups[i] - sums[at + 3]
+      const residual = residuals_m[i] - sums[at + 4]
       normal[0] += weight * east * east
       normal[1] += weight * east * north
       normal[2] += weight * east * up
@@ -273,15 +285,15 @@ export class DisplacementFit {
     solution[0] = ee * e + en * n + eu * u
     solution[1] = en * e + nn * n + nu * u
     solution[2] = eu * e + nu * n + uu * u
-    for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      const at = row.group * 5
-      row.rest_m =
-        row.residual_m -
+    const [toEast, toNorth, toUp] = solution
+    for (let i = 0; i < size; i++) {
+      const at = this.#group[i] * 5
+      this.#rest_m[i] =
+        residuals_m[i] -
         sums[at + 4] +
-        (row.east - sums[at + 1]) * solution[0] +
-        (row.north - sums[at + 2]) * solution[1] +
-        (row.up - sums[at + 3]) * solution[2]
+        (easts[i] - sums[at + 1]) * toEast +
+        (norths[i] - sums[at + 2]) * toNorth +
+        (ups[i] - sums[at + 3]) * toUp
     }
     this.#widen()
     return true
@@ -289,26 +301,24 @@ export class DisplacementFit {
 
   /** The noise as a multiple of the model. */
   #scale({ share, sigmas }: Quantile): number {
-    for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      this.#sorted[i] = Math.abs(row.rest_m) / row.sigma_m
-    }
-    const size = this.#sorted.subarray(0, this.#size).sort()[Math.floor(this.#size * share)]
-    return Math.min(Math.max(sigmas * size, scaleLimits.least), scaleLimits.most)
+    const size = this.#size
+    for (let i = 0; i < size; i++) this.#sorted[i] = Math.abs(this.#rest_m[i]) / this.#sigma_m[i]
+    const quantile = orderStatistic(this.#sorted, size, Math.floor(size * share))
+    return Math.min(Math.max(sigmas * quantile, scaleLimits.least), scaleLimits.most)
   }
 
   #result(scale: number, least: number): Explanation {
-    const total = this.#perSatellite.size
-    const agreeing = this.#agreeingSatellites
-    agreeing.clear()
+    const total = this.#satellites
+    const result = ++this.#results
+    let satellites = 0
     let used = 0
     for (let i = 0; i < this.#size; i++) {
-      const row = this.#rows[i]
-      if (!row.agrees) continue
-      agreeing.add(row.satellite)
-      used |= 1 << row.group
+      if (this.#agrees[i] === 0) continue
+      const satellite = this.#satellite[i]
+      if (this.#agreedWith[satellite] !== result) satellites++
+      this.#agreedWith[satellite] = result
+      used |= 1 << this.#group[i]
     }
-    const satellites = agreeing.size
     this.#agreeing = satellites
     let clocks = 0
     for (let left = used; left > 0; left >>= 1) clocks += left & 1
@@ -328,21 +338,6 @@ export class DisplacementFit {
     }
   }
 }
-
-const emptyRow = (): Row => ({
-  satellite: 0,
-  group: 0,
-  signals: 1,
-  east: 0,
-  north: 0,
-  up: 0,
-  residual_m: 0,
-  phaseSigma_m: 1,
-  sigma_m: 1,
-  weight: 0,
-  rest_m: 0,
-  agrees: true,
-})
 
 /** The inverse of a symmetric 3 × 3 matrix, both as upper triangles; false when it is near singular. */
 function invert(m: Float64Array, inverse: Float64Array): boolean {

@@ -1,5 +1,6 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { Displacement } from './displacement.js'
+import { orderStatistic } from './order-statistic.js'
 
 /** Positions that are kept: more than `span_ms` at 5 Hz. */
 const capacity = 128
@@ -326,7 +327,7 @@ export class Motion {
       for (let sample = begin; sample < end; sample++) {
         this.#sorted[sample - begin] = this.#positions[(sample % capacity) * 3 + axis]
       }
-      into[axis] = this.#sorted.subarray(0, end - begin).sort()[(end - begin) >> 1]
+      into[axis] = orderStatistic(this.#sorted, end - begin, (end - begin) >> 1)
     }
   }
 

@@ -23,13 +23,6 @@ export interface Fitted {
   readonly plan: Plan
 }
 
-interface Use {
-  readonly track: Track
-  readonly row: number
-  /** By the model. */
-  readonly sigma_m: number
-}
-
 /** All phases of an epoch held against the polynomial through the past of each, and the displacement of the antenna that explains what is left. */
 export class PhaseFit {
   readonly #pace: Pace
@@ -37,7 +30,9 @@ export class PhaseFit {
   readonly #levels: Float64Array
   readonly #reference: Reference
   readonly #fit = new DisplacementFit()
-  readonly #uses: Use[] = []
+  /** By row of the fit: its signal, and its standard deviation by the model. */
+  readonly #used: Track[] = []
+  readonly #sigmas_m: number[] = []
 
   /** @param levels of the antenna by slot of the history: east, north, up, metres */
   constructor(pace: Pace, tracks: SignalTracks, plans: readonly Plan[], levels: Float64Array) {
@@ -53,11 +48,11 @@ export class PhaseFit {
     if (!plan) return undefined
     const fit = this.#fit
     fit.clear()
-    this.#uses.length = 0
     let noise = 1
     let window: Window | undefined
     let clock = 0
-    for (const [group, seen] of this.#tracks.seen.entries()) {
+    for (let group = 0; group < this.#tracks.seen.length; group++) {
+      const seen = this.#tracks.seen[group]
       if (seen.length === 0) continue
       const own = this.#reference.window(plan, time_ms, group, window)
       if (!own) continue
@@ -68,26 +63,28 @@ export class PhaseFit {
       this.#addRows(seen, own, clock)
     }
     if (fit.size === 0) return undefined
-    const known = { slips: 0, stepNoise: Math.sqrt(2 / (1 + noise)), plan }
+    const stepNoise = Math.sqrt(2 / (1 + noise))
     const position = fit.solve()
-    if (position === undefined) return known
-    if (position === 'contradiction') return { ...known, contradicts: true }
-    return { ...known, position, slips: this.#learn() }
+    if (position === undefined) return { slips: 0, stepNoise, plan }
+    if (position === 'contradiction') return { slips: 0, stepNoise, plan, contradicts: true }
+    return { slips: this.#learn(), stepNoise, plan, position }
   }
 
   /** @returns how many signals slipped */
   #learn(): number {
     const fit = this.#fit
+    const pace = this.#pace
     let slips = 0
-    for (const { track, row, sigma_m } of this.#uses) {
+    for (let row = 0; row < fit.size; row++) {
+      const track = this.#used[row]
       const { variance } = track
+      const sigma_m = this.#sigmas_m[row]
+      const rest_m = fit.rest_m(row)
+      const before = variance[pace]
       const expected_m2 = sigma_m * sigma_m + fit.directionError_m(row) ** 2
-      const size = Math.min(fit.rest_m(row) ** 2 / expected_m2, outlierVariance * variance[this.#pace])
-      variance[this.#pace] = Math.max(
-        leastVariance,
-        variance[this.#pace] + (size - variance[this.#pace]) / varianceMemory,
-      )
-      if (this.#pace === 'slow' || fit.agrees(row) || Math.abs(fit.rest_m(row)) < slip_m) continue
+      const size = Math.min(rest_m ** 2 / expected_m2, outlierVariance * before)
+      variance[pace] = Math.max(leastVariance, before + (size - before) / varianceMemory)
+      if (pace === 'slow' || fit.agrees(row) || Math.abs(rest_m) < slip_m) continue
       this.#tracks.restart(track)
       slips++
     }
@@ -128,7 +125,9 @@ export class PhaseFit {
         residual_m - (east * levelEast + north * levelNorth + up * levelUp),
         sigma_m * Math.sqrt(track.variance[this.#pace]),
       )
-      if (row >= 0) this.#uses.push({ track, row, sigma_m })
+      if (row < 0) continue
+      this.#used[row] = track
+      this.#sigmas_m[row] = sigma_m
     }
   }
 }

@@ -144,13 +144,13 @@ export class PhaseWatch {
   #position(): Solved | undefined {
     const { time_ms, interval_ms } = this.#clock
     const fitted = this.#quick.solve(time_ms, interval_ms)
-    const { position, stepNoise, plan } = fitted ?? {}
-    if (!fitted || !position || stepNoise === undefined) return fitted
+    if (!fitted?.position) return fitted
+    const { position, stepNoise, plan, slips } = fitted
     const step = this.#motion.step(position)
     const since_ms = this.#motion.add(time_ms, position, stepNoise)
     // A short fit has the step in it by now, and little history to lose.
-    if (since_ms !== undefined && plan?.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
-    return { ...fitted, step, since_ms }
+    if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
+    return { position, stepNoise, plan, slips, step, since_ms }
   }
 
   /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */

@@ -51,8 +51,9 @@ export class Reference {
   readonly #times_s = new Float64Array(kept)
   readonly slots = new Int32Array(kept)
   readonly weights = new Float64Array(kept)
-  /** By satellite: the first epoch since which one of its signals is unbroken. */
-  readonly #since = new Map<number, number>()
+  /** By key of a satellite: the first epoch since which one of its signals is unbroken. */
+  readonly #since = new Float64Array(512).fill(Infinity)
+  readonly #satellites: number[] = []
   readonly #offered: readonly Plan[]
   #plans: readonly Plan[]
   #interval_ms = Infinity
@@ -74,10 +75,12 @@ export class Reference {
       }))
     }
     const unbroken = this.#since
-    unbroken.clear()
+    for (const satellite of this.#satellites) unbroken[satellite] = Infinity
+    this.#satellites.length = 0
     for (const tracks of this.#tracks.seen) {
       for (const { satelliteKey, since } of tracks) {
-        unbroken.set(satelliteKey, Math.min(since, unbroken.get(satelliteKey) ?? Infinity))
+        if (unbroken[satelliteKey] === Infinity) this.#satellites.push(satelliteKey)
+        unbroken[satelliteKey] = Math.min(since, unbroken[satelliteKey])
       }
     }
     let best: Plan | undefined
@@ -86,7 +89,7 @@ export class Reference {
       const first = this.#firstOf(plan, time_ms)
       if (first === undefined) continue
       let satellites = 0
-      for (const since of unbroken.values()) if (since <= first) satellites++
+      for (const satellite of this.#satellites) if (unbroken[satellite] <= first) satellites++
       // Little redundancy costs more than noise.
       const error = plan.factor / Math.sqrt(Math.max(satellites - unknowns, 0.1))
       if (error >= least) continue

@@ -7,6 +7,7 @@ import {
   type Msm,
   type MsmEpoch,
 } from 'rtk-base/gnss'
+import { orderStatistic } from './order-statistic.js'
 import type { Sky } from './sky.js'
 
 /** Samples that are kept: two and a half minutes at one a second. */
@@ -296,7 +297,7 @@ export class SignalTracks {
       this.#sorted[count++] = track.phase_m - track.last_m - (track.rate_mps * (time_ms - track.last_ms)) / 1000
     }
     if (count < 4) return 0
-    const step_m = this.#sorted.subarray(0, count).sort()[count >> 1]
+    const step_m = orderStatistic(this.#sorted, count, count >> 1)
     if (Math.abs(step_m) < clockStep_m) return 0
     const later_s = step_m / lightMs_m / 1000
     for (const track of this.#tracks.values()) {

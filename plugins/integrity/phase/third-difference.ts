@@ -1,3 +1,4 @@
+import { orderStatistic } from './order-statistic.js'
 import { kept, type SignalTracks, type Track } from './signal-tracks.js'
 
 /** A third difference beyond this is a slip, not noise. */
@@ -67,7 +68,7 @@ export class ThirdDifferences {
       let size = 0
       for (let i = 0; i < count; i++) if (this.#groups[i] === group) this.#sorted[size++] = values[i]
       if (size < minSatellites) continue
-      const median = this.#sorted.subarray(0, size).sort()[size >> 1]
+      const median = orderStatistic(this.#sorted, size, size >> 1)
       for (let i = 0; i < count; i++) {
         if (this.#groups[i] !== group) continue
         const rest = Math.abs(values[i] - median)
@@ -78,7 +79,7 @@ export class ThirdDifferences {
       }
     }
     if (used === 0) return undefined
-    const scale_m = 1.4826 * this.#rests.subarray(0, used).sort()[used >> 1]
+    const scale_m = 1.4826 * orderStatistic(this.#rests, used, used >> 1)
     return { rms_m: Math.sqrt(squares / Math.max(1, used - slips)), scale_m, signals: used, slips }
   }
   readonly #rests = new Float64Array(maxTracks)

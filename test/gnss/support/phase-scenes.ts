@@ -97,36 +97,48 @@ export function normal(seed: number): () => number {
   }
 }
 
+interface Turn {
+  readonly sine: number
+  readonly cosine: number
+}
+const turnOf = (angle: number): Turn => ({ sine: Math.sin(angle), cosine: Math.cos(angle) })
+
 interface Orbit {
-  readonly constellation: Constellation
   readonly satellite: number
-  readonly name: string
-  readonly node: number
-  readonly phase: number
+  readonly node: Turn
+  readonly phase: Turn
+}
+/** The satellites of a constellation: circular orbits of one size, one pace and one inclination. */
+interface Orbits {
+  readonly orbits: readonly Orbit[]
   readonly radius_m: number
   readonly pace_radps: number
-  readonly inclination: { readonly sine: number; readonly cosine: number }
+  readonly inclination: Turn
 }
 const mu = 3.986005e14
-const orbits: readonly Orbit[] = (
-  [
-    ['GPS', 31, 6, 26_560_000, 55],
-    ['GLONASS', 24, 3, 25_510_000, 64.8],
-    ['Galileo', 27, 3, 29_600_000, 56],
-    ['BeiDou', 24, 3, 27_906_000, 55],
-  ] as const
-).flatMap(([constellation, count, planes, radius_m, inclination], system) =>
-  Array.from({ length: count }, (_, k) => ({
-    constellation,
+const orbitsOf = (
+  count: number,
+  planes: number,
+  radius_m: number,
+  inclination_deg: number,
+  system: number,
+): Orbits => ({
+  radius_m,
+  pace_radps: Math.sqrt(mu / radius_m ** 3),
+  inclination: turnOf(inclination_deg * radians),
+  orbits: Array.from({ length: count }, (_, k) => ({
     satellite: k + 1,
-    name: `${constellation} ${k + 1}`,
-    node: 2 * Math.PI * ((k % planes) / planes + system / 17),
-    phase: 2 * Math.PI * (Math.floor(k / planes) / Math.ceil(count / planes) + (k % planes) / count),
-    radius_m,
-    pace_radps: Math.sqrt(mu / radius_m ** 3),
-    inclination: { sine: Math.sin(inclination * radians), cosine: Math.cos(inclination * radians) },
+    node: turnOf(2 * Math.PI * ((k % planes) / planes + system / 17)),
+    phase: turnOf(2 * Math.PI * (Math.floor(k / planes) / Math.ceil(count / planes) + (k % planes) / count)),
   })),
-)
+})
+const none: Orbits = orbitsOf(0, 1, 1, 0, 0)
+const constellationOrbits: Partial<Record<Constellation, Orbits>> = {
+  GPS: orbitsOf(31, 6, 26_560_000, 55, 0),
+  GLONASS: orbitsOf(24, 3, 25_510_000, 64.8, 1),
+  Galileo: orbitsOf(27, 3, 29_600_000, 56, 2),
+  BeiDou: orbitsOf(24, 3, 27_906_000, 55, 3),
+}
 
 /** How far the clock of a satellite wanders in a second, as real ones do: the rubidium clocks of GPS, the caesium of GLONASS. */
 const clockWander_m: Partial<Record<Constellation, number>> = {
@@ -160,6 +172,8 @@ export interface SceneOptions {
 type Directions = Partial<Record<Constellation, (Direction | undefined)[]>>
 
 interface Signal {
+  readonly constellation: Constellation
+  readonly satellite: number
   seen: number
   locked_ms: number
   indicator: number
@@ -205,13 +219,23 @@ class LocalFrame {
   }
 }
 
+/** A constellation of the scene, with the clock and the signals of each satellite. */
+interface Simulated {
+  readonly constellation: Constellation
+  readonly wander_m: number
+  readonly known: Orbits
+  readonly clocks_m: Float64Array
+  readonly signals: (Signal | undefined)[][]
+}
+
 /** A receiver under a moving sky. Whoever drives it may move its antenna, break locks and set its clock. */
 export class Scene {
   readonly #options: Required<SceneOptions>
   readonly #normal: () => number
   readonly #frame = new LocalFrame({ x: 3_925_405.8, y: 274_491.1, z: 5_002_842.7 })
-  readonly #signals = new Map<string, Signal>()
-  readonly #clocks = new Map<string, number>()
+  /** In the order in which they rose first. */
+  readonly #signals: Signal[] = []
+  readonly #satellites: Simulated[]
   /** Clock of the receiver, seconds, and its drift. */
   #clock_s = 1e-4
   #drift = 2e-7
@@ -235,6 +259,16 @@ export class Scene {
       ...options,
     }
     this.#normal = normal(this.#options.seed)
+    this.#satellites = this.#options.constellations.map((constellation) => {
+      const { orbits } = constellationOrbits[constellation] ?? none
+      return {
+        constellation,
+        wander_m: clockWander_m[constellation] ?? 0,
+        known: constellationOrbits[constellation] ?? none,
+        clocks_m: new Float64Array(orbits.length),
+        signals: orbits.map(() => []),
+      }
+    })
   }
 
   /** The receiver sets its clock, as many do at half a millisecond. */
@@ -244,9 +278,8 @@ export class Scene {
 
   /** Breaks the lock of some signals, with or without the lock indicator. */
   slip(which: (constellation: Constellation, satellite: number) => boolean, flagged: boolean): void {
-    for (const [key, signal] of this.#signals) {
-      const [constellation, satellite] = key.split(' ')
-      if (!which(constellation as Constellation, Number(satellite))) continue
+    for (const signal of this.#signals) {
+      if (!which(signal.constellation, signal.satellite)) continue
       signal.offset_m += 0.19 * Math.round(1 + 3 * Math.abs(this.#normal()))
       if (flagged) signal.locked_ms = 0
     }
@@ -254,24 +287,32 @@ export class Scene {
 
   /** The next epoch. */
   next(): Observed {
-    const { interval_s, constellations, msm, noise_m, multipath_m, slipsPerHour } = this.#options
+    const { interval_s, constellations, msm, noise_m, multipath_m, slipsPerHour, signals } = this.#options
+    const normal = this.#normal
     this.#epoch++
     this.time_s += interval_s
-    this.#drift += this.#normal() * 1e-10 * Math.sqrt(interval_s)
+    this.#drift += normal() * 1e-10 * Math.sqrt(interval_s)
     this.#clock_s += this.#drift * interval_s
     const antenna = this.#frame.at(this.offset)
+    const fade = Math.exp(-interval_s / 60)
+    const fading_m = multipath_m * Math.sqrt(1 - fade * fade)
+    const slipsBelow = (slipsPerHour * interval_s) / 3600 / 0.798
+    // Measured when the receiver's clock shows the epoch.
+    const at_s = this.time_s - this.#clock_s
     const directions: Directions = {}
-    const messages = constellations.map((constellation, index): Msm => {
+    const messages = this.#satellites.map((satellites, index): Msm => {
+      const { constellation, clocks_m, known } = satellites
       const observations: MsmObservation[] = []
-      for (const orbit of orbits) {
-        if (orbit.constellation !== constellation) continue
-        // Measured when the receiver's clock shows the epoch.
-        const position = positionOf(orbit, this.time_s - this.#clock_s)
+      const wandering_m = satellites.wander_m * Math.sqrt(interval_s)
+      const turned = turnOf(known.pace_radps * at_s)
+      const earth = turnOf(earth_radps * at_s)
+      for (let number = 0; number < known.orbits.length; number++) {
+        const orbit = known.orbits[number]
+        const position = positionOf(known, orbit, turned, earth)
         const { east, north, up } = this.#frame.of(position)
         const distance_m = Math.sqrt(east * east + north * north + up * up)
-        const { name } = orbit
-        const wander = this.#clocks.get(name) ?? 0
-        this.#clocks.set(name, wander + this.#normal() * (clockWander_m[constellation] ?? 0) * Math.sqrt(interval_s))
+        const wander = clocks_m[number]
+        clocks_m[number] += normal() * wandering_m
         if (up < sinOfMask * distance_m) continue
         directions[constellation] ??= []
         directions[constellation][orbit.satellite] = {
@@ -282,17 +323,16 @@ export class Scene {
           (position.x - antenna.x) ** 2 + (position.y - antenna.y) ** 2 + (position.z - antenna.z) ** 2,
         )
         const spread = Math.sqrt((1 + (distance_m / up) ** 2) / 2)
-        for (const number of this.#options.signals) {
-          const signal = this.#signalOf(`${name} ${number}`)
+        for (let band = 0; band < signals.length; band++) {
+          const signal = this.#signalOf(satellites, number, band)
           signal.locked_ms += interval_s * 1000
-          const fade = Math.exp(-interval_s / 60)
-          signal.multipath_m = signal.multipath_m * fade + this.#normal() * multipath_m * Math.sqrt(1 - fade * fade)
-          if (Math.abs(this.#normal()) < (slipsPerHour * interval_s) / 3600 / 0.798) signal.offset_m += 0.19
-          const noise = spread * (noise_m * this.#normal() + signal.multipath_m)
+          signal.multipath_m = signal.multipath_m * fade + normal() * fading_m
+          if (Math.abs(normal()) < slipsBelow) signal.offset_m += 0.19
+          const noise = spread * (noise_m * normal() + signal.multipath_m)
           const phase_m = range_m + c_mps * this.#clock_s + wander + signal.offset_m + noise
           observations.push({
             satellite: orbit.satellite,
-            signal: number,
+            signal: signals[band],
             phase_m: quantised(phase_m, msm),
             lock: indicatorOf(msm, signal),
             halfCycle: false,
@@ -338,35 +378,40 @@ export class Scene {
   readonly #skies: { at_s: number; directions: Directions }[] = []
 
   /** A signal that was out of sight starts with a new ambiguity. */
-  #signalOf(key: string): Signal {
-    let signal = this.#signals.get(key)
-    if (!signal || signal.seen < this.#epoch - 1) {
+  #signalOf({ constellation, signals }: Simulated, number: number, band: number): Signal {
+    let signal = signals[number][band]
+    if (!signal) {
       signal = {
-        seen: 0,
+        constellation,
+        satellite: number + 1,
+        seen: -1,
         locked_ms: 0,
         indicator: 0,
-        offset_m: 0.19 * Math.round(1e3 * this.#normal()),
+        offset_m: 0,
         multipath_m: 0,
       }
-      this.#signals.set(key, signal)
+      signals[number][band] = signal
+      this.#signals.push(signal)
+    }
+    if (signal.seen < this.#epoch - 1) {
+      signal.locked_ms = 0
+      signal.indicator = 0
+      signal.offset_m = 0.19 * Math.round(1e3 * this.#normal())
+      signal.multipath_m = 0
     }
     signal.seen = this.#epoch
     return signal
   }
 }
 
-/** Earth-fixed position on a circular orbit. */
-function positionOf({ node, phase, radius_m, pace_radps, inclination }: Orbit, time_s: number): Ecef {
-  const u = phase + pace_radps * time_s
-  const l = node - earth_radps * time_s
-  const x = radius_m * Math.cos(u)
-  const across = radius_m * Math.sin(u)
+/** Earth-fixed position, of the turn of the satellites since the start and that of the Earth. */
+function positionOf({ radius_m, inclination }: Orbits, { phase, node }: Orbit, turned: Turn, earth: Turn): Ecef {
+  const x = radius_m * (phase.cosine * turned.cosine - phase.sine * turned.sine)
+  const across = radius_m * (phase.sine * turned.cosine + phase.cosine * turned.sine)
   const y = across * inclination.cosine
-  return {
-    x: x * Math.cos(l) - y * Math.sin(l),
-    y: x * Math.sin(l) + y * Math.cos(l),
-    z: across * inclination.sine,
-  }
+  const cosine = node.cosine * earth.cosine + node.sine * earth.sine
+  const sine = node.sine * earth.cosine - node.cosine * earth.sine
+  return { x: x * cosine - y * sine, y: x * sine + y * cosine, z: across * inclination.sine }
 }
 
 const lightMs_m = 299_792.458

@@ -45,6 +45,7 @@ await says('and changes it', '[role=status]', /Applied/)
 // While the page does something, before its stream ends.
 const [other] = await context.cookies()
 await fetch(`${station.url}/session`, { method: 'DELETE', headers: { cookie: `${other?.name}=${other?.value}` } })
+await page.getByRole('link', { name: 'Expert' }).click()
 await page.getByRole('link', { name: 'Commands' }).click()
 await says('a page that is refused asks for the login', '[role=alert]', /session has ended/)
 await logIn()

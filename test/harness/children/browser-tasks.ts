@@ -41,7 +41,7 @@ await is('fixed')
 
 await task('a position is entered', 3, async () => {
   await tap(group('Position'))
-  await page.getByLabel('Position', { exact: true }).fill('52° 00\' 00.05" N 4° 00\' 00.06" E 50,5 m')
+  await page.getByLabel('Position', { exact: true }).fill('52° 00\' 00.05" N 4° 00\' 00.06" E 50.5 m')
   await tap(button('Review'))
   await tap(yes('Yes, use it'))
   compare(

@@ -21,6 +21,7 @@ import {
   technologyOf,
   wifiStrength,
 } from '../../../plugins/dashboard/ui/model/wifi.js'
+import { endCause, causeOf as recordedCause } from '../../../plugins/record/why/cause.js'
 import { PositionEstimator, plainModel } from '../../../plugins/survey-in/survey/estimator.js'
 
 t.test('how long a survey-in still takes', async (t) => {
@@ -145,7 +146,7 @@ t.test('the timeline of a day', async (t) => {
     { from: 4 * hour, to: 5 * hour, cause: 'sent' },
     { from: 5 * hour, to: 8 * hour, cause: 'sent' },
     { from: 8 * hour, to: 9 * hour, cause: 'antenna-open', values: { since: 1 } },
-    { from: 9 * hour, to: 10 * hour, cause: 'gate-degraded', values: { reason: 'no fix' } },
+    { from: 9 * hour, to: 10 * hour, cause: 'gate-closed', values: { reason: 'no fix' } },
     { from: 10 * hour, to: 20 * hour, cause: 'sent' },
     { from: 20 * hour, to: 30 * hour, cause: 'power-cut' },
   ]
@@ -165,7 +166,7 @@ t.test('the timeline of a day', async (t) => {
   )
   t.strictSame(
     outages[1]?.bands.map(({ span }) => span.cause),
-    ['antenna-open', 'gate-degraded'],
+    ['antenna-open', 'gate-closed'],
   )
   t.strictSame(
     outages[2]?.bands.map(({ span }) => span.cause),
@@ -181,17 +182,42 @@ t.test('the timeline of a day', async (t) => {
   t.strictSame(outagesOf(bandsOf([{ from: 0, to: 9, cause: 'unknown' }], 0, 9), 9), [], 'no record is no outage')
   t.strictSame(bandsOf([], 0, 9), [])
 
-  t.equal(causeOf('gate-degraded'), 'gate')
+  // What the record of the station finds has a sentence of its own on the page.
+  const gate = { open: false, reason: 'x' }
+  const situations = ['identify', 'configure', 'acquire', 'initial', 'survey', 'moved', 'fault'].map((status) => ({
+    gate,
+    procedure: { status },
+  }))
+  const more = [
+    { gate },
+    { gate: { open: true } },
+    {},
+    { gate, receiver: { link: 'offline' } },
+    { gate, air: { jammed: true } },
+  ]
+  const found = [...situations, ...more].map((situation) => recordedCause(situation as never).cause)
+  const ends = ['stopped', 'killed', 'failed', 'blocked', 'power', 'unknown'].map(endCause)
+  t.strictSame(
+    [...found, ...ends].filter((cause) => causeOf(cause) === undefined),
+    [],
+  )
+  t.equal(causeOf('gate-closed'), 'gate-closed')
   t.equal(causeOf('constructor'), undefined, 'nothing of the language')
-  t.strictSame(['sent', 'survey', 'gate-x', 'new-thing', 'unknown'].map(kindOfCause), [
+  t.strictSame(['sent', 'survey', 'gate-closed', 'new-thing', 'unknown'].map(kindOfCause), [
     'good',
     'planned',
     'broken',
     'broken',
     'unknown',
   ])
-  t.equal(detailOf({ from: 0, to: 1, cause: 'gate', values: { reason: 'x'.repeat(999) } }).length, 300)
-  t.equal(detailOf({ from: 0, to: 1, cause: 'gate', values: { reason: 3 } }), '')
+  t.equal(detailOf({ from: 0, to: 1, cause: 'gate-closed', values: { reason: 'x'.repeat(999) } }).length, 300)
+  t.equal(detailOf({ from: 0, to: 1, cause: 'gate-closed', values: { reason: 3 } }), '')
+  t.equal(
+    detailOf({ from: 0, to: 1, cause: 'power-cut', values: { text: 'no clean end' } }),
+    '',
+    'its sentence says it',
+  )
+  t.equal(detailOf({ from: 0, to: 1, cause: 'plugin', values: { plugin: 'rtcm', reason: 'no port' } }), 'rtcm: no port')
 })
 
 t.test('where an update is', async (t) => {

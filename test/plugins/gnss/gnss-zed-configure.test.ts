@@ -414,7 +414,7 @@ for (const wiring of ['USB', 'UART1'] as const) {
       settings: defaults,
       firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }),
     }).flatMap(({ pairs }) => pairs)
-    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(35, 7, 7) : sample(70, 23, 23)) {
+    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(100, 7, 7) : sample(350, 23, 23)) {
       const { station, receiver, simulated, seconds, configure, settle } = await start(t, { simulator: { wiring } })
       await seconds(5)
       const first = settle(receiver.configure(fixed), 90)

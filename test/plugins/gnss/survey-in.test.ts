@@ -17,7 +17,7 @@ import {
   roundEcef,
 } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import { arpFrame, conformance, ManualClock, msmFrame, sample } from '../../harness/index.js'
+import { arpFrame, conformance, few, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
@@ -628,10 +628,10 @@ t.test('a receiver that does something else', async (t) => {
   })
 
   for (const away_s of [15, 540]) {
-    for (const [what, move_m] of [
-      ['30 m', 30],
+    for (const [what, move_m] of few(1, [
       ['9 m', 9],
-    ] as const) {
+      ['30 m', 30],
+    ] as const)) {
       t.test(`A3: its cable is off for ${away_s} s and the antenna carried ${what}: nothing leaves`, async (t) => {
         const rig = await fixedStation(t)
         rig.base.hears = false
@@ -866,12 +866,12 @@ t.test('the carrier phases', async (t) => {
     return rig
   }
 
-  for (const [east, north, up] of [
+  for (const [east, north, up] of few(2, [
     [0.04, 0, 0],
-    [0, -0.04, 0],
     [0, 0, 0.06],
+    [0, -0.04, 0],
     [2, 1, 0],
-  ] as const) {
+  ] as const)) {
     t.test(`a knock of ${east}/${north}/${up} m is held within 3 s, and stays held`, async (t) => {
       const rig = await steady(t)
       rig.base.move(east, north, up)
@@ -1408,7 +1408,7 @@ t.test('whatever happens, only the chosen position goes out, and not for long fr
       await rig.station.stop()
       return true
     }),
-    { numRuns: sample(12, 200, 40), seed: 7 },
+    { numRuns: sample(4, 200, 40), seed: 7 },
   )
   t.pass('40 runs')
 })

@@ -649,7 +649,7 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
   t.equal(caster().connected, 1)
   const loud = () => station.lines.filter(({ level }) => level >= 30).length
   const before = loud()
-  const rounds = sample(300, 20_000)
+  const rounds = sample(100, 20_000, 300)
   for (let i = 0; i < rounds; i++) {
     const client = new Client(caster().port)
     client.socket.write(Buffer.from(Array.from({ length: 40 }, (_, at) => (i * 31 + at * 17) & 255)))

@@ -326,7 +326,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     const fresh = () => before({})
     const calls = await callsOf(fresh, async (disk) => void (await fetched(disk)))
     let resumed = 0
-    for (const { at, survivors, random } of points(calls, sample(60, 100_000))) {
+    for (const { at, survivors, random } of points(calls, sample(25, 100_000, 60))) {
       const disk = before({ killAt: at })
       await survives(disk, async (one) => void (await fetched(one)))
       const found = disk.after(survivors, random)
@@ -433,7 +433,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     async (t) => {
       const calls = await callsOf(() => before({}), update)
       const outcome = { checked: 0, careless: 0, points: 0 }
-      for (let seed = 0; seed < sample(60, 600); seed++) {
+      for (let seed = 0; seed < sample(20, 600, 60); seed++) {
         // At the end of the update and shortly before it: the state may name what is not on the disk.
         const disk = before({ killAt: calls + 1 - (seed % 4), syncs: false })
         await survives(disk, update)

@@ -14,70 +14,55 @@ export const day_ms = 86_400_000
 /** `planned`: part of normal work, such as a survey-in, a restart or an update. */
 export type CauseKind = 'good' | 'planned' | 'limited' | 'broken' | 'unknown'
 
-/** Every cause that has a sentence, and how bad it is. A longer code with one of these at its beginning is of its kind. */
+/** Every cause that has a sentence, and how bad it is. */
 export const causes = {
   sent: 'good',
-  'sent-nobody': 'good',
-  interruption: 'limited',
-  survey: 'planned',
+  interrupted: 'limited',
+  'no-client': 'limited',
+  'no-observations': 'broken',
+  'receiver-gone': 'broken',
+  'receiver-silent': 'broken',
   moved: 'broken',
   'antenna-open': 'broken',
   'antenna-short': 'broken',
-  'receiver-gone': 'broken',
-  'receiver-offline': 'broken',
-  'receiver-silent': 'broken',
-  'receiver-stalled': 'broken',
-  'no-fix': 'broken',
   jammed: 'broken',
   spoofed: 'broken',
-  'no-link': 'broken',
-  network: 'broken',
-  plugin: 'broken',
-  'no-observations': 'broken',
-  'procedure-offline': 'broken',
-  'procedure-stalled': 'broken',
-  'procedure-fault': 'broken',
-  'procedure-moved': 'broken',
-  'procedure-survey': 'planned',
+  survey: 'planned',
+  'procedure-identify': 'planned',
+  'procedure-configure': 'planned',
+  'procedure-acquire': 'planned',
   'procedure-initial': 'planned',
-  procedure: 'planned',
-  'gate-surveying': 'planned',
-  'gate-starting': 'planned',
-  'gate-stopping': 'planned',
-  'gate-updating': 'planned',
-  gate: 'broken',
+  'procedure-fault': 'broken',
+  'gate-closed': 'broken',
+  plugin: 'broken',
   'service-stopped': 'planned',
-  'service-started': 'planned',
-  'service-crashed': 'broken',
-  service: 'broken',
+  'service-killed': 'broken',
+  'service-failed': 'broken',
+  'service-blocked': 'broken',
+  'service-off': 'broken',
   'power-cut': 'broken',
-  update: 'planned',
-  clock: 'unknown',
   unknown: 'unknown',
 } as const satisfies Readonly<Record<string, CauseKind>>
 export type Cause = keyof typeof causes
 
 const isCause = (text: string): text is Cause => Object.hasOwn(causes, text)
 
-/** The cause whose sentence fits best; undefined for one that this page does not know. */
-export function causeOf(code: string): Cause | undefined {
-  const parts = code.split('-')
-  for (let length = parts.length; length > 0; length--) {
-    const beginning = parts.slice(0, length).join('-')
-    if (isCause(beginning)) return beginning
-  }
-  return undefined
-}
+/** Undefined for one that this page does not know: a newer station has more. */
+export const causeOf = (code: string): Cause | undefined => (isCause(code) ? code : undefined)
 
 export function kindOfCause(code: string): CauseKind {
   const cause = causeOf(code)
   return cause ? causes[cause] : 'broken'
 }
 
+/** Causes that their sentence alone does not explain. */
+const isDetailed = /^(gate-|plugin$|service-(failed|blocked)$)/
+
 /** What the station itself says of it, such as the reason of a gate; it is in the station's language. */
-export function detailOf({ values = {} }: Span): string {
-  const found = ['reason', 'text', 'why', 'name'].map((name) => values[name]).find((one) => typeof one === 'string')
-  return (found as string | undefined)?.slice(0, 300) ?? ''
+export function detailOf({ cause, values = {} }: Span): string {
+  if (causeOf(cause) && !isDetailed.test(cause)) return ''
+  const texts = [values.plugin, values.reason ?? values.text].filter((one) => typeof one === 'string' && one !== '')
+  return texts.join(': ').slice(0, 300)
 }
 
 export interface Band {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { said, t } from '../i18n/index.js'
+import { sentence, t } from '../i18n/index.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
 import { Tone, type ToneName } from '../parts/card.js'
 import { AccessStep, AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
@@ -122,7 +122,7 @@ function Step(props: {
             {children}
             {next && (
               <div class="buttons">
-                <button type="button" class="main" onClick={() => go(next)}>
+                <button type="button" class={state === 'open' ? '' : 'main'} onClick={() => go(next)}>
                   {t('guide.next', { step: t(`guide.step.${next}`) })}
                 </button>
               </div>
@@ -135,43 +135,34 @@ function Step(props: {
 }
 
 function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: GuideStep) => void }) {
-  const left = reports.filter((one) => !isDone(one))
+  const left = reports.filter((one) => stepState(one) !== 'done')
   return (
     <>
       <h3>{t('guide.step.summary')}</h3>
       <p class="large">
         <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong>{' '}
-        {verdict.value && said(verdict.value.why)}
+        {verdict.value && sentence(verdict.value.why)}
       </p>
-      {verdict.value?.advice && <p>{said(verdict.value.advice)}</p>}
-      {left.length === 0 ? (
-        <p>{t('guide.allDone')}</p>
-      ) : (
-        <>
-          <p>{t('guide.left')}</p>
-          <ul class="plain">
-            {left.map(({ step, missing }) => (
-              <li key={step}>
-                {missing.map((one) => t(`guide.missing.${one}`)).join(' ')}{' '}
-                <button type="button" onClick={() => go(step)}>
-                  {t('guide.to', { step: t(`guide.step.${step}`) })}
-                </button>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {reports
-        .filter(({ advice }) => advice.length > 0)
-        .map(({ step, advice }) => (
-          <p key={step}>
-            {advice.map((one) => t(`guide.advice.${one}`)).join(' ')}{' '}
+      {verdict.value?.advice && <p>{sentence(verdict.value.advice)}</p>}
+      {left.length === 0 && <p>{t('guide.allDone')}</p>}
+      <ul class="list">
+        {left.map(({ step, missing, advice }) => (
+          <li key={step} class="command">
+            <p>
+              {[
+                ...missing.map((one) => t(`guide.missing.${one}`)),
+                ...advice.map((one) => t(`guide.advice.${one}`)),
+              ].join(' ')}
+            </p>
             <button type="button" onClick={() => go(step)}>
               {t('guide.to', { step: t(`guide.step.${step}`) })}
             </button>
-          </p>
+          </li>
         ))}
-      <a href="#/status">{t('page.status')}</a>
+      </ul>
+      <a class="button main" href="#/status">
+        {t('guide.finish')}
+      </a>
     </>
   )
 }

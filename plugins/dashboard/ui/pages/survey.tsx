@@ -51,7 +51,9 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
       {trouble && <p class="trouble">{sentence(trouble.text)}</p>}
       {isRunning && isBegun && <Prospect survey={survey} percent={percent} />}
       {!isRunning && stated_m !== undefined && state !== 'none' && (
-        <p>{t(`survey.good.${purposeOf(stated_m)}`, { acc: lengthText(stated_m) })}</p>
+        <p>
+          {t('survey.result', { acc: lengthText(stated_m) })} {t(`survey.good.${purposeOf(stated_m)}`)}
+        </p>
       )}
       {isRunning && survey.isOutOfReach && (
         <p class="trouble">{t('survey.outOfReach', { target: figure(target_m, 2, 'm'), least: plainLimit_m })}</p>
@@ -95,7 +97,7 @@ function Prospect({ survey, percent }: { survey: SurveyNow; percent: number }) {
       {forecast && acc_m !== undefined && (
         <p>
           {t('survey.toCome', { now: lengthText(acc_m), end: lengthText(forecast.acc_m) })}{' '}
-          {t(`survey.good.${purposeOf(end_m)}`, { acc: lengthText(end_m) })}
+          {t(`survey.good.${purposeOf(end_m)}`)}
         </p>
       )}
       <p class="quiet">{t('survey.meanwhile')}</p>
@@ -147,7 +149,7 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
           caution={
             <>
               <p>{t('survey.useWarning', { acc: figure(survey.stated_m, 2, 'm') })}</p>
-              <p>{t(`survey.good.${purposeOf(survey.stated_m ?? 1)}`, { acc: lengthText(survey.stated_m ?? 0) })}</p>
+              <p>{t(`survey.good.${purposeOf(survey.stated_m ?? 1)}`)}</p>
             </>
           }
           run={() => api.command('use-incomplete-survey-in')}

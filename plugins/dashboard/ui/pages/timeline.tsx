@@ -29,14 +29,14 @@ interface Day {
 export function TimelinePage() {
   const [back, setBack] = useState(0)
   const load = useCallback(async (): Promise<Day> => {
-    const to = Date.now() - back * day_ms
+    const to = Math.floor(Date.now() / 1_000) * 1_000 - back * day_ms
     const from = to - day_ms
-    const ask = api.get<Span[]>(`/record/timeline?from=${from}&to=${to}`)
-    const spans = await ask.catch((error: unknown) => {
+    const ask = api.get<{ spans: Span[] }>(`/record/timeline?from=${from / 1_000}&to=${to / 1_000}`)
+    const answer = await ask.catch((error: unknown) => {
       if (error instanceof Refused && error.status === 404) return undefined
       throw error
     })
-    return { from, to, spans }
+    return { from, to, spans: answer?.spans }
   }, [back])
   const day = useLoaded(load)
   return (
@@ -60,7 +60,7 @@ export function TimelinePage() {
   )
 }
 
-const clock = (ms: number) => new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit' }).format(ms)
+const clock = (ms: number) => new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' }).format(ms)
 const weekday = (ms: number) => new Intl.DateTimeFormat(locale(), { weekday: 'short' }).format(ms)
 const causeText = (code: string) => {
   const cause = causeOf(code)

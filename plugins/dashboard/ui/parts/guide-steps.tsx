@@ -49,9 +49,11 @@ export function AccessStep({ parameters }: { parameters: Loaded<Parameter[]> }) 
         )}
       </Waiting>
       <h3>{t('access.operator')}</h3>
-      <p>
-        <Tone tone={isClosed ? 'good' : 'warning'}>{t(isClosed ? 'access.closed' : 'access.open')}</Tone>
-      </p>
+      {isClosed && (
+        <p>
+          <Tone tone="good">{t('access.closed')}</Tone>
+        </p>
+      )}
       {isClosed ? (
         <details>
           <summary>{t('guide.passwordChange')}</summary>
