@@ -97,6 +97,7 @@ t.test('every output has a state in words; what nobody has set up is no fault', 
   const server = (...states: string[]) => ({ ntrip: { server: states.map((state) => ({ ...push, state })) } })
   t.match(of(server('off', 'off'), 'server'), { state: 'off' }, 'switched off is no fault')
   t.match(of(server('off', 'refused'), 'server'), { state: 'down' })
+  t.match(of(server('off', 'waiting'), 'server'), { state: 'waiting' }, 'nothing to send is no fault')
   t.match(of(server('refused', 'proven'), 'server'), { state: 'on' })
   t.strictSame(castersOf(server('off', 'refused', 'proven')), { good: 1, wanted: 2 })
   t.match(of({ rtcm_tcp: { port: 5_000, push: [] } }, 'tcp'), { state: 'on', rovers: 0 })

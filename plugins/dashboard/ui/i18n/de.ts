@@ -15,7 +15,7 @@ export const de: Texts = {
   'app.within': 'Seiten von {group}',
   'group.overview': 'Übersicht',
   'group.position': 'Position',
-  'group.outputs': 'Ausgaben',
+  'group.outputs': 'Ausgänge',
   'group.device': 'Gerät',
   'page.timeline': 'Verlauf',
   'page.rovers': 'Rover',
@@ -544,6 +544,7 @@ export const de: Texts = {
   'links.plugin.rtcm-tcp': 'Einfaches TCP an',
   'outputs.title': 'Alle Ausgänge',
   'outputs.unset': 'nicht eingerichtet',
+  'outputs.waiting': 'wartet',
   'outputs.setUp': 'Einrichten',
   'outputs.setUpOf': 'Einrichten: {name}',
   'outputs.port': 'Port {port}',
@@ -565,6 +566,7 @@ export const de: Texts = {
   'outputs.hint.tcp': 'Korrekturen ohne Anmeldung, für Konverter und einfache Empfänger.',
   'outputs.hint.serial': 'Ein Funkmodem an einem seriellen Anschluss.',
   'casters.none': 'Noch kein Caster. Über einen Caster erhalten Rover an jedem Ort die Korrekturen dieser Station.',
+  'casters.idle': 'Das Senden beginnt, sobald Korrekturen ausgehen.',
   'casters.add': 'Caster hinzufügen',
   'casters.preset.rtk2go': 'rtk2go',
   'casters.preset.onocoy': 'Onocoy',
@@ -1071,4 +1073,26 @@ export const sentences: Readonly<Record<string, string>> = {
     'der Caster nimmt die Anmeldung an; im Verzeichnis des Casters aufgeführt',
   'the station pushes to this caster now; listed in the caster’s source table':
     'die Station sendet jetzt an diesen Caster; im Verzeichnis des Casters aufgeführt',
+  'the caster did not answer in # s': 'der Caster hat in # s nicht geantwortet',
+  'the caster closed the connection without an answer': 'der Caster hat die Verbindung ohne Antwort beendet',
+  'the answer is not from an NTRIP caster': 'die Antwort kommt nicht von einem NTRIP-Caster',
+  'the answer is not from an NTRIP caster: check host and port':
+    'die Antwort kommt nicht von einem NTRIP-Caster: Host und Port prüfen',
+  'the caster bans this address': 'der Caster sperrt diese Adresse',
+  'the caster repeatedly accepts and closes: another base may use this mount point':
+    'der Caster nimmt wiederholt an und beendet dann: vielleicht nutzt eine andere Basis diesen Mountpoint',
+  'accepted, not forwarded: the caster closes soon after accepting':
+    'angenommen, nicht weitergegeben: der Caster beendet die Verbindung bald danach',
+  'accepted, not forwarded: a rover gets no message of this station':
+    'angenommen, nicht weitergegeben: ein Rover erhält keine Nachricht dieser Station',
+  'the caster closed the connection': 'der Caster hat die Verbindung beendet',
+  'slow link: whole epochs are skipped': 'langsame Verbindung: ganze Epochen werden ausgelassen',
+  'another base uses this mount point': 'eine andere Basis nutzt diesen Mountpoint',
+  'the mount point is in use, or not known to the caster': 'der Mountpoint ist belegt, oder der Caster kennt ihn nicht',
+  'a network login page answers, not a caster: log in to that network':
+    'eine Anmeldeseite des Netzes antwortet, kein Caster: in diesem Netz anmelden',
+  'the caster rejects user and password': 'der Caster lehnt Benutzer und Passwort ab',
+  'the caster does not allow this user to push': 'der Caster erlaubt diesem Benutzer das Senden nicht',
+  'the caster does not know the mount point': 'der Caster kennt den Mountpoint nicht',
+  'proven at #:# UTC, delay # s': 'nachgewiesen um #:# UTC, Verzögerung # s',
 }
