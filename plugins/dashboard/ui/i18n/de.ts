@@ -955,7 +955,7 @@ export const de: Texts = {
   'guide.missing.moved':
     'Die Antenne ist nicht an ihrer Referenzposition. Eine Einmessung starten oder die Position eingeben.',
   'guide.missing.output': 'Kein Ausgang ist eingeschaltet: Rover bekommen keine Korrekturen.',
-  'guide.missing.outputDown': 'Ein eingeschalteter Ausgang ist gestört. Der Grund steht unter Rover und Verbindungen.',
+  'guide.missing.outputDown': 'Ein eingeschalteter Ausgang ist gestört. Der Grund steht unter Ausgänge.',
   'guide.missing.address': 'Kein Netz ist verbunden.',
   'guide.advice.weak': 'Die Signale sind schwach: Eine gute Antenne unter freiem Himmel hat 40 dB-Hz oder mehr.',
   'guide.advice.name': 'Besser: der Station einen Namen geben, damit sie unter anderen erkannt wird.',

@@ -945,7 +945,7 @@ export const en = {
   'guide.missing.surveying': 'A survey-in is running. Wait until it ends, and do not move the antenna.',
   'guide.missing.moved': 'The antenna is not at its reference position. Start a survey-in, or enter the position.',
   'guide.missing.output': 'No output is enabled: rovers get no corrections.',
-  'guide.missing.outputDown': 'An enabled output is not working. See Rovers and links for the reason.',
+  'guide.missing.outputDown': 'An enabled output is not working. See Outputs for the reason.',
   'guide.missing.address': 'No network is connected.',
   'guide.advice.weak': 'The signals are weak: a good antenna under an open sky has 40 dB-Hz or more.',
   'guide.advice.name': 'Better: give the station a name, so that it is recognised among others.',
