@@ -1,7 +1,7 @@
 /** The page's outputs, casters and logins of rovers: what they compute, without a browser. */
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { readFigures } from '../../../plugins/dashboard/history/figures.js'
+import { figures, readFigures } from '../../../plugins/dashboard/history/figures.js'
 import {
   type Caster,
   casterFrom,
@@ -60,7 +60,10 @@ t.test(
     const rovers = [subscriber('udp', 'a'), subscriber('ntrip', 'NTRIP gps'), subscriber('tcp', '')]
     const served = { ...document, gnss: { rtcm: { subscribers: [...document.gnss.rtcm.subscribers, ...rovers] } } }
     t.strictSame(roversOf(served), rovers)
-    t.ok(readFigures({ document: served } as never).includes(3), 'the curve of the day counts the same')
+    const rtcm = { bytes: 0, epochs: 0, elapsed_s: 10 }
+    const evidence = { fitness: undefined, reception: undefined, isUp: true, satellites: undefined, rtcm }
+    const curve = figures.findIndex(({ name }) => name === 'rovers')
+    t.equal(readFigures({ ...evidence, document: served })[curve], 3, 'the curve of the day counts the same')
   },
 )
 
@@ -94,6 +97,7 @@ t.test('every output has a state in words; what nobody has set up is no fault', 
   const server = (...states: string[]) => ({ ntrip: { server: states.map((state) => ({ ...push, state })) } })
   t.match(of(server('off', 'off'), 'server'), { state: 'off' }, 'switched off is no fault')
   t.match(of(server('off', 'refused'), 'server'), { state: 'down' })
+  t.match(of(server('off', 'waiting'), 'server'), { state: 'waiting' }, 'nothing to send is no fault')
   t.match(of(server('refused', 'proven'), 'server'), { state: 'on' })
   t.strictSame(castersOf(server('off', 'refused', 'proven')), { good: 1, wanted: 2 })
   t.match(of({ rtcm_tcp: { port: 5_000, push: [] } }, 'tcp'), { state: 'on', rovers: 0 })

@@ -15,7 +15,7 @@ export const de: Texts = {
   'app.within': 'Seiten von {group}',
   'group.overview': 'Übersicht',
   'group.position': 'Position',
-  'group.outputs': 'Ausgaben',
+  'group.outputs': 'Ausgänge',
   'group.device': 'Gerät',
   'page.timeline': 'Verlauf',
   'page.rovers': 'Rover',
@@ -544,6 +544,7 @@ export const de: Texts = {
   'links.plugin.rtcm-tcp': 'Einfaches TCP an',
   'outputs.title': 'Alle Ausgänge',
   'outputs.unset': 'nicht eingerichtet',
+  'outputs.waiting': 'wartet',
   'outputs.setUp': 'Einrichten',
   'outputs.setUpOf': 'Einrichten: {name}',
   'outputs.port': 'Port {port}',
@@ -565,6 +566,7 @@ export const de: Texts = {
   'outputs.hint.tcp': 'Korrekturen ohne Anmeldung, für Konverter und einfache Empfänger.',
   'outputs.hint.serial': 'Ein Funkmodem an einem seriellen Anschluss.',
   'casters.none': 'Noch kein Caster. Über einen Caster erhalten Rover an jedem Ort die Korrekturen dieser Station.',
+  'casters.idle': 'Das Senden beginnt, sobald Korrekturen ausgehen.',
   'casters.add': 'Caster hinzufügen',
   'casters.preset.rtk2go': 'rtk2go',
   'casters.preset.onocoy': 'Onocoy',
@@ -608,27 +610,6 @@ export const de: Texts = {
   'casters.failed.tls': 'Verschlüsselung gescheitert',
   'casters.failed.login': 'Anmeldung abgewiesen',
   'casters.failed.mount': 'Mountpoint nicht aufgeführt',
-  'casters.advice.not-listed':
-    'Der Caster führt den Mountpoint nicht auf. Den Namen prüfen, oder den Mountpoint beim Caster anmelden.',
-  'casters.advice.sandbox': 'Der Mountpoint ist nicht angemeldet. Ihn beim Betreiber des Casters anmelden.',
-  'casters.advice.dns': 'Den Hostnamen und die Internetverbindung der Station prüfen.',
-  'casters.advice.refused': 'Den Port prüfen. Vielleicht hat der Caster diese Adresse gesperrt.',
-  'casters.advice.timeout': 'Host, Port und die Internetverbindung der Station prüfen.',
-  'casters.advice.network': 'Die Internetverbindung der Station prüfen.',
-  'casters.advice.certificate': 'Den Hostnamen und die Uhr der Station prüfen.',
-  'casters.advice.not-tls': 'Verschlüsselung ausschalten, oder den verschlüsselten Port des Casters verwenden.',
-  'casters.advice.flood': 'Host und Port prüfen: Das sieht nicht nach einem Caster aus.',
-  'casters.advice.no-answer': 'Port und NTRIP-Version prüfen.',
-  'casters.advice.portal':
-    'Das Netz der Station verlangt eine Anmeldung im Browser. Dort anmelden, oder ein anderes Netz verwenden.',
-  'casters.advice.password': 'Das Passwort des Mountpoints prüfen.',
-  'casters.advice.login': 'Benutzer und Passwort prüfen.',
-  'casters.advice.forbidden': 'Den Betreiber des Casters bitten, diesem Benutzer das Senden zu erlauben.',
-  'casters.advice.mount': 'Den Namen des Mountpoints prüfen, oder ihn beim Caster anmelden.',
-  'casters.advice.taken':
-    'Eine andere Basis nutzt diesen Mountpoint. Einen anderen Namen wählen, oder jene Basis anhalten.',
-  'casters.advice.banned': 'Jetzt nicht erneut versuchen. Den Betreiber des Casters bitten, die Sperre aufzuheben.',
-  'casters.advice.other': 'Host, Port und NTRIP-Version prüfen.',
   'casters.trouble.missing': 'Dieses Feld ist leer.',
   'casters.trouble.host': 'Ein Hostname oder eine Adresse, zum Beispiel caster.example.org.',
   'casters.trouble.port': 'Eine Zahl von 1 bis 65535.',
@@ -974,7 +955,7 @@ export const de: Texts = {
   'guide.missing.moved':
     'Die Antenne ist nicht an ihrer Referenzposition. Eine Einmessung starten oder die Position eingeben.',
   'guide.missing.output': 'Kein Ausgang ist eingeschaltet: Rover bekommen keine Korrekturen.',
-  'guide.missing.outputDown': 'Ein eingeschalteter Ausgang ist gestört. Der Grund steht unter Rover und Verbindungen.',
+  'guide.missing.outputDown': 'Ein eingeschalteter Ausgang ist gestört. Der Grund steht unter Ausgänge.',
   'guide.missing.address': 'Kein Netz ist verbunden.',
   'guide.advice.weak': 'Die Signale sind schwach: Eine gute Antenne unter freiem Himmel hat 40 dB-Hz oder mehr.',
   'guide.advice.name': 'Besser: der Station einen Namen geben, damit sie unter anderen erkannt wird.',
@@ -1058,4 +1039,60 @@ export const sentences: Readonly<Record<string, string>> = {
   'check the settings of this output, and its peer': 'die Einstellungen dieses Ausgangs und die Gegenstelle prüfen',
   'the reference is checked first': 'die Referenz wird erst geprüft',
   'the receiver is not available': 'der Empfänger ist nicht verfügbar',
+  'check the name of the mount point, or register it with the caster':
+    'Der Caster führt den Mountpoint nicht auf. Den Namen prüfen, oder den Mountpoint beim Caster anmelden',
+  'register the mount point with the operator of the caster':
+    'Der Mountpoint ist nicht angemeldet. Ihn beim Betreiber des Casters anmelden',
+  'check the name of the host, and the internet connection of the station':
+    'Den Hostnamen und die Internetverbindung der Station prüfen',
+  'check the port; the caster may also have banned this address':
+    'Den Port prüfen. Vielleicht hat der Caster diese Adresse gesperrt',
+  'check host and port, and the internet connection of the station':
+    'Host, Port und die Internetverbindung der Station prüfen',
+  'check the internet connection of the station': 'Die Internetverbindung der Station prüfen',
+  'check the name of the host, and the clock of the station': 'Den Hostnamen und die Uhr der Station prüfen',
+  'switch TLS off, or use the port of the caster for TLS':
+    'Verschlüsselung ausschalten, oder den verschlüsselten Port des Casters verwenden',
+  'check host and port: this does not look like a caster':
+    'Host und Port prüfen: Das sieht nicht nach einem Caster aus',
+  'check the port, and the NTRIP version (1 or 2)': 'Port und NTRIP-Version prüfen',
+  'log in to the network that the station uses, or use another network':
+    'Das Netz der Station verlangt eine Anmeldung im Browser. Dort anmelden, oder ein anderes Netz verwenden',
+  'check the password of the mount point': 'Das Passwort des Mountpoints prüfen',
+  'check user and password': 'Benutzer und Passwort prüfen',
+  'ask the operator of the caster to let this user push':
+    'Den Betreiber des Casters bitten, diesem Benutzer das Senden zu erlauben',
+  'another base uses this mount point: choose another name, or stop that base':
+    'Eine andere Basis nutzt diesen Mountpoint. Einen anderen Namen wählen, oder jene Basis anhalten',
+  'stop trying, and ask the operator of the caster to lift the ban':
+    'Jetzt nicht erneut versuchen. Den Betreiber des Casters bitten, die Sperre aufzuheben',
+  'check host, port and NTRIP version': 'Host, Port und NTRIP-Version prüfen',
+  'listed in the caster’s source table': 'im Verzeichnis des Casters aufgeführt',
+  'the caster rejects the password': 'der Caster lehnt das Passwort ab',
+  'the caster accepts the login; listed in the caster’s source table':
+    'der Caster nimmt die Anmeldung an; im Verzeichnis des Casters aufgeführt',
+  'the station pushes to this caster now; listed in the caster’s source table':
+    'die Station sendet jetzt an diesen Caster; im Verzeichnis des Casters aufgeführt',
+  'the caster did not answer in # s': 'der Caster hat in # s nicht geantwortet',
+  'the caster closed the connection without an answer': 'der Caster hat die Verbindung ohne Antwort beendet',
+  'the answer is not from an NTRIP caster': 'die Antwort kommt nicht von einem NTRIP-Caster',
+  'the answer is not from an NTRIP caster: check host and port':
+    'die Antwort kommt nicht von einem NTRIP-Caster: Host und Port prüfen',
+  'the caster bans this address': 'der Caster sperrt diese Adresse',
+  'the caster repeatedly accepts and closes: another base may use this mount point':
+    'der Caster nimmt wiederholt an und beendet dann: vielleicht nutzt eine andere Basis diesen Mountpoint',
+  'accepted, not forwarded: the caster closes soon after accepting':
+    'angenommen, nicht weitergegeben: der Caster beendet die Verbindung bald danach',
+  'accepted, not forwarded: a rover gets no message of this station':
+    'angenommen, nicht weitergegeben: ein Rover erhält keine Nachricht dieser Station',
+  'the caster closed the connection': 'der Caster hat die Verbindung beendet',
+  'slow link: whole epochs are skipped': 'langsame Verbindung: ganze Epochen werden ausgelassen',
+  'another base uses this mount point': 'eine andere Basis nutzt diesen Mountpoint',
+  'the mount point is in use, or not known to the caster': 'der Mountpoint ist belegt, oder der Caster kennt ihn nicht',
+  'a network login page answers, not a caster: log in to that network':
+    'eine Anmeldeseite des Netzes antwortet, kein Caster: in diesem Netz anmelden',
+  'the caster rejects user and password': 'der Caster lehnt Benutzer und Passwort ab',
+  'the caster does not allow this user to push': 'der Caster erlaubt diesem Benutzer das Senden nicht',
+  'the caster does not know the mount point': 'der Caster kennt den Mountpoint nicht',
+  'proven at #:# UTC, delay # s': 'nachgewiesen um #:# UTC, Verzögerung # s',
 }

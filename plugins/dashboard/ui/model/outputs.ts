@@ -3,8 +3,8 @@ import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
 import { type OutputFact, type OutputName, outputsOf } from './guide.js'
 import { type Push, roversOf, toneOf } from './links.js'
 
-/** `unset`: nobody has set it up, so nothing is wrong with it. `down`: it is wanted and does not work now. */
-export type OutputState = 'on' | 'down' | 'off' | 'unset'
+/** `unset`: nobody has set it up, so nothing is wrong with it. `down`: it is wanted and does not work now. `waiting`: it will try. */
+export type OutputState = 'on' | 'down' | 'waiting' | 'off' | 'unset'
 
 export interface OutputRow {
   readonly output: OutputName
@@ -35,7 +35,10 @@ const looks: Readonly<Record<OutputName, Look>> = {
     rovers: numberAt(document, 'ntrip.caster.connected') ?? 0,
   }),
   server: (document, state) => {
-    return { state: listAt(document, 'ntrip.server').length === 0 ? 'unset' : state }
+    const pushes = listAt<Push>(document, 'ntrip.server')
+    // Without corrections to send there is nothing wrong with a caster.
+    const isRefused = pushes.some((one) => toneOf(one.state) === 'broken')
+    return { state: pushes.length === 0 ? 'unset' : state === 'down' && !isRefused ? 'waiting' : state }
   },
   mqtt: (document, state) => {
     const isSet = textAt(document, 'mqtt.host') !== ''

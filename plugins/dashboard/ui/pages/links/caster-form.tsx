@@ -1,6 +1,6 @@
 /** One caster to push to: entered, tried, then saved. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t, word } from '../../i18n/index.js'
+import { sentence, t } from '../../i18n/index.js'
 import {
   type Caster,
   casterFrom,
@@ -205,13 +205,8 @@ function Answer({ tested, isTls }: { tested: CasterTested; isTls: boolean }) {
             </li>
           ))}
       </ul>
-      {!isGood && <p>{adviceOf(code, advice)}</p>}
-      <p class="quiet">{text}</p>
+      {!isGood && <p>{sentence(advice)}</p>}
+      <p class="quiet">{sentence(text)}</p>
     </div>
   )
-}
-
-const adviceOf = (code: string, advice: string) => {
-  const known = word('casters.advice', code)
-  return known === code ? advice : known
 }

@@ -11,6 +11,7 @@ import {
   type SentCaster,
   switched,
 } from '../../model/casters.js'
+import { goesOut } from '../../model/gnss/rtcm.js'
 import { type Push, toneOf } from '../../model/links.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
@@ -31,11 +32,11 @@ const isOf = (caster: Caster) => (push: Push) =>
 
 export function Casters({ document }: { document: Json }) {
   return at(document, 'ntrip.server') === undefined ? null : (
-    <CasterList pushes={listAt<Push>(document, 'ntrip.server')} />
+    <CasterList pushes={listAt<Push>(document, 'ntrip.server')} isIdle={!goesOut(document)} />
   )
 }
 
-function CasterList({ pushes }: { pushes: readonly Push[] }) {
+function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boolean }) {
   const { value: all = [], again, trouble } = useLoaded(load)
   /** The caster that is edited, or the preset of a new one. */
   const [open, setOpen] = useState<Caster | PresetName>()
@@ -66,6 +67,7 @@ function CasterList({ pushes }: { pushes: readonly Push[] }) {
             key={nameOf(caster)}
             caster={caster}
             push={pushes.find(isOf(caster))}
+            isIdle={isIdle}
             change={change}
             edit={() => setOpen(caster)}
           />
@@ -99,10 +101,12 @@ function CasterList({ pushes }: { pushes: readonly Push[] }) {
 function CasterRow(props: {
   caster: Caster
   push: Push | undefined
+  /** The station sends no corrections now. */
+  isIdle: boolean
   change: (before: Caster, after: SentCaster | undefined) => Promise<void>
   edit: () => void
 }) {
-  const { caster, change, edit, push } = props
+  const { caster, change, edit, isIdle, push } = props
   const [trouble, setTrouble] = useState('')
   const { enabled: isOn = true } = caster
   const name = nameOf(caster)
@@ -144,7 +148,7 @@ function CasterRow(props: {
           </span>
         )}
       </p>
-      {isOn && push?.text && <p>{said(push.text)}</p>}
+      {isOn && push?.text && <p>{isIdle && state === 'waiting' ? t('casters.idle') : said(push.text)}</p>}
       {trouble && <p class="trouble">{trouble}</p>}
       <details>
         <summary>{t('casters.more')}</summary>

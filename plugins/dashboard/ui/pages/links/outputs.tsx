@@ -7,7 +7,13 @@ import { api } from '../../station/api.js'
 import { type Json, listAt, numberAt, textAt } from '../../station/document.js'
 import { hello } from '../../station/live.js'
 
-const tones: Readonly<Record<OutputState, ToneName>> = { on: 'good', down: 'broken', off: 'idle', unset: 'idle' }
+const tones: Readonly<Record<OutputState, ToneName>> = {
+  on: 'good',
+  down: 'broken',
+  waiting: 'warning',
+  off: 'idle',
+  unset: 'idle',
+}
 
 /** Every way out, with its state in words, and one switch or link each. */
 export function Outputs({ document }: { document: Json }) {
@@ -38,7 +44,9 @@ function Row({ row, document }: { row: OutputRow; document: Json }) {
         )}
       </div>
       <p>
-        <Tone tone={tones[state]}>{t(state === 'unset' ? 'outputs.unset' : `guide.state.${state}`)}</Tone>
+        <Tone tone={tones[state]}>
+          {t(state === 'unset' || state === 'waiting' ? `outputs.${state}` : `guide.state.${state}`)}
+        </Tone>
         {detail && <span> · {detail}</span>}
         {state === 'on' && rovers !== undefined && (
           <span> · {t(rovers === 1 ? 'outputs.rover' : 'outputs.rovers', { count: figure(rovers, 0) })}</span>
