@@ -62,7 +62,9 @@ function Running({ document }: { document: Json | undefined }) {
           <p>
             <Tone tone="warning">{t(isTakenBack ? 'update.takenBack' : 'update.refused')}</Tone>
           </p>
-          <p>{parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}</p>
+          <p class={isTakenBack ? '' : 'trouble'}>
+            {parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}
+          </p>
           {isTakenBack && <p class="quiet">{t('update.safe')}</p>}
         </div>
       )}
