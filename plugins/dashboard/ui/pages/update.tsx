@@ -78,7 +78,7 @@ function Running({ document }: { document: Json | undefined }) {
                 {mark === 'now' && one !== 'restart' && (
                   <progress max={100} value={percent} aria-label={t(`update.step.${one}`)} />
                 )}
-                {mark === 'now' && <span class="quiet">{t(`update.about.${one}`)}</span>}
+                {mark === 'now' && <span class="step-about">{t(`update.about.${one}`)}</span>}
               </li>
             )
           })}
