@@ -160,9 +160,9 @@ t.test('the timeline of a day', async (t) => {
     [
       [20, 24, 'broken', true],
       [8, 10, 'broken', false],
-      [0, 4, 'planned', false],
+      [2, 4, 'planned', false],
     ],
-    'newest first; neighbours are one outage',
+    'newest first; neighbours are one outage, which begins where something is known',
   )
   t.strictSame(
     outages[1]?.bands.map(({ span }) => span.cause),
@@ -181,6 +181,17 @@ t.test('the timeline of a day', async (t) => {
   })
   t.strictSame(outagesOf(bandsOf([{ from: 0, to: 9, cause: 'unknown' }], 0, 9), 9), [], 'no record is no outage')
   t.strictSame(bandsOf([], 0, 9), [])
+  const restart = bandsOf(
+    [
+      { from: 0, to: 400, cause: 'service-stopped' },
+      { from: 400, to: 900, cause: 'procedure-identify' },
+      { from: 900, to: 60_000, cause: 'survey' },
+      { from: 60_000, to: 60_100, cause: 'jammed' },
+    ],
+    0,
+    100_000,
+  )
+  t.match(outagesOf(restart, 100_000), [{ kind: 'planned', bands: { length: 1 } }], 'what lasted, not what passed by')
 
   // What the record of the station finds has a sentence of its own on the page.
   const gate = { open: false, reason: 'x' }
@@ -203,7 +214,7 @@ t.test('the timeline of a day', async (t) => {
   )
   t.equal(causeOf('gate-closed'), 'gate-closed')
   t.equal(causeOf('constructor'), undefined, 'nothing of the language')
-  t.strictSame(['sent', 'survey', 'gate-closed', 'new-thing', 'unknown'].map(kindOfCause), [
+  t.strictSame(['sent', 'survey', 'antenna-open', 'new-thing', 'unknown'].map(kindOfCause), [
     'good',
     'planned',
     'broken',

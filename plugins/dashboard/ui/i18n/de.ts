@@ -308,7 +308,7 @@ export const de: Texts = {
   'survey.outOfReach':
     'Die erforderliche Genauigkeit von {target} ist ohne Korrekturen nicht erreichbar: Die angegebene Genauigkeit ist nie besser als {least} m. gnss-survey-accuracy erhöhen oder Korrekturen verwenden.',
   'survey.start': 'Einmessung starten',
-  'survey.stop': 'Abbrechen',
+  'survey.stop': 'Einmessung abbrechen',
   'survey.use': 'Diese Position verwenden',
   'survey.useWarning': 'Die angegebene Genauigkeit dieser Position ist {acc}.',
   'survey.chooseWarning': 'Die eingemessene Position ersetzt die eingegebene. RTCM pausiert, bis sie geprüft ist.',

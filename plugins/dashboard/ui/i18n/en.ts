@@ -306,7 +306,7 @@ export const en = {
   'survey.outOfReach':
     'The required accuracy of {target} cannot be reached without corrections: the stated accuracy never falls below {least} m. Increase gnss-survey-accuracy, or use corrections.',
   'survey.start': 'Start survey-in',
-  'survey.stop': 'Abort',
+  'survey.stop': 'Stop survey-in',
   'survey.use': 'Use this position',
   'survey.useWarning': 'The stated accuracy of this position is {acc}.',
   'survey.chooseWarning': 'The surveyed position replaces the entered one. RTCM stops until it has been checked.',

@@ -33,7 +33,7 @@ export const causes = {
   'procedure-acquire': 'planned',
   'procedure-initial': 'planned',
   'procedure-fault': 'broken',
-  'gate-closed': 'broken',
+  'gate-closed': 'limited',
   plugin: 'broken',
   'service-stopped': 'planned',
   'service-killed': 'broken',
@@ -97,15 +97,16 @@ export function bandsOf(spans: readonly Span[], from: number, to: number): reado
 export interface Outage {
   readonly from: number
   readonly to: number
-  /** The worst of its causes. */
+  /** That of most of it. */
   readonly kind: CauseKind
-  /** In the order in which they came, each once. */
+  /** Causes in the order in which they came, each once; what only passed by is left out. */
   readonly bands: readonly Band[]
   /** It is not over. */
   readonly isPresent: boolean
 }
 
-const badness: readonly CauseKind[] = ['good', 'unknown', 'planned', 'limited', 'broken']
+/** Shorter causes of a longer outage are steps on the way that nobody asks for. */
+const passing_ms = 5_000
 
 /** Newest first. What came before the record, or while none was written, is no outage that anybody knows of. */
 export function outagesOf(bands: readonly Band[], to: number): readonly Outage[] {
@@ -119,22 +120,29 @@ export function outagesOf(bands: readonly Band[], to: number): readonly Outage[]
       isOpen = true
     }
   }
-  return groups
-    .filter((group) => group.some(({ kind }) => kind !== 'unknown'))
-    .map((group): Outage => {
-      const end = group.at(-1)?.span.to ?? to
-      const kinds = group.map(({ kind }) => kind)
-      return {
-        from: group[0]?.span.from ?? end,
-        to: end,
-        kind: badness.filter((kind) => kinds.includes(kind)).at(-1) ?? 'unknown',
-        bands: group.filter(
-          ({ kind, span }, at) => kind !== 'unknown' && group.findIndex((one) => one.span.cause === span.cause) === at,
-        ),
-        isPresent: end >= to,
-      }
-    })
-    .reverse()
+  return groups.flatMap((group) => outageOf(group, to) ?? []).reverse()
+}
+
+const length = ({ span }: Band) => span.to - span.from
+
+function outageOf(group: readonly Band[], end: number): Outage | undefined {
+  const known = group.filter(({ kind }) => kind !== 'unknown')
+  const [first] = known
+  const last = known.at(-1)
+  if (!first || !last) return undefined
+  const sums = new Map<CauseKind, number>()
+  for (const band of known) sums.set(band.kind, (sums.get(band.kind) ?? 0) + length(band))
+  const [kind] = [...sums].reduce((most, one) => (one[1] > most[1] ? one : most))
+  const longest = known.reduce((most, one) => (length(one) > length(most) ? one : most))
+  return {
+    from: first.span.from,
+    to: last.span.to,
+    kind,
+    bands: known
+      .filter((band) => band === longest || length(band) >= passing_ms)
+      .filter(({ span }, at, all) => all.findIndex((one) => one.span.cause === span.cause) === at),
+    isPresent: last.span.to >= end,
+  }
 }
 
 export interface DaySums {

@@ -105,11 +105,14 @@ function Prospect({ survey, percent }: { survey: SurveyNow; percent: number }) {
   )
 }
 
+/** Round times: without the minutes that are none. */
+const about = (seconds: number) => duration(seconds).replace(/(?<= h) 0 min$/, '')
+
 function timeLeft({ from_s, to_s }: { from_s: number; to_s: number }): string {
   if (!Number.isFinite(from_s)) return t('survey.left.never')
-  if (!Number.isFinite(to_s)) return t('survey.left.atLeast', { from: duration(from_s) })
-  if (from_s === 0) return t('survey.left.upTo', { to: duration(to_s) })
-  return t('survey.left.range', { from: duration(from_s), to: duration(to_s) })
+  if (!Number.isFinite(to_s)) return t('survey.left.atLeast', { from: about(from_s) })
+  if (from_s === 0) return t('survey.left.upTo', { to: about(to_s) })
+  return t('survey.left.range', { from: about(from_s), to: about(to_s) })
 }
 
 function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {

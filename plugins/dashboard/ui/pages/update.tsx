@@ -62,7 +62,9 @@ function Running({ document }: { document: Json | undefined }) {
           <p>
             <Tone tone="warning">{t(isTakenBack ? 'update.takenBack' : 'update.refused')}</Tone>
           </p>
-          <p>{parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}</p>
+          <p class={isTakenBack ? '' : 'trouble'}>
+            {parts ? t('update.because', { ...parts, cause: said(parts.cause) }) : sentence(failure)}
+          </p>
           {isTakenBack && <p class="quiet">{t('update.safe')}</p>}
         </div>
       )}
@@ -76,7 +78,7 @@ function Running({ document }: { document: Json | undefined }) {
                 {mark === 'now' && one !== 'restart' && (
                   <progress max={100} value={percent} aria-label={t(`update.step.${one}`)} />
                 )}
-                {mark === 'now' && <span class="quiet">{t(`update.about.${one}`)}</span>}
+                {mark === 'now' && <span class="step-about">{t(`update.about.${one}`)}</span>}
               </li>
             )
           })}

@@ -8,10 +8,10 @@ interface ErrorModel {
 }
 const plain: ErrorModel = { correlation_s: 900, bias_m: 1.3 }
 const corrected: ErrorModel = { correlation_s: 300, bias_m: 0.02 }
-/** Errors that stay similar for three times as long: the slow end of the range. */
-const slower = 3
+/** Errors that stay similar for twice as long: the slow end of the range. */
+const slower = 2
 /** The noise of the minutes to come is about that of now: so much better or worse. */
-const spread = 0.15
+const spread = 0.1
 const year_s = 31_536_000
 
 /** Variance of the mean of T = r·τ seconds, of 1: flat while T is short, 2/r when it is long. */
