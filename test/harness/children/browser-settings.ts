@@ -20,7 +20,9 @@ async function enter(name: string, value: unknown): Promise<boolean> {
   const field = fieldOf(name)
   if ((await field.count()) !== 1) return false
   const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
-  if ((await field.locator('input[type=checkbox]').count()) > 0)
+  const secret = field.locator('input[type=password]')
+  if ((await secret.count()) > 0) await secret.fill(text)
+  else if ((await field.locator('input[type=checkbox]').count()) > 0)
     await field.locator('input[type=checkbox]').setChecked(value === 1 || value === true)
   else if ((await field.locator('select').count()) > 0) await field.locator('select').selectOption(text)
   else await field.locator('input, textarea').fill(text)

@@ -1,7 +1,21 @@
 import { figure, t } from '../i18n/index.js'
-import { api } from '../station/api.js'
+import { api, Refused } from '../station/api.js'
 import { type Json, numberAt } from '../station/document.js'
 import { Action } from './action.js'
+
+const tries = 6
+const pause_ms = 3_000
+
+/** Just after a move the station has no position to compare with: it is asked again for some seconds. */
+async function confirmed(left = tries): Promise<string> {
+  try {
+    return await api.command('confirm-position')
+  } catch (error) {
+    if (left <= 1 || !(error instanceof Refused) || error.status !== 503) throw error
+    await new Promise((resolve) => setTimeout(resolve, pause_ms))
+    return confirmed(left - 1)
+  }
+}
 
 /** The three answers to "the antenna has moved". */
 export function MovedAnswers({ document }: { document: Json }) {
@@ -11,7 +25,7 @@ export function MovedAnswers({ document }: { document: Json }) {
       <Action
         label={t('moved.notMoved')}
         caution={<p>{t('moved.notMovedWarning', { distance: figure(distance || undefined, 2, 'm') })}</p>}
-        run={() => api.command('confirm-position')}
+        run={() => confirmed()}
       />
       <Action
         label={t('moved.survey')}
