@@ -1,7 +1,20 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { network, radio } from 'rtk-base/services'
+import { Type } from 'typebox'
 import { defineParameters } from './parameters.js'
-import { scanText, Uplink } from './uplink.js'
+import { scanList, scanText, Uplink } from './uplink.js'
+
+const Networks = Type.Array(
+  Type.Object({
+    ssid: Type.String({ description: 'Empty: hidden. Untrusted text' }),
+    bssid: Type.String(),
+    channel: Type.Integer(),
+    signal_dbm: Type.Number(),
+    auth: Type.String({ description: 'open, wep, wpa-psk, wpa2-psk, wpa3-sae or wpa-eap' }),
+    canJoin: Type.Boolean({ description: 'The station can join it with a name and a password' }),
+  }),
+  { maxItems: 64 },
+)
 
 /** The WiFi uplink: the joined network, and the networks in reach. */
 export default definePlugin({
@@ -22,6 +35,14 @@ export default definePlugin({
       async ({ signal }) => scanText(await ctx.services.use(radio).scan(signal)),
       { value: false },
     )
+    ctx.http.route({
+      method: 'GET',
+      url: '/wifi/scan',
+      // It may disturb the radio for a moment, as the command.
+      config: { role: 'operator' },
+      schema: { summary: 'The WiFi networks in reach, strongest first; takes up to 15 s', response: { 200: Networks } },
+      handler: async () => scanList(await ctx.services.use(radio).scan(ctx.signal)),
+    })
     return uplink
   },
 

@@ -31,7 +31,7 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
   }
 }
 
-const SsidSchema = Type.String({
+export const SsidSchema = Type.String({
   maxLength: mostSsid_bytes,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
   description: 'name of the network; empty: no WiFi uplink',

@@ -9,7 +9,8 @@ import {
   type RadioLink,
   type ScannedNetwork,
 } from 'rtk-base/services'
-import type { Parameters } from './parameters.js'
+import { Value } from 'typebox/value'
+import { type Parameters, SsidSchema } from './parameters.js'
 
 const look_ms = 10_000
 
@@ -158,19 +159,28 @@ const mostLines = 64
 
 /** One line a network, strongest first: signal, channel, how it authenticates, name. A network of several access points is one line. */
 export function scanText(found: readonly ScannedNetwork[]): string {
-  const sorted = found.toSorted((a, b) => b.rssi - a.rssi)
-  const strongest = sorted.filter(
-    ({ ssid, auth }, index) =>
-      ssid === '' || sorted.findIndex((one) => one.ssid === ssid && one.auth === auth) === index,
-  )
+  const strongest = strongestOf(found)
   if (strongest.length === 0) return 'no network is in reach'
   return strongest
-    .slice(0, mostLines)
     .map(
       ({ ssid, rssi, channel, auth }) =>
         `${String(rssi).padStart(4)} dBm  channel ${String(channel).padEnd(3)}  ${auth.padEnd(8)}  ${ssid === '' ? '(hidden)' : printable(ssid)}`,
     )
     .join('\n')
+}
+
+/** The same for a program. Names are untrusted: as they are on the air. */
+export const scanList = (found: readonly ScannedNetwork[]) =>
+  strongestOf(found).map(({ ssid, bssid, channel, rssi, auth }) => ({
+    ...{ ssid, bssid, channel, signal_dbm: rssi, auth },
+    canJoin: ssid !== '' && auth !== 'wep' && auth !== 'wpa-eap' && Value.Check(SsidSchema, ssid),
+  }))
+
+function strongestOf(found: readonly ScannedNetwork[]): ScannedNetwork[] {
+  const sorted = found.toSorted((a, b) => b.rssi - a.rssi)
+  const isFirst = ({ ssid, auth }: ScannedNetwork, index: number) =>
+    ssid === '' || sorted.findIndex((one) => one.ssid === ssid && one.auth === auth) === index
+  return sorted.filter(isFirst).slice(0, mostLines)
 }
 
 /** Names are untrusted: control characters and line breaks are shown as dots. */

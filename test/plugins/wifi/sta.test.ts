@@ -3,7 +3,8 @@ import type { ScannedNetwork } from 'rtk-base/services'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { isJoined } from '../../../plugins/radio/roles.js'
-import { scanText } from '../../../plugins/sta/uplink.js'
+import { scanList, scanText } from '../../../plugins/sta/uplink.js'
+import { until } from '../../harness/index.js'
 import { settled, wifiStation } from './rig.js'
 
 const workshop = { 'sta-ssid': 'workshop', 'sta-pswd': 'correct horse' }
@@ -150,6 +151,64 @@ t.test('wifi-sta-scan', async (t) => {
   sim.command('remove wlan0')
   t.match(await command('wifi-sta-scan'), { status: 503, text: /no WiFi radio/ })
   t.match(await command('wifi-sta-scan=1'), { status: 400 })
+})
+
+t.test('GET /wifi/scan', async (t) => {
+  const { pass, change, sim, station } = await wifiStation(t)
+  const scan = async () => {
+    let found: { status: number; text: string } | undefined
+    void station.request('/wifi/scan').then((answer) => {
+      found = answer
+    })
+    // The scan takes some seconds of the clock.
+    await until(
+      async () => {
+        if (!found) await pass(1)
+        return found
+      },
+      'the scan',
+      20_000,
+    )
+    const { status = 0, text = '' } = found ?? {}
+    return { status, json: JSON.parse(text) }
+  }
+  await pass(10)
+  t.match(await scan(), { status: 503, json: { error: 'RTK_ERR_UNAVAILABLE', message: /no scan: wlan0/ } })
+  await change({ 'wap-en': 0 })
+  await pass(2)
+  t.match(await scan(), {
+    status: 200,
+    json: [
+      { ssid: 'workshop', channel: 6, signal_dbm: -52, auth: 'wpa2-psk', canJoin: true },
+      { ssid: 'guests', channel: 11, signal_dbm: -71, auth: 'open', canJoin: true },
+    ],
+  })
+  sim.command('network-off workshop')
+  sim.command('network-off guests')
+  t.same((await scan()).json, [])
+})
+
+t.test('the list of networks for a program', async (t) => {
+  const one = (ssid: string, auth: ScannedNetwork['auth'], rssi = -50): ScannedNetwork => ({
+    ...{ ssid, bssid: '02:00:00:00:00:01', channel: 1, rssi, auth },
+  })
+  const joins = (ssid: string, auth: ScannedNetwork['auth']) => scanList([one(ssid, auth)])[0]?.canJoin
+  t.same(
+    (['open', 'wpa-psk', 'wpa2-psk', 'wpa3-sae'] as const).map((auth) => joins('a', auth)),
+    [true, true, true, true],
+  )
+  t.same(
+    (['wep', 'wpa-eap'] as const).map((auth) => joins('a', auth)),
+    [false, false],
+  )
+  for (const ssid of ['', 'a\nb', 'a\u2028b', '\u0000', 'x'.repeat(33)])
+    t.equal(joins(ssid, 'open'), false, encodeURIComponent(ssid))
+  t.equal(scanList([one('<img src=x>', 'open')])[0]?.ssid, '<img src=x>', 'as it is: the page escapes')
+  t.equal(scanList(Array.from({ length: 200 }, (_, n) => one(`n${n}`, 'open'))).length, 64)
+  t.same(
+    scanList([one('a', 'open', -80), one('a', 'open', -40)]).map(({ signal_dbm }) => signal_dbm),
+    [-40],
+  )
 })
 
 t.test('the list of networks', async (t) => {
