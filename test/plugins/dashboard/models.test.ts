@@ -488,12 +488,14 @@ t.test('the chain says nothing of what comes after its first broken link', async
   )
 
   const input = { name: 'ntrip-client c/BASE', state: 'down' }
-  const outputs = (...list: object[]) => of({ udp: { enabled: true }, links: { outputs: list } }, 'outputs')
-  t.match(outputs(input), { state: 'good', facts: [] }, 'corrections that come in are no output')
+  const outputs = (udp: boolean, ...list: { name: string; state: string }[]) => {
+    const server = list.filter(({ name }) => name.startsWith('ntrip-server'))
+    return of({ udp: { enabled: udp }, ntrip: { server }, links: { outputs: list } }, 'outputs')
+  }
+  t.match(outputs(true, input), { state: 'good', facts: ['1/1'] }, 'corrections that come in are no output')
   const refused = { name: 'ntrip-server c/ROOF', state: 'refused' }
-  t.match(outputs(input, refused), { state: 'warning', facts: ['0/1'] }, 'rovers in the local network are served')
-  const links = { outputs: [refused] }
-  t.match(of({ udp: { enabled: false }, links }, 'outputs'), { state: 'broken', facts: ['0/1'] })
+  t.match(outputs(true, input, refused), { state: 'warning', facts: ['1/2'] }, 'rovers in the local network are served')
+  t.match(outputs(false, refused), { state: 'broken', facts: ['0/1'] })
   t.match(of({ udp: { enabled: false } }, 'outputs'), { state: 'warning', facts: ['0'] }, 'nothing is switched on')
 })
 
