@@ -37,8 +37,8 @@ export function StatusPage() {
           </a>
         </Card>
       )}
-      <Faults document={document} />
       <Chain document={document} />
+      <Faults document={document} />
       <div class="columns">
         <Later load={loadSky} />
         <Later load={loadMap} />
