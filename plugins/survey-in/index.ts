@@ -12,7 +12,7 @@ export default definePlugin({
   name: 'survey-in',
   version: '1.0.0',
   api: '^1.0.0',
-  commands: ['start-survey-in', 'use-incomplete-survey-in', 'confirm-position'],
+  commands: ['start-survey-in', 'use-incomplete-survey-in'],
   options: SurveyInOptions,
   needs: [receiver, rtcmGate, integrity, station],
   provides: [procedureStatus],

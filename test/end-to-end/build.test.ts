@@ -140,10 +140,10 @@ t.test('the bundle of a device has no simulator in it', { skip: gateOnly }, asyn
   const words = [
     'lose-lock',
     'EXT CORE 1.00 (simulated)',
-    'sim-network=help',
-    'sim-radio=help',
+    'sim-network=LINE controls',
+    'sim-radio=LINE controls',
     'simulated:red:fault',
-    'sim-router=help',
+    'sim-router=LINE controls',
   ]
   for (const word of words) {
     t.notOk(device.includes(word), word)
