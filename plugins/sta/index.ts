@@ -36,9 +36,9 @@ export default definePlugin({
       { value: false },
     )
     ctx.http.route({
-      method: 'GET',
+      // It may disturb the radio for a moment: no page of another site may ask for it.
+      method: 'POST',
       url: '/wifi/scan',
-      // It may disturb the radio for a moment, as the command.
       config: { role: 'operator' },
       schema: { summary: 'The WiFi networks in reach, strongest first; takes up to 15 s', response: { 200: Networks } },
       handler: async () => scanList(await ctx.services.use(radio).scan(ctx.signal)),

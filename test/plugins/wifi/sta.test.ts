@@ -153,11 +153,11 @@ t.test('wifi-sta-scan', async (t) => {
   t.match(await command('wifi-sta-scan=1'), { status: 400 })
 })
 
-t.test('GET /wifi/scan', async (t) => {
+t.test('POST /wifi/scan', async (t) => {
   const { pass, change, sim, station } = await wifiStation(t)
   const scan = async () => {
     let found: { status: number; text: string } | undefined
-    void station.request('/wifi/scan').then((answer) => {
+    void station.request('/wifi/scan', { method: 'POST' }).then((answer) => {
       found = answer
     })
     // The scan takes some seconds of the clock.

@@ -1,6 +1,6 @@
 /** Networks that a scan found, and what a signal is worth. Pure. */
 
-/** Of `GET /wifi/scan`. */
+/** Of `POST /wifi/scan`. */
 export interface ScannedNetwork {
   readonly ssid: string
   readonly bssid: string

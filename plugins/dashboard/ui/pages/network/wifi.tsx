@@ -47,7 +47,7 @@ function Scan({ present }: { present: string }) {
     setRunning(true)
     setTrouble('')
     try {
-      setFound(joinable(await api.get<ScannedNetwork[]>('/wifi/scan')))
+      setFound(joinable(await api.post<ScannedNetwork[]>('/wifi/scan')))
     } catch (error) {
       setTrouble(error instanceof Error ? error.message : String(error))
     }
