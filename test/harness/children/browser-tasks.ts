@@ -11,6 +11,7 @@ const context = await browser.newContext({ viewport: { width: 390, height: 844 }
 const { page, troubles } = await openTab(context)
 
 type Document = {
+  esp: { serial: string }
   base: { name: string }
   gnss: { state: { status: string }; ref: { chosen: string; override?: object } }
 }
@@ -76,6 +77,8 @@ await task('moved: it is where it was', 2, async () => {
 await is('fixed')
 
 await task('the survey-in is started', 2, async () => {
+  // While nothing goes out it needs no question.
+  await page.waitForSelector('.verdict-fit', { timeout: 120_000 })
   await page.goto(`${station.url}/#/survey`)
   await tap(button('Start survey-in'))
   await tap(yes(/^Yes/))
@@ -92,6 +95,7 @@ await task('a setting is found by what people call it', 2, async () => {
   await tap(page.getByRole('button', { name: 'Search' }))
   await page.getByLabel('Search pages and settings').fill('name of the station')
   await tap(page.getByRole('dialog').getByRole('link', { name: /Name of the station/ }))
+  await page.locator('.field').first().waitFor()
   compare('only that one is shown', await page.locator('.field').count(), 1)
 })
 
@@ -99,7 +103,11 @@ await task('the report for support', 2, async () => {
   await page.goto(`${station.url}/#/maintenance`)
   const download = page.waitForEvent('download')
   await tap(page.getByRole('link', { name: 'Download support report' }))
-  compare('it is an archive', (await download).suggestedFilename(), 'rtk-base-report.tar.gz')
+  compare(
+    'it is an archive',
+    (await download).suggestedFilename(),
+    `rtk-base-report-${(await info()).esp.serial}.tar.gz`,
+  )
 })
 
 await task('a password is set', 3, async () => {
@@ -116,6 +124,8 @@ await task('a password is set', 3, async () => {
   compare('others have to log in', answer.status, 401)
 })
 
-compare('nothing in the console', troubles, [])
+// A move is confirmed again until the station can compare.
+const unexpected = troubles.filter((text) => !text.includes('503 (Service Unavailable)'))
+compare('nothing else in the console', unexpected, [])
 await browser.close()
 await station.end()
