@@ -123,7 +123,12 @@ t.test('a station that the machine does not let run blocks nothing', { skip: gat
   await once(busy, 'close')
   execFileSync('chrt', ['-a', '-o', '-p', '0', pid])
   await running.info()
-  t.notMatch(running.output(), /block/)
+  // Others of this machine may have slowed it down as well: what counts is that the 5 s are not its own.
+  const blocked_s = [...running.output().matchAll(/block[^"]*? for (\d+(?:\.\d+)?) s/g)].map(([, s]) => Number(s))
+  t.strictSame(
+    blocked_s.filter((s) => s >= 3),
+    [],
+  )
 })
 
 t.test(
