@@ -31,7 +31,7 @@ export default definePlugin({
     const topics = { state: `base/${ctx.serial}/home-assistant`, base: `base/${ctx.serial}` }
     const id = `rtk_base_${ctx.serial.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`
 
-    const description = () => {
+    const description = (name: string) => {
       const { version, hardware } = ctx.services.use(device)
       const common = (key: string, name: string) => ({ name, unique_id: `${id}_${key}` })
       const sensors = Object.entries(entities).map(([key, { name, platform, facts, on }]) => {
@@ -47,7 +47,7 @@ export default definePlugin({
       return {
         device: {
           identifiers: [id],
-          name: nameOf(ctx.services.use(station).document()) || `Base ${ctx.serial}`,
+          name: name || `Base ${ctx.serial}`,
           manufacturer: 'rtk-base',
           model: hardware,
           serial_number: ctx.serial,
@@ -79,24 +79,24 @@ export default definePlugin({
       payload: Type.Record(Type.String(), Type.Unknown()),
     })
     let introduced = ''
-    const introduce = () => {
-      const text = JSON.stringify(description())
-      const isSent = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
-      introduced = isSent ? text : ''
-    }
     const tellState = () => {
-      // Loaded while the link is already up, reloaded with other options, or renamed.
-      if (introduced !== JSON.stringify(description())) introduce()
       const { services } = ctx
+      const document = services.use(station).document()
+      // Loaded while the link is already up, reloaded with other options, or renamed.
+      const text = JSON.stringify(description(nameOf(document)))
+      if (introduced !== text) {
+        const isSent = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
+        introduced = isSent ? text : ''
+      }
       const now = {
-        document: services.use(station).document(),
+        document,
         verdict: services.find(verdict)?.verdict,
         reception: services.find(reception),
       }
       ctx.mqtt.publish(topics.state, JSON.stringify(stateOf(now)))
     }
     ctx.hooks.onMqttConnect.tap(() => {
-      introduce()
+      introduced = ''
       tellState()
     })
     return { tellState, interval_s }

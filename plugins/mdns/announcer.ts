@@ -165,7 +165,7 @@ export class Announcer {
     }
   }
 
-  /** RFC 6763 §6.4: names of people stand in the TXT record, so that no other name changes with them. */
+  /** The name that people gave the station is only in the TXT record (RFC 6763 §6.4): the names in DNS stay. */
   #name(): string[] {
     const { base } = (this.#ctx.services.find(station)?.document() ?? {}) as { base?: { name?: string } }
     const text = `name=${base?.name ?? ''}`

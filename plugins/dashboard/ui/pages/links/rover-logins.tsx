@@ -1,10 +1,10 @@
-/** The logins of rovers at the own caster: who has one, and a new one with all that the rover needs. */
+/** The rover logins of the station's caster, and the form for a new one. */
 import { useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
+import { newPassword } from '../../model/password.js'
 import { freeName, loginTroubles, type RoverLoginList, shutsOut } from '../../model/rover-login.js'
 import { Action } from '../../parts/action.js'
 import { Card } from '../../parts/card.js'
-import { newPassword } from '../../parts/forms/password-form.js'
 import { SecretField, TextField } from '../../parts/forms/text-field.js'
 import { useLoaded, Waiting } from '../../parts/loaded.js'
 import { at, type Json } from '../../station/document.js'

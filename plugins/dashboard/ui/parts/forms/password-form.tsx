@@ -2,18 +2,9 @@ import { useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
 import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'
+import { SecretField } from './text-field.js'
 
 const least = 8
-/** Letters and digits that are not mixed up when read aloud. */
-const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
-
-/** Twelve characters in groups of four: 60 bits. */
-export function newPassword(): string {
-  // 256 is a multiple of 32: every letter is as likely.
-  const letters = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => alphabet[byte % alphabet.length])
-  return [letters.slice(0, 4), letters.slice(4, 8), letters.slice(8)].map((part) => part.join('')).join('-')
-}
-
 /** Sets, changes or removes the password of a role. Every other session of the station ends. */
 export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => void }) {
   const [password, setPassword] = useState('')
@@ -44,7 +35,6 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
   }
   // Preact's types tie attributes to one literal type.
   const type = (isShown ? 'text' : 'password') as 'password'
-  const id = `password-${role}`
   return (
     <form onSubmit={submit}>
       {needsOld && (
@@ -58,29 +48,15 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
           />
         </label>
       )}
-      <label for={id}>{t(isSet ? 'password.new' : 'password.first')}</label>
-      <input
-        id={id}
-        type={type}
-        autocomplete="new-password"
-        maxLength={128}
+      <SecretField
+        label={t(isSet ? 'password.new' : 'password.first')}
         value={password}
-        onInput={({ currentTarget }) => setPassword(currentTarget.value)}
+        set={setPassword}
+        isShown={isShown}
+        show={setShown}
+        suggests
       />
-      <label class="switch">
-        <input type="checkbox" checked={isShown} onChange={({ currentTarget }) => setShown(currentTarget.checked)} />
-        {t('password.show')}
-      </label>
       <div class="buttons">
-        <button
-          type="button"
-          onClick={() => {
-            setPassword(newPassword())
-            setShown(true)
-          }}
-        >
-          {t('password.make')}
-        </button>
         {isSet && (
           <button type="button" disabled={isRunning} onClick={() => void send(null)}>
             {t('password.remove')}

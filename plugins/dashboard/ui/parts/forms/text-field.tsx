@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { newPassword } from './password-form.js'
+import { newPassword } from '../../model/password.js'
 
 interface FieldProps {
   label: string
