@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { t, word } from '../i18n/index.js'
 import { findIn, type SearchEntry } from '../model/search.js'
 import { useLoaded } from '../parts/loaded.js'
+import { useModal } from '../parts/modal.js'
 import { api } from '../station/api.js'
 import { places } from './navigation.js'
 
@@ -25,9 +26,8 @@ export function Search() {
 
 function SearchDialog() {
   const [sought, setSought] = useState('')
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const settings = useLoaded(load)
-  useEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     searchOpen.value = false
   }

@@ -85,11 +85,6 @@ export function ParameterForm(props: {
 
   return (
     <>
-      {undone.map(({ code, text }) => (
-        <p key={code} class="notice" role="alert">
-          {text}
-        </p>
-      ))}
       <p role="status">{said}</p>
       {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
