@@ -4,15 +4,30 @@ import type { Locator, Page } from 'playwright-core'
 export const modes = { finger: { width: 390, height: 844 }, keys: { width: 1440, height: 900 } } as const
 export type Mode = keyof typeof modes
 
-/** Of an element in the page: '' without the focus, else `seen`, `not seen` or `covered` by another one. */
-const focusOf = `(element) => {
+interface InPage {
+  document: { activeElement: unknown; body: unknown; elementFromPoint(x: number, y: number): unknown }
+  getComputedStyle(element: unknown): { outlineStyle: string; outlineWidth: string }
+}
+interface Element {
+  readonly type?: string
+  readonly id: string
+  readonly textContent: string
+  closest(selector: string): unknown
+  contains(other: unknown): boolean
+  getAttribute(name: string): string | null
+  getBoundingClientRect(): { left: number; top: number; width: number; height: number }
+}
+
+/** Run in the page. @returns '' without the focus, else whether it is `seen`, `not seen` or `covered` by something else */
+function focusOf(element: Element): string {
+  const { document, getComputedStyle } = globalThis as unknown as InPage
   if (element !== document.activeElement) return ''
   const { outlineStyle, outlineWidth } = getComputedStyle(element)
   const { left, top, width, height } = element.getBoundingClientRect()
-  const there = document.elementFromPoint(left + width / 2, top + height / 2)
+  const there = document.elementFromPoint(left + width / 2, top + height / 2) as Element | null
   const isCovered = !there || !(element.contains(there) || there.contains(element))
   return outlineStyle === 'none' || outlineWidth === '0px' ? 'not seen' : isCovered ? 'covered' : 'seen'
-}`
+}
 
 /** Further than this nobody presses Tab. */
 const mostPresses = 150
@@ -35,8 +50,8 @@ export class Hands {
     const one = what.first()
     if (!this.#isKeys) return one.tap()
     await this.#reach(one)
-    const isTicked = (await one.evaluate('(element) => /^(checkbox|radio)$/.test(element.type)')) as boolean
-    const isInDialog = (await one.evaluate("(element) => element.closest('dialog') !== null")) as boolean
+    const isTicked = await one.evaluate(({ type }: Element) => /^(checkbox|radio)$/.test(type ?? ''))
+    const isInDialog = await one.evaluate((element: Element) => element.closest('dialog') !== null)
     const name = await nameOf(one)
     await this.page.keyboard.press(isTicked ? 'Space' : 'Enter')
     if (isInDialog && !isTicked) await this.#focusIsBack(name)
@@ -56,7 +71,7 @@ export class Hands {
   async #reach(one: Locator): Promise<void> {
     await one.waitFor({ state: 'visible' })
     for (let pressed = 0; pressed <= mostPresses; pressed += 1) {
-      const seen = (await one.evaluate(focusOf)) as string
+      const seen = await one.evaluate(focusOf)
       if (seen !== '') {
         if (seen !== 'seen') this.stumbles.push(`${await nameOf(one)}: the focus is ${seen}`)
         return
@@ -68,13 +83,16 @@ export class Hands {
 
   /** After the answer to a dialog the focus is where it was before, so that Tab goes on from there. */
   async #focusIsBack(name: string): Promise<void> {
-    const isBack = '![null, document.body].includes(document.activeElement)'
+    const isBack = () => {
+      const { activeElement, body } = (globalThis as unknown as InPage).document
+      return activeElement !== null && activeElement !== body
+    }
     const waited = this.page.waitForFunction(isBack, undefined, { timeout: 3_000 })
     await waited.catch(() => this.stumbles.push(`${name}: the focus is lost after the dialog`))
   }
 }
 
-const nameOf = async (one: Locator): Promise<string> =>
-  (await one.evaluate(
-    "(element) => element.getAttribute('aria-label') ?? (element.textContent.trim().slice(0, 40) || element.id)",
-  )) as string
+const nameOf = (one: Locator): Promise<string> =>
+  one.evaluate(
+    (element: Element) => element.getAttribute('aria-label') ?? (element.textContent.trim().slice(0, 40) || element.id),
+  )

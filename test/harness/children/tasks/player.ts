@@ -12,7 +12,8 @@ export interface Document {
   base: { name: string; state: { trial?: object } }
   gnss: { state: { status: string }; ref: { chosen: string; override?: object; survey: { allow_use: number } } }
   ntrip: { server: { state: string }[]; caster: { port: number } }
-  sta: { ssid: string; ip4: string }
+  /** With a network to join only. */
+  sta?: { ssid: string; ip4: string }
   modem: { cfg: { apn: string; plmn: number } }
 }
 
