@@ -10,6 +10,7 @@ import './styles/tasks.css'
 import { mount } from './app.js'
 import { chooseLanguage } from './i18n/index.js'
 import { follow, inContact } from './station/live.js'
+import { followTexts } from './station/texts.js'
 import { chooseTheme } from './theme.js'
 
 chooseTheme()
@@ -17,6 +18,7 @@ void chooseLanguage()
 const root = document.getElementById('app')
 if (root) mount(root)
 follow()
+followTexts()
 // Values of a station without contact are grey.
 effect(() => {
   document.body.classList.toggle('out-of-contact', !inContact.value)

@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t, word } from '../i18n/index.js'
+import { helpOf, labelOf } from '../i18n/plugins.js'
+import { unitOf } from '../model/form.js'
 import { findIn, type SearchEntry } from '../model/search.js'
 import { useLoaded } from '../parts/loaded.js'
 import { api } from '../station/api.js'
@@ -10,11 +12,11 @@ export const searchOpen = signal(false)
 
 const load = async (): Promise<SearchEntry[]> => {
   const parameters = await api.parameters()
-  return parameters.map(({ name, title, schema }) => ({
-    title,
-    words: `${name} ${schema.description ?? ''}`,
+  return parameters.map((one) => ({
+    title: unitOf(labelOf(one)).label,
+    words: `${one.name} ${one.title} ${helpOf(one)}`,
     kind: 'setting' as const,
-    to: `settings?find=${encodeURIComponent(name)}`,
+    to: `settings?find=${encodeURIComponent(one.name)}`,
   }))
 }
 
