@@ -1,6 +1,6 @@
 /**
  * Run in a network of its own: takes a picture of each state of the page and compares it with the accepted one. Arguments: `compare`,
- * `accept` or `record`, and the folder for what differs. One JSON line for each picture.
+ * `accept` or `record`, the folder for what differs, and names of pictures (all without). One JSON line for each picture.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { picturesFolder, readRecording, record } from '../../pictures/recording.
 import { type Picture, pageScript, pictures, sizes } from '../../pictures/states.js'
 import { localStation, startBrowser, tell } from './browser-rig.js'
 
-const [mode = 'compare', differences = ''] = process.argv.slice(2)
+const [mode = 'compare', differences = '', only = ''] = process.argv.slice(2)
 const accepted = join(picturesFolder, 'accepted')
 const fontsFile = join(accepted, 'fonts.txt')
 
@@ -80,7 +80,8 @@ if (mode === 'compare' && fonts !== known)
 else {
   for (const folder of [accepted, differences]) if (folder) mkdirSync(folder, { recursive: true })
   if (mode === 'accept') writeFileSync(fontsFile, `${fonts}\n`)
-  for (const picture of pictures) await look(picture)
+  const names = only.split(',')
+  for (const picture of pictures) if (only === '' || names.includes(picture.name)) await look(picture)
 }
 await browser.close()
 await station.end()
