@@ -5,19 +5,17 @@ import { pluginTexts } from '../i18n/plugins.js'
 import { api } from './api.js'
 import { textsVersion } from './live.js'
 
-export function followTexts(): void {
-  effect(() => {
-    const wanted = language.value
-    if (textsVersion.value === undefined || wanted === 'en') {
-      pluginTexts.value = {}
-      return
-    }
-    api.get<Record<string, string>>(`/texts/${wanted}`).then(
-      (texts) => {
-        if (language.value === wanted) pluginTexts.value = texts
-      },
-      // No plugin has this language.
-      () => {},
-    )
-  })
-}
+effect(() => {
+  const wanted = language.value
+  if (textsVersion.value === undefined || wanted === 'en') {
+    pluginTexts.value = {}
+    return
+  }
+  api.get<Record<string, string>>(`/texts/${wanted}`).then(
+    (texts) => {
+      if (language.value === wanted) pluginTexts.value = texts
+    },
+    // No plugin has this language.
+    () => {},
+  )
+})
