@@ -8,8 +8,9 @@ import './styles/outputs.css'
 import './styles/plots.css'
 import './styles/tasks.css'
 import { mount } from './app.js'
-import { chooseLanguage, language } from './i18n/index.js'
+import { chooseLanguage } from './i18n/index.js'
 import { follow, inContact } from './station/live.js'
+import './station/texts.js'
 import { chooseTheme } from './theme.js'
 
 chooseTheme()
@@ -17,10 +18,6 @@ void chooseLanguage()
 const root = document.getElementById('app')
 if (root) mount(root)
 follow()
-// English needs no texts of the plugins: they speak it.
-effect(() => {
-  if (language.value !== 'en') void import('./station/texts.js')
-})
 // Values of a station without contact are grey.
 effect(() => {
   document.body.classList.toggle('out-of-contact', !inContact.value)
