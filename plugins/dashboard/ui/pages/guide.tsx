@@ -4,7 +4,9 @@ import { t } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugins.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
 import { Tone, type ToneName } from '../parts/card.js'
-import { AccessStep, AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
+import { AccessStep } from '../parts/guide-access.js'
+import { foundText } from '../parts/guide-found.js'
+import { AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
 import { useLoaded } from '../parts/loaded.js'
 import { api, session } from '../station/api.js'
 import type { Json } from '../station/document.js'
@@ -41,7 +43,7 @@ function Steps({ document }: { document: Json }) {
   }, [open])
 
   const bodies: Readonly<Record<GuideStep, () => ComponentChildren>> = {
-    access: () => <AccessStep parameters={parameters} />,
+    access: () => <AccessStep parameters={parameters} next={nextText('antenna')} done={() => go('antenna')} />,
     antenna: () => <AntennaStep document={document} />,
     position: () => <PositionStep document={document} />,
     outputs: () => <OutputsStep document={document} parameters={parameters} />,
@@ -66,7 +68,15 @@ function Steps({ document }: { document: Json }) {
           const { step, missing, advice } = report
           const state = stepState(report)
           return (
-            <Step key={step} step={step} number={at + 1} isOpen={open === step} state={state} go={go}>
+            <Step
+              key={step}
+              step={step}
+              number={at + 1}
+              isOpen={open === step}
+              state={state}
+              found={missing.length === 0 ? foundText(step, document) : ''}
+              go={go}
+            >
               {missing.map((one) => (
                 <p key={one} class={state === 'open' ? 'trouble' : ''}>
                   {t(`guide.missing.${one}`)}
@@ -84,6 +94,7 @@ function Steps({ document }: { document: Json }) {
   )
 }
 
+const nextText = (step: GuideStep) => t('guide.next', { step: t(`guide.step.${step}`) })
 const isDone = ({ missing }: StepReport) => missing.length === 0
 /** What a person has to do comes before what the station does by itself. */
 const firstOpen = (reports: readonly StepReport[]): GuideStep =>
@@ -100,10 +111,12 @@ function Step(props: {
   number: number
   isOpen: boolean
   state: StepState
+  /** What the station found of it; '' while it is not done. */
+  found: string
   go: (step: GuideStep | undefined) => void
   children: ComponentChildren
 }) {
-  const { children, go, isOpen, number, state, step } = props
+  const { children, found, go, isOpen, number, state, step } = props
   const next = guideSteps[number]
   return (
     <li class="card">
@@ -115,16 +128,16 @@ function Step(props: {
       >
         <summary>
           <h2>
-            {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{t(`guide.${state}`)}</Tone>
+            {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{found || t(`guide.${state}`)}</Tone>
           </h2>
         </summary>
         {isOpen && (
           <>
             {children}
-            {next && (
+            {next && step !== 'access' && (
               <div class="buttons">
                 <button type="button" class={state === 'open' ? '' : 'main'} onClick={() => go(next)}>
-                  {t('guide.next', { step: t(`guide.step.${next}`) })}
+                  {nextText(next)}
                 </button>
               </div>
             )}

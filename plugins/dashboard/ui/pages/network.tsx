@@ -1,5 +1,7 @@
 import { t } from '../i18n/index.js'
 import { AddressCard } from '../parts/address-card.js'
+import { Card } from '../parts/card.js'
+import { SettingForm } from '../parts/forms/setting-form.js'
 import { useLoaded } from '../parts/loaded.js'
 import { SignalCard } from '../parts/plots/signal-card.js'
 import { api } from '../station/api.js'
@@ -28,9 +30,25 @@ export function NetworkPage() {
       <RouterCard {...props} />
       <EthernetCard {...props} />
       <AccessPointCard {...props} />
+      <NameCard {...props} />
       <AddressCard />
       <SignalCard />
       <a href="#/settings?find=network">{t('network.settings')}</a>
     </>
+  )
+}
+
+/** As people call the station; other devices find it by this name too. */
+function NameCard({ parameters, again }: NetworkProps) {
+  if (!parameters.some(({ name }) => name === 'station-name')) return null
+  return (
+    <Card title={t('network.name')}>
+      <SettingForm
+        parameters={parameters}
+        settings={[{ name: 'station-name', label: t('guide.name'), help: t('guide.nameHelp') }]}
+        save={t('guide.nameSave')}
+        again={again}
+      />
+    </Card>
   )
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { hello } from '../station/live.js'
+import { useModal } from './modal.js'
 
 /** A button for a station command, with the answer below. */
 export function Action(props: {
@@ -19,6 +20,7 @@ export function Action(props: {
   const [isRunning, setRunning] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const start = async () => {
+    if (isRunning) return
     setRunning(true)
     try {
       setAnswer({ text: await run(), isTrouble: false })
@@ -32,9 +34,11 @@ export function Action(props: {
       <button
         type="button"
         class={isMain ? 'main' : ''}
-        disabled={isRunning || isDisabled || hello.value?.role === 'viewer'}
+        disabled={isDisabled || hello.value?.role === 'viewer'}
+        // A button that is disabled while it runs would lose the focus.
+        aria-disabled={isRunning}
         aria-label={name}
-        onClick={() => (caution ? setAsking(true) : void start())}
+        onClick={() => (caution && !isRunning ? setAsking(true) : void start())}
       >
         {isRunning ? t('commands.running') : label}
       </button>
@@ -66,8 +70,7 @@ export function Confirm(props: {
   children: ComponentChildren
   answer: (isYes: boolean) => void
 }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const dialog = useModal()
   return (
     <dialog ref={dialog} aria-labelledby="confirm-title" onClose={() => props.answer(false)}>
       <h2 id="confirm-title">{props.title}</h2>

@@ -1,8 +1,9 @@
 /** Above every page: a change on trial; below: the session. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
+import { errorText } from '../i18n/plugins.js'
 import { api, loginWanted, session } from '../station/api.js'
-import { at } from '../station/document.js'
+import { at, errorsOf } from '../station/document.js'
 import { document$ } from '../station/live.js'
 import { useLoaded } from './loaded.js'
 
@@ -12,10 +13,28 @@ interface Trial {
 }
 const loadParameters = () => api.parameters()
 
-/** A change that may disconnect clients awaits confirmation: shown on every page, with the time that is left. */
+/** A change that may disconnect clients: shown on every page, with the time that is left to keep it, and that it was taken back. */
 export function TrialBar() {
   const trial = at(document$.value, 'base.state.trial') as Trial | undefined
-  return trial ? <Countdown trial={trial} /> : null
+  const undone = errorsOf(document$.value).find(({ code }) => code === 'change-rolled-back')
+  if (trial) return <Countdown trial={trial} />
+  return undone ? <Undone key={undone.t} text={errorText(undone)} /> : null
+}
+
+/** The station tells it until the next change; here it is read once. */
+function Undone({ text }: { text: string }) {
+  const [isRead, setRead] = useState(false)
+  if (isRead) return null
+  return (
+    <div class="notice" role="alert">
+      <p>
+        <strong>{t('trial.undone')}</strong> {text}
+      </p>
+      <button type="button" onClick={() => setRead(true)}>
+        {t('trial.read')}
+      </button>
+    </div>
+  )
 }
 
 function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {

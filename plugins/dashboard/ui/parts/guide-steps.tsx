@@ -5,14 +5,12 @@ import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'
 import { meanCno, networksOf, type OutputFact, outputsOf } from '../model/guide.js'
 import { hasReference } from '../model/set-up.js'
-import { type Parameter, session } from '../station/api.js'
+import type { Parameter } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { satellites } from '../station/live.js'
 import { FigureList, Tone, type ToneName } from './card.js'
 import { ParameterForm } from './forms/parameter-form.js'
-import { PasswordForm } from './forms/password-form.js'
 import { PositionForm } from './forms/position-form.js'
-import { SettingForm } from './forms/setting-form.js'
 import { type Loaded, Waiting } from './loaded.js'
 
 /** The settings of a step, as the page of the settings has them; nothing where no plugin has one of them. */
@@ -30,39 +28,6 @@ export function StepFields({ parameters, names }: { parameters: Loaded<Parameter
         )
       }}
     </Waiting>
-  )
-}
-
-/** The name of the station, and its password. */
-export function AccessStep({ parameters }: { parameters: Loaded<Parameter[]> }) {
-  const isClosed = session.value?.login === true
-  return (
-    <>
-      <Waiting of={parameters}>
-        {(all) => (
-          <SettingForm
-            parameters={all}
-            settings={[{ name: 'station-name', label: t('guide.name'), help: t('guide.nameHelp') }]}
-            save={t('guide.nameSave')}
-            again={parameters.again}
-          />
-        )}
-      </Waiting>
-      <h3>{t('access.operator')}</h3>
-      {isClosed && (
-        <p>
-          <Tone tone="good">{t('access.closed')}</Tone>
-        </p>
-      )}
-      {isClosed ? (
-        <details>
-          <summary>{t('guide.passwordChange')}</summary>
-          <PasswordForm of="operator" />
-        </details>
-      ) : (
-        <PasswordForm of="operator" />
-      )}
-    </>
   )
 }
 

@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { t, word } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugins.js'
 import { unitOf } from '../model/form.js'
 import { findIn, type SearchEntry } from '../model/search.js'
 import { useLoaded } from '../parts/loaded.js'
+import { useModal } from '../parts/modal.js'
 import { api } from '../station/api.js'
 import { places } from './navigation.js'
 import { searchOpen } from './search-open.js'
@@ -21,9 +22,8 @@ const load = async (): Promise<SearchEntry[]> => {
 /** Finds pages, tasks and settings by what people call them. */
 export function SearchDialog() {
   const [sought, setSought] = useState('')
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const settings = useLoaded(load)
-  useEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     searchOpen.value = false
   }

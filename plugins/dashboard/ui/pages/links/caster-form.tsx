@@ -129,18 +129,19 @@ export function CasterForm(props: {
         {tested && <Answer tested={tested} isTls={form.tls} />}
         {trouble && <p class="trouble">{trouble}</p>}
       </div>
+      {!tested && <p class="quiet">{t('casters.testHelp')}</p>}
       <div class="buttons">
         <button type="button" onClick={close}>
           {t('confirm.no')}
         </button>
-        {tested && (
+        {(tested || (trouble && Object.keys(wrong).length === 0)) && (
           <button
             type="button"
-            class={tested.ok ? 'main' : ''}
+            class={tested?.ok ? 'main' : ''}
             disabled={running !== '' || isViewer}
             onClick={() => void keep()}
           >
-            {t(running === 'save' ? 'commands.running' : tested.ok ? 'casters.save' : 'casters.saveAnyway')}
+            {t(running === 'save' ? 'commands.running' : tested?.ok ? 'casters.save' : 'casters.saveAnyway')}
           </button>
         )}
         {!tested?.ok && (

@@ -59,10 +59,10 @@ export function ModemCard({ document, parameters, again }: NetworkProps) {
         />
       </details>
       {at(document, 'modem.support.operator') === true && (
-        <details>
-          <summary>{t('modem.operatorChange')}</summary>
+        <>
+          <h3>{t('modem.operatorChange')}</h3>
           <Operators document={document} again={again} />
-        </details>
+        </>
       )}
     </Card>
   )
@@ -114,9 +114,9 @@ function Operators({ document, again }: { document: Json; again: () => void }) {
       <p class={answer.isTrouble ? 'trouble' : 'quiet'} role="status">
         {answer.text}
       </p>
+      <p class="quiet">{t('modem.scanWarning')}</p>
       <Action
         label={t(isScanning ? 'modem.scanning' : 'modem.scan')}
-        caution={<p>{t('modem.scanWarning')}</p>}
         run={async () => {
           await api.command('mobile-scan')
           return t('modem.scanBegun')

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t, word } from '../../i18n/index.js'
-import { errorText, labelOf } from '../../i18n/plugins.js'
+import { labelOf } from '../../i18n/plugins.js'
 import { changesOf, fieldOf, unitOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'
 import { api, type Parameter } from '../../station/api.js'
@@ -91,11 +91,6 @@ export function ParameterForm(props: {
 
   return (
     <>
-      {undone.map((error) => (
-        <p key={error.code} class="notice" role="alert">
-          {errorText(error)}
-        </p>
-      ))}
       <p role="status">{said}</p>
       {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>

@@ -4,7 +4,8 @@ import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'
 import { SecretField } from './text-field.js'
 
-const least = 8
+export const leastPassword = 8
+
 /** Sets, changes or removes the password of a role. Every other session of the station ends. */
 export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => void }) {
   const [password, setPassword] = useState('')
@@ -30,7 +31,8 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
   }
   const submit = (event: Event) => {
     event.preventDefault()
-    if (password.length < least) setAnswer({ text: t('password.short', { least }), isTrouble: true })
+    if (password.length < leastPassword)
+      setAnswer({ text: t('password.short', { least: leastPassword }), isTrouble: true })
     else void send(password)
   }
   // Preact's types tie attributes to one literal type.

@@ -1,0 +1,51 @@
+/** Tasks about the ways on which corrections leave the station. The caster to push to is its own, on the loopback. */
+import { until } from '../../manual-clock.js'
+import { compare, post } from '../browser-rig.js'
+import type { Player } from './player.js'
+
+export async function outputTasks(player: Player): Promise<void> {
+  const { button, field, group, hands, info, page, station, tab, tap } = player
+  await post(station, `/system?${encodeURIComponent('ntrip-base=NORTH:right-one')}`)
+  const { port } = (await info()).ntrip.caster
+  const fill = async (password: string) => {
+    await hands.enter(field('Host'), '127.0.0.1')
+    await hands.enter(field('Port'), String(port))
+    await hands.enter(field('Mount point'), 'NORTH')
+    await hands.enter(field('Password'), password)
+  }
+
+  await player.task('a caster with a wrong password', 3, async () => {
+    await tap(group('Outputs'))
+    await tap(button('Another caster'))
+    await fill('wrong-one')
+    await tap(button('Test'))
+    await player.says('the test says what is wrong', '.tested', /Login refused[\s\S]*password/)
+    compare('it can be saved all the same', await button('Save anyway').count(), 1)
+  })
+  await page.reload()
+  await player.task('push to a caster', 4, async () => {
+    await tap(group('Outputs'))
+    await tap(button('Another caster'))
+    await fill('right-one')
+    await tap(button('Test'))
+    await player.says('the test says that it works', '.tested', /accepts this station/)
+    await tap(button('Save'))
+    await player.says('the caster has the stream', '.command .tone', /acknowledged|proven/i, 60_000)
+  })
+  await player.task('the push is switched off and on', 3, async () => {
+    const toggle = page.getByRole('checkbox', { name: /^Push to/ })
+    await tap(group('Outputs'))
+    await tap(toggle)
+    await until(async () => (await info()).ntrip.server[0]?.state === 'off', 'the switch')
+    await tap(toggle)
+    await until(async () => (await info()).ntrip.server[0]?.state !== 'off', 'the switch back')
+  })
+
+  await player.task('a login for a rover', 3, async () => {
+    await tap(group('Outputs'))
+    await tap(tab('Rovers'))
+    await tap(button('Save login'))
+    await player.says('what to enter is shown', '.enter-this', /rover-1[\s\S]*Password\s+\S{8,}/)
+    compare('also as a code', await page.getByRole('img', { name: 'QR code with the same text' }).count(), 1)
+  })
+}

@@ -1,0 +1,82 @@
+/** Tasks about the position of the antenna. */
+import { until } from '../../manual-clock.js'
+import { compare, post, textWith } from '../browser-rig.js'
+import type { Player } from './player.js'
+
+export async function positionTasks(player: Player): Promise<void> {
+  const { button, field, group, hands, info, is, page, station, tap, yes } = player
+  await is('fixed')
+  await player.task(
+    'the survey-in is started',
+    2,
+    async () => {
+      await tap(button('Start survey-in'))
+      await tap(yes(/^Yes/))
+      await is('survey')
+    },
+    'survey',
+  )
+  await player.task(
+    'the survey-in is stopped',
+    2,
+    async () => {
+      await tap(button('Stop survey-in'))
+      await tap(yes(/^Yes/))
+      await until(async () => (await info()).gnss.state.status !== 'survey', 'the end of the survey-in')
+    },
+    'survey',
+  )
+  await is('fixed')
+  await post(station, '/system?start-survey-in')
+  await player.task(
+    'the survey-in is ended and used',
+    2,
+    async () => {
+      await tap(button('Use this position'))
+      await tap(yes(/^Yes/))
+      await until(async () => (await info()).gnss.ref.survey.allow_use === 1, 'the permission')
+    },
+    'survey',
+  )
+  await is('fixed')
+
+  await player.task('a position is entered', 3, async () => {
+    await tap(group('Position'))
+    await hands.enter(field('Position'), '52° 00\' 00.05" N 4° 00\' 00.06" E 50.5 m')
+    await tap(button('Review'))
+    await tap(yes('Yes, use it'))
+    compare(
+      'the position is taken',
+      await textWith(page, 'main [role=status]', /^Saved/),
+      'Saved. The start-up check runs before it is used.',
+    )
+    await until(async () => (await info()).gnss.ref.chosen === 'manual', 'the entered reference')
+  })
+  await is('fixed')
+
+  await player.task('a far position needs a second yes', 4, async () => {
+    await tap(group('Position'))
+    await hands.enter(field('Position'), '53 4 50')
+    await tap(button('Review'))
+    compare('it cannot be sent yet', await yes('Yes, use it').isDisabled(), true)
+    await tap(page.getByRole('dialog').getByRole('checkbox'))
+    compare('it can be sent', await yes('Yes, use it').isDisabled(), false)
+    await tap(yes('Cancel'))
+    compare('nothing was sent', (await info()).gnss.state.status, 'fixed')
+  })
+
+  await post(station, '/system?sim=move%200.8%200%200')
+  await is('moved')
+  await player.task('moved: it is where it was', 2, async () => {
+    await tap(button('It is where it was'))
+    await tap(yes(/^Yes/))
+    await until(async () => (await info()).gnss.ref.override !== undefined, 'the override', 60_000)
+    const shown = await textWith(page, '.verdict', /A person confirmed this position/)
+    compare('the override is shown', /although it was \d+[.]\d+ m away/.test(shown) || shown, true)
+  })
+
+  await player.task('why there were no corrections', 2, async () => {
+    await tap(player.tab('Timeline'))
+    await player.says('the cause stands there', '.gap', /not at its reference position/)
+  })
+}
