@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { PluginReport, Station, StationError } from '../schemas/services.js'
+import type { PluginReport, Station, StationError, Trouble } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
 import type { StationDevice } from './device.js'
@@ -114,7 +114,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
 
   let address = { host: sections.http.host, port: sections.http.port }
   const ready = async (known: BootKnowledge) => {
-    const trouble = (code: string, text: string) => foundation.troubles.raise(code, text)
+    const trouble = (code: string, found: Trouble) => foundation.troubles.raise(code, found)
     const all = { ...known, mistakes: [...sections.mistakes, ...known.mistakes] }
     await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
     await listen(parts, address, (at) => {
@@ -192,7 +192,8 @@ function watchProcess(
     const who = plugin ? `plugin ${plugin}` : 'the service'
     const where = place ? ` at ${place}` : ''
     const text = `${who} blocked everything for ${blocked_s.toFixed(1)} s${where}: RTCM and answers were late`
-    troubles.raise('event-loop-blocked', text)
+    const values = { plugin: plugin ?? '', blocked_s: Number(blocked_s.toFixed(1)), place: place ?? '' }
+    troubles.raise('event-loop-blocked', { text, values })
     clock.timer(stallShown_ms, () => troubles.clear('event-loop-blocked'))
   })
   shutdown.add(forgetStalls)
@@ -215,11 +216,15 @@ async function listen(
   }
   const at = await gateway.listen(serve)
   if (at) serve(at)
-  else troubles.raise('http-listen', `HTTP is not served: this machine has no address ${host} (yet)`)
+  else {
+    const text = `HTTP is not served: this machine has no address ${host} (yet)`
+    troubles.raise('http-listen', { text, values: { host } })
+  }
 }
 
 async function checkImage({ troubles }: Foundation, root: string): Promise<void> {
   const wrong = await verifyImage(root)
   if (wrong.length === 0) return
-  troubles.raise('image-damaged', `${wrong.slice(0, 3).join(', ')}: install the image again`)
+  const files = wrong.slice(0, 3).join(', ')
+  troubles.raise('image-damaged', { text: `${files}: install the image again`, values: { files } })
 }

@@ -422,6 +422,11 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
+   * Texts of the page in other languages than English: language → content of a JSON file with keys and texts. The build
+   * fills it from the folder `texts` beside the entry file.
+   */
+  texts?: Readonly<Record<string, string>>
+  /**
    * Synchronous; registrations only, nothing may be opened. Its return value is this instance's own state, handed to
    * `start` and `stop`. Two instances of one definition may exist for a moment, so no state may live in the module.
    */

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
-import { device, logs, panels, procedureStatus, station } from 'rtk-base/services'
+import { device, logs, panels, pluginTexts, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
 import { EventHub } from './events/hub.js'
@@ -10,6 +10,7 @@ import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
 import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
 import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
+import { addTexts } from './texts.js'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
@@ -31,7 +32,7 @@ export default definePlugin({
   name: 'dashboard',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [station, device, logs, panels],
+  needs: [station, device, logs, panels, pluginTexts],
   options: Options,
 
   setup(ctx, { tiles }) {
@@ -45,6 +46,7 @@ export default definePlugin({
     const hub = new EventHub(ctx, survey, panelFiles, tiles)
     new Pages(ctx, tiles).register()
     panelFiles.register()
+    addTexts(ctx)
     const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())
     ctx.banner('page', () => '{http}/')
     // For a phone in front of the screen. A log has no use for it.
@@ -62,7 +64,7 @@ export default definePlugin({
       url: '/events',
       schema: {
         summary:
-          'Server-sent events with JSON data: hello once, document and satellites each second, curve and point of a survey-in, log, panels',
+          'Server-sent events with JSON data: hello once, document and satellites each second, curve and point of a survey-in, log, panels, texts',
         querystring: EventsQuery,
         response: { 200: content('text/event-stream') },
       },

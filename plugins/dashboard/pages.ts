@@ -22,6 +22,17 @@ const policyOf = (tiles: string) =>
     "trusted-types 'none'",
   ].join('; ')
 
+/** What the entry imports, directly or not. The browser finds these names itself, but only a round trip later. */
+function importedBy(name: string, found = new Set<string>()): ReadonlySet<string> {
+  const code = Buffer.from(client.files.find((file) => file.name === name)?.bytes ?? []).toString()
+  for (const [, next = ''] of code.matchAll(/(?:\bfrom|\bimport) ?"\.\/([\w.-]+)"/g)) {
+    if (found.has(next)) continue
+    found.add(next)
+    importedBy(next, found)
+  }
+  return found
+}
+
 const page = `<!doctype html>
 <html lang="en">
 <head>
@@ -32,6 +43,7 @@ const page = `<!doctype html>
 <link rel="icon" href="data:,">
 ${client.styles.map((name) => `<link rel="stylesheet" href="/ui/${name}">`).join('\n')}
 <script type="module" src="/ui/${client.entry}"></script>
+${[...importedBy(client.entry)].map((name) => `<link rel="modulepreload" href="/ui/${name}">`).join('\n')}
 </head>
 <body>
 <div id="app"><h1>rtk-base</h1><p>This page needs JavaScript. The figures as text: <a href="/get-info">/get-info</a>.</p></div>

@@ -109,8 +109,10 @@ export class Port {
       )
     } catch (error) {
       const verb = isWanted ? 'brought up' : 'taken down'
-      const text = `${port.name} could not be ${verb}, as eth-en wants it (${(error as Error).message})`
-      this.#ctx.errors.raise('eth', { text, advice: 'retrying automatically' })
+      const reason = (error as Error).message
+      const text = `${port.name} could not be ${verb}, as eth-en wants it (${reason})`
+      const values = { interface: port.name, up: isWanted, reason }
+      this.#ctx.errors.raise('eth', { text, advice: 'retrying automatically', values })
     } finally {
       this.#busy = false
     }

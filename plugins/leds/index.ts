@@ -104,7 +104,10 @@ class Leds {
     const names = Object.values(this.#there)
     const missing = ledNames.filter((led) => this.#given[led] !== undefined && this.#there[led] === undefined)
     for (const led of missing)
-      this.#ctx.errors.raise(`leds-${led}`, `there is no LED ${this.#given[led]} in ${this.#folder}`)
+      this.#ctx.errors.raise(`leds-${led}`, {
+        text: `there is no LED ${this.#given[led]} in ${this.#folder}`,
+        values: { led: this.#given[led] ?? '', folder: this.#folder },
+      })
     this.#ctx.status(names.length === 0 ? `no LEDs in ${this.#folder}` : names.join(', '))
     if (names.length === 0) return
     const { onDocument } = this.#ctx.services.use(station)
@@ -158,9 +161,11 @@ class Leds {
         })
         return
       }
-      const text = `the LED ${this.#there[led]} cannot be set: ${(error as Error).message}`
+      const reason = (error as Error).message
+      const text = `the LED ${this.#there[led]} cannot be set: ${reason}`
       this.#failed.add(led)
-      errors.raise(`leds-${led}`, { text, advice: 'check the udev rule of the LEDs' })
+      const values = { led: this.#there[led] ?? '', reason }
+      errors.raise(`leds-${led}`, { text, advice: 'check the udev rule of the LEDs', values })
     }
   }
 }

@@ -182,9 +182,10 @@ class LogKeeper {
       this.#saved = this.#ring.count
       this.#ctx.errors.clear('log-not-saved')
     } catch (error) {
-      const text = `the log could not be saved: ${(error as Error).message}`
+      const reason = (error as Error).message
+      const text = `the log could not be saved: ${reason}`
       const advice = 'free space on the disk of the data folder'
-      this.#ctx.errors.raise('log-not-saved', { text, advice })
+      this.#ctx.errors.raise('log-not-saved', { text, advice, values: { reason } })
       throw new RtkError('RTK_ERR_STORE_WRITE', `${text}; ${advice}`, { cause: error })
     }
   }

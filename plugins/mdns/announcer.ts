@@ -101,8 +101,14 @@ export class Announcer {
       } catch (error) {
         const delay_ms = this.#backoff.next()
         this.#retryAt_ms = this.#ctx.clock.monotonic() + delay_ms
-        const text = `the station is not announced on ${on.name} (UDP port ${this.#options.port}): ${(error as Error).message}`
-        this.#ctx.errors.raise('mdns', { text, advice: `it is tried again in ${Math.round(delay_ms / 1000)} s` })
+        const { port } = this.#options
+        const reason = (error as Error).message
+        const retry_s = Math.round(delay_ms / 1000)
+        this.#ctx.errors.raise('mdns', {
+          text: `the station is not announced on ${on.name} (UDP port ${port}): ${reason}`,
+          advice: `it is tried again in ${retry_s} s`,
+          values: { interface: on.name, port, reason, retry_s },
+        })
         return
       }
     }

@@ -21,7 +21,9 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
       await access.call(rebootLimit_ms, (modem, signal) => modem.reboot(signal))
       await pause(ctx.timers, boot_ms)
     } catch (error) {
-      ctx.errors.raise('modem-reboot', `the modem could not be restarted (${reasonOf(error)}): try again`)
+      const reason = reasonOf(error)
+      const text = `the modem could not be restarted (${reason}): try again`
+      ctx.errors.raise('modem-reboot', { text, values: { reason } })
     }
   }
   ctx.commands.add(

@@ -15,8 +15,8 @@ const simTroubles: Readonly<Partial<Record<ModemSim['state'], string>>> = {
 /** Reports a SIM that needs attention. A missing SIM may be intended. */
 export function reportSim(errors: PluginContext['errors'], state: ModemSim['state'] | undefined): void {
   const text = state && simTroubles[state]
-  if (text === undefined) errors.clear('modem-sim')
-  else errors.raise('modem-sim', { text, advice: 'no mobile connection until then' })
+  if (state === undefined || text === undefined) errors.clear('modem-sim')
+  else errors.raise('modem-sim', { text, advice: 'no mobile connection until then', values: { state } })
 }
 
 /** Reactions to a read value. */

@@ -128,13 +128,15 @@ export class Publications {
   #tooLarge(bytes: number, limit: number): void {
     this.#missed++
     this.#periodic.pause(tooLargePause_ms)
-    const text = `the information document is not published over MQTT because it exceeds ${Math.max(0, limit)} bytes`
-    this.#ctx.errors.raise(
-      'mqtt-info-size',
-      limit < payloadLimit
+    const limit_bytes = Math.max(0, limit)
+    const isBroker = limit < payloadLimit
+    const text = `the information document is not published over MQTT because it exceeds ${limit_bytes} bytes`
+    this.#ctx.errors.raise('mqtt-info-size', {
+      text: isBroker
         ? `${text}, the limit of the broker: raise it, or read the document over HTTP`
         : `${text}: read it over HTTP`,
-    )
+      values: { limit_bytes, broker: isBroker },
+    })
     this.#ctx.log.debug({ bytes, limit }, 'the information document is too large')
   }
 }

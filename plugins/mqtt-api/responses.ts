@@ -52,7 +52,14 @@ export class Refusals {
   note({ responseTopic }: MqttMessage, what: string, reason: string | undefined): void {
     const { errors, serial } = this.#ctx
     if (responseTopic !== undefined && isOwnResponseTopic(serial, responseTopic)) return
-    if (reason === undefined) errors.clear(errorCode)
-    else errors.raise(errorCode, `${what} over MQTT was refused: ${reason.trim().slice(0, longestReason)}`)
+    if (reason === undefined) {
+      errors.clear(errorCode)
+      return
+    }
+    const shown = reason.trim().slice(0, longestReason)
+    errors.raise(errorCode, {
+      text: `${what} over MQTT was refused: ${shown}`,
+      values: { request: what, reason: shown },
+    })
   }
 }

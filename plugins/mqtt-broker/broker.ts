@@ -138,9 +138,10 @@ export class BrokerServer implements EmbeddedBroker {
       this.#ctx.log.info({ host, port: bound }, 'the embedded MQTT broker listens')
       return
     }
-    const text = `the embedded broker cannot listen on ${host}:${port} (${listenReason(failed)})`
+    const reason = listenReason(failed)
+    const text = `the embedded broker cannot listen on ${host}:${port} (${reason})`
     const advice = 'set another mqtt-broker.port; it tries again every 5 s'
-    this.#ctx.errors.raise('mqtt-broker', { text, advice })
+    this.#ctx.errors.raise('mqtt-broker', { text, advice, values: { host, port, reason } })
     this.#ctx.status(`${text}; ${advice}`)
     this.#ctx.timers.after(retry_ms, () => this.#listen())
   }

@@ -91,11 +91,13 @@ export class BrokerTrial {
     if (result.result !== 'ok') this.#now = tried
     // Not sooner: a power cut in between would leave the new broker without a trial.
     await this.#keep(this.#old)
-    const text =
-      result.result === 'ok'
-        ? `${what}: back to ${nameOf(old)}`
-        : `${what}, and ${nameOf(old)} could not be restored (${result.errors?.[0]?.message}): set mqtt-host manually`
-    this.#ctx.errors.raise('mqtt-broker-change', text)
+    const restored = result.result === 'ok'
+    const reason = result.errors?.[0]?.message ?? ''
+    const text = restored
+      ? `${what}: back to ${nameOf(old)}`
+      : `${what}, and ${nameOf(old)} could not be restored (${reason}): set mqtt-host manually`
+    const values = { limit_s: this.#limit_s, broker: nameOf(old), restored, ...(!restored && { reason }) }
+    this.#ctx.errors.raise('mqtt-broker-change', { text, values })
   }
 
   async #keep(old: Broker | undefined): Promise<void> {

@@ -122,4 +122,5 @@ const hostSchema = Type.String({
 const notAdopted = ({ message }: Error) => ({
   text: `the identity could not be copied into the protected store (${message}): the files stay in use`,
   advice: 'it is retried at the next start',
+  values: { reason: message },
 })

@@ -90,9 +90,10 @@ export class Publisher {
       // The gate may have closed meanwhile.
       return this.#epochs.payload() === undefined ? 'none' : this.#send(payload, signature)
     } catch (error) {
-      const text = `RTCM is not published over MQTT because it cannot be signed: ${(error as Error).message}`
+      const reason = (error as Error).message
+      const text = `RTCM is not published over MQTT because it cannot be signed: ${reason}`
       const advice = 'install a station certificate, or set mqtt-rtcm-sign to 0'
-      this.#ctx.errors.raise('mqtt-rtcm-sign', { text, advice })
+      this.#ctx.errors.raise('mqtt-rtcm-sign', { text, advice, values: { reason } })
       return 'unsigned'
     } finally {
       this.#signing = false

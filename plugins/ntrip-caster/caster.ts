@@ -151,7 +151,8 @@ export class Caster {
       else errors.clear('ntrip-caster-certificate')
     } catch (error) {
       const text = `the certificate for rovers cannot be read: ${(error as Error).message}`
-      errors.raise('ntrip-caster-certificate', { text, advice: 'the previous one stays in use' })
+      const values = { reason: (error as Error).message }
+      errors.raise('ntrip-caster-certificate', { text, advice: 'the previous one stays in use', values })
     }
   }
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import type { Trouble } from 'rtk-base/plugin'
 
 /** Rovers do not report their rejection, so the warning comes this long before the certificate expires. */
 const warned_ms = 14 * 86_400_000
@@ -28,13 +29,16 @@ export class CertificateFiles {
     return this.#state() !== this.#seen
   }
 
-  /** The required action, '' if none. @param utc_ms 0: unknown time */
-  trouble(utc_ms: number): string {
-    if (utc_ms === 0 || utc_ms < this.#until_ms - warned_ms) return ''
+  /** Undefined: no action is required. @param utc_ms 0: unknown time */
+  trouble(utc_ms: number): Trouble | undefined {
+    if (utc_ms === 0 || utc_ms < this.#until_ms - warned_ms) return undefined
+    const { cert } = this.#paths
     const until = new Date(this.#until_ms).toISOString().slice(0, 10)
-    return utc_ms < this.#until_ms
-      ? `the certificate for rovers expires on ${until}: renew ${this.#paths.cert}`
-      : `the certificate for rovers expired on ${until}, and rovers with TLS are rejected: renew ${this.#paths.cert}`
+    const expired = utc_ms >= this.#until_ms
+    const text = expired
+      ? `the certificate for rovers expired on ${until}, and rovers with TLS are rejected: renew ${cert}`
+      : `the certificate for rovers expires on ${until}: renew ${cert}`
+    return { text, values: { expired, until, file: cert } }
   }
 
   #state(): string {

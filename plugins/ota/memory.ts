@@ -61,6 +61,7 @@ export class UpdateMemory {
     else
       errors.raise('update-keys', {
         text: bad.join('; '),
+        values: { keys: bad.join('; ') },
         advice: 'images signed with it are refused: correct ota.keys',
       })
     return found

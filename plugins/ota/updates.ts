@@ -145,7 +145,7 @@ export class Updates implements FirmwareInstaller {
   showFailure(text: string, advice = ''): void {
     this.#failed = true
     this.#show('failed', 0)
-    this.#ctx.errors.raise(errorCode, { text, advice })
+    this.#ctx.errors.raise(errorCode, { text, advice, values: { reason: text } })
   }
 
   /** Starts what was installed. */

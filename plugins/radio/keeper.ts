@@ -308,8 +308,13 @@ export class RadioKeeper {
       this.#apRetryAt_ms = this.#ctx.clock.monotonic() + delay_ms
       this.#apError = error
       this.#wishes = { ...this.#wishes, applied: '' }
-      const text = `the access point could not be started on ${one.name}: ${messageOf(error)}`
-      this.#ctx.errors.raise('radio-ap', { text, advice: `it is tried again in ${Math.round(delay_ms / 1000)} s` })
+      const reason = messageOf(error)
+      const retry_s = Math.round(delay_ms / 1000)
+      this.#ctx.errors.raise('radio-ap', {
+        text: `the access point could not be started on ${one.name}: ${reason}`,
+        advice: `it is tried again in ${retry_s} s`,
+        values: { interface: one.name, reason, retry_s },
+      })
     }
   }
 
@@ -358,7 +363,8 @@ export class RadioKeeper {
     const wait_s = Math.max(0, Math.round((this.#memory.retryAt_ms - this.#ctx.clock.monotonic()) / 1000))
     this.#joinText = message
     const text = `the WiFi network ${ssid} is not joined: ${message}`
-    this.#ctx.errors.raise('radio-join', { text, advice: `${advice}; it is tried again` })
+    const values = { ssid, cause, reason: message }
+    this.#ctx.errors.raise('radio-join', { text, advice: `${advice}; it is tried again`, values })
     this.#ctx.log.warn({ wait_s, tries: this.#memory.tries }, text)
     if (code === 'RTK_ERR_UNAVAILABLE') await network.disconnect(one.name).catch(() => {})
   }

@@ -61,6 +61,7 @@ export default definePlugin({
           ctx.errors.raise('record-not-written', {
             text: `the flight record is not written: ${text}`,
             advice: 'free space on the disk of the data folder',
+            values: { reason: text },
           })
       },
     })

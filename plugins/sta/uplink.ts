@@ -118,11 +118,11 @@ export class Uplink {
     } catch (error) {
       if (this.#ctx.signal.aborted) return
       this.#readings = undefined
-      if (!this.#isUnread)
-        this.#ctx.errors.raise(
-          'sta-facts',
-          `signal and width of the WiFi uplink are not known: ${(error as Error).message}`,
-        )
+      if (!this.#isUnread) {
+        const reason = (error as Error).message
+        const text = `signal and width of the WiFi uplink are not known: ${reason}`
+        this.#ctx.errors.raise('sta-facts', { text, values: { reason } })
+      }
       this.#isUnread = true
     }
     await this.#readAuth(radio)

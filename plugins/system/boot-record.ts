@@ -24,7 +24,8 @@ export class BootRecord {
     try {
       await store.set('bootcnt', this.#bootcnt)
     } catch (error) {
-      this.#ctx.errors.raise('store', `this start could not be counted: ${(error as Error).message}`)
+      const reason = (error as Error).message
+      this.#ctx.errors.raise('store', { text: `this start could not be counted: ${reason}`, values: { reason } })
     }
   }
 

@@ -73,10 +73,11 @@ export class SystemClock {
       this.#isSet = false
       this.#rest(++this.#failures)
       // The last output line of a failed program.
-      const cause = (error as Error).message.trim().split('\n').at(-1)
-      const off = `the system clock is off by ${Math.round(Math.abs(off_ms) / 1000)} s and could not be set (${cause})`
+      const reason = (error as Error).message.trim().split('\n').at(-1) ?? ''
+      const off_s = Math.round(Math.abs(off_ms) / 1000)
+      const off = `the system clock is off by ${off_s} s and could not be set (${reason})`
       const text = `${off}: let NTP keep it, or run the service as a user that may set it`
-      errors.raise('clock', { text, advice: 'it is tried again' })
+      errors.raise('clock', { text, advice: 'it is tried again', values: { off_s, reason } })
     }
   }
 

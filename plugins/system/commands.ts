@@ -20,7 +20,8 @@ function addRestarts(ctx: PluginContext): void {
       .reboot(answer_ms)
       .catch((error: Error) => {
         const text = `the machine could not be restarted: ${error.message}`
-        ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to' })
+        const values = { reason: error.message }
+        ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to', values })
       })
     return 'restarting'
   }

@@ -116,7 +116,8 @@ export class TimeServer {
     socket.on('error', (error) => {
       this.port = 0
       const text = `the time is not served on 127.0.0.1:${port}: ${error.message}`
-      errors.raise('time-server', { text, advice: 'give system.ntpPort another port' })
+      const values = { port, reason: error.message }
+      errors.raise('time-server', { text, advice: 'give system.ntpPort another port', values })
     })
     socket.on('message', (request, { address, port: asker }) => {
       const received = this.#time.now(clock.monotonic())

@@ -50,9 +50,11 @@ export class UdpService {
       await this.#bind(port)
     } catch (error) {
       const delay_ms = this.#backoff.next()
-      const text = `UDP port ${port} cannot be opened: ${listenReason(error)}`
-      const advice = `set another udp-port; the next attempt follows in ${delay_ms / 1000} s`
-      this.#ctx.errors.raise('udp', { text, advice })
+      const reason = listenReason(error)
+      const retry_s = delay_ms / 1000
+      const text = `UDP port ${port} cannot be opened: ${reason}`
+      const advice = `set another udp-port; the next attempt follows in ${retry_s} s`
+      this.#ctx.errors.raise('udp', { text, advice, values: { port, reason, retry_s } })
       this.#ctx.status(`port ${port} cannot be opened`)
       this.#retry = this.#ctx.timers.after(delay_ms, () => this.open(enabled, port))
     }

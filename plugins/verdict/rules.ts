@@ -2,6 +2,7 @@
  * The fitness of the base by one table: the first row that applies is the verdict. Pure. Document, MQTT, metrics and page all
  * show this verdict, so they cannot disagree. A row requires evidence: unknown is not a fault.
  */
+import { roundTo } from 'rtk-base/gnss'
 import type { BaseStateName, Fitness, MqttFailureCause } from 'rtk-base/schemas'
 import type {
   AntennaStatus,
@@ -293,6 +294,7 @@ export const rules: readonly Rule[] = [
       reference?.override && [
         `RTCM is sent from a position that a person confirmed: the antenna seemed to be ${reference.override.distance_m.toFixed(2)} m away`,
         'if exact positions matter, start a survey-in or enter the position',
+        { distance_m: roundTo(reference.override.distance_m, 2) },
       ],
   ],
 ]

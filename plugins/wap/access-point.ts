@@ -207,8 +207,11 @@ export class AccessPoint {
       this.#trouble.clear('wap-country')
     } catch (error) {
       if (isAsked && wanted !== '' && radio.accessPoint.state !== 'absent') throw error
-      if (wanted !== '')
-        this.#trouble.raise('wap-country', `the country ${wanted} could not be applied: ${(error as Error).message}`)
+      if (wanted !== '') {
+        const reason = (error as Error).message
+        const text = `the country ${wanted} could not be applied: ${reason}`
+        this.#trouble.raise('wap-country', { text, values: { country: wanted, reason } })
+      }
     }
     const refusal = isAsked ? this.regulatory.refusal(this.#parameters.channel.get()) : undefined
     if (refusal !== undefined) throw new Error(refusal)
@@ -222,24 +225,26 @@ export class AccessPoint {
     )
     if (this.interfaceName === '') return false
     let isOther = false
-    await this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, async () => {
+    const limit = async () => {
       if ((await radio.tools.limits(this.interfaceName)).maxStations === most) return
       await radio.tools.setMaxStations(this.interfaceName, most)
       isOther = true
-    })
+    }
+    await this.#trouble.during('wap-max-sta', `at most ${most} clients are not enforced`, limit, { most_clients: most })
     return isOther
   }
 
   async #setTxPower(radio: Radio): Promise<void> {
     const wanted_dbm = this.#parameters.txPower.get()
-    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm could not be applied`, async () => {
+    const apply = async () => {
       await radio.tools.setTxPower(this.interfaceName, wanted_dbm)
       const { txPower_dbm } = await radio.tools.interface(this.interfaceName)
       if (txPower_dbm > 0 && Math.abs(txPower_dbm - wanted_dbm) >= 1)
         throw new Error(
           `the driver transmits with ${txPower_dbm} dBm because of its own or the country's limits: set wap-txpwr to that, or check wifi-reg-cc`,
         )
-    })
+    }
+    await this.#trouble.during('wap-txpwr', `${wanted_dbm} dBm could not be applied`, apply, { wanted_dbm })
   }
 
   async #afterStart(radio: Radio): Promise<void> {

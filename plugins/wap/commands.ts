@@ -20,7 +20,9 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
         try {
           await accessPoint.restart()
         } catch (error) {
-          ctx.errors.raise('wap-restart', `the access point was not started again: ${(error as Error).message}`)
+          const reason = (error as Error).message
+          const text = `the access point was not started again: ${reason}`
+          ctx.errors.raise('wap-restart', { text, values: { reason } })
         }
       })
       return 'the access point starts again: its clients are dropped for some seconds'

@@ -44,8 +44,12 @@ export class RegulatoryDomain {
       this.#trouble.clear('wap-channel')
       return wanted
     }
-    const { maxChannel = wanted } = this.#rules ?? {}
-    this.#trouble.raise('wap-channel', refusal, `channel ${maxChannel} is used: set wap-chan`)
+    const { maxChannel = wanted, country = '' } = this.#rules ?? {}
+    this.#trouble.raise('wap-channel', {
+      text: refusal,
+      advice: `channel ${maxChannel} is used: set wap-chan`,
+      values: { channel: wanted, country, highest_channel: maxChannel },
+    })
     return maxChannel
   }
 

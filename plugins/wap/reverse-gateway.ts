@@ -60,7 +60,8 @@ export class ReverseGateway {
     const now = this.#applied
     if (now && now.name === wanted.name && now.ip === wanted.ip && now.dns === wanted.dns) return
     if (now) await this.remove(radio)
-    await this.#trouble.during('wap-revgw', `the reverse gateway ${mac} is not used`, () => this.#apply(radio, wanted))
+    const what = `the reverse gateway ${mac} is not used`
+    await this.#trouble.during('wap-revgw', what, () => this.#apply(radio, wanted), { mac, cause: 'failed' })
   }
 
   async remove(radio: Radio): Promise<void> {
@@ -108,10 +109,10 @@ export class ReverseGateway {
 
   #reportAway(mac: string, address: string | undefined): void {
     const text = address === undefined ? 'is not joined to the access point' : 'has no address of the DHCP server'
-    this.#trouble.raise(
-      'wap-revgw',
-      `the reverse gateway ${mac} ${text}: its route is removed until it is back (wap-revgw-mac)`,
-    )
+    this.#trouble.raise('wap-revgw', {
+      text: `the reverse gateway ${mac} ${text}: its route is removed until it is back (wap-revgw-mac)`,
+      values: { mac, cause: address === undefined ? 'not joined' : 'no address' },
+    })
   }
 }
 

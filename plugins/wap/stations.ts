@@ -70,7 +70,10 @@ export class Stations {
     const silent = this.#list.filter(({ inactive_ms }) => inactive_ms > limit_s * 1000)
     for (const { mac } of silent) {
       const what = `the client ${mac} was silent for ${limit_s} s and could not be removed`
-      const isGone = await this.#trouble.during('wap-inactive', what, () => tools.removeStation(name, mac))
+      const isGone = await this.#trouble.during('wap-inactive', what, () => tools.removeStation(name, mac), {
+        mac,
+        limit_s,
+      })
       if (!isGone) return
       this.#ctx.log.info({ mac }, `a client was silent for ${limit_s} s: removed`)
       this.#list = this.#list.filter((one) => one.mac !== mac)

@@ -5,6 +5,7 @@ import { messageOf, RtkError } from '../errors.js'
 import { assetLoaders, assetPlugin } from './assets.js'
 import { withEsbuild } from './builder.js'
 import { hostModules, hostSource, requiredSource } from './host.js'
+import { textFiles, withTexts } from './text-files.js'
 
 export interface Bundle {
   readonly code: string
@@ -63,6 +64,8 @@ export async function bundle(
   { looked = new Set<string>(), small = false }: { looked?: Set<string>; small?: boolean } = {},
 ): Promise<Bundle> {
   const assets = new Set<string>()
+  const texts = textFiles(dirname(entry))
+  for (const { file } of texts) assets.add(file)
   return withEsbuild(entry, async (esbuild) => {
     try {
       const result = await esbuild.build({
@@ -81,6 +84,7 @@ export async function bundle(
         logLevel: 'silent',
         define: { 'import.meta.url': '__bundleUrl' },
         banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+        footer: { js: withTexts(texts) },
         loader: assetLoaders,
         plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
       })

@@ -118,7 +118,7 @@ export class UpdatedPlugins implements PluginUpdates {
       )
       for (const [source, { confirmed }] of Object.entries(found.updates)) if (!confirmed) delete found.updates[source]
     }
-    for (const [name, text] of Object.entries(found.failed)) this.#deps.raise(codeOf(name), text)
+    for (const [name, text] of Object.entries(found.failed)) this.#tellGivenUp(name, text)
     this.#watch()
   }
 
@@ -245,7 +245,11 @@ export class UpdatedPlugins implements PluginUpdates {
     this.#unseen.delete(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
     this.#index.failed[name] = text
-    this.#deps.raise(codeOf(name), text)
+    this.#tellGivenUp(name, text)
+  }
+
+  #tellGivenUp(name: string, text: string): void {
+    this.#deps.raise(codeOf(name), { text, values: { plugin: name, reason: text } })
   }
 
   #watch(): void {
@@ -329,7 +333,7 @@ export class UpdatedPlugins implements PluginUpdates {
   #tellLost(reason: string): void {
     const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run`
     this.#deps.log.error({ code: lostCode }, text)
-    this.#deps.raise(lostCode, { text, advice: 'send their updates again' })
+    this.#deps.raise(lostCode, { text, advice: 'send their updates again', values: { file: this.#file, reason } })
   }
 
   /** The state in memory counts for this run; a start from a read-only disk decides the same again. */

@@ -224,7 +224,8 @@ export class Listening {
       door.renew()
       this.#claim?.report(undefined)
     } catch (error) {
-      this.#claim?.report({ text: (error as Error).message, advice: 'the one before it stays in use' })
+      const text = (error as Error).message
+      this.#claim?.report({ text, advice: 'the one before it stays in use', values: { reason: text } })
     }
   }
 
@@ -245,7 +246,9 @@ export class Listening {
       failed: (text, wait_ms) => {
         const { setting } = this.#claim?.options ?? {}
         const remedy = setting === undefined ? '' : `set another ${setting}; `
-        this.#claim?.report({ text, advice: `${remedy}it is tried again every ${wait_ms / 1000} s` })
+        const retry_s = wait_ms / 1000
+        const advice = `${remedy}it is tried again every ${retry_s} s`
+        this.#claim?.report({ text, advice, values: { reason: text, setting: setting ?? '', retry_s } })
       },
     })
   }

@@ -103,7 +103,8 @@ export async function layFoundation(
       storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
       later.changed()
     }
-    for (const { code, ...trouble } of options.notices ?? []) troubles.raise(code, trouble)
+    for (const { code, ...trouble } of options.notices ?? [])
+      troubles.raise(code, { values: { reason: trouble.text }, ...trouble })
     store.onTroubles(readStoreErrors)
     readStoreErrors()
     if (!device.onTrial) await store.dropCopy()
@@ -121,7 +122,7 @@ export async function layFoundation(
 /** @param before errors that persist keep their time */
 function errorsOf(troubles: readonly StoreTrouble[], before: readonly StationError[], t: number): StationError[] {
   const known = ({ code, text }: StoreTrouble) => before.find((error) => error.code === code && error.text === text)
-  return troubles.map((now) => known(now) ?? stationError(now.code, now, t))
+  return troubles.map((now) => known(now) ?? stationError(now.code, { ...now, values: { reason: now.text } }, t))
 }
 
 /** @param utc_ms the time of the receiver, if it contradicts the known one */

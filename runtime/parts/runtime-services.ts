@@ -12,8 +12,10 @@ import {
   mqttBus,
   mqttTopics as mqttTopicsToken,
   type Panels,
+  type PluginTexts,
   type PluginUpdates,
   panels as panelsToken,
+  pluginTexts as pluginTextsToken,
   pluginUpdates as pluginUpdatesToken,
   station as stationToken,
 } from '../../schemas/services.js'
@@ -21,6 +23,7 @@ import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
 import { EventHub } from '../kernel/instance/events.js'
 import type { Tables } from '../kernel/tables.js'
+import { mergeTexts } from '../kernel/texts.js'
 import type { LogControl } from '../log/log-control.js'
 import type { MetricRegistry } from '../metrics/index.js'
 import type { Clock } from '../ports/clock.js'
@@ -55,6 +58,7 @@ export function runtimeServices(
     [mqttTopicsToken.id, topicsService(tables, serial)],
     [logsToken.id, logsService(control, clock)],
     [panelsToken.id, panelsService(tables)],
+    [pluginTextsToken.id, textsService(tables)],
     [pluginUpdatesToken.id, updates],
   ])
 }
@@ -86,6 +90,22 @@ function panelsService(tables: () => Tables): Panels {
       tables()
         .panels.filter(({ owner }) => owner.live)
         .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
+  }
+}
+
+function textsService(tables: () => Tables): PluginTexts {
+  const all = () => tables().instances.flatMap(({ live, registered }) => (live ? [registered.texts] : []))
+  return {
+    get languages() {
+      return [...new Set(all().flatMap(({ files }) => [...files.keys()]))].sort()
+    },
+    get version() {
+      return all()
+        .map(({ digest }) => digest)
+        .filter(Boolean)
+        .join('.')
+    },
+    of: (language) => mergeTexts(all(), language),
   }
 }
 

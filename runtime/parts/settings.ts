@@ -1,5 +1,5 @@
 /** Settings from the variant and the command line, checked once every plugin is set up and before any is started. */
-import type { PluginReport } from '../../schemas/services.js'
+import type { PluginReport, Trouble } from '../../schemas/services.js'
 import { RtkError, together } from '../errors.js'
 import type { BootKnowledge } from '../kernel/plugins/boot.js'
 import type { Tables } from '../kernel/tables.js'
@@ -32,7 +32,7 @@ export async function applySettings(
   tables: Tables,
   plugins: readonly PluginReport[],
   { mistakes: before, later, unknown }: BootKnowledge,
-  trouble: (code: string, text: string) => void,
+  trouble: (code: string, found: Trouble) => void,
 ): Promise<void> {
   const { variant, changes = {}, log } = options
   const mistakes = [...before]
@@ -71,7 +71,8 @@ export async function applySettings(
   if (mistakes.length > 0) throw together(mistakes)
   await config.preset(values).catch((error) => {
     if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
-    const given = Object.keys(values).join(', ')
-    trouble('change-not-stored', `--change of ${given}: ${error.message}; the values stored before stay live`)
+    const names = Object.keys(values).join(', ')
+    const text = `--change of ${names}: ${error.message}; the values stored before stay live`
+    trouble('change-not-stored', { text, values: { names, reason: error.message } })
   })
 }

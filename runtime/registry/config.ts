@@ -180,7 +180,11 @@ export class ConfigRegistry {
       const values = new Map(missed.map((record) => [record.name, this.value(record)]))
       const problems = await this.#apply(values, new Map(), 'plugin', values)
       const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
-      if (text) this.#deps.trouble('change-not-applied', `a change during a reload is stored, but not live: ${text}`)
+      if (text)
+        this.#deps.trouble('change-not-applied', {
+          text: `a change during a reload is stored, but not live: ${text}`,
+          values: { reason: text },
+        })
     })
   }
 
@@ -274,7 +278,7 @@ export class ConfigRegistry {
     const mine = new Map([...before].filter(([name]) => values.has(name)))
     await this.#rollBack(mine, values, effective, source, problems, trial)
     const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
-    this.#deps.trouble('change-undone', `a change was undone: ${text}`)
+    this.#deps.trouble('change-undone', { text: `a change was undone: ${text}`, values: { reason: text } })
   }
 
   /** Reverts the change on trial, at a person's request. False if there is none. */
@@ -292,7 +296,7 @@ export class ConfigRegistry {
       if (!(await this.#setBack(before))) return
       const advice = 'check the values and set them again; the command confirm-change keeps such a change'
       const text = `${why} within ${this.#deps.trial_s} s: the values before are back`
-      this.#deps.trouble('change-rolled-back', { text, advice })
+      this.#deps.trouble('change-rolled-back', { text, advice, values: { reason: why, trial_s: this.#deps.trial_s } })
     })
   }
 
@@ -304,14 +308,19 @@ export class ConfigRegistry {
       await this.#store(before, undefined, this.trial.pledge(undefined))
     } catch (error) {
       this.trial.applied()
-      this.#deps.trouble('change-not-undone', `the values before a change could not be stored: ${messageOf(error)}`)
+      this.#notUndone('the values before a change could not be stored', error)
       return false
     }
     this.trial.end()
     for (const { name, message } of await this.#apply(effective(), new Map(), 'plugin', tried, true)) {
-      this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
+      this.#notUndone(`${name} could not be set back`, message)
     }
     return true
+  }
+
+  #notUndone(what: string, cause: unknown): void {
+    const reason = typeof cause === 'string' ? cause : messageOf(cause)
+    this.#deps.trouble('change-not-undone', { text: `${what}: ${reason}`, values: { what, reason } })
   }
 
   /** Sorts and validates without touching anything. */
@@ -460,7 +469,7 @@ export class ConfigRegistry {
     } catch (error) {
       // The stored value stays on trial: it is retried at the end of the trial.
       if (trial) this.trial.applied()
-      this.#deps.trouble('change-not-undone', `a refused change could not be taken back: ${messageOf(error)}`)
+      this.#notUndone('a refused change could not be taken back', error)
       return
     }
     const back = new Map([...applied.keys()].reverse().map((name) => [name, effective.get(name)]))
@@ -468,7 +477,7 @@ export class ConfigRegistry {
     for (const { name, message } of problems) {
       // An owner that refused the new value kept the old one: its second refusal adds nothing.
       if (refusals.some((refusal) => refusal.name === name)) continue
-      this.#deps.trouble('change-not-undone', `${name} could not be set back: ${message}`)
+      this.#notUndone(`${name} could not be set back`, message)
     }
   }
 }

@@ -40,6 +40,17 @@ export interface Panels {
 }
 export const panels = defineService<Panels>('panels')
 
+/** The plugins' texts in other languages than English, for the plugin that serves the page of the station. */
+export interface PluginTexts {
+  /** In which a running plugin has texts, e.g. `de`. */
+  readonly languages: readonly string[]
+  /** Changes when a plugin with texts starts, stops or is replaced. */
+  readonly version: string
+  /** Key → text, of all running plugins; empty for a language that no plugin has. */
+  of(language: string): Readonly<Record<string, string>>
+}
+export const pluginTexts = defineService<PluginTexts>('plugin-texts')
+
 export interface HttpRoute {
   method: string
   /** In Fastify's syntax: `/reference/history/:id`, `/ui/*`. */

@@ -1,14 +1,9 @@
 /** The page in a real browser, on an address of a local network: every page in every situation, and what a person does there. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { childEnv, gateOnly, sample } from 'rtk-base/testing'
-import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
+import { gateOnly, sample } from 'rtk-base/testing'
+import t from 'tap'
 import type { Finding } from '../harness/children/browser-rig.js'
-import { noPeer } from '../harness/peers/peers.js'
+import { inOwnNetwork, noBrowser } from '../harness/peers/own-network.js'
 
 interface Look {
   situation: string
@@ -37,34 +32,14 @@ const situations = all
       'session expired',
     ]
   : ['fixed', 'antenna open']
-const root = process.getuid?.() === 0 ? false : 'only root may make network namespaces'
 const shots = process.env.RTK_BASE_SCREENSHOTS ?? ''
-const skip = noPeer('chromium') || root
 
-/** Runs a program of `test/harness/children` in a network of its own. @returns what it says, a line at a time */
-async function* told<T>(t: Test, name: string, ...args: string[]): AsyncGenerator<T> {
-  const child = join(packageRoot(), 'build', 'test', 'harness', 'children', `${name}.js`)
-  const command = `ip link set lo up && ip addr add 192.168.77.1/24 dev lo && exec "$0" "$@"`
-  const browser = spawn('unshare', ['-n', 'sh', '-c', command, process.execPath, child, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: childEnv(),
-  })
-  let trouble = ''
-  browser.stderr.on('data', (chunk) => {
-    trouble += chunk
-  })
-  const ended = once(browser, 'close')
-  for await (const line of createInterface(browser.stdout)) if (line.startsWith('{')) yield JSON.parse(line) as T
-  const [code] = await ended
-  t.equal(code, 0, trouble)
-}
-
-t.test('every page', { skip: skip || (shots ? false : gateOnly) }, async (t) => {
+t.test('every page', { skip: noBrowser || (shots ? false : gateOnly) }, async (t) => {
   if (shots && !existsSync(shots)) mkdirSync(shots, { recursive: true })
   const pages = new Set<string>()
   const themes = all ? 'light,dark' : 'dark'
   const seen = new Set<string>()
-  for await (const look of told<Look>(t, 'browser', situations.join(','), 'phone,desk', themes, shots)) {
+  for await (const look of inOwnNetwork<Look>(t, 'browser', [situations.join(','), 'phone,desk', themes, shots])) {
     const { situation, view, theme, page, heading, troubles, axe, tooWide } = look
     pages.add(page)
     seen.add(situation)
@@ -87,9 +62,9 @@ for (const [name, what] of [
   ['browser-strangers', 'pages of other origins'],
   ['browser-reloads', 'the page outlives a reload of every plugin'],
 ] as const) {
-  t.test(what, { skip: skip || gateOnly }, async (t) => {
+  t.test(what, { skip: noBrowser || gateOnly }, async (t) => {
     let count = 0
-    for await (const { what, found, wanted } of told<Finding>(t, name, shots)) {
+    for await (const { what, found, wanted } of inOwnNetwork<Finding>(t, name, [shots])) {
       t.strictSame(found, wanted, what)
       count += 1
     }

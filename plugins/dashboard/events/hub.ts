@@ -1,11 +1,11 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import { device, type LogLine, logs, receiver, type SatelliteEpoch, station } from 'rtk-base/services'
+import { device, type LogLine, logs, pluginTexts, receiver, type SatelliteEpoch, station } from 'rtk-base/services'
 import type { SurveyCurve } from '../history/survey-curve.js'
 import type { PanelFiles } from '../panels.js'
 import { EventClient, type PageEvent } from './event-client.js'
 
 /** The topics of `/events?want=…`. */
-export const topics = ['document', 'satellites', 'survey', 'log', 'panels'] as const
+export const topics = ['document', 'satellites', 'survey', 'log', 'panels', 'texts'] as const
 export type Topic = (typeof topics)[number]
 
 /** Those of a query; every one when it names none. @returns undefined when one of them is not known */
@@ -34,12 +34,16 @@ interface Page extends Caller {
   readonly client: EventClient
 }
 
+const textsEvent = (version: string): PageEvent => ({ name: 'texts', data: JSON.stringify(version) })
+
 /** An event for several pages: one object, encoded once. */
 interface News {
   readonly document: (reader: Caller['reader']) => PageEvent
   /** Undefined: the same as a second ago. */
   readonly satellites: PageEvent | undefined
   readonly panels: PageEvent | undefined
+  /** The version of the plugins' texts. */
+  readonly texts: PageEvent | undefined
 }
 
 /** All open pages and their events. An event wanted by several pages is built once. */
@@ -50,7 +54,7 @@ export class EventHub {
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
   /** The last events sent to every page. */
-  #told: { epoch?: SatelliteEpoch | undefined; panels: string } = { panels: '' }
+  #told: { epoch?: SatelliteEpoch | undefined; panels: string; texts: string } = { panels: '', texts: '' }
 
   readonly #tiles: string
 
@@ -85,7 +89,12 @@ export class EventHub {
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
     if (page.topics.has('survey')) page.client.send(this.#curve())
     const panels = { name: 'panels', data: this.#panels.text }
-    this.#tell(page, { document: this.#documents(), satellites: sky(this.#epoch), panels })
+    this.#tell(page, {
+      document: this.#documents(),
+      satellites: sky(this.#epoch),
+      panels,
+      texts: textsEvent(this.#texts),
+    })
     return page.client
   }
 
@@ -99,17 +108,23 @@ export class EventHub {
     if (this.#pages.size === 0) return
     const epoch = this.#epoch
     const panels = this.#panels.text
+    const texts = this.#texts
     const news: News = {
       document: this.#documents(),
       satellites: epoch === this.#told.epoch ? undefined : sky(epoch),
       panels: panels === this.#told.panels ? undefined : { name: 'panels', data: panels },
+      texts: texts === this.#told.texts ? undefined : textsEvent(texts),
     }
-    this.#told = { epoch, panels }
+    this.#told = { epoch, panels, texts }
     const growth = grown === 'anew' ? this.#curve() : grown && { name: 'point', data: JSON.stringify(grown) }
     for (const page of this.#pages) {
       this.#tell(page, news)
       if (growth && page.topics.has('survey')) page.client.send(growth)
     }
+  }
+
+  get #texts(): string {
+    return this.#ctx.services.use(pluginTexts).version
   }
 
   get #epoch(): SatelliteEpoch | undefined {
@@ -129,10 +144,11 @@ export class EventHub {
     return { name: 'curve', data: JSON.stringify(this.#survey.points) }
   }
 
-  #tell({ client, reader, topics }: Page, { document, satellites, panels }: News): void {
+  #tell({ client, reader, topics }: Page, { document, satellites, panels, texts }: News): void {
     if (topics.has('document')) client.send(document(reader))
     if (topics.has('satellites') && satellites !== undefined) client.send(satellites)
     if (topics.has('panels') && panels !== undefined) client.send(panels)
+    if (topics.has('texts') && texts !== undefined) client.send(texts)
   }
 
   #line({ level, time, plugin = '', msg }: LogLine): void {

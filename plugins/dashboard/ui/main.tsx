@@ -10,6 +10,7 @@ import './styles/tasks.css'
 import { mount } from './app.js'
 import { chooseLanguage } from './i18n/index.js'
 import { follow, inContact } from './station/live.js'
+import './station/texts.js'
 import { chooseTheme } from './theme.js'
 
 chooseTheme()

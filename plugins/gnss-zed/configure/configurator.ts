@@ -74,7 +74,8 @@ export class Configurator {
     } catch (error) {
       if (!(error instanceof NotConfigured)) throw error
       const advice = 'no RTCM is sent until it is configured'
-      this.#ctx.errors.raise(errorCode, { text: error.message, advice, severity: 'silences' })
+      const values = { reason: error.message }
+      this.#ctx.errors.raise(errorCode, { text: error.message, advice, severity: 'silences', values })
       throw unavailable(error.message)
     }
   }
@@ -176,6 +177,7 @@ export class Configurator {
       text: `other software changed the receiver: ${shown}`,
       advice: 'the change is reverted; check for other software connected to the receiver',
       severity: 'silences',
+      values: { changes: shown },
     })
     this.#endOfChanged()
     const end = timers.after(changedShown_ms, () => errors.clear(changedCode))
@@ -188,7 +190,10 @@ export class Configurator {
     const rejects = unexpected.length > 0 ? `the receiver rejects ${unexpected.join(', ')}` : ''
     const advice = [rejects && 'it works without them, check its firmware', rejects && overload].filter(Boolean)
     if (!rejects && !overload) errors.clear(errorCode)
-    else errors.raise(errorCode, { text: rejects || overload, advice: advice.join('; '), severity: 'silences' })
+    else {
+      const text = rejects || overload
+      errors.raise(errorCode, { text, advice: advice.join('; '), severity: 'silences', values: { reason: text } })
+    }
   }
 
   async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {

@@ -1,5 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { ApnSettings } from 'rtk-base/services'
+import type { ApnSettings, ErrorValues } from 'rtk-base/services'
 import { type Access, reasonOf } from '../access.js'
 import type { Jobs } from '../jobs.js'
 import type { Readings } from '../state/readings.js'
@@ -112,7 +112,8 @@ export class ApnKeeper {
     this.#restartWaiting()
     // Whether a connection stands is not known: nothing shows that another one is better.
     if (connected === undefined) await this.#settled()
-    else if (own()) this.#report('no data connection with the APN of mob-apn: check mob-apn, mob-user and mob-pswd')
+    else if (own())
+      this.#report('own', 'no data connection with the APN of mob-apn: check mob-apn, mob-user and mob-pswd')
     else await this.#next()
   }
 
@@ -202,11 +203,16 @@ export class ApnKeeper {
       return
     }
     if (!sim.settled) await this.#memory.setSim({ ...sim, settled: true })
-    this.#report(
-      candidates.length > 0
-        ? 'no data connection with the APN of the router: set mob-apn to the APN of the SIM operator'
-        : 'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn manually',
-    )
+    if (candidates.length > 0)
+      this.#report(
+        'router',
+        'no data connection with the APN of the router: set mob-apn to the APN of the SIM operator',
+      )
+    else
+      this.#report(
+        'unlisted',
+        'no data connection, and the operator of the SIM is not in the table of APNs: set mob-apn manually',
+      )
   }
 
   /** Unless the router has them already. */
@@ -232,7 +238,9 @@ export class ApnKeeper {
       this.#ctx.log.info({ apn: wanted.apn || 'automatic' }, 'the APN was written to the router')
       const isKept = isSame({ ...actual, pswd: wanted.pswd }, wanted)
       this.#attempt = isKept ? undefined : { wanted, again_ms: this.#ctx.clock.monotonic() + rewrite_ms }
-      if (!isKept) this.#report(`the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`)
+      if (isKept) return
+      const text = `the router does not keep the APN ${wanted.apn || '(automatic)'}: it is written again`
+      this.#report('not kept', text, { apn: wanted.apn })
     } catch (error) {
       this.#attempt = { wanted, again_ms: this.#ctx.clock.monotonic() + retry_ms }
       this.#ctx.log.warn(
@@ -256,7 +264,7 @@ export class ApnKeeper {
     this.#seen_ms = undefined
   }
 
-  #report(text: string): void {
-    this.#ctx.errors.raise('modem-apn', text)
+  #report(cause: 'own' | 'router' | 'unlisted' | 'not kept', text: string, values: ErrorValues = {}): void {
+    this.#ctx.errors.raise('modem-apn', { text, values: { cause, ...values } })
   }
 }

@@ -88,7 +88,8 @@ export class OperatorScan {
   }
 
   #failed(reason: string): void {
-    this.#ctx.errors.raise('modem-scan', `the scan for operators was cut (${reason}): run mobile-scan again`)
+    const text = `the scan for operators was cut (${reason}): run mobile-scan again`
+    this.#ctx.errors.raise('modem-scan', { text, values: { reason } })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ConfigKey, PluginContext, Source } from 'rtk-base/plugin'
-import { station } from 'rtk-base/services'
+import { type ErrorValues, station } from 'rtk-base/services'
 import { type Access, reasonOf } from '../access.js'
 import { knownNetworks } from '../apn/lookup.js'
 import type { Jobs } from '../jobs.js'
@@ -62,7 +62,7 @@ export class OperatorSelection {
   async start(reached: boolean): Promise<void> {
     this.#reached = reached
     const text = await this.#ctx.store.get(stored)
-    if (typeof text === 'string') this.#ctx.errors.raise('modem-operator', text)
+    if (typeof text === 'string') this.#ctx.errors.raise('modem-operator', { text, values: valuesIn(text) })
   }
 
   /** `mobile-operator` was changed. */
@@ -85,10 +85,10 @@ export class OperatorSelection {
     if (access.absence !== '' || jobs.has('operator') || this.#ctx.clock.monotonic() < this.#next_ms) return
     if (readings.identity.value?.operatorControl === false) {
       if (wanted !== 0)
-        this.#ctx.errors.raise(
-          'modem-operator',
-          'this modem does not let an operator be selected: set mobile-operator to 0',
-        )
+        this.#ctx.errors.raise('modem-operator', {
+          text: 'this modem does not let an operator be selected: set mobile-operator to 0',
+          values: { cause: 'unsupported' },
+        })
       return
     }
     // An unreadable selection counts as correct, unless an operator is wanted.
@@ -147,7 +147,8 @@ export class OperatorSelection {
     this.#givenUp = plmn
     this.#givingUp = true
     const text = `the modem did not register with operator ${plmn} for ${minutes} min: the selection is automatic again`
-    this.#ctx.errors.raise('modem-operator', text)
+    const values = valuesIn(text)
+    this.#ctx.errors.raise('modem-operator', { text, values })
     try {
       await this.#ctx.store.set(stored, text)
       const { result, errors } = await this.#ctx.services
@@ -155,12 +156,19 @@ export class OperatorSelection {
         .change({ [this.#key.name]: 0 }, { source: 'plugin' })
       if (result === 'failed') throw new Error(errors?.[0]?.message)
     } catch (error) {
-      const advice = `mobile-operator could not be set to 0 (${reasonOf(error)}): set it by hand`
-      this.#ctx.errors.raise('modem-operator', { text, advice })
+      const reason = reasonOf(error)
+      const advice = `mobile-operator could not be set to 0 (${reason}): set it by hand`
+      this.#ctx.errors.raise('modem-operator', { text, advice, values: { ...values, reason } })
     } finally {
       this.#givingUp = false
     }
     this.#next_ms = Number.NEGATIVE_INFINITY
     this.settle()
   }
+}
+
+/** Of the stored text: a restart has only the text. */
+const valuesIn = (text: string): ErrorValues => {
+  const [plmn = 0, waited_min = 0] = (text.match(/\d+/g) ?? []).map(Number)
+  return { cause: 'not registered', plmn, waited_min }
 }

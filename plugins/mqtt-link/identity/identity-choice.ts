@@ -57,12 +57,14 @@ export class IdentityChoice {
         await this.#identities.reject()
         const text = `the renewed certificate was not accepted (${failure.text}): the old one stays in use`
         const advice = 'the renewal is retried automatically, or now with mqtt-renew'
-        this.#ctx.errors.raise('mqtt-renew', { text, advice })
+        this.#ctx.errors.raise('mqtt-renew', { text, advice, values: { stage: 'refused', reason: failure.text } })
       }
     } catch (error) {
       // Both stay in the store until the next connect.
-      const text = `the renewed identity could not be stored (${(error as Error).message})`
-      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'it is retried at the next connect' })
+      const reason = (error as Error).message
+      const text = `the renewed identity could not be stored (${reason})`
+      const values = { stage: 'store', reason }
+      this.#ctx.errors.raise('mqtt-renew', { text, advice: 'it is retried at the next connect', values })
     }
   }
 }

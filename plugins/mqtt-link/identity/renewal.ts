@@ -61,10 +61,14 @@ export class Renewal {
 
   #reportExpiry(left_s: number, life_s: number, until_s: number): void {
     const what = this.#options.est === undefined ? 'replace it manually, or set mqtt-link.est' : 'it is being renewed'
-    if (left_s <= 0) this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expired on ${day(until_s)}: ${what}`)
-    else if (left_s < (life_s * lastPart) / 2)
-      this.#ctx.errors.raise('mqtt-cert', `the MQTT certificate expires on ${day(until_s)}: ${what}`)
-    else this.#ctx.errors.clear('mqtt-cert')
+    if (left_s >= (life_s * lastPart) / 2) {
+      this.#ctx.errors.clear('mqtt-cert')
+      return
+    }
+    const expired = left_s <= 0
+    const text = `the MQTT certificate ${expired ? 'expired' : 'expires'} on ${day(until_s)}: ${what}`
+    const values = { expired, until: day(until_s), renews: this.#options.est !== undefined }
+    this.#ctx.errors.raise('mqtt-cert', { text, values })
   }
 
   /**
@@ -121,9 +125,10 @@ export class Renewal {
     const wait_s = after_s === undefined ? retry_s : Math.min(after_s, longestRetry_s)
     // 0.5 to 1.5 times this, so that stations that failed together do not come back together.
     this.#notBefore_ms = this.#ctx.clock.monotonic() + wait_s * 1000 * (0.5 + Math.random())
-    const text = `the certificate could not be renewed (${failureOf(error).text}): the old one stays in use`
+    const reason = failureOf(error).text
+    const text = `the certificate could not be renewed (${reason}): the old one stays in use`
     const advice = 'it is retried automatically, or now with mqtt-renew'
-    this.#ctx.errors.raise('mqtt-renew', { text, advice })
+    this.#ctx.errors.raise('mqtt-renew', { text, advice, values: { stage: 'request', reason } })
     return text
   }
 }

@@ -44,8 +44,9 @@ async function untilFound(ctx: PluginContext, { installer, updates }: RaucLife):
       updates.look()
       return
     } catch (error) {
-      const text = `no update can be installed or confirmed: ${(error as Error).message}`
-      ctx.errors.raise(errorCode, { text, advice: 'retrying automatically' })
+      const reason = (error as Error).message
+      const text = `no update can be installed or confirmed: ${reason}`
+      ctx.errors.raise(errorCode, { text, advice: 'retrying automatically', values: { reason } })
       await pause(ctx.timers, waits.next())
     }
   }

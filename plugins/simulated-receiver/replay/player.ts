@@ -35,8 +35,9 @@ export class RecordPlayer {
     try {
       this.#steps = scriptOf(await entriesIn(this.#file))
     } catch (error) {
-      const text = `the record ${this.#file} cannot be played: ${(error as Error).message}`
-      this.#ctx.errors.raise(code, { text, advice: 'fetch it with GET /record' })
+      const reason = (error as Error).message
+      const text = `the record ${this.#file} cannot be played: ${reason}`
+      this.#ctx.errors.raise(code, { text, advice: 'fetch it with GET /record', values: { file: this.#file, reason } })
       return
     }
     this.#begun_ms = before?.begun_ms ?? this.#ctx.clock.monotonic() + this.#delay_s * 1000

@@ -14,6 +14,7 @@ import {
   againAdvice,
   anotherAdvice,
   elsewhereText,
+  faultText,
   heldText,
   holdReason,
   isStillWrong,
@@ -89,7 +90,7 @@ export class Actions {
         this.#reportMove(event)
         break
       case 'report fault':
-        reports.raise('gnss-fault', { text: base.trouble, advice: 'everything is tried again every minute' })
+        reports.raise('gnss-fault', faultText(base.trouble, 'everything is tried again every minute'))
         break
     }
   }
@@ -108,7 +109,7 @@ export class Actions {
     judge.hold(holdReason(event, evidence, base))
     // A fault that was reported stands until the base is trusted, or a rover.
     if (isWrongBase(event) && !reports.stands('gnss-fault'))
-      reports.raise('gnss-fault', { text: base.trouble, advice: againAdvice })
+      reports.raise('gnss-fault', faultText(base.trouble, againAdvice))
   }
 
   /** Opens the gate for the base. */

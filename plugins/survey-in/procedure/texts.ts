@@ -142,6 +142,13 @@ export const confirmedReason = 'a person confirmed the former position'
 
 export const againAdvice = 'the receiver is configured again; check whether other software configures it'
 
+/** @param trouble the fault of the receiver's output */
+export const faultText = (trouble: string, advice: string): Trouble => ({
+  text: trouble,
+  advice,
+  values: { reason: trouble, again: advice === againAdvice },
+})
+
 /** The base sends a wrong reference, or none. */
 export const isWrongBase = (event: Event): boolean => event === 'wrong 1005' || event === 'no 1005'
 

@@ -42,16 +42,20 @@ export class RouterTrouble {
         ? `confirm it: ${confirmationOf(waiting)}`
         : 'router-certificate shows it, router-certificate=accept FINGERPRINT confirms it'
       const text = `the router ${seen(waiting)} instead of the certificate ${pinned?.fingerprint}`
-      errors.raise('router-certificate', { text, advice: `if it was replaced or reset, ${how}` })
+      const values = { shown: waiting?.fingerprint ?? '', wanted: pinned?.fingerprint ?? '' }
+      errors.raise('router-certificate', { text, advice: `if it was replaced or reset, ${how}`, values })
     } else errors.clear('router-certificate')
-    if (isLocked && lasted_ms >= locked_ms) errors.raise('router-login', withoutCountdown(error))
-    else if (!isLocked) errors.clear('router-login')
+    if (isLocked && lasted_ms >= locked_ms) {
+      const reason = withoutCountdown(error)
+      errors.raise('router-login', { text: reason, values: { reason } })
+    } else if (!isLocked) errors.clear('router-login')
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
     if (isSilent && lasted_ms >= offline_ms) {
       const text = answersGarbage
         ? `the answer from the address of the router cannot be read (${error}): check that it is the router, and restart it`
         : `the router does not answer (${error}): check its cable and power`
-      errors.raise('router-offline', { text, advice: 'retrying automatically' })
+      const values = { unreadable: answersGarbage, reason: error }
+      errors.raise('router-offline', { text, advice: 'retrying automatically', values })
     } else if (!isSilent) errors.clear('router-offline')
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/clock.js'
 import { withLimit } from '../../waits.js'
 import { during } from '../../watchdog/activity.js'
 import { type ContextHost, createContext } from '../context/index.js'
+import { readTexts } from '../texts.js'
 import { ownPlace } from './attribution.js'
 import { Instance } from './instance.js'
 
@@ -82,6 +83,9 @@ export class Lifecycle {
     )
     const ctx = createContext(instance, host)
     instance.context = ctx
+    instance.registered.texts = readTexts(definition.texts, (file, reason) =>
+      instance.log.warn({ file }, `${file} is not used (${reason}): the page shows this plugin in English`),
+    )
     try {
       instance.state = during(definition.name, 'setup', () => instance.run(() => definition.setup(ctx, options)))
       if (instance.state instanceof Promise) {

@@ -13,6 +13,7 @@ import type {
   Source,
 } from '../../plugin.js'
 import type { Tap } from '../hook-point.js'
+import type { OwnTexts } from '../texts.js'
 import type { Owner } from './attribution.js'
 
 /** The owner of a registration, with everything its callers need to know. */
@@ -122,6 +123,8 @@ export interface Registrations {
   readonly banner: { label: string; text: () => string; onTerminal: boolean }[]
   readonly panels: PanelRecord[]
   readonly upgrades: Map<string, Upgrade>
+  /** From the definition. */
+  texts: OwnTexts
 }
 
 export function noRegistrations(): Registrations {
@@ -140,5 +143,6 @@ export function noRegistrations(): Registrations {
     banner: [],
     panels: [],
     upgrades: new Map(),
+    texts: { files: new Map(), digest: '' },
   }
 }

@@ -84,7 +84,8 @@ export class Failures {
       .map(({ name, reason, failedAt_s, retry_s }) => {
         const text = `plugin ${name} does not run: ${reason}`
         const advice = `it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
-        return stationError('plugin-failed', { text, advice, severity: 'silences' }, failedAt_s)
+        const values = { plugin: name, reason, retry_s }
+        return stationError('plugin-failed', { text, advice, severity: 'silences', values }, failedAt_s)
       })
   }
 

@@ -11,6 +11,7 @@ const browser = await startBrowser()
 const { page, troubles } = await openTab(await browser.newContext({ viewport: { width: 1440, height: 900 } }))
 await page.goto(`${station.url}/#/settings`)
 await page.waitForSelector('.field')
+await page.getByLabel('Show keys').check()
 
 const fieldOf = (name: string) =>
   page.locator('.field', { has: page.locator('code', { hasText: new RegExp(`^${name}$`) }) })
@@ -19,6 +20,13 @@ const fieldOf = (name: string) =>
 async function enter(name: string, value: unknown): Promise<boolean> {
   const field = fieldOf(name)
   if ((await field.count()) !== 1) return false
+  if ((await field.locator('fieldset').count()) > 0) {
+    const isList = Array.isArray(value)
+    if (isList) await field.getByRole('button', { name: 'Add' }).click()
+    const whole = (isList ? value[0] : value) as Record<string, unknown>
+    for (const [part, own] of Object.entries(whole)) await field.locator(`[name=${part}]`).fill(String(own))
+    return true
+  }
   const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
   const secret = field.locator('input[type=password]')
   if ((await secret.count()) > 0) await secret.fill(text)
@@ -93,7 +101,7 @@ await until(async () => JSON.stringify((await station.info<Eth>()).eth).includes
 await enter('eth-en', 0)
 await page.getByRole('button', { name: 'Review' }).click()
 const warning = await page.getByRole('dialog').innerText()
-compare('the review names what may cut the link', /May disconnect you: eth-en/.test(warning) || warning, true)
+compare('the review names what may cut the link', /May disconnect you: Cable/.test(warning) || warning, true)
 await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click()
 const bar = await textWith(page, '[role=alert]', /on trial/)
 compare(

@@ -60,6 +60,7 @@ import {
   outputsOf,
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
+import { csvOf, namedOf, referenceMapOf, type StationMap } from '../../../plugins/dashboard/ui/model/map.js'
 import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import { tilesOf } from '../../../plugins/dashboard/ui/model/tiles.js'
@@ -310,6 +311,27 @@ t.test('positions', async (t) => {
       [1, false, 30],
     ],
   )
+  const label = ({ id }: { id: number }) => `No. ${id}`
+  const map = referenceMapOf(
+    historyRows([entry(1, 30), entry(4, 30), entry(5, -3), entry(2, 0)], referenceOf(document)),
+    referenceOf(document),
+    label,
+  )
+  t.match(
+    map?.points.map(({ name, kind, east }) => [name, kind, Math.round(east)]),
+    [
+      ['No. 5', 'history', -3],
+      ['No. 4', 'history', 30],
+    ],
+    'each earlier place once',
+  )
+  t.equal(map?.radius_m, 50)
+  t.match(csvOf(map as StationMap, 'base').split('\r\n')[1], /^"base",base,/)
+  t.match(csvOf(map as StationMap, 'base'), /"No. 5",history,/)
+  t.equal(referenceMapOf(historyRows([entry(2, 0)], referenceOf(document)), referenceOf(document), label), undefined)
+  t.equal(referenceMapOf(rows, undefined, label), undefined)
+  const close = (map?.points ?? []).map((one, index) => ({ ...one, east: index / 100 }))
+  t.same([...namedOf(close, 1)], [close[0]?.key], 'names that would overlap are left out')
   const read = readPosition('52 4 50')
   if ('trouble' in read) throw new Error(read.trouble)
   const { point } = read
@@ -1034,6 +1056,11 @@ t.test('the station tells its pages', async (t) => {
     }
     await load('/')
     const bytes = [...loaded.values()].reduce((sum, one) => sum + one, 0)
+    const preloaded = [
+      ...(await (await fetch(`${station.url}/`)).text()).matchAll(/modulepreload" href="\/ui\/([\w.-]+)"/g),
+    ]
+    const scripts = [...loaded.keys()].filter((path) => path.endsWith('.js'))
+    t.equal(preloaded.length, scripts.length - 1, 'all that the entry needs is asked for at once')
     t.ok(loaded.size > 3 && bytes < 45_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
     t.comment(`first load: ${bytes} bytes of gzip`)
   })

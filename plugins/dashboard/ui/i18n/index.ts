@@ -48,8 +48,9 @@ export function word(prefix: string, value: string): string {
 }
 
 /** A sentence of the station in the language of the reader, with a capital; untranslated where that language has none. */
-export function said(spoken: string): string {
+export function said(spoken: string, isFirst = true): string {
   const text = sentenceIn(sentences.value, spoken) ?? spoken
+  if (!isFirst) return text
   return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
 }
 

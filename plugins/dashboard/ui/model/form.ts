@@ -1,7 +1,8 @@
 /** Derives a form field from the JSON Schema of its parameter, and converts its text to a value. Pure. */
 import type { Parameter, Schema } from '../station/api.js'
 
-export type FieldKind = 'switch' | 'flag' | 'number' | 'text' | 'choice' | 'json'
+/** `object`, `list`: of fields without further ones in them; `json`: everything else. */
+export type FieldKind = 'switch' | 'flag' | 'number' | 'text' | 'choice' | 'object' | 'list' | 'json'
 
 export interface Field {
   readonly kind: FieldKind
@@ -26,7 +27,40 @@ export function fieldOf(schema: Schema): Field {
   if (inner.type === 'integer' && inner.minimum === 0 && inner.maximum === 1) return field('switch')
   if (inner.type === 'integer' || inner.type === 'number') return field('number')
   if (inner.type === 'string') return field('text')
+  if (inner.type === 'object' && isFlat(inner)) return field('object')
+  const { items } = inner
+  if (inner.type === 'array' && items && (isFlat(items) || isOne(items))) return field('list')
   return field('json')
+}
+
+const composed: readonly FieldKind[] = ['object', 'list', 'json']
+const isOne = (schema: Schema) => !composed.includes(fieldOf(schema).kind)
+const isFlat = ({ type, properties = {} }: Schema) =>
+  type === 'object' && Object.keys(properties).length > 0 && Object.values(properties).every(isOne)
+
+/** Of an `object`, `list` or `json`: the text is JSON. */
+export const isComposed = ({ kind }: Field): boolean => composed.includes(kind)
+
+/** A value for people, without braces and quotes. */
+export function shownValue(field: Field, value: unknown): string {
+  if (!isComposed(field) || field.kind === 'json') return textOf(field, value)
+  const parts = (one: unknown): string =>
+    typeof one === 'object' && one !== null
+      ? Object.values(one)
+          .filter((part) => part !== '')
+          .map(parts)
+          .join(', ')
+      : String(one)
+  return (Array.isArray(value) ? value : [value]).map(parts).join('; ') || '–'
+}
+
+/** Units that a label may end with: `Height above the marker, m`. */
+const unit = /, (m|s|°|min|dBm|bytes\/s)$/
+
+/** A label without its unit, which is shown in the field. */
+export function unitOf(label: string): { label: string; unit: string } {
+  const found = unit.exec(label)
+  return found ? { label: label.slice(0, found.index), unit: found[1] ?? '' } : { label, unit: '' }
 }
 
 /** The bounds of a number; undefined without both, and where the schema names them in words. */
@@ -37,9 +71,9 @@ export function boundsOf({ kind, schema }: Field): { least: number; most: number
 }
 
 /** A value as text of its field. */
-export function textOf({ kind }: Field, value: unknown): string {
+export function textOf(field: Field, value: unknown): string {
   if (value === undefined || value === null) return ''
-  return kind === 'json' ? JSON.stringify(value, null, 2) : String(value)
+  return isComposed(field) ? JSON.stringify(value, null, 2) : String(value)
 }
 
 /** The value to submit. An invalid number is submitted as text, and the station reports the error. */
@@ -52,7 +86,7 @@ export function valueFrom({ kind, nullable, choices }: Field, text: string): unk
     const number = Number(text.replace(',', '.'))
     return text.trim() === '' || Number.isNaN(number) ? text : number
   }
-  if (kind !== 'json') return text
+  if (!composed.includes(kind)) return text
   try {
     return JSON.parse(text)
   } catch {
@@ -75,8 +109,9 @@ export function changesOf(
   return changes
 }
 
-export const matches = ({ name, title, plugin, schema }: Parameter, wanted: string): boolean =>
-  `${name} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())
+/** @param shown label and help in the language of the page */
+export const matches = ({ name, title, plugin, schema }: Parameter, shown: string, wanted: string): boolean =>
+  `${name} ${shown} ${title} ${plugin} ${schema.description ?? ''}`.toLowerCase().includes(wanted.trim().toLowerCase())
 
 /** Groups items by plugin, sorted by name. */
 export function byPlugin<T extends { plugin: string }>(all: readonly T[]): [plugin: string, own: T[]][] {

@@ -1,6 +1,8 @@
 /** A map without tiles: everything in metres from the station. Pure. */
 import { type Json, listAt, numberAt } from '../station/document.js'
-import { enuOf, toEcef } from './gnss/geodesy.js'
+import type { Point } from '../station/messages.js'
+import { distance_m, enuOf, toEcef, toGeodetic } from './gnss/geodesy.js'
+import type { HistoryRow } from './gnss/positions.js'
 import { fixOf, type Rover } from './links.js'
 
 export interface MapPoint {
@@ -53,6 +55,53 @@ export function mapOf(document: Json | undefined): StationMap | undefined {
     })
   const far_m = Math.max(least_m, ...points.map(({ east, north }) => Math.hypot(east, north)))
   return { ...here, points, radius_m: roundUp(far_m * 1.05) }
+}
+
+/** A name needs so much room, in units of the drawing. */
+const nameHeight = 16
+const nameWidth = 60
+
+/** Keys of the points whose names have room: names that overlap cannot be read. The first ones have precedence. */
+export function namedOf(points: readonly MapPoint[], scale: number): ReadonlySet<string> {
+  const named: MapPoint[] = []
+  for (const point of points) {
+    const isFree = named.every(
+      ({ east, north }) =>
+        Math.abs(north - point.north) * scale >= nameHeight || Math.abs(east - point.east) * scale >= nameWidth,
+    )
+    if (isFree) named.push(point)
+  }
+  return new Set(named.map(({ key }) => key))
+}
+
+/** References that are closer to each other are drawn as one. */
+const same_m = 0.000_5
+const leastBetween_m = 0.01
+
+/**
+ * The earlier references around the present one, each place once, by its newest entry. Undefined where there is none to draw.
+ * @param rows newest first @param nameOf label of an entry
+ */
+export function referenceMapOf(
+  rows: readonly HistoryRow[],
+  reference: Point | undefined,
+  nameOf: (row: HistoryRow) => string,
+): StationMap | undefined {
+  if (!reference) return undefined
+  const places: HistoryRow[] = []
+  for (const row of rows) {
+    const isKnown = [reference, ...places].some((place) => distance_m(place, row) < same_m)
+    if (row.what === 'used' && !row.isPresent && !isKnown) places.push(row)
+  }
+  if (places.length === 0) return undefined
+  const points = places.map((row): MapPoint => {
+    const { east, north } = enuOf(reference, row)
+    const { lat, lon } = toGeodetic(row)
+    return { key: `reference ${row.id}`, name: nameOf(row), kind: 'history', east, north, lat, lon, isFixed: false }
+  })
+  const far_m = Math.max(leastBetween_m, ...points.map(({ east, north }) => Math.hypot(east, north)))
+  const { lat, lon } = toGeodetic(reference)
+  return { lat, lon, points, radius_m: roundUp(far_m * 1.05) }
 }
 
 /** Rows of a table that a spreadsheet opens. A name that begins like a formula is none. */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
+import { cautionText, commandText } from '../i18n/plugins.js'
 import { byPlugin } from '../model/form.js'
 import { Confirm } from '../parts/action.js'
 import { Card } from '../parts/card.js'
@@ -13,8 +14,10 @@ const load = () => api.commands()
 export function CommandsPage() {
   const commands = useLoaded(load)
   const [text, setText] = useState('')
-  const matches = ({ name, help, plugin }: Command) =>
-    `${name} ${help} ${plugin}`.toLowerCase().includes(text.toLowerCase())
+  const matches = (command: Command) => {
+    const { name, help, plugin } = command
+    return `${name} ${commandText(command)} ${help} ${plugin}`.toLowerCase().includes(text.toLowerCase())
+  }
   return (
     <>
       <label>
@@ -37,7 +40,7 @@ export function CommandsPage() {
 }
 
 function CommandRow({ command }: { command: Command }) {
-  const { name, help, value: takesValue, caution } = command
+  const { name, value: takesValue, caution } = command
   const [value, setValue] = useState('')
   const [answer, setAnswer] = useState('')
   const [isTrouble, setTrouble] = useState(false)
@@ -58,7 +61,7 @@ function CommandRow({ command }: { command: Command }) {
   return (
     <div class="command">
       <p>
-        <code>{name}</code> {help}
+        <code>{name}</code> {commandText(command)}
       </p>
       <div class="row">
         {takesValue && (
@@ -88,7 +91,7 @@ function CommandRow({ command }: { command: Command }) {
             if (isYes) void run()
           }}
         >
-          <p>{caution}</p>
+          <p>{cautionText(command)}</p>
         </Confirm>
       )}
     </div>

@@ -1,4 +1,5 @@
-import { said, t } from '../i18n/index.js'
+import { t } from '../i18n/index.js'
+import { adviceText, whyText } from '../i18n/plugins.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'
 import { FaultList } from '../parts/faults.js'
@@ -11,7 +12,7 @@ function NoError() {
   return (
     <Card title={t('page.errors')}>
       <Empty drawing="quiet">{t('errors.none')}</Empty>
-      {now && now.fitness !== 'fit' && <p>{[now.why, now.advice].map(said).join('. ')}</p>}
+      {now && now.fitness !== 'fit' && <p>{`${whyText(now)} ${adviceText(now)}`}</p>}
     </Card>
   )
 }

@@ -1,5 +1,6 @@
 import { t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
+import { ShowKeys } from '../parts/show-keys.js'
 import { places } from '../shell/navigation.js'
 
 /** For people who know the service: every command, the procedure, the plugins, the document. */
@@ -7,6 +8,8 @@ export function ExpertPage() {
   return (
     <Card title={t('page.expert')}>
       <p>{t('expert.text')}</p>
+      <ShowKeys />
+      <p class="quiet">{t('settings.showKeysHelp')}</p>
       <ul class="list">
         {places()
           .filter(({ isExpert }) => isExpert)

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { sentence, t } from '../i18n/index.js'
+import { t } from '../i18n/index.js'
+import { adviceText, whyText } from '../i18n/plugins.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
 import { Tone, type ToneName } from '../parts/card.js'
 import { AccessStep } from '../parts/guide-access.js'
@@ -153,10 +154,9 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: G
     <>
       <h3>{t('guide.step.summary')}</h3>
       <p class="large">
-        <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong>{' '}
-        {verdict.value && sentence(verdict.value.why)}
+        <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong> {verdict.value && whyText(verdict.value)}
       </p>
-      {verdict.value?.advice && <p>{sentence(verdict.value.advice)}</p>}
+      {verdict.value?.advice && <p>{adviceText(verdict.value)}</p>}
       {left.length === 0 && <p>{t('guide.allDone')}</p>}
       <ul class="list">
         {left.map(({ step, missing, advice }) => (

@@ -1,4 +1,5 @@
-import { said, type TextKey, t } from '../i18n/index.js'
+import { type TextKey, t } from '../i18n/index.js'
+import { cautionText } from '../i18n/plugins.js'
 import { Action } from '../parts/action.js'
 import { Card } from '../parts/card.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
@@ -49,15 +50,15 @@ function Actions(props: { title: string; of: typeof restarts; commands: readonly
   if (rows.length === 0) return null
   return (
     <Card title={props.title}>
-      {rows.map(({ title, command: { name, caution = '' } }) => (
-        <div key={name} class="command">
+      {rows.map(({ title, command }) => (
+        <div key={command.name} class="command">
           <p>
-            <strong>{t(title)}</strong> <span class="quiet">{said(caution)}</span>
+            <strong>{t(title)}</strong> <span class="quiet">{cautionText(command)}</span>
           </p>
           <Action
             label={t(title)}
-            caution={<p>{said(caution) || t('maintenance.sure')}</p>}
-            run={() => api.command(name)}
+            caution={<p>{cautionText(command) || t('maintenance.sure')}</p>}
+            run={() => api.command(command.name)}
           />
         </div>
       ))}

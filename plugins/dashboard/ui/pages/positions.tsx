@@ -7,6 +7,7 @@ import { Action } from '../parts/action.js'
 import { Card, FigureList } from '../parts/card.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
+import { ReferenceMap } from '../parts/map-card.js'
 import { api, type ChangeAnswer } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
@@ -38,11 +39,7 @@ export function PositionsPage() {
             entries.length === 0 ? (
               <p class="quiet">{t('positions.none')}</p>
             ) : (
-              <ol class="reference-history">
-                {historyRows(entries, referenceOf(document)).map((row) => (
-                  <Entry key={row.id} row={row} again={again} />
-                ))}
-              </ol>
+              <History rows={historyRows(entries, referenceOf(document))} again={again} />
             )
           }
         </Waiting>
@@ -96,6 +93,19 @@ function Present({ document }: { document: Json }) {
         />
       )}
     </Card>
+  )
+}
+
+function History({ rows, again }: { rows: readonly HistoryRow[]; again: () => void }) {
+  return (
+    <>
+      <ReferenceMap rows={rows} />
+      <ol class="reference-history">
+        {rows.map((row) => (
+          <Entry key={row.id} row={row} again={again} />
+        ))}
+      </ol>
+    </>
   )
 }
 

@@ -1,14 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
+import { helpOf, labelOf } from '../i18n/plugins.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
+import { ShowKeys } from '../parts/show-keys.js'
 import { api } from '../station/api.js'
 import { place } from './index.js'
 
 const load = () => api.parameters()
 
-/** Every parameter of every plugin: searched, reviewed before it is sent, and taken back. */
+/** Every parameter of every plugin, in sections: searched, reviewed before it is sent, and taken back. */
 export function SettingsPage() {
   const parameters = useLoaded(load)
   // `#/settings?find=ntrip`: a link to a setting.
@@ -23,7 +25,12 @@ export function SettingsPage() {
             {t('settings.search')}
             <input type="search" value={wanted} onInput={({ currentTarget }) => setWanted(currentTarget.value)} />
           </label>
-          <ParameterForm parameters={list} isShown={(one) => matches(one, wanted)} again={parameters.again} />
+          <ShowKeys />
+          <ParameterForm
+            parameters={list}
+            isShown={(one) => matches(one, `${labelOf(one)} ${helpOf(one)}`, wanted)}
+            again={parameters.again}
+          />
         </>
       )}
     </Waiting>

@@ -1,4 +1,5 @@
-import { duration, figure, sentence, t, word } from '../i18n/index.js'
+import { duration, figure, t, word } from '../i18n/index.js'
+import { errorText } from '../i18n/plugins.js'
 import { enuOf, geoLink, lengthText, toGeodetic } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/gnss/survey.js'
@@ -48,7 +49,7 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
       <p class="large">
         <Tone tone={tones[state] ?? 'idle'}>{isBegun ? word('survey.state', state) : t('survey.asked')}</Tone>
       </p>
-      {trouble && <p class="trouble">{sentence(trouble.text)}</p>}
+      {trouble && <p class="trouble">{errorText(trouble)}</p>}
       {isRunning && isBegun && <Prospect survey={survey} percent={percent} />}
       {!isRunning && stated_m !== undefined && state !== 'none' && (
         <p>

@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { moment, said, sentence, t } from '../i18n/index.js'
+import { errorText } from '../i18n/plugins.js'
 import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
@@ -86,9 +87,9 @@ function Running({ document }: { document: Json | undefined }) {
       ) : (
         failure === '' && <p role="status">{t('update.idle')}</p>
       )}
-      {errors.map(({ code, text }) => (
-        <p key={code} class="trouble">
-          {sentence(text)}
+      {errors.map((error) => (
+        <p key={error.code} class="trouble">
+          {errorText(error)}
         </p>
       ))}
       {(step === 'transfer' || step === 'verify') && (

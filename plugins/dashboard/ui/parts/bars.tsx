@@ -1,6 +1,7 @@
 /** Above every page: a change on trial; below: the session. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { sentence, t } from '../i18n/index.js'
+import { t } from '../i18n/index.js'
+import { errorText } from '../i18n/plugins.js'
 import { api, loginWanted, session } from '../station/api.js'
 import { at, errorsOf } from '../station/document.js'
 import { document$ } from '../station/live.js'
@@ -17,7 +18,7 @@ export function TrialBar() {
   const trial = at(document$.value, 'base.state.trial') as Trial | undefined
   const undone = errorsOf(document$.value).find(({ code }) => code === 'change-rolled-back')
   if (trial) return <Countdown trial={trial} />
-  return undone ? <Undone key={undone.t} text={undone.text} /> : null
+  return undone ? <Undone key={undone.t} text={errorText(undone)} /> : null
 }
 
 /** The station tells it until the next change; here it is read once. */
@@ -27,7 +28,7 @@ function Undone({ text }: { text: string }) {
   return (
     <div class="notice" role="alert">
       <p>
-        <strong>{t('trial.undone')}</strong> {sentence(text)}
+        <strong>{t('trial.undone')}</strong> {text}
       </p>
       <button type="button" onClick={() => setRead(true)}>
         {t('trial.read')}

@@ -1,4 +1,5 @@
-import { moment, sentence, t } from '../i18n/index.js'
+import { moment, t } from '../i18n/index.js'
+import { errorText } from '../i18n/plugins.js'
 import { pageOf } from '../model/errors.js'
 import type { Json, StationError } from '../station/document.js'
 import { MovedAnswers } from './moved-answers.js'
@@ -7,10 +8,11 @@ import { MovedAnswers } from './moved-answers.js'
 export function FaultList({ errors, document }: { errors: readonly StationError[]; document: Json }) {
   return (
     <ul class="list">
-      {errors.map(({ code, text, t: since }) => {
+      {errors.map((error) => {
+        const { code, t: since } = error
         return (
           <li key={code} class="command">
-            <p>{sentence(text)}</p>
+            <p>{errorText(error)}</p>
             <p class="quiet">{since > 0 && t('errors.since', { time: moment(since) })}</p>
             <Mend code={code} document={document} />
           </li>

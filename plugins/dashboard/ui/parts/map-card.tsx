@@ -1,6 +1,7 @@
 import { t } from '../i18n/index.js'
 import { lengthText } from '../model/gnss/geodesy.js'
-import { csvOf, geoJsonOf, mapOf, roundUp, type StationMap } from '../model/map.js'
+import { type HistoryRow, referenceOf } from '../model/gnss/positions.js'
+import { csvOf, geoJsonOf, mapOf, namedOf, referenceMapOf, roundUp, type StationMap } from '../model/map.js'
 import { tilesOf } from '../model/tiles.js'
 import { nameOf } from '../model/verdict.js'
 import { document$, hello } from '../station/live.js'
@@ -22,18 +23,35 @@ export function MapCard() {
       ) : (
         <Empty drawing="map">{t('map.none')}</Empty>
       )}
-      {map && (
-        <p>
-          <a class="target" download="rtk-base.csv" href={fileOf('text/csv', csvOf(map, name))}>
-            CSV
-          </a>{' '}
-          ·{' '}
-          <a class="target" download="rtk-base.geojson" href={fileOf('application/geo+json', geoJsonOf(map, name))}>
-            GeoJSON
-          </a>
-        </p>
-      )}
+      {map && <Downloads map={map} name={name} file="rtk-base" />}
     </Card>
+  )
+}
+
+/** The earlier references around the present one; nothing while there is none. @param rows newest first */
+export function ReferenceMap({ rows }: { rows: readonly HistoryRow[] }) {
+  const map = referenceMapOf(rows, referenceOf(document$.value), ({ id }) => t('positions.used', { id }))
+  if (!map) return null
+  const name = nameOf(document$.value, hello.value?.serial ?? '')
+  return (
+    <>
+      <Drawing map={map} name={name} tiles={hello.value?.tiles ?? ''} />
+      <Downloads map={map} name={name} file="rtk-base-references" />
+    </>
+  )
+}
+
+function Downloads({ map, name, file }: { map: StationMap; name: string; file: string }) {
+  return (
+    <p>
+      <a class="target" download={`${file}.csv`} href={fileOf('text/csv', csvOf(map, name))}>
+        CSV
+      </a>{' '}
+      ·{' '}
+      <a class="target" download={`${file}.geojson`} href={fileOf('application/geo+json', geoJsonOf(map, name))}>
+        GeoJSON
+      </a>
+    </p>
   )
 }
 
@@ -58,6 +76,7 @@ export function PlaceDrawing({ from: { east, north } }: { from: { east: number; 
 function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; tiles?: string }) {
   const { lat, lon, points, radius_m } = map
   const scale = ring / radius_m
+  const named = namedOf(points, scale)
   const words = points.map((one) => `${one.name}: ${lengthText(Math.hypot(one.east, one.north))}`)
   return (
     <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
@@ -81,9 +100,15 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
         <g key={key} transform={`translate(${east * scale} ${-north * scale})`}>
           <path class="map-line" d={`M0 0L${-east * scale} ${north * scale}`} />
           <circle class={isFixed ? 'map-fixed' : 'map-rover'} r={8} />
-          <text class="map-name" x={12} y={5}>
-            {who.length > 24 ? `${who.slice(0, 23)}…` : who}
-          </text>
+          {named.has(key) && (
+            <text
+              class={east * scale > half / 2 ? 'map-name-left' : 'map-name'}
+              x={east * scale > half / 2 ? -12 : 12}
+              y={5}
+            >
+              {who.length > 24 ? `${who.slice(0, 23)}…` : who}
+            </text>
+          )}
         </g>
       ))}
       <path class="map-base" d="M0 -12L11 9H-11Z" />

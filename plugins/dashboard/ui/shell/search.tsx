@@ -1,68 +1,12 @@
-import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
-import { t, word } from '../i18n/index.js'
-import { findIn, type SearchEntry } from '../model/search.js'
-import { useLoaded } from '../parts/loaded.js'
-import { useModal } from '../parts/modal.js'
-import { api } from '../station/api.js'
-import { places } from './navigation.js'
+/** The search: its dialog is loaded when it is opened. */
+import { useEffect, useState } from 'preact/hooks'
+import { searchOpen } from './search-open.js'
 
-export const searchOpen = signal(false)
-
-const load = async (): Promise<SearchEntry[]> => {
-  const parameters = await api.parameters()
-  return parameters.map(({ name, title, schema }) => ({
-    title,
-    words: `${name} ${schema.description ?? ''}`,
-    kind: 'setting' as const,
-    to: `settings?find=${encodeURIComponent(name)}`,
-  }))
-}
-
-/** Finds pages, tasks and settings by what people call them. */
 export function Search() {
-  return searchOpen.value ? <SearchDialog /> : null
-}
-
-function SearchDialog() {
-  const [sought, setSought] = useState('')
-  const dialog = useModal()
-  const settings = useLoaded(load)
-  const close = () => {
-    searchOpen.value = false
-  }
-  const pages = places().map(
-    ({ path, title }): SearchEntry => ({ title, words: word('words', path), kind: 'page', to: path }),
-  )
-  const found = findIn([...pages, ...(settings.value ?? [])], sought)
-  return (
-    <dialog ref={dialog} class="search" aria-label={t('search.open')} onClose={close}>
-      <label for="search">{t('search.hint')}</label>
-      <input
-        id="search"
-        type="search"
-        autocomplete="off"
-        value={sought}
-        onInput={({ currentTarget }) => setSought(currentTarget.value)}
-      />
-      <p class="quiet" role="status">
-        {sought && t('search.count', { count: found.length })}
-      </p>
-      <ul class="list">
-        {found.map(({ title, kind, to }) => (
-          <li key={to}>
-            <a class="search-link target" href={`#/${to}`} onClick={close}>
-              {title}
-              <span class="quiet search-kind">{t(`search.${kind}`)}</span>
-            </a>
-          </li>
-        ))}
-      </ul>
-      <div class="buttons">
-        <button type="button" onClick={close}>
-          {t('confirm.no')}
-        </button>
-      </div>
-    </dialog>
-  )
+  const [loaded, setLoaded] = useState<typeof import('./search-dialog.js')>()
+  const isOpen = searchOpen.value
+  useEffect(() => {
+    if (isOpen) void import('./search-dialog.js').then(setLoaded)
+  }, [isOpen])
+  return isOpen && loaded ? <loaded.SearchDialog /> : null
 }

@@ -1,4 +1,5 @@
-import { duration, figure, moment, sentence, t } from '../i18n/index.js'
+import { duration, figure, moment, t } from '../i18n/index.js'
+import { adviceText, whyText } from '../i18n/plugins.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
 import { Mend } from '../parts/faults.js'
@@ -21,8 +22,8 @@ export function VerdictBar() {
       <div>
         <p class="verdict-text" role="status" aria-live="polite">
           <strong>{t(`verdict.${mood}`)}</strong>
-          {isKnown && <span class="verdict-why">{` ${sentence(now.why)} `}</span>}
-          {isKnown && isFirst && now.advice && <span class="verdict-advice">{sentence(now.advice)}</span>}
+          {isKnown && <span class="verdict-why">{` ${whyText(now)} `}</span>}
+          {isKnown && isFirst && now.advice && <span class="verdict-advice">{adviceText(now)}</span>}
         </p>
         {isKnown && isFirst && <Accuracy />}
         {isKnown && <Override />}
@@ -52,7 +53,7 @@ function Accuracy() {
 /** The error that is the reason of the verdict. */
 function MendReason() {
   const document = document$.value
-  const reason = errorsOf(document).find(({ text }) => verdict.value && text.startsWith(verdict.value.why))
+  const reason = errorsOf(document).find(({ code }) => code === verdict.value?.why_code)
   return document && reason ? <Mend code={reason.code} document={document} /> : null
 }
 

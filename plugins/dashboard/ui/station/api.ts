@@ -41,6 +41,7 @@ export interface Schema {
   enum?: readonly unknown[]
   anyOf?: readonly Schema[]
   items?: Schema
+  maxItems?: number
   properties?: Record<string, Schema>
   required?: readonly string[]
 }

@@ -1,6 +1,9 @@
 /** The parts of the document that the page reads. Every part may be missing: a plugin that is not running has no block. */
 export type Json = Record<string, unknown>
 
+/** Numbers and names of a text. */
+export type Values = Readonly<Record<string, string | number | boolean>>
+
 export interface Verdict {
   fitness: 'fit' | 'degraded' | 'unfit'
   code: string
@@ -8,12 +11,16 @@ export interface Verdict {
   advice: string
   since: number
   for_s: number
+  /** Of `why` and `advice`; of an error where they are its text. */
+  why_code?: string
+  values?: Values
 }
 
 export interface StationError {
   code: string
   text: string
   t: number
+  values?: Values
 }
 
 /** The value at a path such as `gnss.state.status`; undefined where there is none. */

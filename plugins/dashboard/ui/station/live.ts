@@ -21,6 +21,8 @@ export const curve = signal<readonly CurvePoint[]>([])
 export const logLines = signal<readonly LogLine[]>([])
 /** Pages of other plugins; undefined until known. */
 export const panels = signal<readonly PanelEntry[] | undefined>(undefined)
+/** Of the plugins' texts; undefined until known. */
+export const textsVersion = signal<string | undefined>(undefined)
 /** Lines that this page was too slow for. */
 export const droppedLines = signal(0)
 /** When the station was last heard, by `performance.now()`; 0: never. */
@@ -82,6 +84,9 @@ function open(): void {
   })
   on<PanelEntry[]>('panels', (value) => {
     panels.value = value
+  })
+  on<string>('texts', (value) => {
+    textsVersion.value = value
   })
   on<number>('dropped', (value) => {
     droppedLines.value += value

@@ -1,7 +1,10 @@
 import { useId } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { boundsOf, fieldOf, textOf } from '../../model/form.js'
+import { helpOf, labelOf, partOf } from '../../i18n/plugins.js'
+import { boundsOf, type Field, fieldOf, isComposed, shownValue, textOf, unitOf } from '../../model/form.js'
 import type { Parameter } from '../../station/api.js'
+import { keysShown } from '../show-keys.js'
+import { ComposedField } from './composed-field.js'
 import { SecretInput } from './setting-form.js'
 
 interface Props {
@@ -11,23 +14,35 @@ interface Props {
   trouble: string
   disabled: boolean
   enter: (text: string | undefined) => void
+  /** The page that has a form for it. */
+  page: string | undefined
+}
+
+/** A value in the words of the page. */
+export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: unknown): string {
+  const text = textOf(field, value)
+  if (field.kind === 'choice') return partOf(name, text, text)
+  if (field.kind === 'switch' || field.kind === 'flag')
+    return text === '' ? '' : t(text === '1' || text === 'true' ? 'settings.on' : 'settings.off')
+  return shownValue(field, value)
 }
 
 /** A field for a parameter of any schema. */
-export function FieldRow({ parameter, entered, trouble, disabled, enter }: Props) {
-  const { name, title, schema, secret, value, default: preset, set } = parameter
+export function FieldRow({ parameter, entered, trouble, disabled, enter, page }: Props) {
+  const { name, schema, secret, value, default: preset, set } = parameter
   const id = useId()
   const field = fieldOf(schema)
   const text = entered ?? (secret ? '' : textOf(field, value))
   const common = { id, disabled, 'aria-describedby': `${id}-help`, 'aria-invalid': trouble !== '' }
   const bounds = boundsOf(field)
+  const { label, unit } = unitOf(labelOf(parameter))
+  const isText = isComposed(field) && (secret || field.kind === 'json')
+  const usual = secret || isComposed(field) ? '' : wordsOf(parameter, field, preset)
   const hint = [
-    schema.description,
+    // Of a setting without fields of its own it is an example of its JSON.
+    (!isText || keysShown.value) && helpOf(parameter),
     bounds && t('settings.bounds', { least: bounds.least, most: bounds.most }),
-    !secret &&
-      preset !== undefined &&
-      textOf(field, preset) !== '' &&
-      t('settings.default', { value: textOf(field, preset) }),
+    usual && t('settings.default', { value: unit ? `${usual} ${unit}` : usual }),
     secret && t(set ? 'settings.secretSet' : 'settings.secretNotSet'),
   ].filter(Boolean)
   const change = ({ currentTarget }: { currentTarget: { value: string } }) => enter(currentTarget.value)
@@ -43,37 +58,49 @@ export function FieldRow({ parameter, entered, trouble, disabled, enter }: Props
               enter(field.kind === 'flag' ? String(checked) : checked ? '1' : '0')
             }
           />
-          {title}
+          {label}
         </label>
+      ) : isText && !keysShown.value ? (
+        <p>
+          {label}:{' '}
+          <a class="target" href={`#/${page ?? 'expert'}`}>
+            {t('settings.toForm')}
+          </a>
+        </p>
+      ) : isComposed(field) && !isText ? (
+        <ComposedField name={name} label={label} field={field} text={text} disabled={disabled} enter={enter} />
       ) : (
         <>
-          <label for={id}>{title}</label>
+          <label for={id}>{label}</label>
           {field.kind === 'choice' ? (
             <select {...common} value={text} onChange={change}>
               {field.choices.map((one) => (
                 <option key={String(one)} value={String(one)}>
-                  {String(one)}
+                  {partOf(name, String(one), String(one))}
                 </option>
               ))}
             </select>
-          ) : field.kind === 'json' ? (
+          ) : isText ? (
             <textarea {...common} rows={6} value={text} onInput={change} spellcheck={false} />
           ) : secret ? (
             <SecretInput {...common} value={text} enter={enter} />
           ) : (
-            <input
-              {...common}
-              type="text"
-              inputMode={field.kind === 'number' ? 'decimal' : 'text'}
-              value={text}
-              onInput={change}
-              autocomplete="off"
-            />
+            <span class="with-unit">
+              <input
+                {...common}
+                type="text"
+                inputMode={field.kind === 'number' ? 'decimal' : 'text'}
+                value={text}
+                onInput={change}
+                autocomplete="off"
+              />
+              {unit && <span>{unit}</span>}
+            </span>
           )}
         </>
       )}
       <p id={`${id}-help`} class="quiet">
-        <code>{name}</code> {hint.join(' · ')} <span class="trouble">{trouble}</span>
+        {keysShown.value && <code>{name}</code>} {hint.join(' · ')} <span class="trouble">{trouble}</span>
       </p>
       {entered !== undefined && (
         <button type="button" onClick={() => enter(undefined)}>

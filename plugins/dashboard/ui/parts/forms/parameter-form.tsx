@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../../i18n/index.js'
-import { byPlugin, changesOf, fieldOf, textOf } from '../../model/form.js'
+import { t, word } from '../../i18n/index.js'
+import { labelOf } from '../../i18n/plugins.js'
+import { changesOf, fieldOf, unitOf } from '../../model/form.js'
+import { sectionsOf } from '../../model/sections.js'
 import { api, type Parameter } from '../../station/api.js'
 import { at, type Json, listAt, type StationError } from '../../station/document.js'
 import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'
 import { Card } from '../card.js'
-import { FieldRow } from './field.js'
+import { FieldRow, wordsOf } from './field.js'
 
 type Before = Record<string, unknown>
 
@@ -26,12 +28,12 @@ function useTrial(troubles: readonly StationError[], fn: () => void): void {
   }, [now, fn])
 }
 
-/** Parameter fields by plugin. Entries are reviewed before they are sent, and can be undone. */
+/** Parameter fields by section. Entries are reviewed before they are sent, and can be undone. */
 export function ParameterForm(props: {
   parameters: readonly Parameter[]
   /** Filter of the shown parameters; entries in others are kept. */
   isShown?: (parameter: Parameter) => boolean
-  /** Of the headings of the plugins. */
+  /** Of the headings of the sections. */
   level?: 2 | 3
   again: () => void
 }) {
@@ -54,6 +56,10 @@ export function ParameterForm(props: {
     if (isUndone) setSaid('')
   }, [isUndone])
 
+  const named = (name: string) => {
+    const found = parameters.find((one) => one.name === name)
+    return found ? unitOf(labelOf(found)).label : name
+  }
   const enter = (name: string) => (text: string | undefined) => {
     const next = new Map(entered)
     if (text === undefined) next.delete(name)
@@ -67,7 +73,7 @@ export function ParameterForm(props: {
       const { result, errors = [] } = await api.change(values)
       setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
       if (result === 'failed') {
-        setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${name} ${message}`)].join(' '))
+        setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${named(name)}: ${message}.`)].join(' '))
         return
       }
       setEntered(new Map())
@@ -88,11 +94,11 @@ export function ParameterForm(props: {
       <p role="status">{said}</p>
       {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
-          {t('settings.undo', { names: Object.keys(before).join(', ') })}
+          {t('settings.undo', { names: Object.keys(before).map(named).join(', ') })}
         </button>
       )}
-      {byPlugin(parameters.filter(isShown)).map(([plugin, own]) => (
-        <Card key={plugin} title={plugin} level={level}>
+      {sectionsOf(parameters.filter(isShown)).map(({ name: section, page, own }) => (
+        <Card key={section} title={word('section', section)} level={level}>
           {own.map((parameter) => (
             <FieldRow
               key={parameter.name}
@@ -101,6 +107,7 @@ export function ParameterForm(props: {
               trouble={troubles.get(parameter.name) ?? ''}
               disabled={isViewer}
               enter={enter(parameter.name)}
+              page={page}
             />
           ))}
         </Card>
@@ -146,18 +153,21 @@ function Review(props: {
           </tr>
         </thead>
         <tbody>
-          {changed.map(({ name, title, secret, schema, value }) => (
-            <tr key={name}>
-              <th scope="row">{title}</th>
-              <td>{secret ? '•••' : textOf(fieldOf(schema), value)}</td>
-              <td>{secret ? '•••' : textOf(fieldOf(schema), changes.get(name))}</td>
-            </tr>
-          ))}
+          {changed.map((one) => {
+            const { name, secret, schema, value } = one
+            return (
+              <tr key={name}>
+                <th scope="row">{labelOf(one)}</th>
+                <td>{secret ? '•••' : wordsOf(one, fieldOf(schema), value)}</td>
+                <td>{secret ? '•••' : wordsOf(one, fieldOf(schema), changes.get(name))}</td>
+              </tr>
+            )
+          })}
         </tbody>
       </table>
       {risky.length > 0 && (
         <p class="trouble">
-          {t('settings.risky', { names: risky.map(({ name }) => name).join(', ') })}{' '}
+          {t('settings.risky', { names: risky.map(labelOf).join(', ') })}{' '}
           {risky.some(({ onTrial }) => onTrial) && t('settings.riskyTrial')}
         </p>
       )}

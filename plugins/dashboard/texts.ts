@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import type { PluginContext } from 'rtk-base/plugin'
+import { pluginTexts } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { secured } from './pages.js'
+
+const Texts = Type.Record(Type.String(), Type.String(), {
+  description: 'Key → text, e.g. `setting.station-name`; what is missing is shown in English',
+})
+const NoTexts = Type.Object({ message: Type.String() })
+
+/** `GET /texts/:language`: the texts that the running plugins have in a language. */
+export function addTexts({ http, services }: PluginContext): void {
+  http.route({
+    method: 'GET',
+    url: '/texts/:language',
+    schema: {
+      summary: 'Texts of the running plugins in a language other than English',
+      response: { 200: Texts, 404: NoTexts },
+    },
+    handler: (request, reply) => {
+      const { language } = request.params as { language: string }
+      const { languages, of } = services.use(pluginTexts)
+      if (!languages.includes(language))
+        return reply
+          .code(404)
+          .send({ message: `no plugin has texts in this language: ${languages.join(', ') || 'none'}` })
+      const texts = of(language)
+      const etag = `"${createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22)}"`
+      secured(reply).header('etag', etag).header('cache-control', 'private, no-cache')
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+      return reply.send(texts)
+    },
+  })
+}

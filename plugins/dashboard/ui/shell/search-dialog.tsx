@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks'
+import { t, word } from '../i18n/index.js'
+import { helpOf, labelOf } from '../i18n/plugins.js'
+import { unitOf } from '../model/form.js'
+import { findIn, type SearchEntry } from '../model/search.js'
+import { useLoaded } from '../parts/loaded.js'
+import { useModal } from '../parts/modal.js'
+import { api } from '../station/api.js'
+import { places } from './navigation.js'
+import { searchOpen } from './search-open.js'
+
+const load = async (): Promise<SearchEntry[]> => {
+  const parameters = await api.parameters()
+  return parameters.map((one) => ({
+    title: unitOf(labelOf(one)).label,
+    words: `${one.name} ${one.title} ${helpOf(one)}`,
+    kind: 'setting' as const,
+    to: `settings?find=${encodeURIComponent(one.name)}`,
+  }))
+}
+
+/** Finds pages, tasks and settings by what people call them. */
+export function SearchDialog() {
+  const [sought, setSought] = useState('')
+  const dialog = useModal()
+  const settings = useLoaded(load)
+  const close = () => {
+    searchOpen.value = false
+  }
+  const pages = places().map(
+    ({ path, title }): SearchEntry => ({ title, words: word('words', path), kind: 'page', to: path }),
+  )
+  const found = findIn([...pages, ...(settings.value ?? [])], sought)
+  return (
+    <dialog ref={dialog} class="search" aria-label={t('search.open')} onClose={close}>
+      <label for="search">{t('search.hint')}</label>
+      <input
+        id="search"
+        type="search"
+        autocomplete="off"
+        value={sought}
+        onInput={({ currentTarget }) => setSought(currentTarget.value)}
+      />
+      <p class="quiet" role="status">
+        {sought && t('search.count', { count: found.length })}
+      </p>
+      <ul class="list">
+        {found.map(({ title, kind, to }) => (
+          <li key={to}>
+            <a class="search-link target" href={`#/${to}`} onClick={close}>
+              {title}
+              <span class="quiet search-kind">{t(`search.${kind}`)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="buttons">
+        <button type="button" onClick={close}>
+          {t('confirm.no')}
+        </button>
+      </div>
+    </dialog>
+  )
+}
