@@ -109,6 +109,7 @@ export const de: Texts = {
   'login.viewer': 'Nur Lesezugriff.',
 
   'verdict.fit': 'Einsatzbereit',
+  'verdict.coarse': 'Einsatzbereit, Position nur grob bekannt.',
   'verdict.degraded': 'Eingeschränkt',
   'verdict.unfit': 'Nicht einsatzbereit',
   'verdict.unknown': 'Unbekannt',
@@ -302,7 +303,7 @@ export const de: Texts = {
   'cause.other': 'Es gingen keine Korrekturen hinaus.',
   'survey.missing':
     'Diese Station misst sich nicht ein: Ihr Empfänger wird anderweitig konfiguriert, oder das Plugin survey-in läuft nicht.',
-  'survey.now': 'Einmessung',
+  'survey.now': 'Stand und Ergebnis',
   'survey.state.none': 'Noch keine Einmessung',
   'survey.state.running': 'Läuft',
   'survey.state.complete': 'Abgeschlossen',

@@ -107,6 +107,7 @@ export const en = {
   'login.viewer': 'Read-only access.',
 
   'verdict.fit': 'Fit',
+  'verdict.coarse': 'Fit, position only roughly known.',
   'verdict.degraded': 'Degraded',
   'verdict.unfit': 'Not fit',
   'verdict.unknown': 'Unknown',
@@ -300,7 +301,7 @@ export const en = {
   'cause.other': 'No corrections went out.',
   'survey.missing':
     'This station runs no survey-in: its receiver is configured elsewhere, or the plugin survey-in is not running.',
-  'survey.now': 'Survey-in',
+  'survey.now': 'Progress and result',
   'survey.state.none': 'No survey-in yet',
   'survey.state.running': 'Running',
   'survey.state.complete': 'Complete',

@@ -76,6 +76,14 @@ export function duration(seconds: number): string {
   return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3_600)} h`
 }
 
+/** A sentence with times such as `12:34 UTC`, which the station says of the last day, in the reader's time. */
+export const localTimes = (text: string): string =>
+  text.replace(/\b([01]\d|2[0-3]):([0-5]\d) UTC\b/g, (_whole, h: string, min: string) => {
+    const time = new Date()
+    time.setUTCHours(Number(h), Number(min))
+    return new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' }).format(time)
+  })
+
 /** UTC seconds as local date and time; `–` for 0. */
 export function moment(utc_s: number): string {
   if (utc_s === 0) return '–'

@@ -61,6 +61,16 @@ export function castersOf(document: Json): { readonly good: number; readonly wan
   return { good: wanted.filter(({ state }) => toneOf(state) === 'good').length, wanted: wanted.length }
 }
 
+/** The state of all casters that are switched on; undefined if they differ. */
+export function pushStateOf(document: Json): string | undefined {
+  const states = new Set(
+    listAt<Push>(document, 'ntrip.server')
+      .filter((one) => !isOff(one))
+      .map(({ state }) => state),
+  )
+  return states.size === 1 ? [...states][0] : undefined
+}
+
 /** MQTT with a broker that is switched on: only then is a missing connection a fault. */
 export const isMqttWanted = (document: Json): boolean =>
   at(document, 'mqtt.state') !== undefined &&

@@ -5,14 +5,15 @@ import { referenceAccuracy } from './set-up.js'
 /** Beyond this rovers notice that the whole map is shifted. */
 const exact_m = 0.1
 
-/** `waiting`: a first survey-in, which takes time and is not a fault. */
-export type Mood = Verdict['fitness'] | 'waiting' | 'unknown'
+/** `coarse`: fit, but where it is in the world is known to decimetres or metres only. `waiting`: a first survey-in, which takes time and is not a fault. */
+export type Mood = Verdict['fitness'] | 'coarse' | 'waiting' | 'unknown'
 
 export function moodOf(document: Json | undefined): Mood {
   const verdict = verdictOf(document)
   if (!document || !verdict) return 'unknown'
   const isSurveying = textAt(document, 'gnss.state.status') === 'survey'
-  return isSurveying && verdict.fitness !== 'fit' ? 'waiting' : verdict.fitness
+  if (verdict.fitness === 'fit') return absoluteOf(document)?.isExact === false ? 'coarse' : 'fit'
+  return isSurveying ? 'waiting' : verdict.fitness
 }
 
 export interface Absolute {

@@ -10,7 +10,7 @@ import { document$, verdict } from '../station/live.js'
 function NoError() {
   const now = verdict.value
   return (
-    <Card title={t('page.errors')}>
+    <Card title={t('page.errors')} isPage>
       <Empty drawing="quiet">{t('errors.none')}</Empty>
       {now && now.fitness !== 'fit' && <p>{`${whyText(now)} ${adviceText(now)}`}</p>}
     </Card>
@@ -22,7 +22,7 @@ export function ErrorsPage() {
   const errors = errorsOf(document)
   if (!document || errors.length === 0) return <NoError />
   return (
-    <Card title={t('page.errors')}>
+    <Card title={t('page.errors')} isPage>
       <FaultList errors={[...errors].reverse()} document={document} />
     </Card>
   )

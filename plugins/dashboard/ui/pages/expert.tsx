@@ -6,7 +6,7 @@ import { places } from '../shell/navigation.js'
 /** For people who know the service: every command, the procedure, the plugins, the document. */
 export function ExpertPage() {
   return (
-    <Card title={t('page.expert')}>
+    <Card title={t('page.expert')} isPage>
       <p>{t('expert.text')}</p>
       <ShowKeys />
       <p class="quiet">{t('settings.showKeysHelp')}</p>

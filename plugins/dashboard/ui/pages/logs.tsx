@@ -19,7 +19,7 @@ export function LogsPage() {
     (line) => line.level >= level && `${line.plugin} ${line.msg}`.toLowerCase().includes(wanted),
   )
   return (
-    <Card title={t('page.logs')}>
+    <Card title={t('page.logs')} isPage>
       <div class="row">
         <label>
           {t('logs.level')}

@@ -11,7 +11,7 @@ const load = () => api.plugins()
 export function PluginsPage() {
   const plugins = useLoaded(load)
   return (
-    <Card title={t('page.plugins')}>
+    <Card title={t('page.plugins')} isPage>
       <Waiting of={plugins}>
         {(list) => (
           <DataTable

@@ -19,7 +19,8 @@ const tones: Readonly<Record<string, ToneName>> = {
   running: 'waiting',
   complete: 'good',
   incomplete: 'warning',
-  aborted: 'broken',
+  // Often a person stopped it; a fault is told beside it.
+  aborted: 'idle',
 }
 
 /** The survey-in: progress, accuracy, position, and its commands. */

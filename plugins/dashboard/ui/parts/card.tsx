@@ -1,13 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** A box with a heading. */
-export function Card({ title, children, level = 2 }: { title: string; children: ComponentChildren; level?: 2 | 3 }) {
+/** A box with a heading; `isPage`: the heading of the page above it says the same, so it is only read aloud. */
+export function Card(props: { title: string; children: ComponentChildren; level?: 2 | 3; isPage?: boolean }) {
+  const { children, isPage, level = 2, title } = props
   const id = useId()
   const Heading = `h${level}` as 'h2'
   return (
     <section class="card" aria-labelledby={id}>
-      <Heading id={id}>{title}</Heading>
+      <Heading id={id} class={isPage ? 'hidden' : ''}>
+        {title}
+      </Heading>
       {children}
     </section>
   )

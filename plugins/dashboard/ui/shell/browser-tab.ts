@@ -4,6 +4,7 @@ import type { Mood } from '../model/verdict.js'
 
 const colours: Readonly<Record<Mood, string>> = {
   fit: '#00875a',
+  coarse: '#c98500',
   degraded: '#c98500',
   unfit: '#d32f2f',
   waiting: '#2f7fd0',

@@ -14,7 +14,7 @@ export interface Place {
 
 const loadPanel = async () => (await import('../pages/panel.js')).PanelPage
 
-/** The pages of the station, and those of its plugins, which stand with the device. */
+/** The pages of the station, and those of its plugins, which the page for experts lists. */
 export function places(): Place[] {
   const own = groups.flatMap((group) =>
     group.pages.map(({ path, title, load, isExpert = false }) => ({ path, title: t(title), load, group, isExpert })),
@@ -25,7 +25,7 @@ export function places(): Place[] {
     title,
     load: loadPanel,
     group: device,
-    isExpert: false,
+    isExpert: true,
   }))
   return [...own, ...others]
 }

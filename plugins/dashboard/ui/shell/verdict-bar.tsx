@@ -15,7 +15,7 @@ export function VerdictBar() {
   const mood = isKnown ? moodOf(document) : 'unknown'
   const isFirst = place.value.path === 'status'
   return (
-    <div class={`verdict verdict-${mood}${isFirst ? ' verdict-first' : ''}`}>
+    <div class={`verdict verdict-${mood}${mood === 'coarse' ? ' verdict-fit' : ''}${isFirst ? ' verdict-first' : ''}`}>
       <span class="verdict-mark">
         <Icon name={mood} />
       </span>

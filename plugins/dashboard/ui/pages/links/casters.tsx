@@ -1,6 +1,6 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
 import { useState } from 'preact/hooks'
-import { duration, figure, said, t, word } from '../../i18n/index.js'
+import { duration, figure, localTimes, said, t, word } from '../../i18n/index.js'
 import {
   type Caster,
   listWith,
@@ -148,7 +148,7 @@ function CasterRow(props: {
           </span>
         )}
       </p>
-      {isOn && push?.text && <p>{isIdle && state === 'waiting' ? t('casters.idle') : said(push.text)}</p>}
+      {isOn && push?.text && <p>{isIdle && state === 'waiting' ? t('casters.idle') : localTimes(said(push.text))}</p>}
       {trouble && <p class="trouble">{trouble}</p>}
       <details>
         <summary>{t('casters.more')}</summary>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
-import { figure, said, t } from '../../i18n/index.js'
-import { castersOf, type OutputRow, type OutputState, outputRows } from '../../model/outputs.js'
+import { figure, said, t, word } from '../../i18n/index.js'
+import { toneOf } from '../../model/links.js'
+import { castersOf, type OutputRow, type OutputState, outputRows, pushStateOf } from '../../model/outputs.js'
 import { Confirm } from '../../parts/action.js'
 import { Card, Tone, type ToneName } from '../../parts/card.js'
 import { api } from '../../station/api.js'
@@ -29,6 +30,8 @@ export function Outputs({ document }: { document: Json }) {
 function Row({ row, document }: { row: OutputRow; document: Json }) {
   const { output, parameter, rovers, state, to } = row
   const detail = detailOf(row, document)
+  // As the list of casters says it.
+  const push = output === 'server' ? pushStateOf(document) : undefined
   return (
     <div class="command">
       <div class="way">
@@ -44,8 +47,10 @@ function Row({ row, document }: { row: OutputRow; document: Json }) {
         )}
       </div>
       <p>
-        <Tone tone={tones[state]}>
-          {t(state === 'unset' || state === 'waiting' ? `outputs.${state}` : `guide.state.${state}`)}
+        <Tone tone={push ? toneOf(push) : tones[state]}>
+          {push
+            ? word('links.push', push)
+            : t(state === 'unset' || state === 'waiting' ? `outputs.${state}` : `guide.state.${state}`)}
         </Tone>
         {detail && <span> · {detail}</span>}
         {state === 'on' && rovers !== undefined && (
@@ -78,7 +83,7 @@ function detailOf({ output, state }: OutputRow, document: Json): string {
         .join(' · ')
     case 'server': {
       const { good, wanted } = castersOf(document)
-      return t('outputs.casters', { good, wanted })
+      return wanted > 1 ? t('outputs.casters', { good, wanted }) : ''
     }
     case 'mqtt':
       return textAt(document, 'mqtt.host')

@@ -12,9 +12,7 @@ export function DayCard() {
   const fitness = day.value?.figures.fitness
   return (
     <Card title={t('day.title')}>
-      {hasValues(fitness) && fitness.length > 1 && (
-        <FitnessBand title={t('day.fitness')} values={fitness} interval_s={day.value?.interval_s ?? 10} />
-      )}
+      {hasValues(fitness) && fitness.length > 1 && <FitnessBand title={t('day.fitness')} values={fitness} />}
       <DayPlot
         title={t('day.satellites')}
         of={day}

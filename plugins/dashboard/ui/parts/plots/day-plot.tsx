@@ -16,7 +16,6 @@ export type DayCurve = Omit<Curve, 'values'> & {
 const step = 12
 /** Of a station that has just started every sample is shown. */
 const fewest = 30
-export const day_s = 86_400
 const again_ms = 120_000
 
 export type DaySeries = Awaited<ReturnType<typeof api.history>>
@@ -52,7 +51,7 @@ export function DayPlot(props: {
           .filter(({ values }) => hasValues(values))
         const times = timesOf(series)
         if (shown.length === 0 || times.length < 2) return <p class="quiet">{t('plot.young', { title })}</p>
-        return <TimePlot title={title} times={times} curves={shown} isClock span_s={day_s} {...bounds} />
+        return <TimePlot title={title} times={times} curves={shown} isClock {...bounds} />
       }}
     </Waiting>
   )

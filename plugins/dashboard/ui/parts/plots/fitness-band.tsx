@@ -1,13 +1,12 @@
 import { figure, t } from '../../i18n/index.js'
 import { type FitnessName, segmentsOf, sharesOf, type Values } from '../../model/series.js'
-import { day_s } from './day-plot.js'
 
 /** The better, the higher: the colour is not the only sign. */
 const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, unfit: 10, unknown: 2 }
 
 /** How fit the base was over the day. */
-export function FitnessBand({ interval_s, title, values }: { interval_s: number; title: string; values: Values }) {
-  const length = Math.max(values.length, day_s / interval_s)
+export function FitnessBand({ title, values }: { title: string; values: Values }) {
+  const { length } = values
   const words = sharesOf(values).map(([name, share]) => `${t(`verdict.${name}`)} ${figure(share * 100, 0)} %`)
   return (
     <figure class="plot">
@@ -15,7 +14,7 @@ export function FitnessBand({ interval_s, title, values }: { interval_s: number;
       <div class="day-axis">
         <svg
           class="band"
-          viewBox={`${values.length - length} 0 ${length} 30`}
+          viewBox={`0 0 ${length} 30`}
           preserveAspectRatio="none"
           role="img"
           aria-label={words.join(', ')}

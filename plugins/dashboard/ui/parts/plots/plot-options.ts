@@ -20,8 +20,6 @@ export interface PlotKind {
   /** Times are UTC seconds; else seconds since the beginning. */
   readonly isClock: boolean
   readonly isLog?: boolean
-  /** The axis of the time ends at the newest value and is so long, however few values there are. */
-  readonly span_s?: number
   /** At least this much is shown. */
   readonly least?: number
   readonly most?: number
@@ -38,14 +36,10 @@ export interface PlotSetup extends PlotKind {
   readonly point: (at: number | undefined) => void
 }
 
-export function plotOptions({ curves, isClock, isLog, least, most, point, span_s, width }: PlotSetup): uPlot.Options {
+export function plotOptions({ curves, isClock, isLog, least, most, point, width }: PlotSetup): uPlot.Options {
   const axis = { stroke: colourOf('--quiet'), grid: { stroke: colourOf('--line'), width: 1 }, ticks: { show: false } }
   const range = (_plot: uPlot, low: number | null, high: number | null): [number, number] =>
     linearRange(low ?? 0, high ?? 1, least, most)
-  const span = (plot: uPlot): [number, number] => {
-    const end = plot.data[0].at(-1) ?? 0
-    return [end - (span_s ?? 0), end]
-  }
   return {
     width,
     height: height_px,
@@ -53,7 +47,7 @@ export function plotOptions({ curves, isClock, isLog, least, most, point, span_s
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { time: isClock, ...(span_s && { range: span }) },
+      x: { time: isClock },
       y: isLog ? { distr: 3, log: 10, range: logRange } : { range },
     },
     axes: [

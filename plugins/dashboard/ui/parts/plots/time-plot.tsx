@@ -9,7 +9,7 @@ import { type Curve, dashOf, type PlotKind, plotOptions, setSteps, timeText, use
 const tableRows = 25
 
 export function TimePlot(props: PlotKind & { title: string; times: readonly number[]; curves: readonly Curve[] }) {
-  const { curves, isClock, isLog, least, most, span_s, times, title } = props
+  const { curves, isClock, isLog, least, most, times, title } = props
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const newest = useRef<uPlot.AlignedData>([[]])
@@ -31,7 +31,6 @@ export function TimePlot(props: PlotKind & { title: string; times: readonly numb
       const kind = {
         isClock,
         ...(isLog && { isLog }),
-        ...(span_s && { span_s }),
         ...(least !== undefined && { least }),
         ...(most !== undefined && { most }),
       }
