@@ -55,7 +55,6 @@ t.test('every page', { skip: noBrowser || (shots ? false : gateOnly) }, async (t
 
 for (const [name, what] of [
   ['browser-settings', 'every setting is changed, taken back, and set back by itself where it cut the page off'],
-  ['browser-tasks', 'what a layman does on a phone, by taps'],
   ['browser-geometry', 'the bars of C/N0 and the bar to save stand where they belong'],
   ['browser-upload', 'an upload that breaks off is sent again'],
   ['browser-session', 'a session that ends asks for the login, and goes on after it'],
@@ -71,3 +70,20 @@ for (const [name, what] of [
     t.ok(count > 5, `${count} findings`)
   })
 }
+
+// Both at once: most of the time is the stations'.
+t.test(
+  'what a layman does, by finger on a phone and by keyboard at a desk',
+  { skip: noBrowser || gateOnly },
+  async (t) => {
+    const play = async (mode: string) => {
+      let count = 0
+      for await (const { what, found, wanted } of inOwnNetwork<Finding>(t, 'browser-tasks', [mode, shots])) {
+        t.strictSame(found, wanted, `${mode}: ${what}`)
+        count += 1
+      }
+      t.ok(count > 80, `${mode}: ${count} findings`)
+    }
+    await Promise.all([play('finger'), play('keys')])
+  },
+)

@@ -268,6 +268,7 @@ export const de: Texts = {
   'timeline.sent': 'Korrekturen gingen {time} lang hinaus.',
   'timeline.oneGap': 'Eine Unterbrechung von {time}.',
   'timeline.gaps': '{count} Unterbrechungen, zusammen {time}, die längste {longest}.',
+  'timeline.since': 'Aufgezeichnet seit {time}.',
   'timeline.unknown': 'Für {time} ist nichts aufgezeichnet.',
   'timeline.noGaps': 'Keine Unterbrechung.',
   'timeline.noRecord': 'Diese Station zeichnet ihre Korrekturen nicht auf.',

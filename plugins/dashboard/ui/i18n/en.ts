@@ -266,6 +266,7 @@ export const en = {
   'timeline.sent': 'Corrections went out for {time}.',
   'timeline.oneGap': 'One interruption of {time}.',
   'timeline.gaps': '{count} interruptions, {time} in all, the longest {longest}.',
+  'timeline.since': 'Recorded since {time}.',
   'timeline.unknown': 'Nothing is recorded of {time}.',
   'timeline.noGaps': 'No interruption.',
   'timeline.noRecord': 'This station keeps no record of its corrections.',

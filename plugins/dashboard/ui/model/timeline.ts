@@ -73,6 +73,10 @@ export interface Band {
   readonly width: number
 }
 
+/** Where the record begins within a time: before it nothing is known. */
+export const beginOf = (spans: readonly Span[], from: number): number =>
+  Math.max(from, spans.find(({ cause }) => kindOfCause(cause) !== 'unknown')?.from ?? from)
+
 /** The spans that are within, cut to it; neighbours of one cause are one band. */
 export function bandsOf(spans: readonly Span[], from: number, to: number): readonly Band[] {
   const length = to - from

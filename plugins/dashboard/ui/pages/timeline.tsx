@@ -3,6 +3,7 @@ import { duration, locale, said, t } from '../i18n/index.js'
 import {
   type Band,
   bandsOf,
+  beginOf,
   causeOf,
   day_ms,
   detailOf,
@@ -67,8 +68,10 @@ const causeText = (code: string) => {
   return cause ? t(`cause.${cause}`) : t('cause.other')
 }
 
-function DayBands({ day: { from, spans, to } }: { day: Day }) {
+function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
   if (!spans) return <Empty drawing="quiet">{t('timeline.noRecord')}</Empty>
+  // Of a new station the axis begins with its record.
+  const from = beginOf(spans, asked)
   const bands = bandsOf(spans, from, to)
   const outages = outagesOf(bands, to)
   const { longest_ms, missing_ms, sent_ms, unknown_ms } = sumsOf(bands, outages)
@@ -80,6 +83,7 @@ function DayBands({ day: { from, spans, to } }: { day: Day }) {
         time: duration(missing_ms / 1_000),
         longest: duration(longest_ms / 1_000),
       }),
+    from > asked && t('timeline.since', { time: `${weekday(from)} ${clock(from)}` }),
     unknown_ms > 0 && t('timeline.unknown', { time: duration(unknown_ms / 1_000) }),
   ]
     .filter(Boolean)

@@ -49,13 +49,6 @@ export async function networkTasks(player: Player): Promise<void> {
     compare('it stays', (await info()).sta?.ssid, 'hill')
   })
 
-  await player.task('the APN', 3, async () => {
-    await tap(group('Device'))
-    await tap(more('Change the APN'))
-    await hands.enter(field('APN'), 'internet')
-    await tap(page.locator('details[open]').getByRole('button', { name: 'Save' }))
-    await until(async () => (await info()).modem.cfg.apn === 'internet', 'the APN')
-  })
   await player.task('an operator of the mobile network', 3, async () => {
     await tap(group('Device'))
     await tap(button('Search for operators'))
@@ -67,5 +60,12 @@ export async function networkTasks(player: Player): Promise<void> {
     await hands.enter(field('Name of the station'), 'Barn roof')
     await tap(button('Save the name'))
     await until(async () => (await info()).base.name === 'Barn roof', 'the name')
+  })
+  await player.task('the APN', 3, async () => {
+    await tap(group('Device'))
+    await tap(more('Change the APN'))
+    await hands.enter(field('APN'), 'internet')
+    await tap(page.locator('details[open]').getByRole('button', { name: 'Save' }))
+    await until(async () => (await info()).modem.cfg.apn === 'internet', 'the APN')
   })
 }

@@ -21,6 +21,7 @@ export class Player {
   readonly hands: Hands
   readonly page: Page
   readonly station: StationProcess
+  readonly #mode: Mode
   readonly #troubles: string[]
   readonly #shots: string
 
@@ -28,6 +29,7 @@ export class Player {
     this.page = tab.page
     this.hands = new Hands(tab.page, mode)
     this.station = station
+    this.#mode = mode
     this.#troubles = tab.troubles
     this.#shots = shots
   }
@@ -52,7 +54,7 @@ export class Player {
     compare(`${name}: at most ${most} taps`, hands.taps <= most || hands.taps, true)
     compare(`${name}: the focus is always seen`, hands.stumbles.splice(0), [])
     if (this.#shots !== '')
-      await page.screenshot({ path: join(this.#shots, `task ${name.replaceAll(/[^\w ]/g, '')}.png`) })
+      await page.screenshot({ path: join(this.#shots, `task ${this.#mode} ${name.replaceAll(/[^\w ]/g, '')}.png`) })
   }
 
   /** @param expected by the browser, which reports every refused request */
