@@ -1376,7 +1376,16 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
     t.equal(entry.state, state)
     const why = 'plugin wild does not run: broken'
     const advice = `it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
-    const error = { code: 'plugin-failed', text: `${why}; ${advice}`, why, advice, severity: 'silences', t: 1_000 }
+    const values = { plugin: 'wild', reason: 'broken', retry_s: ms / 1000 }
+    const error = {
+      code: 'plugin-failed',
+      text: `${why}; ${advice}`,
+      why,
+      advice,
+      severity: 'silences',
+      values,
+      t: 1_000,
+    }
     t.same(failures.troubles(), [error], 'since the first failure')
     await retriedAfter(ms)
   }

@@ -2,7 +2,7 @@ import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
 import { SessionButton, TrialBar } from './parts/bars.js'
-import { Login } from './parts/login.js'
+import { Later } from './parts/loaded.js'
 import { Header } from './shell/header.js'
 import { Groups, placeHere, places, Tabs } from './shell/navigation.js'
 import { Search } from './shell/search.js'
@@ -10,6 +10,8 @@ import { VerdictBar } from './shell/verdict-bar.js'
 import { loginWanted } from './station/api.js'
 import { hello, isOutdated, panels } from './station/live.js'
 import { setTheme, type Theme, theme, themes } from './theme.js'
+
+const loadLogin = async () => (await import('./parts/login.js')).Login
 
 /** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
 function Outlet() {
@@ -76,7 +78,7 @@ function App() {
   const isAsked = loginWanted.value !== ''
   return (
     <>
-      {isAsked && <Login />}
+      {isAsked && <Later load={loadLogin} />}
       {(!isAsked || hello.value) && (
         <div class="page" hidden={isAsked}>
           <Page />
