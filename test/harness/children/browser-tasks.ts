@@ -33,7 +33,7 @@ async function onTheRoof(): Promise<void> {
 /** A base that starts for the first time. */
 async function outOfTheBox(): Promise<void> {
   const station = await localStation([
-    ...['--set', 'trial.window_s=12', '--set', 'integrity.initial_s=5'],
+    ...['--set', 'trial.window_s=20', '--set', 'integrity.initial_s=5'],
     ...['--set', 'simulated-router.scan_s=3'],
   ])
   const player = await Player.start(browser, mode, station, shots)

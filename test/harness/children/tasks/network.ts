@@ -31,7 +31,7 @@ export async function networkTasks(player: Player): Promise<void> {
     execFileSync('ip', ['addr', 'del', `${address}/24`, 'dev', 'lo'])
     await player.says('the page says that it hears nothing', '[role=alert]', /No contact/)
     // Nobody asks the station for anything while the page is away.
-    await new Promise((resolve) => setTimeout(resolve, 13_000))
+    await new Promise((resolve) => setTimeout(resolve, 21_000))
     execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo'])
     await player.says(
       'back again, it says that the change was undone',

@@ -10,6 +10,8 @@ export async function positionTasks(player: Player): Promise<void> {
     'the survey-in is started',
     2,
     async () => {
+      // While nothing goes out it needs no question.
+      await page.waitForSelector('.verdict-fit', { timeout: 120_000 })
       await tap(button('Start survey-in'))
       await tap(yes(/^Yes/))
       await is('survey')
