@@ -1,4 +1,4 @@
-/** The first step of the guide: one button saves what was entered and goes on. */
+/** The first step of the guide: one button saves what was entered and opens the next step. */
 import { useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { api, type Parameter, session } from '../station/api.js'

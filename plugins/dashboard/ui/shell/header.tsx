@@ -4,7 +4,7 @@ import { moodOf, nameOf, placeText } from '../model/verdict.js'
 import { Icon } from '../parts/icon.js'
 import { document$, hello, inContact } from '../station/live.js'
 import { showInTab } from './browser-tab.js'
-import { searchOpen } from './search-open.js'
+import { searchOpen } from './search.js'
 
 /** Which station this is, and where; its mark has the colour of the verdict, as the browser's tab has. */
 export function Header() {

@@ -7,7 +7,6 @@ import { useLoaded } from '../parts/loaded.js'
 import { useModal } from '../parts/modal.js'
 import { api } from '../station/api.js'
 import { places } from './navigation.js'
-import { searchOpen } from './search-open.js'
 
 const load = async (): Promise<SearchEntry[]> => {
   const parameters = await api.parameters()
@@ -20,13 +19,10 @@ const load = async (): Promise<SearchEntry[]> => {
 }
 
 /** Finds pages, tasks and settings by what people call them. */
-export function SearchDialog() {
+export function SearchDialog({ close }: { close: () => void }) {
   const [sought, setSought] = useState('')
   const dialog = useModal()
   const settings = useLoaded(load)
-  const close = () => {
-    searchOpen.value = false
-  }
   const pages = places().map(
     ({ path, title }): SearchEntry => ({ title, words: word('words', path), kind: 'page', to: path }),
   )

@@ -1,12 +1,18 @@
-/** The search: its dialog is loaded when it is opened. */
-import { useEffect, useState } from 'preact/hooks'
-import { searchOpen } from './search-open.js'
+import { signal } from '@preact/signals'
+import { Later } from '../parts/loaded.js'
 
+/** Whether the search is shown. */
+export const searchOpen = signal(false)
+
+const close = () => {
+  searchOpen.value = false
+}
+const load = async () => {
+  const { SearchDialog } = await import('./search-dialog.js')
+  return () => <SearchDialog close={close} />
+}
+
+/** The search: its dialog is loaded when it is opened. */
 export function Search() {
-  const [loaded, setLoaded] = useState<typeof import('./search-dialog.js')>()
-  const isOpen = searchOpen.value
-  useEffect(() => {
-    if (isOpen) void import('./search-dialog.js').then(setLoaded)
-  }, [isOpen])
-  return isOpen && loaded ? <loaded.SearchDialog /> : null
+  return searchOpen.value ? <Later load={load} /> : null
 }

@@ -9,7 +9,7 @@ export async function firstStart(player: Player): Promise<void> {
     await tap(page.getByRole('link', { name: 'Start set-up guide' }))
     await hands.enter(field('Name of the station'), 'Barn')
     await tap(page.getByRole('button', { name: /^Next/ }))
-    await player.says('one button saves and goes on', '.guide details[open] > summary', /Antenna/)
+    await player.says('one button saves and opens the next step', '.guide details[open] > summary', /Antenna/)
     await tap(page.getByRole('button', { name: /^Next/ }))
     await player.says('then the position', '.guide details[open] > summary', /Position/)
     compare('the name is saved', (await player.info()).base.name, 'Barn')

@@ -81,7 +81,7 @@ export class Hands {
     throw new Error(`${await nameOf(one)}: not reached by ${mostPresses} presses of Tab`)
   }
 
-  /** After the answer to a dialog the focus is where it was before, so that Tab goes on from there. */
+  /** After the answer to a dialog the focus is where it was before, so that Tab continues from there. */
   async #focusIsBack(name: string): Promise<void> {
     const isBack = () => {
       const { activeElement, body } = (globalThis as unknown as InPage).document
