@@ -19,6 +19,7 @@ await page.goto(`${station.url}/#/settings`)
 await page.waitForSelector('main form')
 compare('a first login speaks of no session', await page.locator('[role=alert]', { hasText: 'ended' }).count(), 0)
 await logIn()
+await page.getByLabel('Show keys').check()
 const field = page
   .locator('.field', { has: page.locator('code', { hasText: /^gnss-survey-mintime$/ }) })
   .locator('input')
