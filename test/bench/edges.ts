@@ -12,7 +12,7 @@ import { arpFrame } from '../harness/fake-receiver.js'
 export const smallMachine: readonly string[] = [
   '--import',
   `data:text/javascript,${encodeURIComponent(
-    `import { boundHeap } from '${pathToFileURL(join(packageRoot(), 'build', 'runtime', 'cli', 'heap.js'))}'; boundHeap(2 ** 29)`,
+    `import { boundHeap } from '${pathToFileURL(join(packageRoot(), 'build', 'runtime', 'cli', 'run', 'heap.js'))}'; boundHeap(2 ** 29)`,
   )}`,
 ]
 
