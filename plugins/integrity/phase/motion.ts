@@ -19,10 +19,10 @@ export const significance = 5
 /**
  * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
  * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
- * antenna drift by 2 to 3 cm: in 10 s at 5 standard deviations every other week, and in 5 s, straight up or down, at 4.5 once in 59
- * simulated days of typical surroundings. The rate of the latter falls by a factor of e per 0.3 standard deviations.
+ * antenna drift by 2 to 3 cm, mostly upwards: in 10 s at 5 standard deviations every other week, and in 5 s at 5.5 once in 600 simulated
+ * days of typical surroundings. The rate of the latter falls by a factor of e per 0.3 standard deviations.
  */
-const small = { thresholds: 4 / 3, atOnce: 5.5, slowly: 7, share: 0.6, samples: 3 }
+const small = { thresholds: 4 / 3, atOnce: 6, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And in standard deviations: below is noise. */
