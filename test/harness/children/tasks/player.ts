@@ -49,7 +49,8 @@ export class Player {
     try {
       await play()
     } catch (error) {
-      compare(`${name}: ends`, String(error), '')
+      const shown = await page.locator('main').innerText()
+      compare(`${name}: ends`, `${error}\nwhile the page shows:\n${shown}`, '')
     }
     compare(`${name}: at most ${most} taps`, hands.taps <= most || hands.taps, true)
     compare(`${name}: the focus is always seen`, hands.stumbles.splice(0), [])
