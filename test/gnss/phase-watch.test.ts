@@ -279,6 +279,21 @@ t.test(
   },
 )
 
+t.test('the clocks of GPS and GLONASS alone are no move', { skip: noCaptures }, async (t) => {
+  for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3'])
+    for (const systems of few(1, [[107], [107, 108]]))
+      for (const bands of few(1, [99, 7])) {
+        const watch = new PhaseWatch()
+        const held = observedOf(name).filter(({ epoch, sky }) => {
+          const messages = epoch.messages
+            .filter(({ type }) => systems.includes(Math.floor(type / 10)))
+            .map((one) => ({ ...one, observations: one.observations.filter(({ signal }) => signal <= bands) }))
+          return messages.length > 0 && watch.take({ ...epoch, messages }, sky)?.moved
+        })
+        t.equal(held.length, 0, `${name}, ${systems}, ${bands === 7 ? 'one band' : 'all bands'}`)
+      }
+})
+
 /** Seconds from a step before epoch `at` (it happens up to one interval earlier) to the verdict. */
 function timeToDetect(observed: Observed[], at: number, offset: Enu, seed: number): number | undefined {
   const watch = new PhaseWatch()
@@ -333,6 +348,7 @@ t.test('what came at once is a move where the same drifted there in 10 s is none
     up_m,
     sigma: { east_m: sigma_m, north_m: sigma_m, up_m: sigma_m },
     satellites: 20,
+    steady: 10,
   })
   /** The epoch in which it is a move; `over` epochs until it is so far away. */
   const movedAt = (size_m: number, over: number): number | undefined => {
