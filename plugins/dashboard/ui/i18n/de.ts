@@ -133,6 +133,8 @@ export const de: Texts = {
   'fact.ok': 'angeschlossen',
   'fact.open': 'Leitung offen',
   'fact.short': 'Kurzschluss',
+  'fact.spoofing indicated': 'Anzeichen von Spoofing',
+  'fact.spoofing multiple': 'mehrere Anzeichen von Spoofing',
   'fact.warning': 'Störungen',
   'fact.critical': 'starke Störungen',
   'fact.init': 'noch nicht bekannt',
@@ -386,6 +388,7 @@ export const de: Texts = {
   'sky.plotText':
     'Himmelskarte mit {count} Satelliten, Norden oben. Pfeiltasten wählen einen Satelliten. Die Tabelle darunter enthält alle Werte.',
   'sky.choose': 'Einen Satelliten antippen oder mit den Pfeiltasten wählen.',
+  'sky.east': 'O',
   'sky.direction': 'Azimut {az}°, Elevation {el}°',
   'sky.used': 'genutzt',
   'sky.seen': 'nur sichtbar',

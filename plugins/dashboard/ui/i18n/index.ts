@@ -31,9 +31,16 @@ export async function chooseLanguage(): Promise<void> {
   if (wanted in languages) await setLanguage(wanted as Language)
 }
 
+/** Numbers of a text, such as `±2.4 m`, in the reader's notation. */
+export const notation = (english: string): string =>
+  english.replaceAll(/(\d)\.(?=\d)/g, (_, digit: string) => digit + (0.5).toLocaleString(locale()).charAt(1))
+
 /** @param values for `{name}` in the text */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name] ?? whole
+    return typeof value === 'number' ? notation(`${value}`) : value
+  })
 }
 
 /** The text of a value such as a state; the value itself where no language knows it. */

@@ -1,46 +1,31 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
 import { signal } from '@preact/signals'
-import { sentenceIn } from '../model/sentences.js'
 import type { Command, Parameter } from '../station/api.js'
 import type { StationError, Values, Verdict } from '../station/document.js'
 import { locale } from './index.js'
 
-/** From the station: empty in English. */
-export const pluginTexts = signal<Readonly<Record<string, string>>>({})
+export interface Speaker {
+  /** A sentence of the station in the language of the reader; unchanged where that language has none. */
+  say(spoken: string): string
+  /**
+   * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
+   * there is. Undefined without a text, or without a value that it needs.
+   */
+  find(key: string, values: Values): string | undefined
+}
 
-const figure = (value: number): string => value.toLocaleString(locale(), { maximumFractionDigits: 3 })
-/** `2.40` keeps its digits, and `0815` its zero. */
-const inNotation = (english: string): string =>
-  english.includes('.') ? english.replace('.', figure(0.5).charAt(1)) : english
+/** Undefined in English. */
+export const speaker = signal<Speaker | undefined>(undefined)
+const textFor = (key: string, values: Values = {}) => speaker.value?.find(key, values)
 
-/** A sentence of the station in the language of the reader; unchanged where that language has none. */
-const inOwnWords = (spoken: string): string => sentenceIn(pluginTexts.value, spoken, inNotation) ?? spoken
-
-/** As above, with a capital. */
+/** A sentence of the station with a capital. */
 export function said(spoken: string): string {
-  const text = inOwnWords(spoken)
+  const text = speaker.value?.say(spoken) ?? spoken
   return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
 }
 
 /** As `said`, with a full stop. */
 export const sentence = (spoken: string): string => said(spoken).replace(/([^.!?…])$/, '$1.')
-
-const shown = (value: string | number | boolean): string =>
-  typeof value === 'number' ? figure(value) : inOwnWords(String(value))
-
-/**
- * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
- * there is. Undefined without a text, or without a value that it needs.
- */
-export function textFor(key: string, values: Values = {}): string | undefined {
-  const texts = pluginTexts.value
-  const cases = Object.entries(values).flatMap(([name, value]) =>
-    value === false || value === '' ? [] : [`${key}.${value}`, `${key}.${name}`],
-  )
-  const found = texts[cases.find((one) => one in texts) ?? key]
-  const isComplete = [...(found ?? '').matchAll(/\{(\w+)\}/g)].every(([, name = '']) => name in values)
-  return isComplete ? found?.replaceAll(/\{(\w+)\}/g, (_, name: string) => shown(values[name] ?? '')) : undefined
-}
 
 /** The error of a plugin may have its name at the end of the code. */
 const errorPart = (code: string, values: Values = {}, end = ''): string | undefined =>
