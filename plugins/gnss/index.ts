@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { definePlugin } from 'rtk-base/plugin'
-import { correctionStatus, procedureStatus, receiverSettings, reception, station } from 'rtk-base/services'
+import { definePlugin, unavailable } from 'rtk-base/plugin'
+import { correctionStatus, procedureStatus, receiver, receiverSettings, reception, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { posBlock, receiverBlock, standInSettings, standIns, stateBlock, statusOf } from './document.js'
 import { receptionMetrics } from './metrics.js'
@@ -59,6 +59,17 @@ export default definePlugin({
       },
     })
     receptionMetrics(ctx, observed)
+    const restart = async () => {
+      const present = services.find(receiver)
+      if (!present) throw unavailable('there is no receiver')
+      if (!present.restart) throw unavailable('this receiver cannot be restarted by the station')
+      await present.restart()
+      return 'the receiver restarts'
+    }
+    ctx.commands.add('reboot-receiver', 'restarts the receiver, of whatever make', restart, {
+      value: false,
+      caution: 'RTCM stops for about half a minute.',
+    })
     return { observed, identity, status }
   },
 

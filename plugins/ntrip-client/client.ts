@@ -81,7 +81,8 @@ export class NtripClient {
     return services.find(correctionStatus)?.input === 'on' || services.find(procedureStatus)?.wantsCorrections === true
   }
 
-  get #here(): Ecef | undefined {
+  /** Where the station is, as far as it knows. */
+  get here(): Ecef | undefined {
     const { services } = this.#ctx
     const fix = services.find(receiver)?.fix
     return fix?.ok ? fix.position : services.find(procedureStatus)?.reference
@@ -110,7 +111,7 @@ export class NtripClient {
         this.#over(false, `no good message for 30 s${this.#triesGga()}`, false)
         return
       }
-      const here = this.#here
+      const here = this.here
       if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
         this.#gga_ms = now_ms
         this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
@@ -128,7 +129,7 @@ export class NtripClient {
   #connect(): void {
     const { host, port = 2101, tls } = this.#source
     const mount = this.#mount
-    if (mount === '' && this.#here === undefined) {
+    if (mount === '' && this.here === undefined) {
       this.#become('waiting', 'the nearest mount point is not known before there is a position')
       return
     }
@@ -184,7 +185,7 @@ export class NtripClient {
 
   /** A table instead of a stream: a wrong mount point, a blocked address, or the requested source table. */
   #tableReader(mount: string): (bytes: Buffer) => void {
-    const here = this.#here
+    const here = this.here
     let there = false
     let nearest: Nearest | undefined
     const table = new TableReader((row) => {

@@ -1,6 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { NtripClient } from './client.js'
+import { sourceRoutes } from './routes.js'
 import { Source } from './source.js'
 
 /** Corrections of a caster for `rtcm-in`, so that a survey-in can be corrected from a public network. */
@@ -19,6 +20,7 @@ export default definePlugin({
     const client = new NtripClient(ctx)
     ctx.config.onChange([source.name], () => client.apply(source.get()))
     ctx.info.block('ntrip.client', () => client.block())
+    sourceRoutes(ctx, source, () => client.here)
     return { client, source }
   },
 

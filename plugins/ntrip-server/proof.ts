@@ -2,9 +2,10 @@
 import { lookup as lookupAll } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { checksumOf } from 'rtk-base/gnss'
+import { visit_ms } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
-import { probe, probe_ms } from './probe.js'
+import { probe } from './probe.js'
 import type { Target } from './target.js'
 
 /** The first look comes soon, the next ones so seldom that no caster minds. */
@@ -116,7 +117,7 @@ export class Proof {
         const cancels = this.#cancels
         const now_ms = this.#ctx.clock.monotonic()
         if (now_ms < this.#next_ms) return wait([this.#next_ms - now_ms, this.#next_ms - now_ms])
-        this.#next_ms = now_ms + probe_ms + apart_ms
+        this.#next_ms = now_ms + visit_ms + apart_ms
         await look()
         // Another connection has proofs of its own.
         if (cancels === this.#cancels) wait(then)

@@ -36,11 +36,14 @@ export function getRequest({ host, port = 2101, mount, version, user = '', passw
   return `GET /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
 }
 
+/** Why a caster refuses, for a program. */
+export type RefusalCode = 'portal' | 'login' | 'forbidden' | 'mount' | 'other'
+
 export type Answer =
   | { kind: 'stream'; chunked: boolean }
   | { kind: 'table'; chunked: boolean }
   /** `final`: asking again does not help. */
-  | { kind: 'refused'; final: boolean; text: string }
+  | { kind: 'refused'; final: boolean; code: RefusalCode; text: string }
 
 /** Reads the head of an answer: only the status behind the first space counts. */
 export function readAnswer(lines: readonly string[]): Answer {
@@ -50,14 +53,17 @@ export function readAnswer(lines: readonly string[]): Answer {
   const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')
   if (/^SOURCETABLE 200/.test(first) || /gnss\/sourcetable/i.test(type)) return { kind: 'table', chunked }
   const status = Number(/^(?:ICY|HTTP\/1\.[01]) (\d{3})/.exec(first)?.[1] ?? 0)
-  const refused = (final: boolean, text: string): Answer => ({ kind: 'refused', final, text })
+  const refused = (code: RefusalCode, text: string): Answer => {
+    const final = code === 'login' || code === 'forbidden' || code === 'mount'
+    return { kind: 'refused', final, code, text }
+  }
   if (/text\/html/i.test(type) || (status >= 300 && status < 400))
-    return refused(false, 'a network login page answers, not a caster')
+    return refused('portal', 'a network login page answers, not a caster')
   if (status === 200) return { kind: 'stream', chunked }
-  if (status === 401) return refused(true, 'the caster does not accept user and password')
-  if (status === 403) return refused(true, 'the caster does not allow this user')
-  if (status === 404) return refused(true, 'the caster does not know the mount point')
-  return refused(false, `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
+  if (status === 401) return refused('login', 'the caster does not accept user and password')
+  if (status === 403) return refused('forbidden', 'the caster does not allow this user')
+  if (status === 404) return refused('mount', 'the caster does not know the mount point')
+  return refused('other', `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
 }
 
 /** Reads an answer and its content, however the bytes are split. */

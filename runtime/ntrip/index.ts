@@ -1,4 +1,4 @@
-/** `rtk-base/ntrip`: the pieces of NTRIP that casters, pushers and clients share. No sockets. */
+/** `rtk-base/ntrip`: the pieces of NTRIP that casters, pushers and clients share. */
 export * from './chunked.js'
 export * from './get.js'
 export * from './head.js'
@@ -6,3 +6,4 @@ export * from './options.js'
 export * from './outlet.js'
 export * from './selection.js'
 export * from './source-table.js'
+export * from './visit.js'

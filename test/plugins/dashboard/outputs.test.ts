@@ -8,10 +8,14 @@ import {
   cleanHost,
   formOf,
   keepsPassword,
+  keepsSourcePassword,
   listWith,
   presetNames,
   presetOf,
   presets,
+  sourceForm,
+  sourceFrom,
+  sourceTroublesOf,
   switched,
   troublesOf,
 } from '../../../plugins/dashboard/ui/model/casters.js'
@@ -26,6 +30,7 @@ import {
   shutsOut,
 } from '../../../plugins/dashboard/ui/model/rover-login.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
+import { Source } from '../../../plugins/ntrip-client/source.js'
 import { completed, SentTarget, Target } from '../../../plugins/ntrip-server/target.js'
 
 const push = { host: 'caster.example.org', port: 2101, mount: 'ROOF', state: 'acknowledged' }
@@ -172,6 +177,27 @@ t.test('a change of one caster keeps the others, their passwords and what the fo
   t.equal(keepsPassword(form, { ...one, set: false }, all), false)
   t.equal(keepsPassword(form, undefined, all), false)
 })
+
+t.test(
+  'the form of a source of corrections: mount point and login may be empty, what it does not show stays',
+  async (t) => {
+    t.strictSame(sourceTroublesOf(sourceForm({ host: '' })), { host: 'missing' })
+    t.strictSame(sourceTroublesOf({ ...sourceForm({ host: 'a b' }), mount: 'über', user: 'a:b', port: '' }), {
+      ...{ host: 'host', port: 'port', mount: 'mount', user: 'user' },
+    })
+    const stored = { host: 'a.example.org', mount: 'NET', user: 'me', gga: true, set: true } as const
+    const form = sourceForm(stored)
+    t.strictSame(sourceTroublesOf(form), {})
+    const whole = { port: 2_101, version: 2, tls: false }
+    t.strictSame(sourceFrom(form, stored), { gga: true, host: 'a.example.org', mount: 'NET', user: 'me', ...whole })
+    t.notOk('gga' in sourceFrom({ ...form, host: 'b.example.org' }, stored), 'another caster asks in its own way')
+    for (const sent of [form, { ...form, mount: '', user: '', password: 'p' }])
+      t.ok(Value.Check(Source, sourceFrom(sent, stored)), 'the station takes it')
+    t.equal(keepsSourcePassword(form, stored), true)
+    t.equal(keepsSourcePassword({ ...form, host: 'evil.example.org' }, stored), false)
+    t.equal(keepsSourcePassword({ ...form, port: '2102' }, stored), false)
+  },
+)
 
 t.test('a login of a rover: its name and password, its entries, and who is shut out by it', async (t) => {
   t.strictSame(loginTroubles('rover-1', 'abcd-efgh-jkmn', []), {})

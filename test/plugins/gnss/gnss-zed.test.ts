@@ -265,12 +265,16 @@ t.test('silence: stalled, an error that says what to do, and back', async (t) =>
   t.equal(field('state.status'), 'fixed')
 })
 
-t.test('reset-zed deletes what was stored and restarts; reboot-zed only restarts', async (t) => {
+t.test('reset-zed deletes what was stored and restarts; reboot-zed and reboot-receiver only restart', async (t) => {
   const { seconds, command, receiver, field } = await start(t)
-  await seconds(5)
-  const reboot = command('reboot-zed')
-  await seconds(1)
-  t.match(await reboot, { status: 200, text: 'the receiver restarts' })
+  await seconds(20)
+  for (const name of ['reboot-zed', 'reboot-receiver']) {
+    const reboot = command(name)
+    await seconds(1)
+    t.match(await reboot, { status: 200, text: 'the receiver restarts' })
+    await seconds(10)
+    t.ok((field('state.uptime') as number) <= 11, `${name}: it has started again`)
+  }
   await seconds(10)
   t.equal(receiver.mode, 'fixed', 'its flash is as it was')
   const hot_s = field('state.time_first_fix') as number

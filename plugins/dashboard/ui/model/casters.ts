@@ -44,6 +44,35 @@ export interface Caster {
 /** As it is sent: without a password the stored one of the same caster stays. */
 export type SentCaster = Omit<Caster, 'set'> & { readonly password?: string }
 
+/** Where corrections for a survey-in come from; `host` empty: nowhere. */
+export interface CorrectionSource extends Omit<Caster, 'mount' | 'enabled' | 'echo'> {
+  readonly mount?: string
+  /** The station sends its position; left out: where the source table asks for it. */
+  readonly gga?: boolean
+}
+export type SentSource = Omit<CorrectionSource, 'set'> & { readonly password?: string }
+
+export const sourceForm = ({ host, mount = '', user = '', version = 2, ...rest }: CorrectionSource): CasterForm => ({
+  ...empty,
+  ...{ host, mount, user, version },
+  port: String(port(rest)),
+  tls: rest.tls ?? false,
+})
+
+/** @param before the stored source: what the form does not show stays, as long as it is the same caster */
+export function sourceFrom({ password, ...form }: CasterForm, before: CorrectionSource): SentSource {
+  return {
+    ...(before.gga !== undefined && before.host === form.host && { gga: before.gga }),
+    ...{ host: form.host, port: Number(form.port), mount: form.mount, version: form.version, tls: form.tls },
+    ...(form.user !== '' && { user: form.user }),
+    ...(password !== '' && { password }),
+  }
+}
+
+/** An empty password means the stored one, which goes to no other host. */
+export const keepsSourcePassword = (form: CasterForm, before: CorrectionSource): boolean =>
+  before.set === true && before.host === form.host && String(port(before)) === form.port.trim()
+
 const port = ({ port: own = 2101 }: Pick<Caster, 'port'>) => own
 export const nameOf = (caster: Pick<Caster, 'host' | 'port' | 'mount'>) =>
   `${caster.host}:${port(caster)}/${caster.mount}`
@@ -66,21 +95,29 @@ const hostPattern =
   /^([A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)(\.[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$/
 
 /** @param keepsPassword an empty password means the stored one */
-export function troublesOf(form: CasterForm, keepsPassword: boolean): CasterTroubles {
+export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTroubles =>
+  wrongFields(
+    // NTRIP 1 has no user name for a push.
+    form.version === 2 ? form : { ...form, user: '' },
+    form.version === 2 ? ['mount', 'user'] : ['mount'],
+    keepsPassword,
+  )
+
+/** Of a source of corrections: the station finds the nearest mount point itself, and many casters need no login. */
+export const sourceTroublesOf = (form: CasterForm): CasterTroubles => wrongFields(form, [], true)
+
+function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPassword: boolean): CasterTroubles {
   const troubles: CasterTroubles = {}
-  const { host, mount, password, user, version } = form
+  const { host, mount, password, user } = form
   const port = Number(form.port)
   if (host === '') troubles.host = 'missing'
   else if (!hostPattern.test(host)) troubles.host = 'host'
   if (!/^\d{1,5}$/.test(form.port.trim()) || port < 1 || port > 65_535) troubles.port = 'port'
-  if (mount === '') troubles.mount = 'missing'
-  else if (!/^[A-Za-z0-9_.-]{1,100}$/.test(mount)) troubles.mount = 'mount'
-  if (version === 2) {
-    if (user === '') troubles.user = 'missing'
-    else if (!/^[!-9;-~]{1,64}$/.test(user)) troubles.user = 'user'
-  }
-  if (password === '' && !keepsPassword) troubles.password = 'missing'
+  if (mount !== '' && !/^[A-Za-z0-9_.-]{1,100}$/.test(mount)) troubles.mount = 'mount'
+  if (user !== '' && !/^[!-9;-~]{1,64}$/.test(user)) troubles.user = 'user'
+  if (password === '' && !mayLackPassword) troubles.password = 'missing'
   else if (!/^[!-~]{0,64}$/.test(password)) troubles.password = 'password'
+  for (const field of needed) if (form[field as 'mount' | 'user'] === '') troubles[field] = 'missing'
   return troubles
 }
 

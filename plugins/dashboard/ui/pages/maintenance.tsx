@@ -9,7 +9,7 @@ const load = () => api.commands()
 
 /** What can be restarted, from the smallest to the largest, and what is lost for ever. */
 const restarts: readonly (readonly [command: string, title: TextKey])[] = [
-  ['reboot-zed', 'maintenance.receiver'],
+  ['reboot-receiver', 'maintenance.receiver'],
   ['reboot-modem', 'maintenance.modem'],
   ['reboot-router', 'maintenance.router'],
   ['reboot', 'maintenance.reboot'],

@@ -14,6 +14,7 @@ import { TimePlot } from '../parts/plots/time-plot.js'
 import { api } from '../station/api.js'
 import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
 import { curve, document$ } from '../station/live.js'
+import { SourceCard } from './source.js'
 
 const loadCommands = () => api.commands()
 const tones: Readonly<Record<string, ToneName>> = {
@@ -33,6 +34,7 @@ export function SurveyPage() {
   return (
     <>
       <Now survey={survey} document={document} />
+      <SourceCard document={document} />
       <AccuracyCurve survey={survey} />
       <Place survey={survey} document={document} />
       <Assumptions survey={survey} document={document} />

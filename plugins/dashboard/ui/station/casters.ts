@@ -1,5 +1,5 @@
-/** The casters that the station pushes to. Passwords are sent, never read. */
-import type { Caster, SentCaster } from '../model/casters.js'
+/** The casters that the station pushes to, and the one that it gets corrections from. Passwords are sent, never read. */
+import type { Caster, CorrectionSource, SentCaster, SentSource } from '../model/casters.js'
 import { api, type ChangeAnswer, Refused } from './api.js'
 
 export const casterChecks = ['resolved', 'connected', 'tls', 'login', 'mount'] as const
@@ -25,4 +25,28 @@ export const casters = {
   },
   /** Takes up to 15 s; nothing is stored. */
   test: (caster: SentCaster) => api.send<CasterTested>('POST', '/ntrip-server/test', { caster }),
+}
+
+/** What a test of a source of corrections found. */
+export interface SourceTested {
+  /** Observations arrive; `code` may warn all the same. */
+  ok: boolean
+  code: string
+  text: string
+  /** `''`: none. */
+  mount: string
+  /** To its base, m; -1: unknown. */
+  distance: number
+  messages: readonly number[]
+}
+
+export const source = {
+  read: async () => (await api.get<{ source: CorrectionSource }>('/ntrip-client')).source,
+  /** @throws Refused where the station does not take it */
+  save: async (sent: SentSource): Promise<void> => {
+    const { result, errors = [] } = await api.send<ChangeAnswer>('PUT', '/ntrip-client', { source: sent })
+    if (result === 'failed') throw new Refused(400, errors.map(({ message }) => message).join('; '))
+  },
+  /** Takes up to 22 s; nothing is stored. */
+  test: (sent: SentSource) => api.send<SourceTested>('POST', '/ntrip-client/test', { source: sent }),
 }

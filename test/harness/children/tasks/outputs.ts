@@ -32,6 +32,22 @@ export async function outputTasks(player: Player): Promise<void> {
     await tap(button('Save'))
     await player.says('the caster has the stream', '.command .tone', /acknowledged|proven/i, 60_000)
   })
+  await player.task(
+    'a source of corrections for the survey-in',
+    3,
+    async () => {
+      await tap(button('Add a source'))
+      await hands.enter(field('Host'), 'ntrip://127.0.0.1')
+      await hands.enter(field('Port'), String(port))
+      await hands.enter(field('Mount point'), 'NORTH')
+      await tap(button('Test'))
+      await player.says('observations of it arrive', '.tested', /Observations arrive[\s\S]*0\.0 km away/, 60_000)
+      await tap(button('Save'))
+      await player.says('it is used by the next one', 'main', /NORTH · \S* ?ready/)
+    },
+    'survey',
+  )
+  await post(station, `/change?${encodeURIComponent('ntrip-client={"host":""}')}`)
   await player.task('the push is switched off and on', 3, async () => {
     const toggle = page.getByRole('checkbox', { name: /^Push to/ })
     await tap(group('Outputs'))

@@ -5,7 +5,6 @@ import { sentence } from '../../i18n/plugins.js'
 import {
   type Caster,
   casterFrom,
-  cleanHost,
   type CasterForm as Form,
   formOf,
   keepsPassword,
@@ -15,6 +14,7 @@ import {
   troublesOf,
 } from '../../model/casters.js'
 import { Tone, type ToneName } from '../../parts/card.js'
+import { AddressFields } from '../../parts/forms/address-fields.js'
 import { SecretField, TextField } from '../../parts/forms/text-field.js'
 import { type CasterTested, type CheckState, casterChecks, casters } from '../../station/casters.js'
 import { hello } from '../../station/live.js'
@@ -152,33 +152,6 @@ export function CasterForm(props: {
         )}
       </div>
     </form>
-  )
-}
-
-function AddressFields(props: {
-  form: Form
-  set: (more: Partial<Form>) => void
-  said: (of: 'host' | 'port') => string | undefined
-}) {
-  const { form, said, set } = props
-  return (
-    <>
-      <TextField
-        label={t('casters.host')}
-        value={form.host}
-        set={(host) => set({ host })}
-        // A pasted address has a scheme or a port in it.
-        done={(text) => set(cleanHost(text))}
-        trouble={said('host')}
-      />
-      <TextField
-        label={t('casters.port')}
-        value={form.port}
-        set={(port) => set({ port })}
-        trouble={said('port')}
-        isNumber
-      />
-    </>
   )
 }
 

@@ -1,0 +1,83 @@
+/** Tries a source of corrections once, before or after it is saved. Nothing is stored or corrected. */
+import { distance, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
+import { type StreamRow, type Visited, visit } from 'rtk-base/ntrip'
+import type { PluginContext } from 'rtk-base/plugin'
+import { device, type Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { ggaOf, type Nearest, nearer, type Source } from './source.js'
+
+/** A base further away corrects no survey-in, see `survey-in`. */
+const far_m = 100_000
+/** Some bases send their position every 30 s only: the test does not wait for it so long. */
+const stream_ms = 12_000
+
+const texts = {
+  ok: 'observations arrive',
+  far: 'observations arrive, but the base is more than 100 km away: it corrects no survey-in',
+  unplaced: 'observations arrive, but no position of their base yet',
+  silent: 'the mount point sends nothing',
+  'no-position': 'the nearest mount point cannot be found before the receiver has a position',
+  'no-stream': 'the source table has no stream of RTCM 3 with a position',
+}
+type Code = keyof typeof texts | (Visited & { kind: 'failed' })['code']
+const reached = { dns: 0, refused: 0, certificate: 0, 'not-tls': 0, timeout: 0, flood: 0, network: 0, 'no-answer': 0 }
+const refused = { portal: 0, login: 0, forbidden: 0, mount: 0, other: 0 }
+const codes = Object.keys({ ...texts, ...reached, ...refused } satisfies Record<Code, unknown>) as Code[]
+
+export const SourceTested = Type.Object({
+  ok: Type.Boolean({ description: 'Observations arrive. `code` may still warn: far, unplaced' }),
+  code: Type.Unsafe<Code>(
+    Type.Union(
+      codes.map((code) => Type.Literal(code)),
+      { description: 'The result, for a program' },
+    ),
+  ),
+  text: Type.String({ description: 'The result, as text' }),
+  mount: Type.String({ description: 'The mount point that was tried, or the nearest one; `""`: none' }),
+  distance: Type.Number({ description: 'From here to the base, m; -1: unknown' }),
+  messages: Type.Array(Type.Integer(), { description: 'RTCM messages that came, by number' }),
+})
+export type SourceTested = Static<typeof SourceTested>
+
+/** Takes up to 22 s. @param here for the nearest mount point, the distance, and casters that ask for a position */
+export async function testSource(ctx: PluginContext, source: Source, here: Ecef | undefined): Promise<SourceTested> {
+  const { host, port, tls, version = 2, user, password, gga } = source
+  const own = ctx.services.use(device)
+  const common = { host, port, tls, version, user, password, agent: `rtk-base/${own.version}` }
+  const result = (code: Code, text: string, more: Partial<SourceTested> = {}): SourceTested => {
+    const ok = code === 'ok' || code === 'far' || code === 'unplaced'
+    return { ok, code, text, mount: source.mount ?? '', distance: -1, messages: [], ...more }
+  }
+  const known = (code: keyof typeof texts, more?: Partial<SourceTested>) => result(code, texts[code], more)
+
+  let listed: StreamRow | undefined
+  let nearest: Nearest | undefined
+  const row = (one: StreamRow): boolean => {
+    if (source.mount) listed = one.mount === source.mount ? one : listed
+    else if (here) nearest = nearer(nearest, one, here)
+    return (listed ?? nearest) !== undefined
+  }
+  if (!source.mount && !here) return known('no-position')
+  const table = await visit(ctx, { ...common, mount: '', row })
+  // A caster may keep its table to itself, and still give the stream.
+  if (table.kind === 'failed' && (!source.mount || table.code in reached)) return result(table.code, table.text)
+  const mount = source.mount || nearest?.row.mount
+  if (!mount) return known('no-stream')
+
+  const wantsPosition = gga ?? (listed ?? nearest?.row)?.nmea === 1
+  const messages = new Set<number>()
+  let arp: Ecef | undefined
+  const frame = (bytes: Uint8Array): boolean => {
+    messages.add(messageNumber(bytes))
+    arp = referencePoint(bytes)?.arp ?? arp
+    return arp !== undefined && [...messages].some(isMsm)
+  }
+  const sent = wantsPosition && here ? ggaOf(here, own.utc_ms()) : undefined
+  const stream = await visit(ctx, { ...common, mount, frame, gga: sent, limit_ms: stream_ms })
+  const more = { mount, messages: [...messages].sort((a, b) => a - b) }
+  if (stream.kind === 'failed') return result(stream.code, stream.text, more)
+  if (![...messages].some(isMsm)) return known('silent', more)
+  if (!arp || !here) return known('unplaced', more)
+  const distance_m = Math.round(distance(here, arp))
+  return known(distance_m > far_m ? 'far' : 'ok', { ...more, distance: distance_m })
+}

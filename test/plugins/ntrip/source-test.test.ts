@@ -1,0 +1,121 @@
+/** The caster for corrections over HTTP: shown without its password, changed, and tried before it is saved. */
+import t, { type Test } from 'tap'
+import ntripClient from '../../../plugins/ntrip-client/index.js'
+import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { arpFrame, msmFrame } from '../../harness/index.js'
+import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
+
+async function setUp(t: Test) {
+  const token = 'an-operators-secret'
+  const rig = await setUpStation(t, {
+    plugins: { 'ntrip-client': ntripClient as AnyPlugin },
+    variant: { http: { host: '127.0.0.1', port: 0, token } },
+  })
+  rig.receiver.become({ fix: { ok: true, position: here } } as never)
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const { status, text } = await rig.station.request(path, init)
+    return { status, text, json: JSON.parse(text) }
+  }
+  return { ...rig, ask, tried: async (source: object) => (await ask('POST', '/ntrip-client/test', { source })).json }
+}
+
+const table = (...rows: string[]) =>
+  `SOURCETABLE 200 OK\r\nContent-Type: text/plain\r\n\r\n${rows.map((row) => `${row}\r\n`).join('')}ENDSOURCETABLE\r\n`
+const row = (mount: string, lat: number, nmea = 0) =>
+  `STR;${mount};Roof;RTCM 3.2;;2;GPS;none;NLD;${lat};4.00;${nmea};0;x;none;B;N;9600;none`
+const north = { ...here, z: here.z + 5_000 }
+const frames = Buffer.concat([arpFrame(north), msmFrame(1074, 1_000, false)])
+/** Answers a request for the table with these rows, and one for a stream with these bytes. */
+const answers = (rows: string[], stream: Buffer | string) => (visit: Visit) =>
+  /^GET \/ /.test(visit.head)
+    ? visit.socket.end(table(...rows))
+    : visit.socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), Buffer.from(stream as string)]))
+
+t.test('the nearest mount point that sends: its base, its distance; nothing is stored', async (t) => {
+  const { ask, tried } = await setUp(t)
+  const caster = await fakeCaster(t, answers([row('FAR', 40), row('NEAR', 52), row('SOUTH', 30)], frames))
+  const answer = await tried({ host: '127.0.0.1', port: caster.port, user: 'me', password: 's3cret' })
+  t.match(answer, { ok: true, code: 'ok', mount: 'NEAR', distance: 5_000, messages: [1005, 1074] })
+  t.equal(caster.visits.length, 2)
+  t.match(caster.visits[1]?.head, /^GET \/NEAR HTTP\/1.1[\s\S]*Authorization: Basic bWU6czNjcmV0/)
+  t.same((await ask('GET', '/ntrip-client')).json, { source: { host: '', set: false } })
+})
+
+t.test('a mount point that asks for a position gets one', async (t) => {
+  const { tried } = await setUp(t)
+  const asked: string[] = []
+  const caster = await fakeCaster(t, (visit) => {
+    if (/^GET \/ /.test(visit.head)) return visit.socket.end(table(row('VRS', 52, 1)))
+    visit.socket.write('ICY 200 OK\r\n\r\n')
+    visit.socket.on('data', (bytes) => {
+      asked.push(bytes.toString())
+      visit.socket.write(frames)
+    })
+  })
+  t.match(await tried({ host: '127.0.0.1', port: caster.port, mount: 'VRS' }), { ok: true, code: 'ok' })
+  t.match(asked.join(''), /^\$GPGGA,\d{6}\.\d,/)
+})
+
+t.test('what can be wrong, by code', async (t) => {
+  const { clock, receiver, tried } = await setUp(t)
+  const far = { ...here, z: here.z + 300_000 }
+  for (const [what, answer, source, expected] of [
+    ['wrong login', () => 'HTTP/1.1 401 Unauthorized\r\n\r\n', { mount: 'NET' }, { ok: false, code: 'login' }],
+    ['not allowed', () => 'HTTP/1.1 403 Forbidden\r\n\r\n', { mount: 'NET' }, { ok: false, code: 'forbidden' }],
+    [
+      'a login page',
+      () => 'HTTP/1.1 302 Found\r\nLocation: x\r\n\r\n',
+      { mount: 'NET' },
+      { ok: false, code: 'portal' },
+    ],
+    ['a web server', () => `${'x'.repeat(5_000)}\r\n\r\n`, {}, { ok: false, code: 'other' }],
+    ['no such mount point', () => table(row('OTHER', 52)), { mount: 'NET' }, { ok: false, code: 'mount' }],
+    ['an empty table', () => table(), {}, { ok: false, code: 'no-stream' }],
+  ] as [string, () => string, object, object][]) {
+    const caster = await fakeCaster(t, (visit) => void visit.socket.end(answer()))
+    t.match(await tried({ host: '127.0.0.1', port: caster.port, ...source }), expected, what)
+  }
+  const distant = await fakeCaster(t, answers([], Buffer.concat([arpFrame(far), msmFrame(1074, 1_000, false)])))
+  t.match(
+    await tried({ host: '127.0.0.1', port: distant.port, mount: 'NET' }),
+    { ok: true, code: 'far', distance: 300_000 },
+    'too far',
+  )
+  for (const [code, stream] of [
+    ['silent', ''],
+    ['unplaced', msmFrame(1074, 1_000, false)],
+  ] as const) {
+    const caster = await fakeCaster(t, answers([], stream as Buffer))
+    let answer: unknown
+    const done = tried({ host: '127.0.0.1', port: caster.port, mount: 'NET' }).then((one) => {
+      answer = one
+    })
+    while (answer === undefined) {
+      await clock.advance(1_000)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await done
+    t.match(answer, { code, ok: code === 'unplaced', distance: -1 })
+  }
+  t.match(await tried({ host: '127.0.0.1', port: 1, mount: 'NET' }), { ok: false, code: 'refused' })
+  receiver.become({ fix: { ok: false } } as never)
+  t.match(await tried({ host: '127.0.0.1', port: 1 }), { ok: false, code: 'no-position' })
+})
+
+t.test('a stored password stays, is never shown, and goes to no other host', async (t) => {
+  const { ask, tried } = await setUp(t)
+  const caster = await fakeCaster(t, answers([], frames))
+  const source = { host: '127.0.0.1', port: caster.port, mount: 'NET', user: 'me' }
+  t.match(await ask('PUT', '/ntrip-client', { source: { ...source, password: 's3cret' } }), { status: 200 })
+  t.match(await ask('PUT', '/ntrip-client', { source: { ...source, mount: 'NET2' } }), { status: 200 })
+  const shown = await ask('GET', '/ntrip-client')
+  t.same(shown.json, { source: { ...source, mount: 'NET2', set: true } })
+  await tried({ ...source, mount: 'NET3' })
+  t.match(caster.visits.at(-1)?.head, /Authorization: Basic bWU6czNjcmV0/)
+  const other = await fakeCaster(t, answers([], frames))
+  await tried({ ...source, port: other.port })
+  t.notMatch(other.visits.map(({ head }) => head).join(''), /bWU6czNjcmV0/)
+  t.match(await ask('PUT', '/ntrip-client', { source: { host: 'http://x' } }), { status: 400 })
+})
