@@ -131,6 +131,8 @@ export const en = {
   'fact.ok': 'connected',
   'fact.open': 'open line',
   'fact.short': 'short circuit',
+  'fact.spoofing indicated': 'spoofing indicated',
+  'fact.spoofing multiple': 'spoofing indicated repeatedly',
   'fact.warning': 'interference',
   'fact.critical': 'strong interference',
   'fact.init': 'not known yet',
@@ -381,6 +383,7 @@ export const en = {
   'sky.plotText':
     'Sky plot with {count} satellites, north up. Arrow keys select a satellite. The table below has all values.',
   'sky.choose': 'Tap a satellite, or select one with the arrow keys.',
+  'sky.east': 'E',
   'sky.direction': 'azimuth {az}°, elevation {el}°',
   'sky.used': 'used',
   'sky.seen': 'in view only',
