@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { PluginContext } from 'rtk-base/plugin'
 import { pluginTexts } from 'rtk-base/services'
@@ -12,6 +11,18 @@ const NoTexts = Type.Object({ message: Type.String() })
 
 /** `GET /texts/:language`: the texts that the running plugins have in a language. */
 export function addTexts({ http, services }: PluginContext): void {
+  /** By language: made once for each version of the plugins. */
+  const packed = new Map<string, { etag: string; plain: string; zipped: Buffer }>()
+  const packedOf = (language: string) => {
+    const { of, version } = services.use(pluginTexts)
+    const etag = `"${version}-${language}"`
+    const known = packed.get(language)
+    if (known?.etag === etag) return known
+    const plain = JSON.stringify(of(language))
+    const made = { etag, plain, zipped: gzipSync(plain) }
+    packed.set(language, made)
+    return made
+  }
   http.route({
     method: 'GET',
     url: '/texts/:language',
@@ -21,21 +32,20 @@ export function addTexts({ http, services }: PluginContext): void {
     },
     handler: (request, reply) => {
       const { language } = request.params as { language: string }
-      const { languages, of } = services.use(pluginTexts)
+      const { languages } = services.use(pluginTexts)
       if (!languages.includes(language))
         return reply
           .code(404)
           .send({ message: `no plugin has texts in this language: ${languages.join(', ') || 'none'}` })
-      const texts = JSON.stringify(of(language))
-      const etag = `"${createHash('sha256').update(texts).digest('base64url').slice(0, 22)}"`
+      const { etag, plain, zipped } = packedOf(language)
       secured(reply)
         .header('etag', etag)
         .header('cache-control', 'private, no-cache')
         .header('vary', 'accept-encoding')
         .type('application/json')
       if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-      if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(texts)
-      return reply.header('content-encoding', 'gzip').send(gzipSync(texts))
+      if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(plain)
+      return reply.header('content-encoding', 'gzip').send(zipped)
     },
   })
 }

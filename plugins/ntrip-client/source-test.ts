@@ -1,6 +1,6 @@
 /** Tries a source of corrections once, before or after it is saved. Nothing is stored or corrected. */
 import { distance, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
-import { type StreamRow, type Visited, visit } from 'rtk-base/ntrip'
+import { type StreamRow, visit } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -19,16 +19,17 @@ const texts = {
   'no-position': 'the nearest mount point cannot be found before the receiver has a position',
   'no-stream': 'the source table has no stream of RTCM 3 with a position',
 }
-type Code = keyof typeof texts | (Visited & { kind: 'failed' })['code']
-const reached = { dns: 0, refused: 0, certificate: 0, 'not-tls': 0, timeout: 0, flood: 0, network: 0, 'no-answer': 0 }
-const refused = { portal: 0, login: 0, forbidden: 0, mount: 0, other: 0 }
-const codes = Object.keys({ ...texts, ...reached, ...refused } satisfies Record<Code, unknown>) as Code[]
+/** Why a caster did not answer at all, and why it refused. */
+const unreached = ['dns', 'refused', 'certificate', 'not-tls', 'timeout', 'flood', 'network', 'no-answer'] as const
+const refusals = ['portal', 'login', 'forbidden', 'mount', 'other'] as const
+type Code = keyof typeof texts | (typeof unreached)[number] | (typeof refusals)[number]
+const isUnreached = (code: Code): boolean => (unreached as readonly string[]).includes(code)
 
 export const SourceTested = Type.Object({
   ok: Type.Boolean({ description: 'Observations arrive. `code` may still warn: far, unplaced' }),
   code: Type.Unsafe<Code>(
     Type.Union(
-      codes.map((code) => Type.Literal(code)),
+      [...Object.keys(texts), ...unreached, ...refusals].map((code) => Type.Literal(code)),
       { description: 'The result, for a program' },
     ),
   ),
@@ -60,7 +61,7 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
   if (!source.mount && !here) return known('no-position')
   const table = await visit(ctx, { ...common, mount: '', row })
   // A caster may keep its table to itself, and still give the stream.
-  if (table.kind === 'failed' && (!source.mount || table.code in reached)) return result(table.code, table.text)
+  if (table.kind === 'failed' && (!source.mount || isUnreached(table.code))) return result(table.code, table.text)
   const mount = source.mount || nearest?.row.mount
   if (!mount) return known('no-stream')
 

@@ -1,4 +1,5 @@
 /** What the pages compute, and what the station tells them: without a browser. */
+
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
@@ -14,6 +15,7 @@ import { FigureRecorder } from '../../../plugins/dashboard/history/recorder.js'
 import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
+import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
@@ -1063,6 +1065,21 @@ t.test('the station tells its pages', async (t) => {
     t.equal(preloaded.length, scripts.length - 1, 'all that the entry needs is asked for at once')
     t.ok(loaded.size > 3 && bytes < 45_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
     t.comment(`first load: ${bytes} bytes of gzip`)
+    const code = await Promise.all(scripts.map(async (path) => (await fetch(`${station.url}${path}`)).text()))
+    const needed = Object.keys(pages).filter((key) => code.some((one) => one.includes(`"${key}"`)))
+    t.same(needed, [], 'no text that comes with a later page')
+  })
+
+  await t.test('texts of the plugins in German, as long as they are new', async (t) => {
+    const url = `${station.url}/texts/de`
+    const answer = await fetch(url)
+    t.match([answer.status, answer.headers.get('content-encoding')], [200, 'gzip'])
+    const texts = (await answer.json()) as Record<string, string>
+    t.match(texts['error.change-not-stored'], /\w/)
+    t.same(await (await fetch(url, { headers: { 'accept-encoding': 'identity' } })).json(), texts)
+    const etag = answer.headers.get('etag') ?? ''
+    t.equal((await fetch(url, { headers: { 'if-none-match': etag } })).status, 304)
+    t.equal((await fetch(`${station.url}/texts/xx`)).status, 404)
   })
 
   await t.test('so many pages, and no more of one address', async (t) => {

@@ -15,6 +15,7 @@ import { Action } from '../parts/action.js'
 import { Card, Tone, type ToneName } from '../parts/card.js'
 import { AddressFields } from '../parts/forms/address-fields.js'
 import { SecretField, TextField } from '../parts/forms/text-field.js'
+import { TriedForm, useTried } from '../parts/forms/tried-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { type SourceTested, source } from '../station/casters.js'
 import { at, type Json, textAt } from '../station/document.js'
@@ -78,46 +79,31 @@ function Source({ stored, document, again }: { stored: CorrectionSource; documen
 function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) => Promise<void>; close: () => void }) {
   const { close, save, stored } = props
   const [form, setForm] = useState<CasterForm>(() => sourceForm(stored))
-  const [isChecked, setChecked] = useState(false)
   const [isShown, setShown] = useState(false)
-  const [running, setRunning] = useState<'' | 'test' | 'save'>('')
-  const [tested, setTested] = useState<SourceTested>()
-  const [trouble, setTrouble] = useState('')
   const keeps = keepsSourcePassword(form, stored)
   const wrong = sourceTroublesOf(form)
-  const troubles = isChecked ? wrong : {}
+  const isWrong = Object.keys(wrong).length > 0
+  const tried = useTried<SourceTested>(
+    isWrong,
+    () => source.test(sourceFrom(form, stored)),
+    async () => {
+      await save(sourceFrom(form, stored))
+      close()
+    },
+  )
+  const troubles = tried.isChecked ? wrong : {}
   const saidOf = (of: keyof typeof wrong) => troubles[of] && t(`casters.trouble.${troubles[of]}`)
   const set = (more: Partial<CasterForm>) => {
     setForm((now) => ({ ...now, ...more }))
-    setTested(undefined)
-    setTrouble('')
+    tried.forget()
   }
-  const run = async (what: 'test' | 'save') => {
-    setChecked(true)
-    setTrouble('')
-    if (Object.keys(wrong).length > 0) return setTrouble(t('casters.incomplete'))
-    setRunning(what)
-    try {
-      const sent = sourceFrom(form, stored)
-      if (what === 'test') setTested(await source.test(sent))
-      else {
-        await save(sent)
-        close()
-      }
-    } catch (error) {
-      setTrouble(error instanceof Error ? error.message : String(error))
-    }
-    setRunning('')
-  }
-  const cannot = running !== '' || hello.value?.role === 'viewer'
   return (
-    <form
-      class="caster-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void run(tested?.ok ? 'save' : 'test')
-      }}
+    <TriedForm
+      tried={tried}
+      isWrong={isWrong}
+      testing={t('source.testing')}
+      answer={(tested) => <Answer tested={tested} />}
+      close={close}
     >
       <AddressFields form={form} set={set} said={saidOf} />
       <TextField
@@ -145,27 +131,7 @@ function SourceForm(props: { stored: CorrectionSource; save: (sent: SentSource) 
         />
         {t('casters.tls')}
       </label>
-      <div role="status">
-        {running === 'test' && <p>{t('source.testing')}</p>}
-        {tested && <Answer tested={tested} />}
-        {trouble && <p class="trouble">{trouble}</p>}
-      </div>
-      <div class="buttons">
-        <button type="button" onClick={close}>
-          {t('confirm.no')}
-        </button>
-        {tested && (
-          <button type="button" class={tested.ok ? 'main' : ''} disabled={cannot} onClick={() => void run('save')}>
-            {t(tested.ok ? 'casters.save' : 'casters.saveAnyway')}
-          </button>
-        )}
-        {!tested?.ok && (
-          <button type="button" class="main" disabled={cannot} onClick={() => void run('test')}>
-            {t(tested ? 'casters.testAgain' : 'casters.test')}
-          </button>
-        )}
-      </div>
-    </form>
+    </TriedForm>
   )
 }
 

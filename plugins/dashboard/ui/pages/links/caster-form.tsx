@@ -16,10 +16,8 @@ import {
 import { Tone, type ToneName } from '../../parts/card.js'
 import { AddressFields } from '../../parts/forms/address-fields.js'
 import { SecretField, TextField } from '../../parts/forms/text-field.js'
+import { TriedForm, useTried } from '../../parts/forms/tried-form.js'
 import { type CasterTested, type CheckState, casterChecks, casters } from '../../station/casters.js'
-import { hello } from '../../station/live.js'
-
-const textOfError = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 export function CasterForm(props: {
   preset: PresetName
@@ -32,11 +30,7 @@ export function CasterForm(props: {
 }) {
   const { all, before, close, preset, save } = props
   const [form, setForm] = useState<Form>(() => (before ? formOf(before) : presets[preset]))
-  const [isChecked, setChecked] = useState(false)
   const [isShown, setShown] = useState(false)
-  const [running, setRunning] = useState<'' | 'test' | 'save'>('')
-  const [tested, setTested] = useState<CasterTested>()
-  const [trouble, setTrouble] = useState('')
   const fields = useRef<HTMLFormElement>(null)
   useEffect(() => {
     fields.current?.querySelector<HTMLInputElement>('.entry input')?.focus()
@@ -44,45 +38,32 @@ export function CasterForm(props: {
 
   const keeps = keepsPassword(form, before, all)
   const wrong = troublesOf(form, keeps)
-  const troubles = isChecked ? wrong : {}
+  const isWrong = Object.keys(wrong).length > 0
+  const tried = useTried<CasterTested>(
+    isWrong,
+    () => casters.test(casterFrom(form, before)),
+    async () => {
+      await save(casterFrom(form, before))
+      close()
+    },
+  )
+  const troubles = tried.isChecked ? wrong : {}
   const said = (of: keyof typeof wrong) => troubles[of] && t(`casters.trouble.${troubles[of]}`)
-  /** What was tried is another caster than the one in the fields now. */
   const set = (more: Partial<Form>) => {
     setForm((now) => ({ ...now, ...more }))
-    setTested(undefined)
-    setTrouble('')
+    tried.forget()
   }
-  const isAddressWrong = isChecked && (wrong.host !== undefined || wrong.port !== undefined)
-
-  const run = async (what: 'test' | 'save', fn: (caster: SentCaster) => Promise<void>) => {
-    setChecked(true)
-    setTrouble('')
-    if (Object.keys(wrong).length > 0) return setTrouble(t('casters.incomplete'))
-    setRunning(what)
-    try {
-      await fn(casterFrom(form, before))
-    } catch (error) {
-      setTrouble(textOfError(error))
-    }
-    setRunning('')
-  }
-  const test = () => run('test', async (caster) => setTested(await casters.test(caster)))
-  const keep = () =>
-    run('save', async (caster) => {
-      await save(caster)
-      close()
-    })
-  const isViewer = hello.value?.role === 'viewer'
+  const isAddressWrong = tried.isChecked && (wrong.host !== undefined || wrong.port !== undefined)
 
   return (
-    <form
-      ref={fields}
-      class="caster-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void (tested?.ok ? keep() : test())
-      }}
+    <TriedForm
+      tried={tried}
+      isWrong={isWrong}
+      testing={t('casters.testing')}
+      help={t('casters.testHelp')}
+      answer={(tested) => <Answer tested={tested} isTls={form.tls} />}
+      close={close}
+      form={fields}
     >
       <p class="rule">{t(`casters.rule.${preset}`)}</p>
       {preset === 'own' && <AddressFields form={form} set={set} said={said} />}
@@ -125,33 +106,7 @@ export function CasterForm(props: {
           {t('casters.tls')}
         </label>
       </details>
-      <div role="status">
-        {running === 'test' && <p>{t('casters.testing')}</p>}
-        {tested && <Answer tested={tested} isTls={form.tls} />}
-        {trouble && <p class="trouble">{trouble}</p>}
-      </div>
-      {!tested && <p class="quiet">{t('casters.testHelp')}</p>}
-      <div class="buttons">
-        <button type="button" onClick={close}>
-          {t('confirm.no')}
-        </button>
-        {(tested || (trouble && Object.keys(wrong).length === 0)) && (
-          <button
-            type="button"
-            class={tested?.ok ? 'main' : ''}
-            disabled={running !== '' || isViewer}
-            onClick={() => void keep()}
-          >
-            {t(running === 'save' ? 'commands.running' : tested?.ok ? 'casters.save' : 'casters.saveAnyway')}
-          </button>
-        )}
-        {!tested?.ok && (
-          <button type="button" class="main" disabled={running !== '' || isViewer} onClick={() => void test()}>
-            {t(running === 'test' ? 'commands.running' : tested ? 'casters.testAgain' : 'casters.test')}
-          </button>
-        )}
-      </div>
-    </form>
+    </TriedForm>
   )
 }
 
