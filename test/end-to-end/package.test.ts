@@ -259,7 +259,7 @@ t.test('a third party writes a plugin with nothing but the package and its docum
   const good = readFileSync(source, 'utf8')
   writeFileSync(source, good.replace('let count = 0', "throw new Error('no light')"))
   const broken = await rtkBase(['plugins', 'reload', 'roof-light', '--data', simulator.data])
-  t.match(broken, { code: 1, stderr: /roof-light: setup threw: no light \(at .*roof-light\/index\.ts:13:\d+\)/ })
+  t.match(broken, { code: 1, stderr: /roof-light: setup threw: no light \(at .*roof-light\/index\.ts:16:\d+\)/ })
   writeFileSync(source, good)
   t.match(await simulator.end(), { code: 0 })
 
