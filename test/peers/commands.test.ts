@@ -49,7 +49,6 @@ const rows: readonly Row[] = [
   ['firmware=http://127.0.0.1:1/none.img', [200, 400, 503], /./],
   ['ota-upgrade=https://127.0.0.1:1/none.img', [200, 400, 503], /./],
   ['reboot-zed', [200, 503], /./],
-  ['reboot-receiver', [200, 503], /./],
   ['reset-zed', [200, 503], /./],
   ['mobile-scan', [200, 503], /scan|modem|router/],
   ['reboot-modem', [200, 503], /./],
