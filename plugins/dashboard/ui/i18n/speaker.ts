@@ -7,7 +7,9 @@ import type { Speaker } from './plugins.js'
 export function speakerOf(texts: Readonly<Record<string, string>>): Speaker {
   const say = (spoken: string): string => sentenceIn(texts, spoken, notation) ?? spoken
   const shown = (value: string | number | boolean): string =>
-    typeof value === 'number' ? value.toLocaleString(locale(), { maximumFractionDigits: 3 }) : say(String(value))
+    typeof value === 'number'
+      ? value.toLocaleString(locale(), { maximumFractionDigits: Math.abs(value) < 1 ? 3 : 2 })
+      : say(String(value))
   const find = (key: string, values: Values): string | undefined => {
     const cases = Object.entries(values).flatMap(([name, value]) =>
       value === false || value === '' ? [] : [`${key}.${value}`, `${key}.${name}`],
