@@ -1,4 +1,4 @@
-import type { Texts } from './index.js'
+import type { Texts } from './en.js'
 
 export const de: Texts = {
   'app.skip': 'Zum Inhalt',

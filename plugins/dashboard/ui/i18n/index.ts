@@ -1,32 +1,20 @@
 /** Texts in the language of the reader. German is loaded when it is wanted. */
 import { signal } from '@preact/signals'
-import { en } from './en.js'
-import type { enPages } from './en-pages.js'
+import { en, type TextKey, type Texts } from './en.js'
 
-export type FirstKey = keyof typeof en
-/** Of any page. */
-export type TextKey = FirstKey | keyof typeof enPages
-/** Each language has all texts; the compiler reports missing keys. */
-export type Texts = Readonly<Record<TextKey, string>>
+export type { TextKey } from './en.js'
 export const languages = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof languages
 
 const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
-let english: Readonly<Record<string, string>> = en
-const texts = signal(english)
-
-/** Called by `pages.ts`, before a page that needs them is drawn. */
-export function addEnglish(more: Readonly<Record<string, string>>): void {
-  english = { ...english, ...more }
-  if (language.value === 'en') texts.value = english
-}
+const texts = signal<Texts>(en)
 
 /** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
 export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
 export async function setLanguage(wanted: Language): Promise<void> {
-  texts.value = wanted === 'de' ? (await import('./de.js')).de : english
+  texts.value = wanted === 'de' ? (await import('./de.js')).de : en
   language.value = wanted
   document.documentElement.lang = wanted
   try {
@@ -47,23 +35,18 @@ export async function chooseLanguage(): Promise<void> {
 export const notation = (english: string): string =>
   english.replaceAll(/(\d)\.(?=\d)/g, (_, digit: string) => digit + (0.5).toLocaleString(locale()).charAt(1))
 
-export type TextValues = Readonly<Record<string, string | number>>
-
 /** @param values for `{name}` in the text */
-export function textOf(key: string, values: TextValues = {}): string {
-  return (texts.value[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
+  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name] ?? whole
     return typeof value === 'number' ? notation(`${value}`) : value
   })
 }
 
-/** Of the first page; those of other pages are in `pages.ts`. */
-export const t: (key: FirstKey, values?: TextValues) => string = textOf
-
 /** The text of a value such as a state; the value itself where no language knows it. */
 export function word(prefix: string, value: string): string {
   const key = `${prefix}.${value}`
-  return key in texts.value ? textOf(key) : value
+  return key in en ? t(key as TextKey) : value
 }
 
 /** A number with its unit, in the reader's notation. */

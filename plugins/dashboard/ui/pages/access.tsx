@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { Card, Tone } from '../parts/card.js'
 import { PasswordForm } from '../parts/forms/password-form.js'
 import { session } from '../station/api.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { cautionText, commandText } from '../i18n/plugins.js'
 import { byPlugin } from '../model/form.js'
 import { Confirm } from '../parts/action.js'

@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { Card } from '../parts/card.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { places } from '../shell/navigation.js'

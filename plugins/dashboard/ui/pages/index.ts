@@ -4,19 +4,19 @@
  */
 import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import type { FirstKey } from '../i18n/index.js'
+import type { TextKey } from '../i18n/index.js'
 import type { IconName } from '../parts/icon.js'
 import { StatusPage } from './status.js'
 
 export interface PageEntry {
   readonly path: string
-  readonly title: FirstKey
+  readonly title: TextKey
   readonly load: () => Promise<FunctionComponent> | FunctionComponent
   /** Reached from the page for experts, and by search. */
   readonly isExpert?: boolean
 }
 export interface PageGroup {
-  readonly title: FirstKey
+  readonly title: TextKey
   readonly icon: IconName
   readonly pages: readonly PageEntry[]
 }

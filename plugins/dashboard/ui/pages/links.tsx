@@ -1,4 +1,4 @@
-import { ago, figure, t, word } from '../i18n/pages.js'
+import { ago, figure, t, word } from '../i18n/index.js'
 import { toneOf } from '../model/links.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
 import { type Json, numberAt, textAt } from '../station/document.js'

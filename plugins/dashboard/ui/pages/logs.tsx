@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { locale, t } from '../i18n/pages.js'
+import { locale, t } from '../i18n/index.js'
 import { logText } from '../model/log-file.js'
 import { Card } from '../parts/card.js'
 import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'

@@ -1,4 +1,4 @@
-import { type TextKey, t } from '../i18n/pages.js'
+import { type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugins.js'
 import { Action } from '../parts/action.js'
 import { Card } from '../parts/card.js'

@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { AddressCard } from '../parts/address-card.js'
 import { Card } from '../parts/card.js'
 import { SettingForm } from '../parts/forms/setting-form.js'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { language, t } from '../i18n/pages.js'
+import { language, t } from '../i18n/index.js'
 import { panels } from '../station/live.js'
 import type { PanelEntry } from '../station/messages.js'
 import { openPanel } from '../station/panel.js'

@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { BlockCard } from '../parts/block.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'

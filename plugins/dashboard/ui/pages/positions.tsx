@@ -1,6 +1,6 @@
 import { useCallback } from 'preact/hooks'
+import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
-import { duration, figure, moment, t, word } from '../i18n/pages.js'
 import { geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { hasReference } from '../model/set-up.js'

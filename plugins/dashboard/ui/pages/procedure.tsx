@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { duration, locale, t, word } from '../i18n/pages.js'
+import { duration, locale, t, word } from '../i18n/index.js'
 import { adviceText, said } from '../i18n/plugins.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
 import { Card } from '../parts/card.js'

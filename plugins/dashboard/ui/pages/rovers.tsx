@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { roversOf } from '../model/links.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'

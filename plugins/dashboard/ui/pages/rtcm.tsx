@@ -1,4 +1,4 @@
-import { figure, t } from '../i18n/pages.js'
+import { figure, t } from '../i18n/index.js'
 import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/gnss/rtcm.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugins.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'

@@ -1,4 +1,4 @@
-import { figure, moment, t, word } from '../i18n/pages.js'
+import { figure, moment, t, word } from '../i18n/index.js'
 import { barsOf, letterOf, nameOf, systems } from '../model/gnss/sky.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'

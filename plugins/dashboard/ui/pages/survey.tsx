@@ -1,5 +1,5 @@
+import { duration, figure, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
-import { duration, figure, t, word } from '../i18n/pages.js'
 import { errorText } from '../i18n/plugins.js'
 import { enuOf, geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'

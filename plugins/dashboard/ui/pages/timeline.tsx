@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'preact/hooks'
-import { duration, locale, t } from '../i18n/pages.js'
+import { duration, locale, t } from '../i18n/index.js'
 import { said } from '../i18n/plugins.js'
 import {
   type Band,

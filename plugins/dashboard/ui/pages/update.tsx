@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { moment, t } from '../i18n/pages.js'
+import { moment, t } from '../i18n/index.js'
 import { errorText, said, sentence } from '../i18n/plugins.js'
 import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
 import { Action } from '../parts/action.js'

@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { Card } from './card.js'
 import { useLoaded } from './loaded.js'

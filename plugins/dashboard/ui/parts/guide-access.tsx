@@ -1,6 +1,6 @@
 /** The first step of the guide: one button saves what was entered and opens the next step. */
 import { useState } from 'preact/hooks'
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 import { api, type Parameter, session } from '../station/api.js'
 import { Tone } from './card.js'
 import { leastPassword, PasswordForm } from './forms/password-form.js'

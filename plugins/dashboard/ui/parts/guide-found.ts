@@ -1,5 +1,5 @@
 /** What the station found of a step of the guide that is done: nobody has to believe a tick. */
-import { figure, t } from '../i18n/pages.js'
+import { figure, t } from '../i18n/index.js'
 import { type GuideStep, networksOf, outputsOf } from '../model/guide.js'
 import { roversOf } from '../model/links.js'
 import { referenceAccuracy } from '../model/set-up.js'

@@ -1,5 +1,5 @@
 /** The steps of the guide. */
-import { figure, t, word } from '../i18n/pages.js'
+import { figure, t, word } from '../i18n/index.js'
 import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'

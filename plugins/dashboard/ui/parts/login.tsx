@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type TextKey, t } from '../i18n/pages.js'
+import { type TextKey, t } from '../i18n/index.js'
 import { api, loginWanted, Refused } from '../station/api.js'
 import { hello, listen } from '../station/live.js'
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 
 const stored = 'rtk-base-keys'
 

@@ -1,4 +1,4 @@
-import { figure, t } from '../i18n/pages.js'
+import { figure, t } from '../i18n/index.js'
 import { meanCno } from '../model/guide.js'
 import { numberAt } from '../station/document.js'
 import { document$, satellites } from '../station/live.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t, word } from '../i18n/pages.js'
+import { t, word } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugins.js'
 import { unitOf } from '../model/form.js'
 import { findIn, type SearchEntry } from '../model/search.js'

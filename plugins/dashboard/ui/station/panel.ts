@@ -1,6 +1,6 @@
 /** Loads the panel of a plugin and gives it the station. */
 import type { PanelStation, ShowPanel } from 'rtk-base/panel'
-import { language } from '../i18n/pages.js'
+import { language } from '../i18n/index.js'
 import { api } from './api.js'
 import { document$ } from './live.js'
 import type { PanelEntry } from './messages.js'

@@ -1,4 +1,4 @@
-import { t } from '../i18n/pages.js'
+import { t } from '../i18n/index.js'
 
 /** `POST /update-firmware?esp` with progress, which `fetch` does not have over HTTP/1.1. */
 export interface Upload {

@@ -1,6 +1,6 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
 import { useState } from 'preact/hooks'
-import { duration, figure, localTimes, t, word } from '../../i18n/pages.js'
+import { duration, figure, localTimes, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugins.js'
 import {
   type Caster,

@@ -1,4 +1,4 @@
-import { ago, figure, moment, t } from '../../i18n/pages.js'
+import { ago, figure, moment, t } from '../../i18n/index.js'
 import { fixOf, type Rover, type RoverFix, roversOf } from '../../model/links.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../../parts/card.js'

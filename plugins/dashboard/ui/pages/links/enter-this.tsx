@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { entryText, hostForRover, type RoverLoginList } from '../../model/rover-login.js'
 import { useLoaded } from '../../parts/loaded.js'
 import { QrCode } from '../../parts/qr-code.js'

@@ -1,4 +1,4 @@
-import { duration, figure, t } from '../../i18n/pages.js'
+import { duration, figure, t } from '../../i18n/index.js'
 import type { ForeignBase } from '../../model/links.js'
 import { Card, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'

@@ -1,4 +1,4 @@
-import { figure, moment, t, word } from '../../i18n/pages.js'
+import { figure, moment, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugins.js'
 import { certificateOf, toneOf } from '../../model/links.js'
 import { isMqttWanted } from '../../model/outputs.js'

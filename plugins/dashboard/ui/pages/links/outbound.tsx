@@ -1,4 +1,4 @@
-import { duration, figure, moment, t, word } from '../../i18n/pages.js'
+import { duration, figure, moment, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugins.js'
 import { type Output, toneOf } from '../../model/links.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'

@@ -1,6 +1,6 @@
 /** The rover logins of the station's caster, and the form for a new one. */
 import { useState } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { newPassword } from '../../model/password.js'
 import { freeName, loginTroubles, type RoverLoginList, shutsOut } from '../../model/rover-login.js'
 import { Action } from '../../parts/action.js'

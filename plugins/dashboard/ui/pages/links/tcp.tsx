@@ -1,4 +1,4 @@
-import { figure, t, word } from '../../i18n/pages.js'
+import { figure, t, word } from '../../i18n/index.js'
 import { toneOf } from '../../model/links.js'
 import { Card, Tone } from '../../parts/card.js'
 import { DataTable } from '../../parts/data-table.js'

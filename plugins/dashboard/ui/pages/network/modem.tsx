@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { figure, t, word } from '../../i18n/pages.js'
+import { figure, t, word } from '../../i18n/index.js'
 import { mobileStrength, type Operator, technologyOf } from '../../model/wifi.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { figure, t } from '../../i18n/pages.js'
+import { figure, t } from '../../i18n/index.js'
 import { isWifiPassword, joinable, needsPassword, type ScannedNetwork, wifiStrength } from '../../model/wifi.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { SecretInput } from '../../parts/forms/setting-form.js'

@@ -1,5 +1,5 @@
 /** The cable, the access point and the router: how each is, in a sentence, and the few settings that people change. */
-import { duration, t } from '../../i18n/pages.js'
+import { duration, t } from '../../i18n/index.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { SettingForm } from '../../parts/forms/setting-form.js'
 import type { Parameter } from '../../station/api.js'

@@ -1,5 +1,5 @@
 /** Host and port of a caster, whatever it is for. */
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { type CasterForm, cleanHost } from '../../model/casters.js'
 import { TextField } from './text-field.js'
 

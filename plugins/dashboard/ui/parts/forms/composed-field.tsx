@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { partOf } from '../../i18n/plugins.js'
 import { type Field, fieldOf, textOf, unitOf, valueFrom } from '../../model/form.js'
 import type { Schema } from '../../station/api.js'

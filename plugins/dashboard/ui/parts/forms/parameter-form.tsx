@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t, word } from '../../i18n/pages.js'
+import { t, word } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugins.js'
 import { changesOf, fieldOf, unitOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'
 import { SecretField } from './text-field.js'

@@ -1,7 +1,7 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
+import { figure, t } from '../../i18n/index.js'
 import { enuText } from '../../i18n/lengths.js'
-import { figure, t } from '../../i18n/pages.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
 import {
   antennaOf,

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'

@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { newPassword } from '../../model/password.js'
 
 interface FieldProps {

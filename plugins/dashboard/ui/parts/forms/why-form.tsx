@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { lastTime } from '../../model/gnss/procedure.js'
 import { api } from '../../station/api.js'
 

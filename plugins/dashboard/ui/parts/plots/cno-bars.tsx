@@ -1,4 +1,4 @@
-import { figure, t } from '../../i18n/pages.js'
+import { figure, t } from '../../i18n/index.js'
 import type { Band, Bar } from '../../model/gnss/sky.js'
 
 const strongest = 55

@@ -1,4 +1,4 @@
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
 import { Card } from '../card.js'
 import { CnoPlot, DayPlot, dayOf, useDay } from './day-plot.js'

@@ -1,6 +1,6 @@
 /** Curves of the last 24 h, from the station's own history. */
 import { useEffect } from 'preact/hooks'
-import { t } from '../../i18n/pages.js'
+import { t } from '../../i18n/index.js'
 import { hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'
 import { type Loaded, useLoaded, Waiting } from '../loaded.js'

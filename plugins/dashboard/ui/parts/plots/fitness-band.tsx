@@ -1,4 +1,4 @@
-import { figure, t } from '../../i18n/pages.js'
+import { figure, t } from '../../i18n/index.js'
 import { type FitnessName, segmentsOf, sharesOf, type Values } from '../../model/series.js'
 
 /** The better, the higher: the colour is not the only sign. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { duration, figure, locale } from '../../i18n/pages.js'
+import { duration, figure, locale } from '../../i18n/index.js'
 import type { Values } from '../../model/series.js'
 import { theme } from '../../theme.js'
 

@@ -1,4 +1,4 @@
-import { word } from '../../i18n/pages.js'
+import { word } from '../../i18n/index.js'
 import { box, edgesOf, layout, type ProcedureReport, way } from '../../model/gnss/procedure.js'
 
 const room = 8

@@ -1,7 +1,6 @@
 /** Receiver positions during a survey-in, around their mean: metres, north up, with a scale bar. A map is useless at centimetres. */
-
+import { t } from '../../i18n/index.js'
 import { lengthText } from '../../i18n/lengths.js'
-import { t } from '../../i18n/pages.js'
 import { type Enu, roundBelow } from '../../model/gnss/geodesy.js'
 import type { Scatter } from '../../model/gnss/survey.js'
 

@@ -1,7 +1,7 @@
 /** The sky above the antenna: where the satellites are and how strong, or how strong they were by direction over a day. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { figure, t } from '../../i18n/pages.js'
+import { figure, t } from '../../i18n/index.js'
 import { cellPath, dotRadius, letterOf, nameOf, project, shadeOf, systemOf } from '../../model/gnss/sky.js'
 import type { SkySatellite } from '../../station/live.js'
 

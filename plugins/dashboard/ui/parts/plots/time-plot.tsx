@@ -1,7 +1,7 @@
 /** Curves over time. uPlot is loaded with the first curve; a table shows the same data. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { figure, language, moment, t } from '../../i18n/pages.js'
+import { figure, language, moment, t } from '../../i18n/index.js'
 import { extentOf, thinned, type Values } from '../../model/series.js'
 import { DataTable } from '../data-table.js'
 import { type Curve, dashOf, type PlotKind, plotOptions, setSteps, timeText, useScheme } from './plot-options.js'
