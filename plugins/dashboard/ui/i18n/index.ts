@@ -1,6 +1,6 @@
 /** Texts in the language of the reader. German is loaded when it is wanted. */
 import { signal } from '@preact/signals'
-import { en, type TextKey, type Texts } from './en.js'
+import { en, type TextKey } from './en.js'
 
 export type { TextKey } from './en.js'
 export const languages = { en: 'English', de: 'Deutsch' } as const
@@ -8,18 +8,27 @@ export type Language = keyof typeof languages
 
 const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
-const texts = signal<Texts>(en)
+/** Those of the pages come with the first of them. */
+let english: Readonly<Record<string, string>> = en
+const texts = signal(english)
 
 /** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
 export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
 export async function setLanguage(wanted: Language): Promise<void> {
-  texts.value = wanted === 'de' ? (await import('./de.js')).de : en
+  texts.value = wanted === 'de' ? (await import('./de.js')).de : english
   language.value = wanted
   document.documentElement.lang = wanted
   try {
     localStorage.setItem(stored, wanted)
   } catch {}
+}
+
+/** Before a page is shown that is loaded on demand. */
+export async function loadPageTexts(): Promise<void> {
+  const { pages } = await import('./en-pages.js')
+  english = { ...en, ...pages }
+  if (language.value === 'en') texts.value = english
 }
 
 export async function chooseLanguage(): Promise<void> {
@@ -37,7 +46,7 @@ export const notation = (english: string): string =>
 
 /** @param values for `{name}` in the text */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+  return (texts.value[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
     const value = values[name] ?? whole
     return typeof value === 'number' ? notation(`${value}`) : value
   })
@@ -46,7 +55,7 @@ export function t(key: TextKey, values: Readonly<Record<string, string | number>
 /** The text of a value such as a state; the value itself where no language knows it. */
 export function word(prefix: string, value: string): string {
   const key = `${prefix}.${value}`
-  return key in en ? t(key as TextKey) : value
+  return key in texts.value ? t(key as TextKey) : value
 }
 
 /** A number with its unit, in the reader's notation. */
