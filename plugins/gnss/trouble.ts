@@ -52,12 +52,12 @@ function reportRadio({ errors }: PluginContext, observed: Observed): void {
   const { radio, signals, antennaWatch, receiver } = observed
   if (!radio.jammed) errors.clear('gnss-jammed')
   else {
-    const bands = radio.worst.map(({ band }) => band).join(' and ')
+    const bands = radio.worst.map(({ band }) => band)
     errors.raise('gnss-jammed', {
-      text: `strong interference in the ${bands} band: the receiver can hardly work`,
+      text: `strong interference in the ${bands.join(' and ')} band: the receiver can hardly work`,
       advice: 'look for a transmitter, a jammer or a faulty active antenna nearby; gnss.state.rf shows its strength',
       severity: 'silences',
-      values: { bands },
+      values: { bands: bands.join(', ') },
     })
   }
   if (!radio.spoofed) errors.clear('gnss-spoofed')

@@ -1,18 +1,9 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
 import { signal } from '@preact/signals'
+import type { Speaker } from '../model/speaker.js'
 import type { Command, Parameter } from '../station/api.js'
 import type { StationError, Values, Verdict } from '../station/document.js'
 import { locale } from './index.js'
-
-export interface Speaker {
-  /** A sentence of the station in the language of the reader; unchanged where that language has none. */
-  say(spoken: string): string
-  /**
-   * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
-   * there is. Undefined without a text, or without a value that it needs.
-   */
-  find(key: string, values: Values): string | undefined
-}
 
 /** Undefined in English. */
 export const speaker = signal<Speaker | undefined>(undefined)
