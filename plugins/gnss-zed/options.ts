@@ -56,6 +56,11 @@ export const ZedOptions = Type.Object(
       default: true,
       description: 'Request the second solution (NAV2-PVT) if the firmware has it; it shows a moved antenna',
     }),
+    otherPorts: Type.Union([Type.Literal('off'), Type.Literal('keep')], {
+      default: 'off',
+      description:
+        'Corrections (RTCM) on the other ports of the receiver: off, or keep: as the receiver has it. The station does not know whose they are',
+    }),
     raiseBaud: Type.Boolean({
       default: true,
       description: 'Raise the rate of a UART, in RAM, until its load is below 60 %',

@@ -1,8 +1,9 @@
 /** The integrity monitor collects evidence from the receiver and answers whether the antenna is at a reference position. */
-import { isPosition, sameEcef } from 'rtk-base/gnss'
+import { followsBase, isPosition, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
   type AntennaMotion,
+  correctionStatus,
   device,
   type EvidenceMemory,
   type HeldTarget,
@@ -12,6 +13,7 @@ import {
   type MoveEvidence,
   type MoveSuspicion,
   type PositionComparison,
+  procedureStatus,
   type Receiver,
   type ReceiverFix,
   type ReferencePosition,
@@ -86,6 +88,8 @@ export class IntegrityMonitor implements Integrity {
         suspicion: () => this.suspicion,
         doubts: (comparison) => this.#doubt.emit(comparison),
         limits,
+        correctionSource: () => this.#correctionSource,
+        isVouchedFor: () => this.#isVouchedFor,
         geoidSeparation_m,
         now_ms: clocks.now_ms,
       },
@@ -111,7 +115,11 @@ export class IntegrityMonitor implements Integrity {
         if (!onSatellites) this.#phases.look(residuals, this.#now_ms())
         this.#heardCode(this.#movement?.residuals(residuals, this.#now_ms()))
       })
-    if (onSecondFix) on(onSecondFix, (fix) => this.#heardCode(this.#movement?.secondFix(fix, this.#now_ms())))
+    if (onSecondFix)
+      on(onSecondFix, (fix) => {
+        this.#check.addSecond(fix)
+        this.#heardCode(this.#movement?.secondFix(fix, this.#now_ms()))
+      })
     if (onWarning) on(onWarning, (text) => this.#heardCode(this.#movement?.warning(text)))
     timers.every(tick_ms, () => this.#second())
   }
@@ -166,7 +174,18 @@ export class IntegrityMonitor implements Integrity {
   #heardFix(fix: ReceiverFix): void {
     if (!isPosition(fix)) return
     this.#positionAt_ms = this.#now_ms()
-    if (!fix.corrected || !this.#distrustsCorrections) this.#check.add(fix)
+    this.#check.add(fix, !followsBase(fix) || !this.#distrustsCorrections)
+  }
+
+  /** '' unknown. */
+  get #correctionSource(): string {
+    return this.#ctx.services.find(correctionStatus)?.remote ?? ''
+  }
+
+  get #isVouchedFor(): boolean {
+    const source = this.#correctionSource
+    const trusted = this.#ctx.services.find(procedureStatus)?.trustedSources ?? []
+    return source !== '' && (trusted.includes(source) || trusted.includes(source.replace(/:\d+$/, '')))
   }
 
   #heardCode(suspect: Suspect | undefined): void {

@@ -1,8 +1,8 @@
 /** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
-import { PositionWindow } from 'rtk-base/gnss'
 import type { LivePosition, PositionComparison, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
 import { back_ms, doubt_s, explained, seenReturn } from './limits.js'
+import { Positions } from './positions.js'
 
 export interface PositionCheckDeps {
   /** A suspected move and its size in metres; undefined without a suspicion. */
@@ -10,15 +10,29 @@ export interface PositionCheckDeps {
   /** The position is farther from the reference than the accuracies explain, so the check takes longer. Undefined once it is decided. */
   doubts(comparison: PositionComparison | undefined): void
   limits(): StartLimits
+  /** The source of the corrections; '' unknown. */
+  correctionSource(): string
+  /** A person vouches for the position of that base. */
+  isVouchedFor(): boolean
   geoidSeparation_m(): number | undefined
   now_ms(): number
 }
 
+interface Found {
+  live: LivePosition
+  /** It rests on corrections that nobody vouches for, and there is none without them. */
+  unverified?: boolean
+  /** The position by such corrections, which was left aside. */
+  corrected?: LivePosition
+}
+
 export class PositionCheck {
   readonly #deps: PositionCheckDeps
-  readonly #window: PositionWindow
+  readonly #window: Positions
   /** Positions since a doubt came up; undefined without one. */
-  #long: PositionWindow | undefined
+  #long: Positions | undefined
+  /** Since when nothing but unverified corrections contradicts the reference. */
+  #unverifiedSince_ms: number | undefined
   #agreeingSince_ms: number | undefined
   /** The last comparison. */
   comparison: PositionComparison | undefined
@@ -27,12 +41,19 @@ export class PositionCheck {
 
   constructor(deps: PositionCheckDeps, window_s: number) {
     this.#deps = deps
-    this.#window = new PositionWindow(window_s)
+    this.#window = new Positions(window_s)
   }
 
-  add(fix: ReceiverFix): void {
-    this.#window.add(fix)
-    this.#long?.add(fix)
+  /** @param counts false: its corrections are known to be wrong */
+  add(fix: ReceiverFix, counts = true): void {
+    this.#window.add(fix, counts)
+    this.#long?.add(fix, counts)
+  }
+
+  /** Of the receiver's second solution. */
+  addSecond(fix: ReceiverFix): void {
+    this.#window.addSecond(fix)
+    this.#long?.addSecond(fix)
   }
 
   /** @param since_ms start of the positions to keep */
@@ -44,22 +65,64 @@ export class PositionCheck {
 
   /** The median of all positions, whatever its accuracy. */
   get newest(): LivePosition | undefined {
-    return this.#window.newest()
+    return this.#find('newest')?.live
+  }
+
+  /**
+   * The position to compare with `reference`. Where a base that nobody vouches for puts the antenna is no evidence by itself: then the
+   * positions without its corrections count, where there are any.
+   */
+  #find(by: 'window' | 'newest', reference?: ReferencePosition, positions = this.#window): Found | undefined {
+    const now_ms = this.#deps.now_ms()
+    const all = positions.all(now_ms, by)
+    const source = reference?.source ?? ''
+    const isRelative = reference?.corr === true && source === ''
+    if (isRelative || this.#deps.isVouchedFor() || !positions.follow(now_ms)) return all && { live: all }
+    const isSameBase = reference?.corr === true && sameHost(source, this.#deps.correctionSource())
+    const plain = positions.plain(now_ms, by)
+    // Those that come are waited for.
+    if (!plain && positions.plain(now_ms, 'newest')) return undefined
+    if (!plain) return all && { live: all, unverified: !isSameBase }
+    if (!all || (isSameBase && this.#agree(plain, all))) return { live: all ?? plain }
+    return { live: plain, corrected: all }
+  }
+
+  #agree(one: LivePosition, other: LivePosition): boolean {
+    return this.compare(one, { arp: other.position, acc_m: other.acc_m, corr: false }).agrees === true
+  }
+
+  /** Compares it, and says what part corrections have that nobody vouches for. */
+  #weigh({ live, unverified, corrected }: Found, reference: ReferencePosition): PositionComparison {
+    const comparison = this.compare(live, reference)
+    if (unverified && comparison.agrees !== true) {
+      const source = this.#deps.correctionSource()
+      const whose = source ? `the corrections of ${source}` : 'corrections that come by a port of the receiver'
+      return {
+        ...comparison,
+        unverified: true,
+        hint: `; this position rests on ${whose}, and that of their base may be wrong`,
+      }
+    }
+    if (!corrected || this.#agree(live, corrected)) return comparison
+    const contradicted = this.compare(corrected, reference)
+    return contradicted.agrees === true ? comparison : { ...comparison, contradicted }
   }
 
   /** @returns undefined while there is no good position, or it is in doubt */
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined {
     // Callers that no longer ask about the reference are not delayed by a doubt.
     if (!reference) this.#endDoubt()
-    const live = (this.#long ?? this.#window).result(this.#deps.now_ms())
+    const found = this.#find('window', reference, this.#long ?? this.#window)
+    const live = found?.live
     if (!live || live.acc_m > this.#deps.limits().accuracy_m) return undefined
     this.live = live
     if (!reference) return { agrees: undefined }
-    this.comparison = this.compare(live, reference)
+    this.comparison = this.#weigh(found, reference)
     if (this.#deps.suspicion()) return this.comparison
     const { agrees } = this.comparison
-    if (agrees === undefined && !this.#long) {
-      this.#long = new PositionWindow(doubt_s)
+    if (this.comparison.unverified && this.#awaitsOthers(this.comparison)) return undefined
+    if (agrees === undefined && !this.#long && !this.comparison.unverified) {
+      this.#long = new Positions(doubt_s)
       this.#deps.doubts(this.comparison)
       return undefined
     }
@@ -67,16 +130,27 @@ export class PositionCheck {
     return { agrees: agrees === true }
   }
 
+  /** Positions without corrections are awaited for as long as a doubt is averaged. */
+  #awaitsOthers(comparison: PositionComparison): boolean {
+    const now_ms = this.#deps.now_ms()
+    if (this.#unverifiedSince_ms === undefined) {
+      this.#unverifiedSince_ms = now_ms
+      this.#deps.doubts(comparison)
+    }
+    return now_ms - this.#unverifiedSince_ms < doubt_s * 1000
+  }
+
   #endDoubt(): void {
-    if (!this.#long) return
+    if (!this.#long && this.#unverifiedSince_ms === undefined) return
     this.#long = undefined
+    this.#unverifiedSince_ms = undefined
     this.#deps.doubts(undefined)
   }
 
   /** Called every second. @returns true once positions agreed for 10 min, false if the antenna is elsewhere, undefined if positions cannot tell (yet) */
   isBack(reference: ReferencePosition): boolean | undefined {
     const now_ms = this.#deps.now_ms()
-    const live = this.#window.result(now_ms)
+    const live = this.#find('window', reference)?.live
     const comparison = live && this.compare(live, reference)
     this.comparison = comparison ?? this.comparison
     if (comparison?.agrees !== true || !this.canSeeReturn) {
@@ -96,13 +170,15 @@ export class PositionCheck {
 
   /** Distance of the newest position, metres. */
   distance_m(reference: ReferencePosition): number | undefined {
-    const { newest } = this
+    const newest = this.#find('newest', reference)?.live
     return newest && this.compare(newest, reference).distance_m
   }
 
   isAt(place: ReferencePosition, by: 'window' | 'newest'): boolean | undefined {
-    const live = by === 'newest' ? this.newest : this.#window.result(this.#deps.now_ms())
-    return live && this.compare(live, place).agrees === true
+    const found = this.#find(by, place)
+    if (!found) return undefined
+    const { agrees, unverified } = this.#weigh(found, place)
+    return agrees === true || (unverified ? undefined : false)
   }
 
   compare(live: LivePosition, reference: ReferencePosition): PositionComparison {
@@ -114,4 +190,10 @@ export class PositionCheck {
     this.comparison = this.compare(live, reference)
     return this.comparison
   }
+}
+
+/** Whether two sources are the same, whatever port of theirs they send from. */
+function sameHost(one: string, other: string): boolean {
+  const host = (source: string) => source.replace(/:\d+$/, '')
+  return host(one) === host(other)
 }

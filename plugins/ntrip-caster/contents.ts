@@ -1,14 +1,29 @@
+import { bandOf, constellationOf, decodeMsmHeader, msmSignalName } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
+import type { ConstellationName } from 'rtk-base/services'
 
 /** A message that did not come for so long is not offered any more. */
 const shown_ms = 60_000
 const window_ms = 120_000
 
+/** Observations of GPS and GLONASS before MSM (RTCM 10403.3, 1001-1004 and 1009-1012): two numbers with L1 only, then two with L1 and L2. */
+const legacyBands = new Map(
+  [1001, 1009].flatMap((first) => [0, 1, 2, 3].map((i) => [first + i, i < 2 ? ['L1'] : ['L1', 'L2']] as const)),
+)
+
+/** The RF bands that a message has carrier phases of. MSM1 has none. */
+function bandsOf(type: number, frame: Uint8Array | undefined): readonly string[] {
+  const constellation = constellationOf(type)?.toLowerCase() as ConstellationName | undefined
+  if (!constellation || type % 10 === 1) return legacyBands.get(type) ?? []
+  const signals = (frame && decodeMsmHeader(frame)?.signals) ?? []
+  return signals.map((id) => bandOf(msmSignalName(constellation, id) ?? '')).filter(Boolean)
+}
+
 /** Measured contents of a mount point: messages with their intervals, bits per second. */
 export class Contents {
   readonly #clock: PluginContext['clock']
-  /** By message number: monotonic ms of the last one, seconds between the last two. */
-  readonly #seen = new Map<number, { last_ms: number; interval_s: number }>()
+  /** By message number: monotonic ms of the last one, seconds between the last two, and its bands. */
+  readonly #seen = new Map<number, { last_ms: number; interval_s: number; bands: readonly string[] }>()
   #bytes = 0
   #since_ms: number
 
@@ -17,10 +32,12 @@ export class Contents {
     this.#since_ms = clock.monotonic()
   }
 
-  count(type: number, bytes: number): void {
+  /** @param frame the whole message; without it, its bands are unknown */
+  count(type: number, bytes: number, frame?: Uint8Array): void {
     const now_ms = this.#clock.monotonic()
     const before = this.#seen.get(type)
-    this.#seen.set(type, { last_ms: now_ms, interval_s: before ? (now_ms - before.last_ms) / 1000 : 0 })
+    const interval_s = before ? (now_ms - before.last_ms) / 1000 : 0
+    this.#seen.set(type, { last_ms: now_ms, interval_s, bands: bandsOf(type, frame) })
     this.#bytes += bytes
     if (now_ms - this.#since_ms > window_ms) {
       this.#bytes /= 2
@@ -36,11 +53,20 @@ export class Contents {
 
   /** Of the last minute, by message number. */
   get messages(): { type: number; interval_s: number }[] {
-    const now_ms = this.#clock.monotonic()
-    return [...this.#seen]
-      .filter(([, { last_ms }]) => now_ms - last_ms < shown_ms)
+    return this.#shown
       .map(([type, { interval_s }]) => ({ type, interval_s: Math.max(1, Math.round(interval_s)) }))
       .sort((one, other) => one.type - other.type)
+  }
+
+  /** As a source table has it: carrier phases of no band (0), of one (1), or of two or more (2). */
+  get carrier(): 0 | 1 | 2 {
+    const { size } = new Set(this.#shown.flatMap(([, { bands }]) => bands))
+    return size === 0 ? 0 : size === 1 ? 1 : 2
+  }
+
+  get #shown() {
+    const now_ms = this.#clock.monotonic()
+    return [...this.#seen].filter(([, { last_ms }]) => now_ms - last_ms < shown_ms)
   }
 
   /** Bits a second, of the last minute or two. */

@@ -185,7 +185,7 @@ export class ForeignMount implements MountPoint {
       this.#push.good_ms = this.#ctx.clock.monotonic()
       this.#push.frames += 1
     }
-    this.contents.count(type, bytes.length)
+    this.contents.count(type, bytes.length, bytes)
     if (isPosition(type)) {
       this.#relay()
       this.#reference.delete(type === 1005 ? 1006 : 1005)

@@ -67,7 +67,7 @@ export class OwnMount implements MountPoint {
     this.contents = new Contents(clock)
     this.outlet = new Outlet<Rover>(stream, selection, () => clock.monotonic(), {
       send,
-      counted: (type, bytes) => this.contents.count(type, bytes),
+      counted: (type, bytes, frame) => this.contents.count(type, bytes, frame),
     })
   }
 

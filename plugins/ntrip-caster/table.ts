@@ -50,7 +50,7 @@ export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): st
 
 /** As measured: messages not sent in the last minute are not listed. */
 export function rowOf(mount: MountPoint, { serial, place, country, generator, needsLogin }: TableFacts): StreamRow {
-  const { messages, bitrate } = mount.contents
+  const { messages, bitrate, carrier } = mount.contents
   const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
   const has = (family: number) => messages.some(({ type }) => Math.floor(type / 10) === family)
   return {
@@ -59,7 +59,7 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
     // Clients exist that refuse any other 3.x.
     format: 'RTCM 3.2',
     details: messages.map(({ type, interval_s }) => `${type}(${interval_s})`).join(','),
-    carrier: 2,
+    carrier,
     systems: systems
       .filter(([family]) => has(family))
       .map(([, name]) => name)

@@ -48,6 +48,8 @@ export class ReferenceStation implements ProcedureStatus {
   #survey: SurveyStep | undefined
   #run: Run | undefined
   #listened: ListenedReceiver | undefined
+  /** The start-up check waits for a position without corrections. */
+  #awaitsPlain: boolean = false
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
@@ -87,7 +89,8 @@ export class ReferenceStation implements ProcedureStatus {
 
   get pausesCorrections(): boolean {
     const survey = this.#survey
-    return this.state === 'survey' ? survey?.pausesCorrections === true : survey?.distrustsCorrections === true
+    if (this.state === 'survey') return survey?.pausesCorrections === true
+    return survey?.distrustsCorrections === true || this.#awaitsPlain
   }
 
   get wantsCorrections(): boolean {
@@ -202,6 +205,8 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   #doubts(comparison: PositionComparison | undefined): void {
+    // Until the doubt has ended: the positions that decide it must not follow that base again.
+    this.#awaitsPlain = comparison !== undefined && (this.#awaitsPlain || comparison.unverified === true)
     if (comparison) this.#reports.raise('gnss-initial', doubtText(comparison, this.references.chosenMethod))
     else this.#reports.clear('gnss-initial')
   }

@@ -86,7 +86,7 @@ export interface OutletEvents<T> {
    */
   send(client: T, piece: Piece): boolean
   /** A frame of this length is sent, with or without clients. */
-  counted?(type: number, bytes: number): void
+  counted?(type: number, bytes: number, frame: Uint8Array): void
 }
 
 /** A selection of the stream for any number of clients: selected and assembled once, the position of the base first. */
@@ -142,7 +142,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   frame({ type, bytes }: RtcmFrame, sequence: number): void {
     this.sequence = sequence
     if (isMsm(type) || !this.#selector.wantsFrame(type)) return
-    this.#events.counted?.(type, bytes.length)
+    this.#events.counted?.(type, bytes.length, bytes)
     this.#send(bytes, isPosition(type))
   }
 
@@ -150,7 +150,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.sequence = sequence
     const chosen = this.#selector.epoch(frames, this.#now_ms())
     if (chosen.length === 0) return
-    for (const { type, bytes } of chosen) this.#events.counted?.(type, bytes.length)
+    for (const { type, bytes } of chosen) this.#events.counted?.(type, bytes.length, bytes)
     this.#send(Buffer.concat(chosen.map(({ bytes }) => bytes)))
   }
 

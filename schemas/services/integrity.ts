@@ -14,6 +14,8 @@ export interface ReferencePosition {
   readonly acc_m: number
   /** Determined with RTK corrections. */
   readonly corr: boolean
+  /** Source of these corrections, named as in `CorrectionStatus.remote`; omitted: that of the present ones, or unknown. */
+  readonly source?: string
 }
 
 /** Position of the antenna, from positions of the receiver. */
@@ -38,6 +40,10 @@ export interface PositionComparison {
   readonly text: string
   /** Likely cause, for people, as the end of a sentence (`; the difference in height equals …`); '' if none. */
   readonly hint: string
+  /** The position rests on corrections of a base that nobody vouches for, and there is none without them. */
+  readonly unverified?: true
+  /** The corrections of a base that nobody vouches for contradict this position: the one that they lead to. */
+  readonly contradicted?: Omit<PositionComparison, 'contradicted'>
 }
 
 /** An answer with its reason. */

@@ -46,6 +46,8 @@ export interface ReceiverFix {
   satellitesUsed: number
   /** This epoch used corrections. */
   corrected: boolean
+  /** These are of SBAS only, not of another base. */
+  sbas?: boolean
   arrival_ms: number
 }
 

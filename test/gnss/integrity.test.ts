@@ -618,6 +618,8 @@ function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Ref
       suspicion: () => (state.stands || size_m !== undefined ? { size_m } : undefined),
       doubts: (comparison) => state.doubts.push(comparison !== undefined),
       limits: () => ({ accuracy_m: 3, ...limits }),
+      correctionSource: () => '',
+      isVouchedFor: () => false,
       geoidSeparation_m: () => undefined,
       now_ms: () => state.now_ms,
     },

@@ -29,13 +29,19 @@ class Feed {
   }
 
   /** @returns how it ended, if it did */
-  second({ off_m = 0, fix = 'rtk-fixed' as ReceiverFix['fix'] } = {}) {
+  second({
+    off_m = 0,
+    fix,
+    ...more
+  }: { off_m?: number } & Partial<Pick<ReceiverFix, 'fix' | 'corrected' | 'sbas'>> = {}) {
     this.seconds++
     const now_ms = this.seconds * 1000
     this.corrections = { ...this.corrections, count: this.corrections.count + 1 }
     const position = { ...here, x: here.x + off_m }
-    const epoch = { t: 0, fix, ok: true, position, lat: 0, lon: 0, alt: 0, acc_m: 0.02, geoidSeparation_m: 0 }
-    this.run.epoch({ ...epoch, satellitesUsed: 20, corrected: true, arrival_ms: now_ms }, this.corrections)
+    const { corrected } = this.run
+    const kind = { fix: fix ?? (corrected ? 'rtk-fixed' : '3d'), corrected, ...more }
+    const epoch = { t: 0, ok: true, position, lat: 0, lon: 0, alt: 0, acc_m: 0.02, geoidSeparation_m: 0 }
+    this.run.epoch({ ...epoch, ...kind, satellitesUsed: 20, arrival_ms: now_ms }, this.corrections)
     return this.run.tick(now_ms, this.corrections, this.limits)
   }
 
@@ -66,6 +72,20 @@ t.test('a corrected survey-in counts what is RTK-fixed for 30 s on corrections o
   t.equal(feed.run.count, 2, 'float: 30 s from then')
   feed.many(1)
   t.equal(feed.run.count, 3)
+})
+
+t.test('a plain survey-in counts no epoch that follows another base; SBAS is none', async (t) => {
+  const feed = new Feed(false)
+  for (const fix of ['rtk-fixed', 'rtk-float', '3d'] as const) {
+    feed.many(5, { fix, corrected: true })
+    t.equal(feed.run.count, 0, fix)
+    t.equal(feed.run.isDisturbed, true)
+  }
+  feed.many(1, { corrected: true, sbas: true })
+  feed.many(1)
+  t.equal(feed.run.count, 2)
+  t.equal(feed.run.isDisturbed, false)
+  t.equal(feed.run.wantsPlain, true)
 })
 
 t.test('its averaging begins anew with the third epoch in a row that is more than 5 cm away', async (t) => {

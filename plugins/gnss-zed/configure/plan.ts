@@ -4,7 +4,7 @@
  */
 import type { ReceiverTarget } from 'rtk-base/services'
 import type { ConfigPair } from '../ubx/config.js'
-import { infKey, keyId, messageOutKey, type OutputMessage, type PortName } from '../ubx/keys.js'
+import { infKey, keyId, messageOutKey, type OutputMessage, type PortName, portOffset } from '../ubx/keys.js'
 import type { Firmware } from './firmware.js'
 import { tmodePairs } from './tmode.js'
 
@@ -22,6 +22,8 @@ export interface BaseSettings {
   }
   antenna: Record<AntennaSwitch, 'on' | 'off' | 'keep'>
   secondFix: boolean
+  /** Corrections on the ports that the service does not speak through. */
+  otherPorts: 'off' | 'keep'
   /** How old corrections may be. */
   correctionTimeout_s: number
   /** NAV-SIG too; left out where the line has no room for it. */
@@ -149,6 +151,10 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     steps.push(optional('GLONASS', ...msm('GLONASS')), optional('1230', out(1230, rtcm.biasInterval_s)))
   }
   if (firmware.private4072) steps.push(mayLack('4072 off', out('4072.0', 0), out('4072.1', 0)))
+  // One message each: no receiver has all of these ports.
+  if (settings.otherPorts === 'off')
+    for (const other of otherPorts(port))
+      steps.push(mayLack(`corrections on ${other}`, [keyId(`CFG-${other}INPROT-RTCM3X`), 0]))
   if (antennaPairs.length > 0) steps.push(optional('antenna supervisor', ...antennaPairs))
   if (firmware.nav2) {
     const rate = settings.secondFix ? 1 : 0
@@ -160,6 +166,8 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
 
 /** The receiver holds it in one byte. */
 const timeout_s = (seconds: number) => Math.min(255, Math.max(1, Math.round(seconds)))
+
+const otherPorts = (own: PortName) => (Object.keys(portOffset) as PortName[]).filter((port) => port !== own)
 
 /** In: UBX and RTCM3. Out: UBX and RTCM3, no NMEA. */
 function protocolPairs(port: PortName): ConfigPair[] {

@@ -70,6 +70,8 @@ export class ReceiverFacts {
   readonly #sky = new SatelliteAssembler((epoch) => this.#newSky(epoch))
   #fix: ReceiverFix | undefined
   #skyNow: SatelliteEpoch | undefined
+  /** The newest epoch was corrected by SBAS and by no base. */
+  #sbas: boolean = false
 
   constructor(edges: FactEdges, events: FactEvents) {
     this.#edges = edges
@@ -152,6 +154,7 @@ export class ReceiverFacts {
     })
     on(ubx.navSat, ({ iTOW_ms, blocks }, now_ms) => {
       this.#sky.navSat(iTOW_ms, blocks, now_ms)
+      this.#sbas = blocks.some((block) => block.sbasCorrUsed) && !blocks.some((block) => block.rtcmCorrUsed)
       this.#events.residuals(blocks.flatMap((block) => residualOf(block) ?? []))
     })
     on(ubx.navSig, ({ iTOW_ms, blocks }) => this.#sky.navSig(iTOW_ms, blocks))
@@ -198,7 +201,8 @@ export class ReceiverFacts {
     this.#events.satellites(epoch)
   }
 
-  #newFix(fix: ReceiverFix): void {
+  #newFix(epoch: ReceiverFix): void {
+    const fix = epoch.corrected && this.#sbas ? { ...epoch, sbas: true } : epoch
     this.#fix = fix
     if (fix.t > 0) this.#events.time(fix.t)
     this.#events.fix(fix)

@@ -185,6 +185,7 @@ export const navSat = layout({
       /** 0 none, 1 ephemeris, 2 almanac, 3 AssistNow offline, 4 AssistNow autonomous. */
       orbitSource: bits('u4', 8, 8, 3),
       ephAvail: flag('u4', 8, 11),
+      sbasCorrUsed: flag('u4', 8, 16),
       rtcmCorrUsed: flag('u4', 8, 17),
     },
   },

@@ -28,6 +28,8 @@ const groups: Readonly<Record<string, readonly [number, string]>> = {
   'CFG-UART2OUTPROT': [0x76, 'UBX 01 L, NMEA 02 L, RTCM3X 04 L 1'],
   'CFG-USBINPROT': [0x77, 'UBX 01 L 1, NMEA 02 L 1, RTCM3X 04 L 1'],
   'CFG-USBOUTPROT': [0x78, 'UBX 01 L 1, NMEA 02 L 1, RTCM3X 04 L 1'],
+  'CFG-I2CINPROT': [0x71, 'RTCM3X 04 L 1'],
+  'CFG-SPIINPROT': [0x79, 'RTCM3X 04 L 1'],
   'CFG-RATE': [0x21, 'MEAS 01 U2 1000, NAV 02 U2 1, TIMEREF 03 E1 1'],
   'CFG-NAVSPG': [
     0x11,

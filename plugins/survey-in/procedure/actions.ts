@@ -1,6 +1,15 @@
 /** Carries out the actions of the procedure. Slow actions report their result as an event. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { HeldTarget, Integrity, MoveEvidence, Receiver, ReceiverTarget, RtcmJudge } from 'rtk-base/services'
+import {
+  correctionStatus,
+  type HeldTarget,
+  type Integrity,
+  type MoveEvidence,
+  type PositionComparison,
+  type Receiver,
+  type ReceiverTarget,
+  type RtcmJudge,
+} from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import type { References } from '../reference/references.js'
 import type { ReferenceStore } from '../reference-store.js'
@@ -13,6 +22,7 @@ import { type Action, type Event, isConfirmed, isPlaced, type State } from './ta
 import {
   againAdvice,
   anotherAdvice,
+  correctionsText,
   elsewhereText,
   faultText,
   heldText,
@@ -225,6 +235,14 @@ export class Actions {
     reports.raise('gnss-reference-moved', elsewhere)
     void store.set('moved', elsewhere.text)
     void store.set('movedBy', values)
+  }
+
+  /** @param contradicted position by corrections that contradict the reference and the position without them */
+  reportCorrections(contradicted: PositionComparison['contradicted']): void {
+    const { ctx, reports } = this.#deps
+    const source = ctx.services.find(correctionStatus)?.remote ?? ''
+    if (contradicted) reports.raise('gnss-corrections', correctionsText(contradicted, source))
+    else reports.clear('gnss-corrections')
   }
 
   /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */

@@ -52,13 +52,13 @@ export class Observer {
   }
 
   start(): void {
-    const { integrity, receiver, surveyor } = this.#deps
+    const { integrity, receiver } = this.#deps
     const { on } = this.#deps.ctx
     on(receiver.onRtcm, (frame) => this.#heardRtcm(frame))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     on(receiver.onState, () => this.look())
     on(integrity.onEvidence, (evidence) => this.heardEvidence(evidence))
-    if (receiver.onSecondFix) on(receiver.onSecondFix, (fix) => surveyor.plain.add(fix))
+    if (receiver.onSecondFix) on(receiver.onSecondFix, (fix) => this.#heardSecondFix(fix))
   }
 
   /**
@@ -136,6 +136,11 @@ export class Observer {
     if (this.#course.state === 'initial') this.#locate()
   }
 
+  #heardSecondFix(fix: ReceiverFix): void {
+    this.#deps.surveyor.plain.add(fix)
+    if (this.#course.state === 'survey') this.#deps.survey.secondFix(fix)
+  }
+
   /** Asks what the receiver holds, once in each step: when it is known, and its clock was heard on this link if that will be compared. */
   #question(): void {
     const { integrity, receiver, references } = this.#deps
@@ -163,6 +168,7 @@ export class Observer {
     }
     const found = integrity.locate(chosen)
     if (!found) return
+    this.#actions.reportCorrections(chosen && found.agrees ? integrity.comparison?.contradicted : undefined)
     if (!chosen) this.#course.dispatch('nothing to compare')
     else if (integrity.suspicion) this.#course.dispatch('move suspected')
     else if (found.agrees) this.#course.dispatch('agrees')

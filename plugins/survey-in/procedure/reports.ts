@@ -4,6 +4,7 @@ import { isAbsent, isSettled, type State } from './table.js'
 import { lateText } from './texts.js'
 
 export type Report =
+  | 'gnss-corrections'
   | 'gnss-initial'
   | 'gnss-reference-frame'
   | 'gnss-survey'
@@ -12,7 +13,7 @@ export type Report =
   | 'gnss-fault'
 
 /** RTCM is sent despite these errors; the others explain why it is held. */
-const doubts: ReadonlySet<Report> = new Set(['gnss-reference-frame', 'gnss-reference-moved'])
+const doubts: ReadonlySet<Report> = new Set(['gnss-corrections', 'gnss-reference-frame', 'gnss-reference-moved'])
 
 /** A person is informed when the way to a base takes longer than this. */
 export const late_s = 900

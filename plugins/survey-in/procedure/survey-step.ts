@@ -1,5 +1,5 @@
 /** The survey-in as a step of the procedure: start, epochs, seconds and end. */
-import { isPosition } from 'rtk-base/gnss'
+import { followsBase, isPosition } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Integrity, Receiver, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import type { References } from '../reference/references.js'
@@ -8,7 +8,7 @@ import type { SurveyEnd, SurveyRun } from '../survey/survey-run.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { late_s, type Reports } from './reports.js'
 import type { Event } from './table.js'
-import { noPositionText, stoppedReason, surveyText } from './texts.js'
+import { disturbedText, noPositionText, stoppedReason, surveyText } from './texts.js'
 
 /** After a longer gap of positions the antenna may have moved unnoticed. */
 const gap_ms = 5_000
@@ -29,6 +29,8 @@ const placeOf = ({ mean, corrected, acc_m }: SurveyRun): ReferencePosition | und
 
 /** A receiver that was asked to determine its ambiguities again has so long for it. */
 const initialises_ms = 120_000
+/** Corrections that end show in the position for some time still: so long it is no error. */
+const disturbed_s = 300
 
 export class SurveyStep {
   readonly #deps: SurveyStepDeps
@@ -37,6 +39,7 @@ export class SurveyStep {
 
   #isInterrupted: boolean = false
   #positionAt_ms = 0
+  #followsBase: boolean = false
   #distrustsCorrections: boolean = false
 
   constructor(deps: SurveyStepDeps, dispatch: (event: Event) => void) {
@@ -97,6 +100,16 @@ export class SurveyStep {
 
   epoch(fix: ReceiverFix): void {
     if (isPosition(fix)) this.#positionAt_ms = this.#now_ms()
+    this.#followsBase = followsBase(fix)
+    this.#take(fix)
+  }
+
+  /** The second solution knows no corrections: a plain survey-in takes it while the first one follows another base. */
+  secondFix(fix: ReceiverFix): void {
+    if (this.#followsBase && isPosition(fix) && this.#deps.surveyor.run?.corrected === false) this.#take(fix)
+  }
+
+  #take(fix: ReceiverFix): void {
     if (this.#isInterrupted) return
     if (this.#deps.surveyor.epoch(fix)) {
       this.#deps.ctx.log.warn('the corrected position jumped: the averaging of the survey-in starts again')
@@ -119,7 +132,8 @@ export class SurveyStep {
     const end = surveyor.tick()
     if (run && !end) {
       if (run.wantsInitialisation) this.#initialise()
-      if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
+      if (run.isDisturbed && run.unusable_s >= disturbed_s) reports.raise('gnss-survey', disturbedText)
+      else if (run.unusable_s >= late_s) reports.raise('gnss-survey', noPositionText)
       else reports.clear('gnss-survey')
     }
     if (end) this.#over(end)

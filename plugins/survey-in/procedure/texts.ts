@@ -53,16 +53,37 @@ export function lateText(state: State, accuracy_m: number, best_m: number | unde
 
 /** The start-up check takes longer. */
 export function doubtText(
-  { distance_m, limits_m: [level_m, up_m], text, hint }: PositionComparison,
+  { distance_m, limits_m: [level_m, up_m], text, hint, unverified }: PositionComparison,
   method: Reference['method'],
 ): Trouble {
   const beside = `the antenna seems to be ${distance_m.toFixed(1)} m from the reference (${text})`
   const limits = `(${level_m.toFixed(1)} m, vertically ${up_m.toFixed(1)} m)`
-  const then = `positions are averaged for 10 min before RTCM is sent${hint}`
+  const then = unverified
+    ? `positions without corrections are awaited for up to 10 min before RTCM is sent${hint}`
+    : `positions are averaged for 10 min before RTCM is sent${hint}`
   return {
     text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
     advice: `if the reference is wrong, ${anotherAdvice[method]}`,
-    values: { method, distance_m: roundTo(distance_m, 1), limit_m: roundTo(level_m, 1), limit_up_m: roundTo(up_m, 1) },
+    values: {
+      ...(unverified && { unverified }),
+      method,
+      distance_m: roundTo(distance_m, 1),
+      limit_m: roundTo(level_m, 1),
+      limit_up_m: roundTo(up_m, 1),
+    },
+  }
+}
+
+/** Only the position by corrections contradicts the reference. @param source of them; '' unknown */
+export function correctionsText(
+  { distance_m, text }: PositionComparison['contradicted'] & object,
+  source: string,
+): Trouble {
+  const whose = source ? `the corrections of ${source}` : 'corrections that come by a port of the receiver'
+  return {
+    text: `${whose} put the antenna ${distance_m.toFixed(1)} m (${text}) away from the reference, but its position without them agrees with it: the position of that base may be wrong, and the reference is used`,
+    advice: 'compare the position that the base announces with its true one; use no corrections of it until then',
+    values: { own: source === '', source, distance_m: roundTo(distance_m, 1) },
   }
 }
 
@@ -80,6 +101,13 @@ export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
 export const noPositionText: Trouble = {
   text: 'the survey-in got no position for 15 min: check the antenna and its view of the sky',
   advice: 'it continues with the next position',
+}
+
+export const disturbedText: Trouble = {
+  text: 'the survey-in without corrections gets no position: the receiver uses corrections that come by another of its ports, and a wrong position of their base would shift the result',
+  advice:
+    'end these corrections (gnss-zed.otherPorts), and it continues; or let the station receive them, send rtcmin=1 and start-survey-in for a survey-in with corrections',
+  values: { disturbed: true },
 }
 
 /** @param count epochs used @param returns to the previous reference */

@@ -1,5 +1,5 @@
 /** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
-import { distance, enu, isPosition, offsetText } from 'rtk-base/gnss'
+import { distance, enu, followsBase, isPosition, offsetText } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
 import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
 import { type InitialisationSnapshot, Initialisations } from './initialisations.js'
@@ -98,6 +98,7 @@ export class SurveyRun {
   #oldest_s = oldest_s
   #trust: CorrectionsNow['trust'] = 'unknown'
   #limits: SurveyLimits | undefined
+  #isDisturbed: boolean = false
   /** How often a step restarted the averaging. */
   restarts = 0
 
@@ -157,9 +158,17 @@ export class SurveyRun {
     this.#plain = plain
   }
 
-  /** Corrections should pause until the receiver has found itself without them; not for ever, as some come by a port of its own. */
+  /**
+   * Corrections should pause: a plain survey-in uses none. A corrected one first needs a position without them, but does not wait for it
+   * for ever, as some come by a port of the receiver's own.
+   */
   get wantsPlain(): boolean {
-    return this.corrected && !this.#plain && this.#total_s < awaited_s
+    return !this.corrected || (!this.#plain && this.#total_s < awaited_s)
+  }
+
+  /** A plain one: the newest epoch did not count, because the position follows another base. */
+  get isDisturbed(): boolean {
+    return this.#isDisturbed
   }
 
   /** Nothing but another determination of the ambiguities is missing: the receiver should lose its fix and find it again. */
@@ -207,7 +216,9 @@ export class SurveyRun {
       return false
     }
     if (!this.corrected) {
-      this.#use(fix)
+      // It would carry the error of that base, and no plain survey-in verifies a base.
+      this.#isDisturbed = followsBase(fix)
+      if (!this.#isDisturbed) this.#use(fix)
       return false
     }
     return this.#correctedEpoch(fix)

@@ -284,6 +284,7 @@ t.test('options shape what is sent', async (t) => {
       rtcm: { msm: 7, msmInterval_s: 2, referenceInterval_s: 5, biasInterval_s: 20 },
       antenna: { power: 'off', openDetection: 'on', recovery: 'keep' },
       secondFix: false,
+      otherPorts: 'off',
     },
   })
   await context.seconds(5)
@@ -1137,6 +1138,7 @@ const defaults: BaseSettings = {
   rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
   antenna: { power: 'on', shortDetection: 'on', openDetection: 'keep', powerDown: 'on', recovery: 'on' },
   secondFix: true,
+  otherPorts: 'off',
   correctionTimeout_s: 30,
   signals: false,
 }
@@ -1160,9 +1162,16 @@ t.test('a plan writes every key once, in messages that the receiver takes', asyn
       )
       const names = keys.map(ubx.keyName)
       const others = ['USB', 'UART1', 'UART2', 'I2C', 'SPI'].filter((other) => other !== port)
+      t.strictSame(
+        new Set(names.filter((name) => others.some((other) => name.includes(other)))),
+        new Set(others.map((other) => `CFG-${other}INPROT-RTCM3X`)),
+        'of the other ports, corrections alone are switched off',
+      )
+      const settings = { ...defaults, otherPorts: 'keep' as const }
+      const kept = planOf({ port, target: fixed, settings, firmware: f9p }).flatMap(({ pairs }) => pairs)
       t.notOk(
-        names.some((name) => others.some((other) => name.includes(other))),
-        'only keys of our own port',
+        kept.some(([key]) => others.some((other) => ubx.keyName(key).includes(other))),
+        'or left alone',
       )
       t.same(
         steps.filter(({ required }) => required).map(({ name }) => name),

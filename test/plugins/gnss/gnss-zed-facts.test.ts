@@ -277,6 +277,29 @@ t.test('the time of NAV-TIMEGPS counts when week, time of week and leap seconds 
   t.same(times, [1_767_830_382])
 })
 
+t.test('corrections of SBAS alone are told from those of a base', async (t) => {
+  const fixes: ReceiverFix[] = []
+  const facts = factsOf({ fix: (fix) => fixes.push(fix) })
+  const epoch = (iTOW_ms: number, flags: number, diffSoln = true) => {
+    // One satellite, and its flags.
+    const satellites = Buffer.alloc(20)
+    satellites.writeUInt32LE(iTOW_ms, 0)
+    satellites.set([1, 1], 4)
+    satellites.writeUInt32LE(flags, 16)
+    facts.ubx(0x01, 0x35, satellites, 0)
+    facts.ubx(0x01, 0x07, ubx.encode(ubx.navPvt, { iTOW_ms, ...wholePvt, diffSoln } as never), 0)
+    facts.ubx(0x01, 0x61, Buffer.from(satellites.subarray(0, 4)), 0)
+    return fixes.at(-1)
+  }
+  const [sbas, rtcm] = [1 << 16, 1 << 17]
+  t.match(epoch(1000, sbas), { corrected: true, sbas: true })
+  t.notOk(epoch(2000, sbas | rtcm)?.sbas)
+  t.notOk(epoch(3000, rtcm)?.sbas)
+  t.notOk(epoch(4000, 0)?.sbas, 'unknown is not SBAS')
+  t.notOk(epoch(5000, sbas, false)?.sbas)
+  t.equal(fixes.length, 5)
+})
+
 t.test('the residuals of NAV-SAT are those of its bytes', async (t) => {
   const residuals: (readonly SatelliteResidual[])[] = []
   const clock = new ManualClock()
@@ -529,7 +552,7 @@ function configured() {
     },
   }
   const options = {
-    ...{ raiseBaud: false, stationId: 0, secondFix: false, correctionMaxAge_s: () => 30 },
+    ...{ raiseBaud: false, stationId: 0, secondFix: false, otherPorts: 'off' as const, correctionMaxAge_s: () => 30 },
     rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
     antenna: { power: 'keep', shortDetection: 'keep', openDetection: 'keep', powerDown: 'keep', recovery: 'keep' },
   } as const

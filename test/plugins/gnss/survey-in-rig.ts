@@ -54,6 +54,8 @@ export class FakeBase {
   /** 3D accuracy of a rover's fixes. */
   acc_m = 1.2
   fixName: ReceiverFix['fix'] = '3d'
+  /** So far east of their true place is the base whose corrections it uses, by its own word, metres. */
+  baseError_m = 0
   /** Added to the position of its 1005, metres in X. */
   wrong_m = 0
   /** Whether anything is received. */
@@ -186,7 +188,8 @@ export class FakeBase {
       if (this.evident) receiver.residuals(residualsOf(live, this.truth, this.#random))
       const geoidSeparation_m = this.separation_m
       if (this.second) receiver.secondFix(fixOf(live, t, this.acc_m, clock.monotonic()))
-      receiver.fix({ t, fix: this.#fixNow(), position: live, acc_m: this.acc_m, corrected, geoidSeparation_m })
+      const position = corrected ? offsetEnu(live, { east: this.baseError_m, north: 0, up: 0 }) : live
+      receiver.fix({ t, fix: this.#fixNow(), position, acc_m: this.acc_m, corrected, geoidSeparation_m })
     }
   }
 }

@@ -7,7 +7,7 @@ import { decodeRtcm, distance, stationId } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import type { Ecef, RtcmFrame } from '../../../schemas/services.js'
 import { gateOnly } from '../../harness/index.js'
-import { setUp } from './simulator-rig.js'
+import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 t.test('from nothing to fixed in 45 s, the document right all the way', async (t) => {
   const rig = await setUp(t)
@@ -259,6 +259,68 @@ t.test('what the receiver does by itself', async (t) => {
     const seconds = await rig.until(() => rig.arps().length > 0, 20)
     t.ok(seconds <= 5, `${seconds} s`)
     t.strictSame(rig.arps()[0], arp)
+  })
+})
+
+t.test('a base that nobody vouches for is wrong', async (t) => {
+  const elsewhere = (rig: SimulatorRig) => distance(rig.arps().at(-1) as Ecef, rig.simulated.truth)
+  const codes = (rig: SimulatorRig) => rig.station.device.errors().map(({ code }) => code)
+
+  t.test('by 8 m, and is let in during a plain survey-in: the result does not follow it', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 120, 'gnss-survey-accuracy': 5 } })
+    await rig.until(() => rig.field('state.status') === 'survey', 200)
+    await rig.command('rtcmin=1')
+    rig.simulated.corrections(12_000, { east: 8, north: 0, up: 0 })
+    await rig.until(() => rig.arps().length > 0, 400)
+    t.match(rig.field('ref.survey'), { state: 'complete', corr: false })
+    t.ok(elsewhere(rig) < 3, `${elsewhere(rig)} m`)
+    t.strictSame(codes(rig), [])
+  })
+
+  for (const [what, nav2] of [
+    ['the second solution', true],
+    ['a position without its corrections', false],
+  ] as const) {
+    t.test(`by 10 m, and the receiver restarts: ${what} keeps the reference, and they are named`, async (t) => {
+      const rig = await setUp(t, { simulator: { nav2 }, survey: { initial_s: 60 } })
+      await rig.until(() => rig.field('state.status') === 'fixed', 400)
+      const [before] = rig.arps()
+      rig.simulated.corrections(12_000, { east: 10, north: 0, up: 0 })
+      await rig.seconds(10)
+      await rig.command('sim=restart cold')
+      await rig.until(() => rig.field('state.status') !== 'fixed', 10)
+      const shown = new Set<string>()
+      const seconds = await rig.until(() => {
+        for (const code of codes(rig)) shown.add(code)
+        return rig.field('state.status') === 'fixed'
+      }, 400)
+      t.strictSame(rig.arps().at(-1), before)
+      t.ok(seconds < (nav2 ? 120 : 300), `${seconds} s`)
+      t.equal(shown.has('gnss-initial'), !nav2)
+      t.notOk(shown.has('gnss-reference-moved'))
+      if (nav2) {
+        t.strictSame(codes(rig), ['gnss-corrections'])
+        t.match(
+          rig.station.device.errors()[0]?.text,
+          /the corrections of simulated base put the antenna \d+\.\d m \(E \+(9|10)\./,
+        )
+      }
+    })
+  }
+
+  t.test('by 6 m since it gave the reference: that is kept, and it is named', { skip: gateOnly }, async (t) => {
+    const rig = await setUp(t, { survey: { initial_s: 60 } })
+    rig.simulated.corrections(12_000)
+    await rig.until(() => rig.field('state.status') === 'fixed', 900)
+    t.match(rig.field('ref.survey'), { corr: true })
+    const [before] = rig.arps()
+    rig.simulated.corrections(12_000, { east: 6, north: 0, up: 0 })
+    await rig.seconds(10)
+    await rig.command('sim=restart cold')
+    await rig.until(() => rig.field('state.status') !== 'fixed', 10)
+    await rig.until(() => rig.field('state.status') === 'fixed', 200)
+    t.strictSame(rig.arps().at(-1), before)
+    t.strictSame(codes(rig), ['gnss-corrections'])
   })
 })
 

@@ -12,7 +12,7 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import { nameOf, requestOf, Target } from '../../../plugins/ntrip-server/target.js'
-import { encodeNmea } from '../../../runtime/gnss/index.js'
+import { encodeMsm, encodeNmea, isMsm } from '../../../runtime/gnss/index.js'
 import {
   basicLogin,
   ChunkReader,
@@ -275,9 +275,15 @@ t.test('what a mount point sends is measured', async (t) => {
 
 t.test('a row of the table says what was measured', async (t) => {
   const clock = new ManualClock()
-  const row = (types: number[], more: Partial<MountPoint> = {}) => {
+  const row = (types: number[], more: Partial<MountPoint> = {}, signals = [2, 9]) => {
     const contents = new Contents(clock)
-    for (const type of types) contents.count(type, 100)
+    for (const type of types) {
+      const observations = signals.map((signal) => ({ satellite: 3, signal, pseudorange_m: 22_000_000 }))
+      const frame = isMsm(type)
+        ? encodeMsm({ type, stationId: 0, epochTime: 0, multiple: false, observations })
+        : undefined
+      contents.count(type, 100, frame)
+    }
     const mount = { name: 'A', unverified: false, contents, arp: undefined, generator: '', ...more } as MountPoint
     const facts = { serial: 'SN1', host: '', port: 0, place: 'Delft', country: 'NLD' }
     return rowOf(mount, { ...facts, generator: 'rtk-base', needsLogin: true })
@@ -295,6 +301,13 @@ t.test('a row of the table says what was measured', async (t) => {
     },
   })
   t.ok(Math.abs(row([], { arp: here }).lat - 52) < 0.1)
+  t.strictSame(
+    [row([1005]), row([1074], {}, [2]), row([1071]), row([1002]), row([1004]), row([1074, 1084])].map(
+      ({ carrier }) => carrier,
+    ),
+    [0, 1, 0, 1, 2, 2],
+    'bands with carrier phases: none, L1, more',
+  )
   t.equal(row([1087]).misc, 'GLONASS without 1230')
   t.equal(row([1085, 1230]).misc, '')
   t.equal(row([1084, 1020]).misc, 'GLONASS without 1230')
