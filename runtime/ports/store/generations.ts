@@ -84,7 +84,7 @@ export class Generations {
   async dropCopy(always = false): Promise<void> {
     const copy = await this.#readFile(beforeUpdate)
     if (copy === 'absent' || (!always && typeof copy !== 'string' && decodeSnapshot(copy) === 'newer')) return
-    await this.#fs.rm(join(this.#folder, beforeUpdate), { force: true })
+    await this.#fs.rm(join(this.#folder, beforeUpdate), { recursive: true, force: true })
     await syncFolder(this.#folder, this.#fs)
   }
 
