@@ -46,11 +46,11 @@ import { type Clock, systemClock } from '../../runtime/ports/clock.js'
 import {
   type FileSystem,
   nodeFileSystem,
-  readRecordSync,
   replaceFile,
   replaceFileSync,
   syncFolder,
 } from '../../runtime/ports/durable-file.js'
+import { readRecordSync } from '../../runtime/ports/plain-file.js'
 import { Generations } from '../../runtime/ports/store/generations.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/store/snapshot.js'
