@@ -2,13 +2,13 @@
  * The way to read a file that somebody else may have put there. At its path there may be anything: a FIFO would block
  * its reader for ever, and a device or a huge file would take all the memory. A test fails for other ways.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { readFileSync, type Stats, statSync } from 'node:fs'
 import { type FileSystem, nodeFileSystem } from './durable-file.js'
 
 /** Records are a few kilobytes. */
 const largestRecord_bytes = 1 << 20
-/** Opening a FIFO then waits for no writer. */
-const flags = constants.O_RDONLY | constants.O_NONBLOCK
+
+type Files = Pick<FileSystem, 'readFile' | 'stat'>
 
 function requirePlain(stats: Stats, path: string, largest_bytes: number): void {
   if (stats.isFile() && stats.size <= largest_bytes) return
@@ -17,29 +17,19 @@ function requirePlain(stats: Stats, path: string, largest_bytes: number): void {
 }
 
 /** @throws an error of the file system, or an error that it is not such a file */
-export async function readPlain(path: string, largest_bytes: number, fs: FileSystem = nodeFileSystem): Promise<Buffer> {
-  const file = await fs.open(path, flags)
-  try {
-    requirePlain(await file.stat(), path, largest_bytes)
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
+export async function readPlain(path: string, largest_bytes: number, fs: Files = nodeFileSystem): Promise<Buffer> {
+  requirePlain(await fs.stat(path), path, largest_bytes)
+  return fs.readFile(path)
 }
 
 /** As `readPlain`, at once. */
 export function readPlainSync(path: string, largest_bytes: number): Buffer {
-  const handle = openSync(path, flags)
-  try {
-    requirePlain(fstatSync(handle), path, largest_bytes)
-    return readFileSync(handle)
-  } finally {
-    closeSync(handle)
-  }
+  requirePlain(statSync(path), path, largest_bytes)
+  return readFileSync(path)
 }
 
 /** The text of a file of at most 1 MiB. @throws as `readPlain` */
-export const readRecord = async (path: string, fs?: FileSystem): Promise<string> =>
+export const readRecord = async (path: string, fs?: Files): Promise<string> =>
   (await readPlain(path, largestRecord_bytes, fs)).toString('utf8')
 
 /** As `readRecord`, at once. */

@@ -49,8 +49,7 @@ t.test('an error of TLS is told without the marks of OpenSSL', async (t) => {
 
 /** Files that may read in another way, and why. */
 const allowed: Readonly<Record<string, string>> = {
-  'runtime/ports/plain-file.ts': 'the way itself',
-  'runtime/ports/store/generations.ts': 'looks at kind and size first, on a file system that tests fake',
+  'runtime/ports/plain-file.ts': 'the one place',
   'runtime/ports/machine.ts': '/sys and /etc',
   'runtime/report/facts.ts': '/proc and /sys',
   'runtime/link/outbound/acknowledgement.ts': '/proc',
@@ -72,7 +71,7 @@ const allowed: Readonly<Record<string, string>> = {
 
 t.test('nothing else reads a file of the station', async (t) => {
   const root = packageRoot()
-  const raw = /(?<![.#\w])(?:readFile|readFileSync|createReadStream|openAsBlob)\(|\bfs\.(?:promises\.)?readFile\(/
+  const raw = /(?<![.#\w])(?:readFile|readFileSync|createReadStream|openAsBlob)\(|\bfs\.readFile\(/
   const sources = ['runtime', 'plugins']
     .flatMap((folder) => [...filesBelow(join(root, folder))])
     .map((file) => relative(root, file))
