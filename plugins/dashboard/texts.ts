@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import type { PluginContext } from 'rtk-base/plugin'
 import { pluginTexts } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -25,11 +26,16 @@ export function addTexts({ http, services }: PluginContext): void {
         return reply
           .code(404)
           .send({ message: `no plugin has texts in this language: ${languages.join(', ') || 'none'}` })
-      const texts = of(language)
-      const etag = `"${createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22)}"`
-      secured(reply).header('etag', etag).header('cache-control', 'private, no-cache')
+      const texts = JSON.stringify(of(language))
+      const etag = `"${createHash('sha256').update(texts).digest('base64url').slice(0, 22)}"`
+      secured(reply)
+        .header('etag', etag)
+        .header('cache-control', 'private, no-cache')
+        .header('vary', 'accept-encoding')
+        .type('application/json')
       if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-      return reply.send(texts)
+      if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(texts)
+      return reply.header('content-encoding', 'gzip').send(gzipSync(texts))
     },
   })
 }

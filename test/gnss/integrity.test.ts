@@ -322,7 +322,14 @@ t.test('the clock of a stream', async (t) => {
 
 t.test('a creep is sure after 3 s and three samples that agree, beyond 18 standard deviations', async (t) => {
   const sigma = { east_m: 0.002, north_m: 0.002, up_m: 0.002 }
-  const position = (east_m: number, up_m = 0): Displacement => ({ east_m, north_m: 0, up_m, sigma, satellites: 12 })
+  const position = (east_m: number, up_m = 0): Displacement => ({
+    east_m,
+    north_m: 0,
+    up_m,
+    sigma,
+    satellites: 12,
+    steady: 6,
+  })
   const creep = new Creep(0.03)
   const take = (at_ms: number, east: number) => creep.take(at_ms, position(east), enu(0.01))
   t.same(

@@ -136,6 +136,7 @@ export function pageScript({ documents, events, at_ms }: Recording, picture: Pic
   const isSurvey = picture.situation === 'survey'
   const told = [
     ['hello', hello],
+    ['texts', 'of the station'],
     ['curve', isSurvey ? curve : []],
     ['document', document],
     ['satellites', picture.situation === 'offline' ? [] : satellites],
@@ -165,7 +166,7 @@ export function pageScript({ documents, events, at_ms }: Recording, picture: Pic
           return
         }
         for (const [name, value] of told) this.say(name, value)
-        const [, , document] = told
+        const document = told.find(([name]) => name === 'document')
         this.every = setInterval(() => this.say(...document), 1_000)
       }
       say(name, value) { this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(value) })) }

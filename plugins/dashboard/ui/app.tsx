@@ -1,6 +1,6 @@
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Language, language, languages, setLanguage, t } from './i18n/index.js'
+import { type Language, language, languages, loadPageTexts, setLanguage, t } from './i18n/index.js'
 import { SessionButton, TrialBar } from './parts/bars.js'
 import { Later } from './parts/loaded.js'
 import { Header } from './shell/header.js'
@@ -21,8 +21,9 @@ function Outlet() {
   const isFirst = useRef(true)
   useEffect(() => {
     if (of === undefined || load === undefined) return
-    Promise.resolve(load()).then(
-      (Page) => setShown({ of, Page }),
+    const page = load()
+    Promise.all([page, page instanceof Promise && loadPageTexts()]).then(
+      ([Page]) => setShown({ of, Page }),
       (error: unknown) => setShown({ of, trouble: String(error) }),
     )
     if (isFirst.current) isFirst.current = false

@@ -1,5 +1,5 @@
 import type { Enu } from 'rtk-base/gnss'
-import type { Displacement } from './displacement.js'
+import { type Displacement, doubtOf } from './displacement.js'
 
 /** Minimum duration, with a minimum number of samples. */
 const confirm_ms = 3_000
@@ -35,11 +35,12 @@ export class Creep {
    * @param from where the antenna was before, in the same frame
    * @returns the displacement, once it is sure
    */
-  take(at_ms: number, { east_m, north_m, up_m, sigma }: Displacement, from: Enu): Enu | undefined {
+  take(at_ms: number, position: Displacement, from: Enu): Enu | undefined {
+    const { east_m, north_m, up_m, sigma } = position
     const [east, north, up] = [east_m - from.east, north_m - from.north, up_m - from.up]
     const size_m = Math.hypot(east, north, up)
     const sigmas = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
-    if (size_m < this.#least_m || sigmas < significance) {
+    if (size_m < this.#least_m || sigmas < significance * doubtOf(position)) {
       this.restart()
       return undefined
     }

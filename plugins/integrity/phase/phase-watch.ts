@@ -1,7 +1,7 @@
 import type { Enu, MsmEpoch } from 'rtk-base/gnss'
 import { moved_m } from '../limits.js'
 import { Creep } from './creep.js'
-import type { Displacement } from './displacement.js'
+import { type Displacement, doubtOf } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
 import { Motion, significance } from './motion.js'
 import { type Fitted, PhaseFit } from './phase-fit.js'
@@ -172,7 +172,7 @@ export class PhaseWatch {
     }
     if (!position) return undefined
     const { east_m, north_m, up_m } = position.sigma
-    return Math.max(east_m, north_m, up_m) * significance <= this.#threshold_m ? false : undefined
+    return Math.max(east_m, north_m, up_m) * significance * doubtOf(position) <= this.#threshold_m ? false : undefined
   }
 
   #relevel(since_ms: number): void {
@@ -225,12 +225,13 @@ const toMove = (move: Enu): Move => ({
   distance_m: length(move),
 })
 
-function toDisplacement({ east, north, up }: Enu, { sigma, satellites }: Displacement, factor: number): Displacement {
+function toDisplacement({ east, north, up }: Enu, position: Displacement, factor: number): Displacement {
+  const { sigma } = position
   return {
+    ...position,
     east_m: east,
     north_m: north,
     up_m: up,
     sigma: { east_m: sigma.east_m * factor, north_m: sigma.north_m * factor, up_m: sigma.up_m * factor },
-    satellites,
   }
 }

@@ -34,9 +34,11 @@ export async function newPluginCommand(args: string[]): Promise<number> {
   }
   const folder = resolve(name)
   if (existsSync(folder)) throw new RtkError('RTK_ERR_USAGE', `${folder} is there already`)
-  mkdirSync(join(folder, 'test'), { recursive: true })
   const files = { ...(values.receiver ? receiverSources(name) : sources(name)), ...project(name, folder) }
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
   const [pack, program] = isInstalled()
     ? ['', 'npx rtk-base']
     : [`(cd ${packageRoot()} && npm pack) && `, 'npm run -s rtk-base --']
@@ -72,6 +74,8 @@ function ownSource(folder: string, version: string): string {
   return source.startsWith('file:') ? `file:${relative(folder, resolve(project, source.slice(5)))}` : source
 }
 
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
+
 /** File → text of the plugin. */
 function sources(name: string): Record<string, string> {
   return {
@@ -86,7 +90,10 @@ export default definePlugin({
   options: Type.Object({}),
 
   setup(ctx) {
-    const limit = ctx.config.define('${name}-limit', Type.Integer({ minimum: 0, maximum: 1000 }), { default: 10 })
+    const limit = ctx.config.define('${name}-limit', Type.Integer({ minimum: 0, maximum: 1000 }), {
+      default: 10,
+      title: 'Highest count',
+    })
     let count = 0
     ctx.info.block('${name}', { config: () => ({ limit: limit.get() }), runtime: () => ({ count }) })
     ctx.commands.add('${name}-count', '${name}-count=<number> sets the count', ({ arg }) => {
@@ -113,6 +120,10 @@ test('counts within its limit', async (t) => {
 
 test('starts, stops, starts again and leaves nothing behind', () => conformance('.'))
 `,
+    'texts/de.json': json({
+      [`setting.${name}-limit`]: 'Höchster Zählerstand',
+      [`command.${name}-count`]: `${name}-count=<Zahl> stellt den Zähler`,
+    }),
     'README.md': `# ${name}
 
 The purpose of the plugin.
@@ -124,7 +135,8 @@ The purpose of the plugin.
 | command | \`${name}-count=<number>\` | sets the count |
 
 \`npm test\` tests it on a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
-\`npm publish\` publishes. In a variant: \`"plugins": { "${name}": {} }\` where the package is installed.
+\`npm publish\` publishes. In a variant: \`"plugins": { "${name}": {} }\` where the package is installed. The page shows the texts of
+\`texts/LANGUAGE.json\` to whoever reads that language.
 `,
   }
 }
@@ -159,7 +171,6 @@ sentences \`$PXY…\` in \`index.ts\` and in \`test/simulated.ts\` are placehold
 
 /** File → text of the files around the plugin. */
 function project(name: string, folder: string): Record<string, string> {
-  const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
   const own = readPackage(packageRoot())
   const { version = '', dependencies = {}, devDependencies = {} } = own ?? {}
   const tools = ['@types/node', 'esbuild', 'typebox', 'typescript'].map((tool) => [

@@ -108,7 +108,7 @@ async function look(picture: Picture): Promise<void> {
   tell({ picture: picture.name, part, troubles })
 }
 
-/** A browser to which the recording is the station; only the files of the page come from a real one. */
+/** A browser to which the recording is the station; only the files of the page and its texts come from a real one. */
 async function contextOf(browser: Browser, picture: Picture): Promise<BrowserContext> {
   const { width, height } = sizes[picture.size]
   const context = await browser.newContext({
@@ -120,7 +120,7 @@ async function contextOf(browser: Browser, picture: Picture): Promise<BrowserCon
   })
   await context.addInitScript(pageScript(recording, picture))
   await context.route(
-    ({ pathname }) => pathname !== '/' && !pathname.startsWith('/ui/'),
+    ({ pathname }) => pathname !== '/' && !/^\/(ui|texts)\//.test(pathname),
     (route) => {
       const url = new URL(route.request().url())
       const answer =

@@ -133,6 +133,8 @@ export const de: Texts = {
   'fact.ok': 'angeschlossen',
   'fact.open': 'Leitung offen',
   'fact.short': 'Kurzschluss',
+  'fact.spoofing indicated': 'Anzeichen von Spoofing',
+  'fact.spoofing multiple': 'mehrere Anzeichen von Spoofing',
   'fact.warning': 'Störungen',
   'fact.critical': 'starke Störungen',
   'fact.init': 'noch nicht bekannt',
@@ -386,6 +388,7 @@ export const de: Texts = {
   'sky.plotText':
     'Himmelskarte mit {count} Satelliten, Norden oben. Pfeiltasten wählen einen Satelliten. Die Tabelle darunter enthält alle Werte.',
   'sky.choose': 'Einen Satelliten antippen oder mit den Pfeiltasten wählen.',
+  'sky.east': 'O',
   'sky.direction': 'Azimut {az}°, Elevation {el}°',
   'sky.used': 'genutzt',
   'sky.seen': 'nur sichtbar',
@@ -855,7 +858,7 @@ export const de: Texts = {
   'update.fetch': 'Herunterladen und installieren',
   'network.none': 'Es läuft kein Netzwerk-Plugin.',
   'network.eth': 'Ethernet',
-  'network.wap': 'Access Point',
+  'network.wap': 'Zugangspunkt',
   'network.name': 'Name',
   'network.sta': 'WLAN-Uplink',
   'network.router': 'Router',
@@ -1030,126 +1033,4 @@ export const de: Texts = {
   'panel.trouble': 'Das Panel des Plugins {plugin} ist fehlgeschlagen: {why}',
   'page.more': 'Weitere',
   'more.none': 'Kein anderes Plugin hat Statuswerte.',
-}
-
-/** Sentences of the station, with `#` for every number. Others are shown in English. */
-export const sentences: Readonly<Record<string, string>> = {
-  'RTCM is sent from a verified position': 'RTCM wird von einer geprüften Position gesendet',
-  'RTCM is ready from a verified position; no client is connected':
-    'RTCM steht von einer geprüften Position bereit; kein Client ist verbunden',
-  'the station restarts': 'die Station startet neu',
-  'wait a minute': 'eine Minute warten',
-  'the station starts': 'die Station startet',
-  'the station starts: the receiver is being identified': 'die Station startet: der Empfänger wird erkannt',
-  'the station starts: the receiver is being configured': 'die Station startet: der Empfänger wird eingerichtet',
-  'the station starts: the receiver is acquiring a position': 'die Station startet: der Empfänger sucht seine Position',
-  'the station starts: its position is being checked': 'die Station startet: ihre Position wird geprüft',
-  'wait up to # minutes': 'bis zu # Minuten warten',
-  'no plugin has a receiver': 'kein Plugin hat einen Empfänger',
-  'add gnss-zed to the variant': 'gnss-zed in die Variante aufnehmen',
-  'the receiver is not connected': 'der Empfänger ist nicht angeschlossen',
-  'check its cable and its power': 'sein Kabel und seine Versorgung prüfen',
-  'the receiver is silent': 'der Empfänger sendet nichts',
-  'check its power and the line to it': 'seine Versorgung und die Leitung zu ihm prüfen',
-  'the antenna line is open': 'die Antennenleitung ist offen',
-  'the antenna line is short-circuited': 'die Antennenleitung hat einen Kurzschluss',
-  'check the antenna, its cable and the plugs': 'Antenne, Kabel und Stecker prüfen',
-  'the antenna is not where its reference is': 'die Antenne ist nicht dort, wo ihre Referenz ist',
-  'start a survey-in, or enter the position': 'eine Einmessung starten oder die Position eingeben',
-  'a survey-in determines the position': 'eine Einmessung bestimmt die Position',
-  'wait until it ends; nothing may move meanwhile': 'das Ende abwarten; solange darf sich nichts bewegen',
-  'no RTCM goes out': 'es wird kein RTCM gesendet',
-  'check the receiver, and the state of each plugin': 'den Empfänger und den Zustand der Plugins prüfen',
-  'satellite signals look spoofed': 'Satellitensignale wirken gefälscht (Spoofing)',
-  'find out what transmits nearby; do not trust the positions meanwhile':
-    'herausfinden, was in der Nähe sendet; den Positionen solange nicht trauen',
-  'something interferes with the satellite signals': 'etwas stört die Satellitensignale',
-  'look for transmitters, cameras and switching power supplies near the antenna':
-    'nach Sendern, Kameras und Schaltnetzteilen bei der Antenne suchen',
-  'the receiver is in listening mode: its position is not checked':
-    'der Empfänger wird nur mitgehört: seine Position wird nicht geprüft',
-  'let the station configure the receiver': 'die Station den Empfänger einrichten lassen',
-  'no plugin checks whether the antenna is at the position that goes out':
-    'kein Plugin prüft, ob die Antenne an der gesendeten Position ist',
-  'add survey-in to the variant': 'survey-in in die Variante aufnehmen',
-  'the position comes from a survey-in that did not reach its accuracy':
-    'die Position stammt von einer Einmessung, die ihre Genauigkeit nicht erreicht hat',
-  'repeat the survey-in with a better view of the sky, or enter the position':
-    'die Einmessung mit freierer Sicht wiederholen oder die Position eingeben',
-  'the surveyed position is only accurate to # m: all rover positions are off by as much':
-    'die eingemessene Position ist nur auf # m genau: alle Rover-Positionen weichen ebenso weit ab',
-  'the entered position is only accurate to # m: all rover positions are off by as much':
-    'die eingegebene Position ist nur auf # m genau: alle Rover-Positionen weichen ebenso weit ab',
-  'survey with corrections or for longer, or enter the position':
-    'mit Korrekturen oder länger einmessen oder die Position eingeben',
-  '# % of the phases lost lock in # minutes': '# % der Phasen verloren in # Minuten den Lock',
-  'check the plugs of the antenna cable, its view of the sky and interference':
-    'die Stecker des Antennenkabels, die Sicht zum Himmel und Störungen prüfen',
-  'only # satellites are used': 'nur # Satelliten werden benutzt',
-  'check the view of the sky and the antenna cable': 'die Sicht zum Himmel und das Antennenkabel prüfen',
-  'an update is being installed: RTCM stops for half a minute at the restart':
-    'ein Update wird installiert: beim Neustart pausiert RTCM eine halbe Minute',
-  'wait until it ends': 'das Ende abwarten',
-  'the MQTT broker cannot be reached: remote control is unavailable':
-    'der MQTT-Broker ist nicht erreichbar: keine Fernbedienung möglich',
-  'check the network of the station, and mqtt-host': 'das Netz der Station und mqtt-host prüfen',
-  'check the settings of this output, and its peer': 'die Einstellungen dieses Ausgangs und die Gegenstelle prüfen',
-  'the reference is checked first': 'die Referenz wird erst geprüft',
-  'the receiver is not available': 'der Empfänger ist nicht verfügbar',
-  'check the name of the mount point, or register it with the caster':
-    'Der Caster führt den Mountpoint nicht auf. Den Namen prüfen, oder den Mountpoint beim Caster anmelden',
-  'register the mount point with the operator of the caster':
-    'Der Mountpoint ist nicht angemeldet. Ihn beim Betreiber des Casters anmelden',
-  'check the name of the host, and the internet connection of the station':
-    'Den Hostnamen und die Internetverbindung der Station prüfen',
-  'check the port; the caster may also have banned this address':
-    'Den Port prüfen. Vielleicht hat der Caster diese Adresse gesperrt',
-  'check host and port, and the internet connection of the station':
-    'Host, Port und die Internetverbindung der Station prüfen',
-  'check the internet connection of the station': 'Die Internetverbindung der Station prüfen',
-  'check the name of the host, and the clock of the station': 'Den Hostnamen und die Uhr der Station prüfen',
-  'switch TLS off, or use the port of the caster for TLS':
-    'Verschlüsselung ausschalten, oder den verschlüsselten Port des Casters verwenden',
-  'check host and port: this does not look like a caster':
-    'Host und Port prüfen: Das sieht nicht nach einem Caster aus',
-  'check the port, and the NTRIP version (1 or 2)': 'Port und NTRIP-Version prüfen',
-  'log in to the network that the station uses, or use another network':
-    'Das Netz der Station verlangt eine Anmeldung im Browser. Dort anmelden, oder ein anderes Netz verwenden',
-  'check the password of the mount point': 'Das Passwort des Mountpoints prüfen',
-  'check user and password': 'Benutzer und Passwort prüfen',
-  'ask the operator of the caster to let this user push':
-    'Den Betreiber des Casters bitten, diesem Benutzer das Senden zu erlauben',
-  'another base uses this mount point: choose another name, or stop that base':
-    'Eine andere Basis nutzt diesen Mountpoint. Einen anderen Namen wählen, oder jene Basis anhalten',
-  'stop trying, and ask the operator of the caster to lift the ban':
-    'Jetzt nicht erneut versuchen. Den Betreiber des Casters bitten, die Sperre aufzuheben',
-  'check host, port and NTRIP version': 'Host, Port und NTRIP-Version prüfen',
-  'listed in the caster’s source table': 'im Verzeichnis des Casters aufgeführt',
-  'the caster rejects the password': 'der Caster lehnt das Passwort ab',
-  'the caster accepts the login; listed in the caster’s source table':
-    'der Caster nimmt die Anmeldung an; im Verzeichnis des Casters aufgeführt',
-  'the station pushes to this caster now; listed in the caster’s source table':
-    'die Station sendet jetzt an diesen Caster; im Verzeichnis des Casters aufgeführt',
-  'the caster did not answer in # s': 'der Caster hat in # s nicht geantwortet',
-  'the caster closed the connection without an answer': 'der Caster hat die Verbindung ohne Antwort beendet',
-  'the answer is not from an NTRIP caster': 'die Antwort kommt nicht von einem NTRIP-Caster',
-  'the answer is not from an NTRIP caster: check host and port':
-    'die Antwort kommt nicht von einem NTRIP-Caster: Host und Port prüfen',
-  'the caster bans this address': 'der Caster sperrt diese Adresse',
-  'the caster repeatedly accepts and closes: another base may use this mount point':
-    'der Caster nimmt wiederholt an und beendet dann: vielleicht nutzt eine andere Basis diesen Mountpoint',
-  'accepted, not forwarded: the caster closes soon after accepting':
-    'angenommen, nicht weitergegeben: der Caster beendet die Verbindung bald danach',
-  'accepted, not forwarded: a rover gets no message of this station':
-    'angenommen, nicht weitergegeben: ein Rover erhält keine Nachricht dieser Station',
-  'the caster closed the connection': 'der Caster hat die Verbindung beendet',
-  'slow link: whole epochs are skipped': 'langsame Verbindung: ganze Epochen werden ausgelassen',
-  'another base uses this mount point': 'eine andere Basis nutzt diesen Mountpoint',
-  'the mount point is in use, or not known to the caster': 'der Mountpoint ist belegt, oder der Caster kennt ihn nicht',
-  'a network login page answers, not a caster: log in to that network':
-    'eine Anmeldeseite des Netzes antwortet, kein Caster: in diesem Netz anmelden',
-  'the caster rejects user and password': 'der Caster lehnt Benutzer und Passwort ab',
-  'the caster does not allow this user to push': 'der Caster erlaubt diesem Benutzer das Senden nicht',
-  'the caster does not know the mount point': 'der Caster kennt den Mountpoint nicht',
-  'proven at #:# UTC, delay # s': 'nachgewiesen um #:# UTC, Verzögerung # s',
 }

@@ -1,7 +1,6 @@
 /** Texts in the language of the reader. German is loaded when it is wanted. */
 import { signal } from '@preact/signals'
-import { sentenceIn } from '../model/sentences.js'
-import { en, type TextKey, type Texts } from './en.js'
+import { en, type TextKey } from './en.js'
 
 export type { TextKey } from './en.js'
 export const languages = { en: 'English', de: 'Deutsch' } as const
@@ -9,22 +8,27 @@ export type Language = keyof typeof languages
 
 const stored = 'rtk-base-language'
 export const language = signal<Language>('en')
-const texts = signal<Texts>(en)
-/** Sentences of the station, which speaks English. */
-const sentences = signal<Readonly<Record<string, string>>>({})
+/** Those of the pages come with the first of them. */
+let english: Readonly<Record<string, string>> = en
+const texts = signal(english)
 
 /** The reader's own notation of numbers and times, where it is one of that language: `en-GB` of `en`. */
 export const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
 export async function setLanguage(wanted: Language): Promise<void> {
-  const file = wanted === 'de' ? await import('./de.js') : undefined
-  texts.value = file?.de ?? en
-  sentences.value = file?.sentences ?? {}
+  texts.value = wanted === 'de' ? (await import('./de.js')).de : english
   language.value = wanted
   document.documentElement.lang = wanted
   try {
     localStorage.setItem(stored, wanted)
   } catch {}
+}
+
+/** Before a page is shown that is loaded on demand. */
+export async function loadPageTexts(): Promise<void> {
+  const { pages } = await import('./en-pages.js')
+  english = { ...en, ...pages }
+  if (language.value === 'en') texts.value = english
 }
 
 export async function chooseLanguage(): Promise<void> {
@@ -36,26 +40,23 @@ export async function chooseLanguage(): Promise<void> {
   if (wanted in languages) await setLanguage(wanted as Language)
 }
 
+/** Numbers of a text, such as `±2.4 m`, in the reader's notation. */
+export const notation = (english: string): string =>
+  english.replaceAll(/(\d)\.(?=\d)/g, (_, digit: string) => digit + (0.5).toLocaleString(locale()).charAt(1))
+
 /** @param values for `{name}` in the text */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return texts.value[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+  return (texts.value[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name] ?? whole
+    return typeof value === 'number' ? notation(`${value}`) : value
+  })
 }
 
 /** The text of a value such as a state; the value itself where no language knows it. */
 export function word(prefix: string, value: string): string {
   const key = `${prefix}.${value}`
-  return key in en ? t(key as TextKey) : value
+  return key in texts.value ? t(key as TextKey) : value
 }
-
-/** A sentence of the station in the language of the reader, with a capital; untranslated where that language has none. */
-export function said(spoken: string, isFirst = true): string {
-  const text = sentenceIn(sentences.value, spoken) ?? spoken
-  if (!isFirst) return text
-  return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
-}
-
-/** As `said`, with a full stop. */
-export const sentence = (spoken: string): string => said(spoken).replace(/([^.!?…])$/, '$1.')
 
 /** A number with its unit, in the reader's notation. */
 export function figure(value: number | undefined, digits: number, unit = ''): string {

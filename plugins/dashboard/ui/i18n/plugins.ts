@@ -2,41 +2,49 @@
 import { signal } from '@preact/signals'
 import type { Command, Parameter } from '../station/api.js'
 import type { StationError, Values, Verdict } from '../station/document.js'
-import { locale, said, sentence } from './index.js'
+import { locale } from './index.js'
 
-/** From the station: empty in English. */
-export const pluginTexts = signal<Readonly<Record<string, string>>>({})
-
-const shown = (value: string | number | boolean): string =>
-  typeof value === 'number' ? value.toLocaleString(locale(), { maximumFractionDigits: 2 }) : said(String(value), false)
-
-/**
- * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY` if a value is that case, or the name of a value
- * that is true. Undefined without a text, or without a value that it needs.
- */
-export function textFor(key: string, values: Values = {}): string | undefined {
-  const texts = pluginTexts.value
-  const cases = Object.entries(values).map(([name, value]) => `${key}.${value === true ? name : value}`)
-  const found = texts[cases.find((one) => one in texts) ?? key]
-  const isComplete = [...(found ?? '').matchAll(/\{(\w+)\}/g)].every(([, name = '']) => name in values)
-  return isComplete ? found?.replaceAll(/\{(\w+)\}/g, (_, name: string) => shown(values[name] ?? '')) : undefined
+export interface Speaker {
+  /** A sentence of the station in the language of the reader; unchanged where that language has none. */
+  say(spoken: string): string
+  /**
+   * The text of a key with `{name}` replaced by values. `KEY.CASE` comes before `KEY`: a case is a value, or the name of a value that
+   * there is. Undefined without a text, or without a value that it needs.
+   */
+  find(key: string, values: Values): string | undefined
 }
 
-const verdictText = (verdict: Verdict, part: 'why' | 'advice') => {
+/** Undefined in English. */
+export const speaker = signal<Speaker | undefined>(undefined)
+const textFor = (key: string, values: Values = {}) => speaker.value?.find(key, values)
+
+/** A sentence of the station with a capital. */
+export function said(spoken: string): string {
+  const text = speaker.value?.say(spoken) ?? spoken
+  return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
+}
+
+/** As `said`, with a full stop. */
+export const sentence = (spoken: string): string => said(spoken).replace(/([^.!?…])$/, '$1.')
+
+/** The error of a plugin may have its name at the end of the code. */
+const errorPart = (code: string, values: Values = {}, end = ''): string | undefined =>
+  textFor(`error.${code.replace(`-${values.plugin}`, '')}${end}`, values)
+
+function verdictText(verdict: Verdict, part: 'why' | 'advice'): string {
   const { why_code = '', values } = verdict
   const end = part === 'why' ? '' : '.advice'
-  const found = textFor(`reason.${why_code}${end}`, values) ?? textFor(`error.${why_code}${end}`, values)
-  return sentence(found ?? verdict[part])
+  return sentence(textFor(`reason.${why_code}${end}`, values) ?? errorPart(why_code, values, end) ?? verdict[part])
 }
 /** What is wrong, or that nothing is. */
 export const whyText = (verdict: Verdict): string => verdictText(verdict, 'why')
 /** What to do about it; '' for nothing. */
-export const adviceText = (verdict: Verdict): string => (verdict.advice ? verdictText(verdict, 'advice') : '')
+export const adviceText = (verdict: Verdict): string => verdictText(verdict, 'advice')
 
 export function errorText({ code, text, values }: StationError): string {
-  const found = textFor(`error.${code}`, values)
+  const found = errorPart(code, values)
   if (found === undefined) return sentence(text)
-  return [found, textFor(`error.${code}.advice`, values) ?? ''].filter(Boolean).map(sentence).join(' ')
+  return [found, errorPart(code, values, '.advice') ?? ''].filter(Boolean).map(sentence).join(' ')
 }
 
 export const labelOf = ({ name, title }: Pick<Parameter, 'name' | 'title'>): string =>

@@ -104,7 +104,8 @@ export function changesOf(
     const text = entered.get(parameter.name)
     if (text === undefined) continue
     const field = fieldOf(parameter.schema)
-    if (parameter.secret || text !== textOf(field, parameter.value)) changes.set(parameter.name, valueFrom(field, text))
+    const isSame = (field.kind === 'number' ? text.replace(',', '.') : text) === textOf(field, parameter.value)
+    if (parameter.secret || !isSame) changes.set(parameter.name, valueFrom(field, text))
   }
   return changes
 }

@@ -1,9 +1,22 @@
-/** Translates the station's English sentences. Pure. */
+/** Translates the station's English sentences, such as the reason in an error. Pure. */
 const numbers = /\d+(?:\.\d+)?/g
 
-/** The sentence of a language for one of the station; numbers stand as `#` in both. Undefined where the language has none. */
-export function sentenceIn(sentences: Readonly<Record<string, string>>, spoken: string): string | undefined {
-  const found = sentences[spoken.replaceAll(numbers, '#')]
+/**
+ * @param texts of the plugins: `said.SENTENCE` with `#` for every number
+ * @param spoken one sentence, or several with `; ` between them
+ * @param number in the notation of the reader
+ * @returns undefined where the language lacks one of them
+ */
+export function sentenceIn(
+  texts: Readonly<Record<string, string>>,
+  spoken: string,
+  number: (english: string) => string,
+): string | undefined {
+  const found = texts[`said.${spoken.replaceAll(numbers, '#')}`]
   const values = spoken.match(numbers) ?? []
-  return found?.replaceAll('#', () => values.shift() ?? '#')
+  if (found !== undefined) return found.replaceAll('#', () => number(values.shift() ?? '#'))
+  const parts = spoken.split('; ')
+  if (parts.length === 1) return undefined
+  const all = parts.map((part) => sentenceIn(texts, part, number))
+  return all.includes(undefined) ? undefined : all.join('; ')
 }

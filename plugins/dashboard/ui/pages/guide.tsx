@@ -156,7 +156,7 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: G
       <p class="large">
         <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong> {verdict.value && whyText(verdict.value)}
       </p>
-      {verdict.value?.advice && <p>{adviceText(verdict.value)}</p>}
+      {verdict.value && <p>{adviceText(verdict.value)}</p>}
       {left.length === 0 && <p>{t('guide.allDone')}</p>}
       <ul class="list">
         {left.map(({ step, missing, advice }) => (

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
-import { duration, locale, said, t, word } from '../i18n/index.js'
-import { adviceText } from '../i18n/plugins.js'
+import { duration, locale, t, word } from '../i18n/index.js'
+import { adviceText, said } from '../i18n/plugins.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
@@ -54,7 +54,7 @@ function Now({ report }: { report: ProcedureReport }) {
       <p>
         {t('procedure.waits')} {waitsText(state, waits)}
       </p>
-      {verdict.value?.advice && <p>{adviceText(verdict.value)}</p>}
+      {verdict.value && <p>{adviceText(verdict.value)}</p>}
       <div class="beside">
         <ProcedureDiagram report={report} label={t('procedure.diagram', { name })} />
         <div>

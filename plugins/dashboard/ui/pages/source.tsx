@@ -1,6 +1,7 @@
 /** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
 import { useState } from 'preact/hooks'
-import { figure, said, sentence, t, word } from '../i18n/index.js'
+import { figure, t, word } from '../i18n/index.js'
+import { said, sentence } from '../i18n/plugins.js'
 import {
   type CasterForm,
   type CorrectionSource,

@@ -1,4 +1,4 @@
-import { t, word } from '../i18n/index.js'
+import { notation, t, word } from '../i18n/index.js'
 import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
 import { goesOut } from '../model/gnss/rtcm.js'
 import { isNew } from '../model/set-up.js'
@@ -82,7 +82,7 @@ function Chain({ document }: { document: Json }) {
                   <strong>{t(`chain.${link}`)}</strong>
                   <span class="hidden">: {t(`chain.state.${shown}`)}</span>
                   <br />
-                  <span class="chain-fact">{facts.map((fact) => word('fact', fact)).join(' · ')}</span>
+                  <span class="chain-fact">{notation(facts.map((fact) => word('fact', fact)).join(' · '))}</span>
                 </span>
               </a>
               {link === broken && <p class="trouble">{t('chain.here')}</p>}

@@ -1,6 +1,7 @@
 import { duration, figure, t, word } from '../i18n/index.js'
+import { lengthText } from '../i18n/lengths.js'
 import { errorText } from '../i18n/plugins.js'
-import { enuOf, geoLink, lengthText, toGeodetic } from '../model/gnss/geodesy.js'
+import { enuOf, geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../model/gnss/survey-forecast.js'

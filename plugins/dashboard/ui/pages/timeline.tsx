@@ -1,5 +1,6 @@
 import { useCallback, useState } from 'preact/hooks'
-import { duration, locale, said, t } from '../i18n/index.js'
+import { duration, locale, t } from '../i18n/index.js'
+import { said } from '../i18n/plugins.js'
 import {
   type Band,
   bandsOf,

@@ -1,5 +1,5 @@
 import { t } from '../i18n/index.js'
-import { lengthText } from '../model/gnss/geodesy.js'
+import { lengthText } from '../i18n/lengths.js'
 import { type HistoryRow, referenceOf } from '../model/gnss/positions.js'
 import { csvOf, geoJsonOf, mapOf, namedOf, referenceMapOf, roundUp, type StationMap } from '../model/map.js'
 import { tilesOf } from '../model/tiles.js'

@@ -23,7 +23,7 @@ export function VerdictBar() {
         <p class="verdict-text" role="status" aria-live="polite">
           <strong>{t(`verdict.${mood}`)}</strong>
           {isKnown && <span class="verdict-why">{` ${whyText(now)} `}</span>}
-          {isKnown && isFirst && now.advice && <span class="verdict-advice">{adviceText(now)}</span>}
+          {isKnown && isFirst && <span class="verdict-advice">{adviceText(now)}</span>}
         </p>
         {isKnown && isFirst && <Accuracy />}
         {isKnown && <Override />}

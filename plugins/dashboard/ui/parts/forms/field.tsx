@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import { t } from '../../i18n/index.js'
+import { notation, t } from '../../i18n/index.js'
 import { helpOf, labelOf, partOf } from '../../i18n/plugins.js'
 import { boundsOf, type Field, fieldOf, isComposed, shownValue, textOf, unitOf } from '../../model/form.js'
 import type { Parameter } from '../../station/api.js'
@@ -18,13 +18,17 @@ interface Props {
   page: string | undefined
 }
 
+/** Text of a field; a comma is read, too. */
+const inField = (field: Field, value: unknown): string =>
+  field.kind === 'number' ? notation(textOf(field, value)) : textOf(field, value)
+
 /** A value in the words of the page. */
 export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: unknown): string {
-  const text = textOf(field, value)
+  const text = inField(field, value)
   if (field.kind === 'choice') return partOf(name, text, text)
   if (field.kind === 'switch' || field.kind === 'flag')
     return text === '' ? '' : t(text === '1' || text === 'true' ? 'settings.on' : 'settings.off')
-  return shownValue(field, value)
+  return isComposed(field) ? shownValue(field, value) : text
 }
 
 /** A field for a parameter of any schema. */
@@ -32,7 +36,7 @@ export function FieldRow({ parameter, entered, trouble, disabled, enter, page }:
   const { name, schema, secret, value, default: preset, set } = parameter
   const id = useId()
   const field = fieldOf(schema)
-  const text = entered ?? (secret ? '' : textOf(field, value))
+  const text = entered ?? (secret ? '' : inField(field, value))
   const common = { id, disabled, 'aria-describedby': `${id}-help`, 'aria-invalid': trouble !== '' }
   const bounds = boundsOf(field)
   const { label, unit } = unitOf(labelOf(parameter))

@@ -1,13 +1,13 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
+import { enuText } from '../../i18n/lengths.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
 import {
   antennaOf,
   changeOf,
   type EntryPoint,
   entryPoints,
-  enuText,
   numberOf,
   type PositionEntry,
   previewOf,

@@ -1,6 +1,7 @@
 /** Receiver positions during a survey-in, around their mean: metres, north up, with a scale bar. A map is useless at centimetres. */
 import { t } from '../../i18n/index.js'
-import { type Enu, lengthText, roundBelow } from '../../model/gnss/geodesy.js'
+import { lengthText } from '../../i18n/lengths.js'
+import { type Enu, roundBelow } from '../../model/gnss/geodesy.js'
 import type { Scatter } from '../../model/gnss/survey.js'
 
 const half = 160

@@ -24,7 +24,7 @@ function Rings({ children }: { children: ComponentChildren }) {
       <g class="compass">
         <text y={-radius - 6}>N</text>
         <text x={radius + 10} y={5}>
-          E
+          {t('sky.east')}
         </text>
         <text y={radius + 17}>S</text>
         <text x={-radius - 10} y={5}>
