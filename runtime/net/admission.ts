@@ -40,9 +40,9 @@ interface Crowd {
 /**
  * Counts connections, in all and by address, and refuses excess ones. Every listener of the station has one. If all
  * places are taken, an address of a network (`networkOf`) with few connections gets a place of the network with the
- * most, and an address with few connections gets one of the address with the most. If every address has one connection,
- * a new address gets the place of the oldest that has not sent a request. So a stranger with many addresses cannot lock
- * out others.
+ * most, and an address with few connections gets one of the address with the most. If all have equally many, it gets
+ * the place of the oldest connection that has not sent a request, unless it has such a connection itself. So a stranger
+ * with many addresses cannot lock out others.
  */
 export class Admission {
   readonly #clock: Clock
@@ -123,8 +123,11 @@ export class Admission {
       const inIt = crowds.filter((one) => one.network === largest[0])
       return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
     }
-    const ofAddress = this.#byAddress.get(address)?.places.size ?? 0
-    return this.#displace(newestOfMost(crowds, ofAddress + 1) ?? (ofAddress === 0 ? oldestSilent(crowds) : undefined))
+    const own = this.#byAddress.get(address)
+    const hasAsked = !own || !oldestSilent([own])
+    return this.#displace(
+      newestOfMost(crowds, (own?.places.size ?? 0) + 1) ?? (hasAsked ? oldestSilent(crowds) : undefined),
+    )
   }
 
   #displace(found: Found | undefined): boolean {
