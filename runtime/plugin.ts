@@ -55,6 +55,7 @@ export type {
 } from './net/types.js'
 export type { DataDir, DataDirOptions } from './ports/data-files.js'
 export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFolder } from './ports/durable-file.js'
+export { readPlain, readPlainSync, readRecord, readRecordSync } from './ports/plain-file.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 export type { Moved, MovedWhen } from './splits.js'
 export { anySignal } from './waits.js'

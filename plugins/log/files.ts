@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { replaceFileSync } from 'rtk-base/plugin'
+import { readPlainSync, replaceFileSync } from 'rtk-base/plugin'
 
 const nameOf = (run: number) => `run-${String(run).padStart(8, '0')}.log.gz`
 const pattern = /^run-(\d{8})\.log\.gz$/
@@ -31,7 +31,8 @@ export class LogFiles {
     const at = this.#open()
     this.#run ??= (this.#numbers(at).at(-1) ?? 0) + 1
     replaceFileSync(join(at, nameOf(this.#run)), gzipSync(text), join(at, 'new'))
-    for (const run of this.#numbers(at).slice(0, -this.#runs)) rmSync(join(at, nameOf(run)), { force: true })
+    for (const run of this.#numbers(at).slice(0, -this.#runs))
+      rmSync(join(at, nameOf(run)), { recursive: true, force: true })
   }
 
   /** Every saved line, oldest first. An unreadable file gives one line with the error. */
@@ -39,7 +40,7 @@ export class LogFiles {
     const at = this.#folder()
     return this.#numbers(at).flatMap((run) => {
       try {
-        const text = gunzipSync(readFileSync(join(at, nameOf(run))), { maxOutputLength: largest_bytes })
+        const text = gunzipSync(readPlainSync(join(at, nameOf(run)), largest_bytes), { maxOutputLength: largest_bytes })
         return text.toString('utf8').split('\n').filter(Boolean)
       } catch (error) {
         const msg = `${nameOf(run)} cannot be read: ${(error as Error).message}`
@@ -50,7 +51,7 @@ export class LogFiles {
 
   clear(): void {
     const at = this.#folder()
-    for (const run of this.#numbers(at)) rmSync(join(at, nameOf(run)), { force: true })
+    for (const run of this.#numbers(at)) rmSync(join(at, nameOf(run)), { recursive: true, force: true })
   }
 
   /** '' where there is none. */

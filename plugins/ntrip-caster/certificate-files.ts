@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
-import type { Trouble } from 'rtk-base/plugin'
+import { statSync } from 'node:fs'
+import { readRecordSync, type Trouble } from 'rtk-base/plugin'
 
 /** Rovers do not report their rejection, so the warning comes this long before the certificate expires. */
 const warned_ms = 14 * 86_400_000
@@ -19,7 +19,7 @@ export class CertificateFiles {
   read(): { cert: string; key: string } {
     this.#seen = this.#state()
     const { cert, key } = this.#paths
-    const texts = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+    const texts = { cert: readRecordSync(cert), key: readRecordSync(key) }
     this.#until_ms = Date.parse(new X509Certificate(texts.cert).validTo)
     return texts
   }

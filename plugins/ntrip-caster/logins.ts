@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
+import { networkOf } from 'rtk-base/link'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
@@ -152,20 +153,21 @@ export class Pacing {
 
   /** Wrong logins that still count against this address. */
   failures(address: string): number {
-    const found = this.#failures.get(address)
+    const found = this.#failures.get(networkOf(address))
     return found && found.until_ms > this.#now_ms() ? found.count : 0
   }
 
   failed(address: string): void {
     const now_ms = this.#now_ms()
     const count = this.failures(address) + 1
-    this.#failures.delete(address)
-    this.#failures.set(address, { count, until_ms: now_ms + (count < refusedFrom ? 60_000 : 600_000) })
+    const network = networkOf(address)
+    this.#failures.delete(network)
+    this.#failures.set(network, { count, until_ms: now_ms + (count < refusedFrom ? 60_000 : 600_000) })
     // Drops the oldest address: flooding from many addresses gains nothing.
     if (this.#failures.size > 1_024) this.#failures.delete(this.#failures.keys().next().value as string)
   }
 
   succeeded(address: string): void {
-    this.#failures.delete(address)
+    this.#failures.delete(networkOf(address))
   }
 }

@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { type Fetch, type FetchOptions, type FileSystem, nodeFileSystem, RtkError, replaceFile } from 'rtk-base/plugin'
+import {
+  type Fetch,
+  type FetchOptions,
+  type FileSystem,
+  nodeFileSystem,
+  RtkError,
+  readRecord,
+  replaceFile,
+} from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
@@ -119,15 +127,15 @@ export class Download {
   }
 
   async discard(): Promise<void> {
-    await this.#fs.rm(this.#meta, { force: true })
-    await this.#fs.rm(this.file, { force: true })
+    await this.#fs.rm(this.#meta, { recursive: true, force: true })
+    await this.#fs.rm(this.file, { recursive: true, force: true })
   }
 
   /** How much of this content there is; nothing where that is not certain. */
   async #part(url: URL): Promise<{ have: number; etag: string }> {
     const meta = await this.#readMeta()
     const size = await this.#fs.stat(this.file).then(
-      (found) => found.size,
+      (found) => (found.isFile() ? found.size : 0),
       () => 0,
     )
     if (meta?.url === url.href && meta.etag !== '' && size > 0) return { have: size, etag: meta.etag }
@@ -136,7 +144,7 @@ export class Download {
 
   async #readMeta(): Promise<Meta | undefined> {
     try {
-      const value: unknown = JSON.parse(await this.#fs.readFile(this.#meta, 'utf8'))
+      const value: unknown = JSON.parse(await readRecord(this.#meta, this.#fs))
       return Value.Check(Meta, value) ? value : undefined
     } catch {
       return undefined

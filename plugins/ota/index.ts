@@ -1,6 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { systemBus } from 'rtk-base/link'
-import { badValue, definePlugin, handedOver, type PluginContext, type RtkError, unavailable } from 'rtk-base/plugin'
+import {
+  badValue,
+  definePlugin,
+  handedOver,
+  type PluginContext,
+  type RtkError,
+  readRecordSync,
+  unavailable,
+} from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Download } from './download.js'
@@ -173,4 +180,4 @@ async function lookBack(
 const folderOf = (ctx: PluginContext, limit_mb: number) =>
   ctx.dataDir('incoming', { quota_bytes: bytesOf(limit_mb + 1) }).path
 
-const pemOf = (ca: string) => (ca === '' || ca.startsWith('-----BEGIN ') ? ca : readFileSync(ca, 'utf8'))
+const pemOf = (ca: string) => (ca === '' || ca.startsWith('-----BEGIN ') ? ca : readRecordSync(ca))

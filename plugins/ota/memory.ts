@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { type ImageManifest, keyId, readPublicKey } from 'rtk-base/image'
-import type { PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
 import gt from 'semver/functions/gt.js'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -51,7 +50,7 @@ export class UpdateMemory {
     const bad: string[] = []
     for (const key of [...this.#keys, ...(Value.Check(Type.Array(Type.String()), stored) ? stored : [])]) {
       try {
-        const read = readPublicKey(key.startsWith('-----BEGIN ') ? key : readFileSync(key, 'utf8'))
+        const read = readPublicKey(key.startsWith('-----BEGIN ') ? key : readRecordSync(key))
         found.set(keyId(read), read)
       } catch (error) {
         bad.push(`${key.startsWith('-----BEGIN ') ? 'a key' : key}: ${(error as Error).message}`)

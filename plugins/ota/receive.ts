@@ -1,4 +1,4 @@
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { RtkError } from 'rtk-base/plugin'
 
@@ -23,7 +23,8 @@ export async function beginning(
 /** Writes a stream to a file, for another program to read. @throws RTK_ERR_IMAGE_LARGE, or the file system error */
 export async function receive(source: AsyncIterable<Uint8Array>, path: string, largest_bytes: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const file = await open(path, 'w', 0o600)
+  await rm(path, { recursive: true, force: true })
+  const file = await open(path, 'wx', 0o600)
   let bytes = 0
   try {
     for await (const piece of source) {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open, rm, writeFile } from 'node:fs/promises'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { type RadioMachine, simulatedRadio } from 'rtk-base/services'
@@ -19,7 +20,8 @@ export function realMachine(ctx: Pick<PluginContext, 'process'>): RadioMachine {
 async function readStart(path: string): Promise<string | undefined> {
   let file: Awaited<ReturnType<typeof open>> | undefined
   try {
-    file = await open(path)
+    // A FIFO does not wait for its writer then.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const { bytesRead, buffer } = await file.read(Buffer.alloc(most_bytes), 0, most_bytes, 0)
     return buffer.toString('utf8', 0, bytesRead)
   } catch (error) {

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync, writeSync } from 'node:fs'
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DataDir, nodeFileSystem, type PluginContext, syncFolder } from 'rtk-base/plugin'
+import { type DataDir, nodeFileSystem, type PluginContext, readPlain, syncFolder } from 'rtk-base/plugin'
 
 const nameOf = (number: number) => `${String(number).padStart(8, '0')}.record`
 const pattern = /^(\d{8,15})\.record$/
@@ -112,9 +112,8 @@ export class RecordRing {
     const { path } = this.#options.dir()
     for (const number of numbersIn(path)) {
       const file = join(path, nameOf(number))
-      const { size } = await stat(file).catch(() => ({ size: 0 }))
-      const text = size > largest_bytes ? '' : await readFile(file, 'utf8').catch(() => '')
-      if (text !== '') yield text
+      const text = await readPlain(file, largest_bytes).catch(() => '')
+      if (text.length > 0) yield text.toString()
     }
   }
 

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Files as the kernel makes them for LEDs of this kind; written values can be read back. */
@@ -18,6 +18,8 @@ const simulated: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Three LEDs in a folder. Resolves with the folder. */
 export async function makeLeds(folder: string): Promise<string> {
   for (const [name, contents] of Object.entries(simulated)) {
+    // Something else may lie there by now, such as a FIFO, which would block its writer.
+    await rm(join(folder, name), { recursive: true, force: true })
     await mkdir(join(folder, name), { recursive: true })
     for (const [file, text] of Object.entries(contents)) await writeFile(join(folder, name, file), text)
   }

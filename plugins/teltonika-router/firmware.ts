@@ -91,7 +91,8 @@ async function fetchImage(ctx: PluginContext, url: string, signal: AbortSignal):
   }
   await dir.ensureRoom(Number(response.headers.get('content-length') ?? 0))
   const path = join(dir.path, 'image')
-  const file = await open(path, 'w', 0o600)
+  await rm(path, { recursive: true, force: true })
+  const file = await open(path, 'wx', 0o600)
   try {
     for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) await file.write(piece)
   } finally {

@@ -1,3 +1,4 @@
+import { networkOf } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import type { UdpSocket } from './socket.js'
@@ -102,23 +103,32 @@ export class Peers {
   }
 
   /**
-   * Makes room for a new peer: within its address if that has its share, otherwise from the address with the most places. The
-   * longest silent peer is removed. It only loses frames until it asks again.
+   * Makes room for a new peer: within its address if that has its share, otherwise from the address or the IPv6 network with the most
+   * places. The longest silent peer is removed. It only loses frames until it asks again.
    */
   #makeRoom(address: string): void {
     const { maxSubscribers, maxPerAddress } = this.#limits
-    const byAddress = new Map<string, string[]>()
-    for (const [key, peer] of this.#peers) byAddress.set(peer.address, [...(byAddress.get(peer.address) ?? []), key])
-    let crowd = byAddress.get(address) ?? []
+    let crowd = this.#keysBy((one) => one).get(address) ?? []
     if (crowd.length < maxPerAddress) {
       if (this.#peers.size < maxSubscribers) return
-      for (const keys of byAddress.values()) if (keys.length > crowd.length) crowd = keys
+      const byNetwork = this.#keysBy(networkOf)
+      crowd = byNetwork.get(networkOf(address)) ?? []
+      for (const keys of byNetwork.values()) if (keys.length > crowd.length) crowd = keys
       this.#ctx.log.warn(
         `${maxSubscribers} subscribers by UDP: the ones silent for longest make room (option maxSubscribers)`,
       )
     }
     const [stalest] = crowd.sort((one, other) => this.#until(one) - this.#until(other))
     if (stalest !== undefined) this.#remove(stalest)
+  }
+
+  #keysBy(groupOf: (address: string) => string): Map<string, string[]> {
+    const groups = new Map<string, string[]>()
+    for (const [key, { address }] of this.#peers) {
+      const group = groupOf(address)
+      groups.set(group, [...(groups.get(group) ?? []), key])
+    }
+    return groups
   }
 
   #until(key: string): number {

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
 import { readCatalogue } from '../build/catalogue.js'
 import { bundledVariant, packageRoot } from '../build/release.js'
 import { RtkError } from '../errors.js'
+import { readRecordSync } from '../ports/plain-file.js'
 import { splitsOf, withSplits } from '../splits.js'
 import { didYouMean, explain, pointerNames, problemsOf, quote } from '../validate.js'
 
@@ -51,7 +52,7 @@ export function readVariant(named?: string): VariantFile {
   const file = isOwn ? resolve(source) : shipped
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readRecordSync(file)
   } catch {
     const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))
     const like = didYouMean(source, names)

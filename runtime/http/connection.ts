@@ -56,6 +56,11 @@ export class Connection {
     else this.#answers = [answer]
   }
 
+  /** Whether the head of a request came. */
+  get hasAsked(): boolean {
+    return this.#answers.length > 0
+  }
+
   /** An answer may be half out: a malformed request behind it must not be answered into its middle. */
   get isAnswering(): boolean {
     return this.#answers.some(

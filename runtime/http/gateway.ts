@@ -376,7 +376,10 @@ export class Gateway {
     const isProxy = this.#proxies.has(address)
     const maxPerAddress = isProxy ? maxConnections : perAddress
     const giveWay = () => void socket.destroy()
-    const leave = this.#admission.enter(address, { maxConnections, maxPerAddress, keptForLoopback }, giveWay)
+    // An upgraded one was answered.
+    const isSilent = () => socket.bytesWritten === 0 && Connection.of(socket)?.hasAsked !== true
+    const limits = { maxConnections, maxPerAddress, keptForLoopback }
+    const leave = this.#admission.enter(address, limits, giveWay, isSilent)
     if (leave === undefined) {
       socket.destroy()
       return

@@ -3,6 +3,7 @@
  * strangers send costly requests, a client that asks seldom waits for at most one of them.
  */
 import type { ServerResponse } from 'node:http'
+import { networkOf } from '../net/network-of.js'
 
 /** An answer that takes longer is waiting for something other than the processor: the next one begins. */
 const longest_ms = 50
@@ -67,11 +68,12 @@ export class Turns {
    * disconnected loses it.
    */
   take(address: string, answer: ServerResponse, work: () => void): void {
-    let client = this.#clients.get(address)
+    const network = networkOf(address)
+    let client = this.#clients.get(network)
     if (client === undefined) {
       if (this.#clients.size >= mostKept) this.#forget()
       client = new Client(this.#now_ms())
-      this.#clients.set(address, client)
+      this.#clients.set(network, client)
     }
     if (this.#isTaken) wait(client, { answer, work })
     else this.#begin(client, { answer, work })

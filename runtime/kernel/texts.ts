@@ -14,7 +14,7 @@ export interface OwnTexts {
 }
 
 /** @throws Error with the reason */
-function readFile(language: string, content: unknown): Readonly<Record<string, string>> {
+function parsed(language: string, content: unknown): Readonly<Record<string, string>> {
   if (!languageRule.test(language)) throw new Error('its name is not a language such as de')
   if (typeof content !== 'string') throw new Error('it is not a text')
   if (Buffer.byteLength(content) > largestTexts_bytes)
@@ -35,7 +35,7 @@ export function readTexts(given: unknown, refuse: (file: string, reason: string)
   const hash = createHash('sha256')
   for (const [language, content] of Object.entries(typeof given === 'object' && given !== null ? given : {})) {
     try {
-      files.set(language, readFile(language, content))
+      files.set(language, parsed(language, content))
       hash.update(`${language}\0${content}\0`)
     } catch (error) {
       refuse(`texts/${language}.json`, messageOf(error))

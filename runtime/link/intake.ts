@@ -3,6 +3,7 @@
  * by not reading from it. After half a minute of overload it loses its connection. Every protocol that peers speak to
  * the station uses this: a parser's time belongs to the RTCM of the others.
  */
+import { networkOf } from '../net/network-of.js'
 
 export interface Rate {
   /** Bytes a second that a peer may send for as long as it likes. */
@@ -71,7 +72,7 @@ export class Budget {
 /** Addresses that are told apart: those beyond share one budget. */
 const mostAddresses = 1_024
 
-/** A budget for each address, kept until it was quiet for a while. */
+/** A budget for each address (`networkOf`), kept until it was quiet for a while. */
 export class AddressBudgets {
   readonly #rate: Rate
   readonly #others: Budget
@@ -83,17 +84,18 @@ export class AddressBudgets {
   }
 
   of(address: string, now_ms: number): Budget {
-    const known = this.#all.get(address)
+    const network = networkOf(address)
+    const known = this.#all.get(network)
     if (known) return known
     if (this.#all.size >= mostAddresses) this.#forget(now_ms)
     if (this.#all.size >= mostAddresses) return this.#others
     const budget = new Budget(this.#rate, now_ms)
-    this.#all.set(address, budget)
+    this.#all.set(network, budget)
     return budget
   }
 
   #forget(now_ms: number): void {
-    for (const [address, budget] of this.#all) if (budget.isCalm(now_ms)) this.#all.delete(address)
+    for (const [network, budget] of this.#all) if (budget.isCalm(now_ms)) this.#all.delete(network)
   }
 }
 

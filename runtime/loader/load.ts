@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { createRequire, Module } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import satisfies from 'semver/functions/satisfies.js'
@@ -8,6 +8,7 @@ import validRange from 'semver/ranges/valid.js'
 import { messageOf, RtkError } from '../errors.js'
 import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
 import { replaceFile } from '../ports/durable-file.js'
+import { readPlain, readRecordSync } from '../ports/plain-file.js'
 import { didYouMean } from '../validate.js'
 import { during } from '../watchdog/activity.js'
 import { endBuilderSoon } from './builder.js'
@@ -118,7 +119,7 @@ export class Loader {
 
   async #keep(file: string, code: string, source: string): Promise<void> {
     await mkdir(this.#options.cache, { recursive: true, mode: 0o700 })
-    const there = await readFile(file, 'utf8').catch(() => undefined)
+    const there = await codeIn(file).catch(() => undefined)
     if (there !== code) await replaceFile(file, code)
     await this.#removeCopies(source, basename(file))
   }
@@ -145,7 +146,7 @@ export class Loader {
     if (!listed) return undefined
     const { folder, entry } = listed
     const file = join(folder, basename(entry.file))
-    const code = await readFile(file, 'utf8').catch((error) => {
+    const code = await codeIn(file).catch((error) => {
       throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)
     })
     checkSize(code, source)
@@ -233,10 +234,14 @@ function resolved(from: string, id: string): string | undefined {
   }
 }
 
+/** More than that is not even read; `checkSize` refuses less. */
+const largestFile_bytes = 64 << 20
+const codeIn = async (file: string) => (await readPlain(file, largestFile_bytes)).toString('utf8')
+
 /** Names in a folder's manifest, for a suggestion. */
 function manifestNames(folder: string): string[] {
   try {
-    const { plugins } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { plugins: ManifestEntry[] }
+    const { plugins } = JSON.parse(readRecordSync(join(folder, 'manifest.json'))) as { plugins: ManifestEntry[] }
     return plugins.map(({ name }) => name)
   } catch {
     return []
@@ -262,7 +267,7 @@ function stemOf(source: string): string {
 /** At once: it is small, and read for each plugin of a start. */
 function readManifest(file: string): ManifestEntry[] {
   try {
-    const { plugins } = JSON.parse(readFileSync(file, 'utf8')) as { plugins: ManifestEntry[] }
+    const { plugins } = JSON.parse(readRecordSync(file)) as { plugins: ManifestEntry[] }
     return plugins
   } catch (error) {
     throw new RtkError('RTK_ERR_PLUGIN_DIGEST', `${file}: ${messageOf(error)}`)

@@ -1,5 +1,5 @@
 /** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -7,7 +7,8 @@ import type { PluginReport, PluginUpdates, Trouble } from '../../schemas/service
 import { messageOf, RtkError } from '../errors.js'
 import type { Logger } from '../log/log.js'
 import type { Clock } from '../ports/clock.js'
-import { nodeFileSystem, readRecordSync, replaceFile, syncFolder, systemCode } from '../ports/durable-file.js'
+import { nodeFileSystem, replaceFile, syncFolder, systemCode } from '../ports/durable-file.js'
+import { readRecord, readRecordSync } from '../ports/plain-file.js'
 import type { Loaded } from './load.js'
 
 const mostTries = 3
@@ -368,7 +369,7 @@ function fits(loaded: Loaded, check: OptionsCheck): boolean {
 
 /** The version in a prebuilt form. @throws RTK_ERR_IMAGE when it is not this plugin's alone */
 async function versionIn(folder: string, name: string): Promise<string> {
-  const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch(() => '{}')
+  const text = await readRecord(join(folder, 'manifest.json')).catch(() => '{}')
   const { plugins = [] } = JSON.parse(text) as { plugins?: { name: string; version: string }[] }
   const [first, ...more] = plugins
   if (first?.name === name && more.length === 0) return first.version

@@ -1,5 +1,6 @@
 import { BlockList, isIPv6 } from 'node:net'
 import type { Clock } from '../ports/clock.js'
+import { networkOf } from './network-of.js'
 
 /** One line about refused connections in this time. */
 const line_ms = 60_000
@@ -26,17 +27,27 @@ export const isLoopbackAddress = (address: string) => loopback.check(address, is
 /** A connection that was let in. */
 interface Place {
   giveWay(): void
+  isSilent(): boolean
+}
+
+/** The connections of an address, oldest first. */
+interface Crowd {
+  readonly address: string
+  readonly network: string
+  readonly places: Set<Place>
 }
 
 /**
  * Counts connections, in all and by address, and refuses excess ones. Every listener of the station has one. If all
- * places are taken, an address with few connections gets a place of the address with the most: a stranger with many
- * addresses cannot lock out others.
+ * places are taken, an address of a network (`networkOf`) with few connections gets a place of the network with the
+ * most, and an address with few connections gets one of the address with the most. If all have equally many, it gets
+ * the place of the oldest connection that has not sent a request, unless it has such a connection itself. So a stranger
+ * with many addresses cannot lock out others.
  */
 export class Admission {
   readonly #clock: Clock
   readonly #tell: (refused: number, why: string) => void
-  readonly #byAddress = new Map<string, Set<Place>>()
+  readonly #byAddress = new Map<string, Crowd>()
   #open = 0
   #refused = 0
   #told = 0
@@ -64,56 +75,67 @@ export class Admission {
 
   /** Whether an address that is here already meets a limit. */
   isAtLimit(address: string, { maxConnections, maxPerAddress }: AdmissionLimits): boolean {
-    const ofAddress = this.#byAddress.get(address)?.size ?? 0
+    const ofAddress = this.#byAddress.get(address)?.places.size ?? 0
     return ofAddress >= maxPerAddress || (ofAddress > 0 && this.#open >= maxConnections)
   }
 
   /**
    * @param giveWay ends the connection: another address gets its place. It is counted out already then
+   * @param isSilent whether it has not sent a request yet
    * @returns undefined: refused; else a function to call when the connection has closed
    */
   enter(
     address: string,
     { maxConnections, maxPerAddress, keptForLoopback = 0 }: AdmissionLimits,
     giveWay: () => void,
+    isSilent: () => boolean = () => false,
   ): (() => void) | undefined {
-    const ofAddress = this.#byAddress.get(address)?.size ?? 0
+    const ofAddress = this.#byAddress.get(address)?.places.size ?? 0
     const isKeptFor = keptForLoopback > 0 && this.#isLoopback(address)
     const places = isKeptFor ? maxConnections : maxConnections - keptForLoopback
     if (ofAddress >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${ofAddress}`)
-    if (this.#open >= places && !this.#makeRoom(ofAddress, keptForLoopback > 0))
+    if (this.#open >= places && !this.#makeRoom(address, keptForLoopback > 0))
       return this.#refuse(`${this.#open} are open`)
-    return this.#let(address, { giveWay })
+    return this.#let(address, { giveWay, isSilent })
   }
 
   #let(address: string, place: Place): () => void {
-    const places = this.#byAddress.get(address) ?? new Set()
-    this.#byAddress.set(address, places.add(place))
+    const crowd = this.#byAddress.get(address) ?? { address, network: networkOf(address), places: new Set() }
+    this.#byAddress.set(address, crowd)
+    crowd.places.add(place)
     this.#open++
-    return () => void this.#out(address, place)
+    return () => void this.#out(crowd, place)
   }
 
-  #out(address: string, place: Place): void {
-    const places = this.#byAddress.get(address)
-    if (!places?.delete(place)) return
+  #out({ address, places }: Crowd, place: Place): void {
+    if (!places.delete(place)) return
     this.#open--
     if (places.size === 0) this.#byAddress.delete(address)
   }
 
-  /**
-   * Closes the newest connection of the address with the most connections: a long-lived connection is more likely to be
-   * useful.
-   */
-  #makeRoom(ofAddress: number, sparesLoopback: boolean): boolean {
-    let most: [string, Set<Place>] | undefined
-    for (const one of this.#byAddress) {
-      if (sparesLoopback && this.#isLoopback(one[0])) continue
-      if (one[1].size > (most?.[1].size ?? ofAddress + 1)) most = one
+  #makeRoom(address: string, sparesLoopback: boolean): boolean {
+    const crowds = [...this.#byAddress.values()].filter((one) => !(sparesLoopback && this.#isLoopback(one.address)))
+    const network = networkOf(address)
+    const ofNetworks = new Map<string, number>()
+    for (const one of crowds) ofNetworks.set(one.network, (ofNetworks.get(one.network) ?? 0) + one.places.size)
+    const largest = mostOf([...ofNetworks], ([, size]) => size)
+    if (largest && largest[1] > (ofNetworks.get(network) ?? 0) + 1) {
+      const inIt = crowds.filter((one) => one.network === largest[0])
+      return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
     }
-    const place = most && [...most[1]].at(-1)
-    if (!most || !place) return false
-    this.#refuse(`${this.#open} are open, the address with most of them (${most[0]}) makes room for others`)
-    this.#out(most[0], place)
+    const own = this.#byAddress.get(address)
+    const hasAsked = !own || !oldestSilent([own])
+    return this.#displace(
+      newestOfMost(crowds, (own?.places.size ?? 0) + 1) ?? (hasAsked ? oldestSilent(crowds) : undefined),
+    )
+  }
+
+  #displace(found: Found | undefined): boolean {
+    if (!found) return false
+    const { crowd, place } = found
+    const whose = crowd.places.size > 1 ? `the address with most of them (${crowd.address})` : crowd.address
+    this.#refuse(`${this.#open} are open, ${whose} makes room for others`)
+    this.#out(crowd, place)
     place.giveWay()
     return true
   }
@@ -126,4 +148,29 @@ export class Admission {
     this.#told = this.#refused
     this.#told_ms = now_ms
   }
+}
+
+interface Found {
+  readonly crowd: Crowd
+  readonly place: Place
+}
+
+/** The first of equals. */
+const mostOf = <T>(all: readonly T[], sizeOf: (one: T) => number): T | undefined =>
+  all.reduce<T | undefined>((most, one) => (most && sizeOf(most) >= sizeOf(one) ? most : one), undefined)
+
+/**
+ * The newest connection of the address with the most, if it has more than `than`: a long-lived connection is more likely
+ * to be useful.
+ */
+function newestOfMost(crowds: readonly Crowd[], than: number): Found | undefined {
+  const crowd = mostOf(crowds, ({ places }) => places.size)
+  const place = crowd && [...crowd.places].at(-1)
+  return crowd && place && crowd.places.size > than ? { crowd, place } : undefined
+}
+
+/** Addresses are in the order in which they came. */
+function oldestSilent(crowds: readonly Crowd[]): Found | undefined {
+  for (const crowd of crowds) for (const place of crowd.places) if (place.isSilent()) return { crowd, place }
+  return undefined
 }

@@ -235,7 +235,13 @@ export class Listening {
       isProxy: (address) => this.#deps.isProxy(address),
       proxyFailed: (address, text) => this.#proxyFailed(address, text),
       admit: (socket) => this.#admit(socket),
-      beginHandshake: (raw) => this.#handshakes.enter(peerOf(raw).address, handshakeLimits, () => raw.destroy()),
+      beginHandshake: (raw) =>
+        this.#handshakes.enter(
+          peerOf(raw).address,
+          handshakeLimits,
+          () => raw.destroy(),
+          () => true,
+        ),
       accepted: (socket) => this.#accepted(socket),
       handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
       opened: (had) => {
@@ -283,7 +289,9 @@ export class Listening {
   /** Counts the connection until its socket has closed. */
   #enter(socket: Socket): boolean {
     const giveWay = () => void socket.destroy()
-    const leave = this.#admission.enter(peerOf(socket).address, this.#limits, giveWay)
+    // Whoever has sent a request, or need not send one, gets bytes.
+    const isSilent = () => socket.bytesWritten === 0
+    const leave = this.#admission.enter(peerOf(socket).address, this.#limits, giveWay, isSilent)
     if (leave) socket.once('close', leave)
     return leave !== undefined
   }

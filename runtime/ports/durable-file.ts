@@ -1,5 +1,5 @@
 /** Whole files that survive a power cut, and the few calls of the file system that tests can fake. */
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -9,20 +9,6 @@ export type FileSystem = Pick<
 >
 
 export const nodeFileSystem: FileSystem = promises
-
-/** Records of the start are a few kilobytes. */
-const largestRecord_bytes = 1 << 20
-
-/**
- * Reads a record that must not keep the station from starting. At its path there may be anything: a FIFO would block
- * its reader for ever, and a large file or a device would take all the memory. @throws an error of the file system, or
- * an error that it is not a record
- */
-export function readRecordSync(path: string): string {
-  const stats = statSync(path)
-  if (!stats.isFile() || stats.size > largestRecord_bytes) throw new Error(`${path} is not a file of at most 1 MiB`)
-  return readFileSync(path, 'utf8')
-}
 
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
@@ -109,8 +95,18 @@ export function replaceFileSync(path: string, content: string | Uint8Array, asid
     writeFileSync(file, content)
     fsyncSync(file)
   })
-  renameSync(aside, path)
+  renameOverSync(aside, path)
   withHandle(openSync(dirname(path), 'r'), fsyncSync)
+}
+
+function renameOverSync(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if (systemCode(error) !== 'EISDIR') throw error
+    rmSync(to, { recursive: true, force: true })
+    renameSync(from, to)
+  }
 }
 
 function withHandle(handle: number, use: (handle: number) => void): void {

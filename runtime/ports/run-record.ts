@@ -8,7 +8,8 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { RunEnd } from '../../schemas/services.js'
 import { readStalls } from '../watchdog/stalls.js'
-import { readRecordSync, replaceFileSync } from './durable-file.js'
+import { replaceFileSync } from './durable-file.js'
+import { readRecordSync } from './plain-file.js'
 
 const Run = Type.Object({
   /** The machine's boot, '' unknown. */

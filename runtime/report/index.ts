@@ -1,10 +1,11 @@
 /** The support report: one archive of everything a helper needs, without secrets. */
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { paddingOf, ustarHeader } from '../image/ustar.js'
 import { withoutSecrets } from '../log/redact.js'
+import { readPlain, readRecord } from '../ports/plain-file.js'
 import { isProtected, type Store } from '../ports/store/store.js'
 import { systemFacts } from './facts.js'
 import { hidden, Secrets } from './secrets.js'
@@ -112,7 +113,7 @@ function masked(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner)]))
 }
 
-const textIn = (folder: string, name: string) => readFile(join(folder, name), 'utf8').catch(() => '')
+const textIn = (folder: string, name: string) => readRecord(join(folder, name)).catch(() => '')
 
 async function namesIn(folder: string, pattern: RegExp): Promise<string[]> {
   const names = await readdir(folder).catch(() => [] as string[])
@@ -122,7 +123,9 @@ async function namesIn(folder: string, pattern: RegExp): Promise<string[]> {
 async function logsIn(folder: string): Promise<string> {
   const runs = (await namesIn(folder, /^run-\d+\.log\.gz$/)).map(async (name) => {
     try {
-      const bytes = await promisify(gunzip)(await readFile(join(folder, name)), { maxOutputLength: mostLog_bytes })
+      const bytes = await promisify(gunzip)(await readPlain(join(folder, name), mostLog_bytes), {
+        maxOutputLength: mostLog_bytes,
+      })
       return bytes.toString('utf8')
     } catch (error) {
       return `${JSON.stringify({ level: 40, msg: `${name} cannot be read: ${(error as Error).message}` })}\n`

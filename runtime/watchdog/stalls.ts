@@ -1,7 +1,8 @@
 /** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { readRecordSync, replaceFileSync } from '../ports/durable-file.js'
+import { replaceFileSync } from '../ports/durable-file.js'
+import { readRecordSync } from '../ports/plain-file.js'
 
 const mostKept = 32
 

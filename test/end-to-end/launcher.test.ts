@@ -1,5 +1,5 @@
 /** The launcher of slots, as the unit starts it: a real sh, a stand-in for Node that prints what it was given. */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -8,6 +8,8 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -24,6 +26,24 @@ function program(file: string, text: string): void {
   writeFileSync(file, text)
   chmodSync(file, 0o755)
 }
+
+/** What somebody can put in the place of a file: nobody reads these to their end. */
+const traps: readonly [name: string, put: (file: string) => void][] = [
+  ['a FIFO', (file) => execFileSync('mkfifo', [file])],
+  ['a device', (file) => symlinkSync('/dev/zero', file)],
+  ['a loop', (file) => symlinkSync(file, file)],
+  ['a folder', (file) => mkdirSync(join(file, 'x'), { recursive: true })],
+  [
+    'a huge file',
+    (file) => {
+      writeFileSync(file, '')
+      truncateSync(file, 2 ** 40)
+    },
+  ],
+]
+
+/** A start or an end that waits for a trap is over by then, and fails. */
+const timeout = 20_000
 
 function makeSlot(folder: string): void {
   mkdirSync(join(folder, 'plugins'), { recursive: true })
@@ -61,13 +81,13 @@ function device(t: Test, shell: string, state?: string) {
   program(
     join(tools, 'node'),
     '#!/bin/sh\nprintf "%s\\n" "slot=$RTK_BASE_SLOT" "trial=$RTK_TRIAL" "fallback=$RTK_BASE_FALLBACK" "settings=$RTK_BASE_SETTINGS" "folder=$(pwd -P)" "rootFolder=$RTK_BASE_ROOT" "args=$*"\n' +
-      'printf "before=%s\\n" "$(tr "\\n" " " <"$RTK_BASE_ROOT/state" 2>/dev/null)"\n',
+      '[ ! -f "$RTK_BASE_ROOT/state" ] || printf "before=%s\\n" "$(head -c 4096 "$RTK_BASE_ROOT/state" | tr -d "\\0" | tr "\\n" " ")"\n',
   )
   if (state !== undefined) writeFileSync(join(root, 'state'), state)
   const env = { PATH: process.env.PATH, RTK_BASE_LIB: lib, RTK_BASE_NODE: join(tools, 'node') }
   const launch = (more: NodeJS.ProcessEnv = {}, prefix: string[] = [], args: string[] = []): Start => {
     const [command = '', ...rest] = [...prefix, shell, join(files, 'launch'), root, ...args]
-    const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', env: { ...env, ...more } })
+    const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', timeout, env: { ...env, ...more } })
     const lines = stdout.split('\n').filter((line) => line !== '')
     return { code: status, stderr, ...Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) }
   }
@@ -77,6 +97,7 @@ function device(t: Test, shell: string, state?: string) {
     const [SERVICE_RESULT, EXIT_CODE, EXIT_STATUS] = how.split(' ')
     const ended = spawnSync(shell, [join(files, 'ended'), root, ...args], {
       encoding: 'utf8',
+      timeout,
       env: { ...env, SERVICE_RESULT, EXIT_CODE, EXIT_STATUS, ...more },
     })
     t.match(ended, { status: 0, stderr: '' }, how)
@@ -199,6 +220,61 @@ for (const shell of shells) {
       }
     })
 
+    for (const [name, put] of traps) {
+      const trap = (file: string) => {
+        rmSync(file, { recursive: true, force: true })
+        put(file)
+      }
+      t.test(`${name} in the place of a file keeps nothing waiting`, async (t) => {
+        const { folder, root, slots, launch, stateNow, end } = device(t, shell, lines('b', '', 0, '', 'a'))
+        for (const [slot, file] of [
+          ['b', 'SHA256SUMS'],
+          ['a', 'rtk-base.mjs'],
+        ] as const) {
+          trap(join(slots[slot], file))
+          t.match(launch(), { code: 0, slot: slot === 'b' ? 'a' : 'f', fallback: 'b' }, `${file} of slot ${slot}`)
+        }
+        for (const slot of [slots.a, slots.b]) {
+          rmSync(slot, { recursive: true })
+          makeSlot(slot)
+        }
+        for (const file of ['state', 'exits']) trap(join(root, file))
+        t.match(launch(), { code: 0, slot: 'f', fallback: 'state' }, 'state and exits')
+
+        rmSync(join(root, 'state'), { recursive: true })
+        writeFileSync(join(root, 'state'), lines('b', 'a', 0, ''))
+        trap(join(root, 'state.new'))
+        t.match(launch(), { slot: 'a', trial: 'a' }, 'state.new')
+        t.equal(stateNow(), lines('b', 'a', 1, ''), 'the trial is counted')
+
+        writeFileSync(join(root, 'state'), lines('b', '', 0, ''))
+        mkdirSync(join(root, 'data'))
+        for (const file of ['exits.new', 'data/ended', 'data/ended.new']) trap(join(root, file))
+        end(crash)
+        t.match(readFileSync(join(root, 'data', 'ended'), 'utf8'), / exit-code exited 1\n$/)
+        t.match(readFileSync(join(root, 'exits'), 'utf8'), /^slot=b\ncount=1\n/, 'the crash is counted')
+
+        const own = join(folder, 'variant.json')
+        trap(own)
+        for (const _ of [1, 2, 3]) end('exit-code exited 2', [], { RTK_BASE_VARIANT: own })
+        t.match(launch({ RTK_BASE_VARIANT: own }), { settings: 'kept' }, 'the variant')
+      })
+
+      t.test(`${name}: a package is installed`, { skip: noPeer('dpkg') }, async (t) => {
+        for (const file of ['state', 'b/manifest.json']) {
+          const { root, lib, slots, stateNow } = device(t, shell, lines('b', '', 0, ''))
+          for (const slot of [slots.b, slots.f])
+            writeFileSync(join(slot, 'manifest.json'), '{\n  "version": "1.0.0"\n}')
+          trap(join(root, file))
+          trap(join(root, 'state.new'))
+          const env = { PATH: process.env.PATH, RTK_BASE_LIB: lib }
+          const { status } = spawnSync(shell, [join(files, 'prefer-factory'), root], { timeout, env })
+          t.equal(status, 0, file)
+          if (file !== 'state') t.equal(stateNow(), lines('f', '', 0, '', 'b'), 'the other slot has no version')
+        }
+      })
+    }
+
     t.test(
       'a good slot that ends again and again is given up for the one before, then for that of the package',
       async (t) => {
@@ -319,10 +395,9 @@ for (const shell of shells) {
     })
 
     t.test('nothing is tried that cannot be counted', async (t) => {
-      const { root, launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
-      mkdirSync(join(root, 'state.new'))
-      t.match(launch(), { code: 0, slot: 'a', trial: '' })
-      rmSync(join(root, 'state.new'), { recursive: true })
+      const { root, tools, launch, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
+      program(join(tools, 'sync'), '#!/bin/sh\nexit 1\n')
+      t.match(launch({ PATH: `${tools}:${process.env.PATH}` }), { code: 0, slot: 'a', trial: '' })
       t.equal(stateNow(), lines('a', 'b', 0, ''))
 
       t.test('as on a read-only disk', { skip: noPeer('unshare') || (!isRoot && 'only root may mount') }, async (t) => {

@@ -1,5 +1,6 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
-import { statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
@@ -1017,6 +1018,13 @@ t.test('a moment of trust that was kept is read, what else lies there is not', a
     writeFileSync(join(dir.path, 'last.json'), text)
     t.equal(heartbeat.read(), undefined, text)
   }
+  for (const name of ['last.json', 'last.json.new']) {
+    rmSync(join(dir.path, name), { force: true })
+    execFileSync('mkfifo', [join(dir.path, name)])
+  }
+  t.equal(heartbeat.read(), undefined, 'a FIFO would block its reader for ever')
+  await heartbeat.write(beat)
+  t.strictSame(heartbeat.read(), beat, 'and its writer')
 })
 
 t.test('a receiver that someone else set up tells when its status changes, and then only', async (t) => {

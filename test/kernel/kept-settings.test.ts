@@ -1,5 +1,16 @@
 /** Settings of a person that cannot be used: what runs instead, and that no login that was set is lost with them. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
@@ -37,6 +48,32 @@ function service(t: Test) {
   const proven = (settings: Settings) => startProven(root, settings, log)
   return { root, own, write, start, gone, proven, kept: join(root, 'kept.json') }
 }
+
+t.test('whatever lies in the place of exits and kept.json keeps nothing waiting', async (t) => {
+  const { root, write, start, proven, kept } = service(t)
+  const exits = join(root, 'exits')
+  const settings = start(write(), given())
+  const traps: readonly ((file: string) => void)[] = [
+    (file) => execFileSync('mkfifo', [file]),
+    (file) => symlinkSync('/dev/zero', file),
+    (file) => symlinkSync(file, file),
+    (file) => mkdirSync(join(file, 'x'), { recursive: true }),
+    (file) => {
+      writeFileSync(file, '')
+      truncateSync(file, 2 ** 40)
+    },
+  ]
+  for (const put of traps) {
+    for (const file of [exits, kept]) {
+      rmSync(file, { recursive: true, force: true })
+      put(file)
+    }
+    proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
+    proven(settings)
+    t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
+    t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
+  }
+})
 
 t.test('what the person has set runs as long as it is not refused', async (t) => {
   const { write, start, own } = service(t)

@@ -36,19 +36,21 @@ import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import { startOrder } from '../../runtime/kernel/plugins/graph.js'
 import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
+import { AddressBudgets } from '../../runtime/link/intake.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import { Network } from '../../runtime/net/index.js'
+import { networkOf } from '../../runtime/net/network-of.js'
 import type { Caller, Connection, ListenOptions } from '../../runtime/plugin.js'
 import { type Clock, systemClock } from '../../runtime/ports/clock.js'
 import {
   type FileSystem,
   nodeFileSystem,
-  readRecordSync,
   replaceFile,
   replaceFileSync,
   syncFolder,
 } from '../../runtime/ports/durable-file.js'
+import { readRecordSync } from '../../runtime/ports/plain-file.js'
 import { Generations } from '../../runtime/ports/store/generations.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/store/snapshot.js'
@@ -295,6 +297,71 @@ t.test('connections are counted by address, up and down', async (t) => {
     [plainAddress('::ffff:192.0.2.1'), plainAddress('::ffff:1'), plainAddress('::1'), plainAddress(undefined)],
     [...['192.0.2.1', '::ffff:1', '::1', '']],
   )
+})
+
+t.test('an IPv6 client counts as its /64, any other address as itself', async (t) => {
+  for (const [address, network] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::1', '::1'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:0DB8:0:0:1:2:3:4', '2001:db8:0:0::/64'],
+    ['2001:db8:0:1::', '2001:db8:0:1::/64'],
+    ['1::3:4:5:6:7:8', '1:0:3:4::/64'],
+    ['::2:3:4:5:6:7', '0:0:2:3::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['1:2::4:5:192.0.2.1', '1:2:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ] as const)
+    t.equal(networkOf(address), network, address)
+})
+
+t.test('a stranger with many addresses locks nobody out', async (t) => {
+  const limits = { maxConnections: 8, maxPerAddress: 4 }
+  const full = (addressOf: (i: number) => string, isSilent: boolean) => {
+    const gone: number[] = []
+    const admission = new Admission(new ManualClock(), () => {})
+    const enter = (i: number, address: string) =>
+      admission.enter(
+        address,
+        limits,
+        () => gone.push(i),
+        () => isSilent,
+      )
+    for (let i = 0; i < 8; i++) enter(i, addressOf(i))
+    return { gone, enter: (address: string) => enter(-1, address) }
+  }
+  const inOneNetwork = (i: number) => `2001:db8::${i + 1}`
+  t.test('of one /64: its oldest silent connection makes room, else its newest', async (t) => {
+    for (const [isSilent, gone] of [
+      [true, [0, 1]],
+      [false, [7, 6]],
+    ] as const) {
+      const one = full(inOneNetwork, isSilent)
+      t.ok(one.enter('192.0.2.1') && one.enter('2001:db8:0:1::1'))
+      t.strictSame(one.gone, gone)
+    }
+  })
+  t.test('a neighbour in the same /64 gets the place of the oldest silent one', async (t) => {
+    const { gone, enter } = full(inOneNetwork, true)
+    t.ok(enter('2001:db8::abcd') && enter('2001:db8::abce'))
+    t.strictSame(gone, [0, 1])
+  })
+  t.test('of many networks: the oldest silent one makes room, and who has asked stays', async (t) => {
+    const { gone, enter } = full((i) => `198.51.100.${i}`, true)
+    t.ok(enter('192.0.2.1'))
+    t.strictSame(gone, [0])
+    t.notOk(enter('192.0.2.1'), 'it has to ask before it opens another one')
+    t.notOk(full((i) => `198.51.100.${i}`, false).enter('192.0.2.1'))
+  })
+  t.test('wrong passwords and budgets count for the /64', async (t) => {
+    const wrong = new WrongTries(new ManualClock())
+    for (let i = 0; i < 5; i++) wrong.add(`2001:db8::${i}`)
+    t.strictSame([wrong.isBlocked('2001:db8::ffff'), wrong.isBlocked('2001:db8:0:1::1')], [true, false])
+    const budgets = new AddressBudgets({ bytes_s: 1, burst_bytes: 1 }, 0)
+    t.equal(budgets.of('2001:db8::1', 0), budgets.of('2001:db8::2', 0))
+  })
 })
 
 t.test('which addresses are local, to the last one of each prefix', async (t) => {

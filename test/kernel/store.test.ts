@@ -5,6 +5,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,6 +13,7 @@ import {
   rmdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -488,6 +490,21 @@ t.test('a newer layout is told apart from damage', async (t) => {
       t.notOk(existsSync(copy))
     },
   )
+
+  t.test('a folder, a FIFO or a loop in the place of the copy is removed without a word', async (t) => {
+    for (const put of [
+      (copy: string) => mkdirSync(join(copy, 'x'), { recursive: true }),
+      (copy: string) => execFileSync('mkfifo', [copy]),
+      (copy: string) => symlinkSync(copy, copy),
+    ]) {
+      const folder = t.testdir()
+      const copy = join(folder, 'before-update')
+      await filled(folder)
+      put(copy)
+      await opened(folder, (store) => store.dropCopy())
+      t.equal(lstatSync(copy, { throwIfNoEntry: false }), undefined)
+    }
+  })
 
   t.test('a flipped bit in the first line is damage', async (t) => {
     const folder = t.testdir()

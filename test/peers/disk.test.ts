@@ -62,6 +62,10 @@ const data = `${home}/data`
 const store = `${data}/store`
 const garbage = (file: string) => `head -c 4096 /dev/urandom >${file}`
 const asFolder = (file: string) => `rm -rf ${file} && mkdir -p ${file}/x`
+const asFifo = (file: string) => `rm -rf ${file} && mkfifo -m 666 ${file}`
+const asDevice = (file: string) => `rm -rf ${file} && ln -s /dev/zero ${file}`
+const asLoop = (file: string) => `rm -rf ${file} && ln -s ${basename(file)} ${file}`
+const asHuge = (file: string) => `rm -rf ${file} && truncate -s 1T ${file} && chmod 644 ${file}`
 const denied = (file: string) => `chown -R root: ${file} && chmod 000 ${file}`
 const crash = (slot: string) =>
   `cd ${slot} && printf 'process.exit(3)' >rtk-base.mjs && find . -type f ! -name SHA256SUMS -exec sha256sum {} + >SHA256SUMS`
@@ -81,6 +85,18 @@ const rows: Readonly<Record<string, Row>> = {
   'state is a folder': { damage: asFolder(`${home}/state`), code: 'slot-state-lost', slot: 'f' },
   'state cannot be read': { damage: denied(`${home}/state`), code: 'slot-state-lost', slot: 'f' },
   'state.new is a folder': { damage: asFolder(`${home}/state.new`), slot: 'b' },
+  'state is a FIFO': { damage: asFifo(`${home}/state`), code: 'slot-state-lost', slot: 'f' },
+  'state.new is a FIFO, and there is a trial': {
+    damage: `${asFifo(`${home}/state.new`)}; ${crash(`${home}/a`)}; printf 'good=b\\ntrial=a\\ntries=0\\nback=\\n' >${home}/state`,
+    code: 'update-failed',
+    slot: 'b',
+  },
+  'the good slot has a FIFO': { damage: asFifo(`${home}/b/rtk-base.mjs`), code: 'slot-damaged', slot: 'a' },
+  'the digests of the good slot are a device': {
+    damage: asDevice(`${home}/b/SHA256SUMS`),
+    code: 'slot-damaged',
+    slot: 'a',
+  },
   'the good slot is missing': { damage: `rm -r ${home}/b`, code: 'slot-damaged', slot: 'a' },
   'the good slot is damaged': { damage: garbage(`${home}/b/rtk-base.mjs`), code: 'slot-damaged', slot: 'a' },
   'the good slot has no digests': { damage: `rm ${home}/b/SHA256SUMS`, code: 'slot-damaged', slot: 'a' },
@@ -98,6 +114,8 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'exits is garbage': { damage: garbage(`${home}/exits`) },
   'exits is a folder': { damage: asFolder(`${home}/exits`) },
+  'exits is a FIFO': { damage: asFifo(`${home}/exits`) },
+  'kept.json is huge': { damage: asHuge(`${home}/kept.json`) },
   'kept.json is garbage': { damage: garbage(`${home}/kept.json`) },
   'the options are missing': { damage: 'rm /etc/default/rtk-base', code: 'settings-missing', anybody: 401 },
   'the options are empty': { damage: ': >/etc/default/rtk-base', code: 'settings-missing', anybody: 401 },
@@ -130,6 +148,10 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'the folder of the service is missing': { damage: `rm -r ${home}`, slot: 'f' },
   'the data folder is missing': { damage: `rm -r ${data}` },
+  'a snapshot is a loop': { damage: asLoop(`${store}/snapshot-0`), code: 'store-damaged' },
+  'a file of a plugin is a FIFO': {
+    damage: `mkdir -p ${data}/files/integrity/trust; ${asFifo(`${data}/files/integrity/trust/last.json`)}`,
+  },
   'the data folder is a file': { damage: `rm -r ${data}; : >${data}`, code: 'data-in-memory' },
   'the data folder cannot be read': { damage: denied(data), code: 'data-in-memory' },
   'the disk is read-only': { damage: readOnly(':'), code: 'store-unwritable', slot: 'b', anybody: 401 },

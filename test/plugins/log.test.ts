@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -49,6 +58,20 @@ async function setUp(t: Test, options: TestStationOptions & { log?: Record<strin
 }
 
 t.test('the saved log', async (t) => {
+  t.test('a FIFO, a device or a huge file in its folder costs a line', async (t) => {
+    const { data, send, saved, files } = await setUp(t)
+    await send('logsavenvs')
+    const at = (name: string) => join(data, 'files', 'log', 'saved', name)
+    execFileSync('mkfifo', [at('run-00000007.log.gz')])
+    symlinkSync('/dev/zero', at('run-00000008.log.gz'))
+    writeFileSync(at('run-00000009.log.gz'), '')
+    truncateSync(at('run-00000009.log.gz'), 2 ** 40)
+    const text = await saved()
+    for (const run of [7, 8, 9])
+      t.match(text, new RegExp(`run-0000000${run}.log.gz cannot be read: .* is not a file of at most 8 MiB`))
+    t.equal(files().length, 4)
+  })
+
   t.test(
     'is empty at first, holds the lines after a save, as text and as JSON, and the newest with tail',
     async (t) => {

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import { type Dispose, type PluginContext, replaceFile } from 'rtk-base/plugin'
+import { type Dispose, type PluginContext, readPlain, replaceFile } from 'rtk-base/plugin'
 import { device, receiver, reception, rtcmStream, station, verdict } from 'rtk-base/services'
 import { figures, readFigures } from './figures.js'
 import { SampleRing } from './ring.js'
@@ -100,7 +99,9 @@ export class FigureRecorder {
   async #load(): Promise<void> {
     const { log } = this.#ctx
     try {
-      const bytes = await promisify(gunzip)(await readFile(this.#file()), { maxOutputLength: largest_bytes })
+      const bytes = await promisify(gunzip)(await readPlain(this.#file(), largest_bytes), {
+        maxOutputLength: largest_bytes,
+      })
       const body = 12 + bytes.readUInt32LE(8)
       this.shading.load(bytes.subarray(12, body))
       const t = bytes.readDoubleLE(0)

@@ -1,8 +1,7 @@
 /** When the base was trusted last, twice a minute: in a small file of its own that wears no flash. */
-import { readFileSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { DataDir } from 'rtk-base/plugin'
+import { type DataDir, readRecordSync } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 
@@ -42,7 +41,7 @@ export class Heartbeat {
   /** Undefined where there is none, or none that can be read. */
   read(): Beat | undefined {
     try {
-      const value: unknown = JSON.parse(readFileSync(this.#path(), 'utf8'))
+      const value: unknown = JSON.parse(readRecordSync(this.#path()))
       return Value.Check(Beat, value) ? value : undefined
     } catch {
       return undefined
@@ -57,7 +56,9 @@ export class Heartbeat {
 
   async #replace(beat: Beat): Promise<void> {
     const file = this.#path()
-    await writeFile(`${file}.new`, JSON.stringify(beat), { mode: 0o600 })
-    await rename(`${file}.new`, file)
+    const aside = `${file}.new`
+    await rm(aside, { recursive: true, force: true })
+    await writeFile(aside, JSON.stringify(beat), { mode: 0o600, flag: 'wx' })
+    await rename(aside, file)
   }
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { readRecord } from 'rtk-base/plugin'
 import { type Identity, identityOf, requireCertificate } from './certificate.js'
 
 export interface IdentityPaths {
@@ -55,7 +56,7 @@ export class IdentityFiles {
       const path = this.paths[part]
       if (path === undefined || path === '') continue
       try {
-        read[part] = await readFile(path, 'utf8')
+        read[part] = await readRecord(path)
         if (part === 'key') await this.#warnOfReaders(path)
       } catch (error) {
         failed(part, error)

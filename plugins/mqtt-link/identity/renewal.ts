@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, readRecord, unavailable } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { failureOf } from '../failure.js'
 import { certificateInfo, day, type Identity, requireCertificate } from './certificate.js'
@@ -114,7 +113,7 @@ export class Renewal {
   async #authority(identity: Identity): Promise<string | undefined> {
     const { estCa } = this.#options
     if (estCa === undefined) return identity.ca
-    const pem = await readFile(estCa, 'utf8')
+    const pem = await readRecord(estCa)
     requireCertificate(pem, estCa)
     return pem
   }

@@ -1,6 +1,6 @@
 /** The file `state` in the folder of the slots. The launcher reads and writes it too: its form is that of `launch`. */
 import { join } from 'node:path'
-import { type FileSystem, syncFolder } from 'rtk-base/plugin'
+import { type FileSystem, readRecord, syncFolder } from 'rtk-base/plugin'
 
 export type Slot = 'a' | 'b'
 
@@ -40,14 +40,14 @@ export const formatState = ({ good, trial, tries, back, previous }: SlotState): 
 
 /** The current state; empty for a missing file. */
 export async function readState(root: string, fs: FileSystem): Promise<SlotState> {
-  const text = await fs.readFile(join(root, 'state'), 'utf8').catch(() => '')
+  const text = await readRecord(join(root, 'state'), fs).catch(() => '')
   return parseState(text)
 }
 
 /** Written aside, synced, renamed, folder synced: after any crash, either the old or the new state exists. */
 export async function writeState(root: string, state: SlotState, fs: FileSystem): Promise<void> {
   const aside = join(root, 'state.new')
-  await fs.rm(aside, { force: true })
+  await fs.rm(aside, { recursive: true, force: true })
   const file = await fs.open(aside, 'wx', 0o644)
   try {
     await file.writeFile(formatState(state))

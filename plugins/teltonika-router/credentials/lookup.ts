@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, readRecord } from 'rtk-base/plugin'
 import { RouterLookupAnswer, type RouterLookupRequest } from 'rtk-base/schemas'
 import { Value } from 'typebox/value'
 import { macOf } from '../operations/parse.js'
@@ -61,7 +60,7 @@ export class CredentialLookup {
       timeout_ms: limit_ms,
       maxBytes: mostBytes,
       signal,
-      ...(qrCa !== undefined && { extraCa: await readFile(qrCa, 'utf8') }),
+      ...(qrCa !== undefined && { extraCa: await readRecord(qrCa) }),
     })
     const text = await response.text()
     if (response.status === 404) return undefined

@@ -49,8 +49,11 @@ function makeFolder(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Files that this user may not read would look like an empty folder. The store reports a read-only disk. */
-function checkReadable(data: string): void {
+/**
+ * Files that this user may not read would look like an empty folder. The store reports a read-only disk.
+ * @throws an error of the file system
+ */
+export function checkReadable(data: string): void {
   const { R_OK, X_OK } = constants
   const store = join(data, 'store')
   const snapshots = [0, 1].map((slot): [string, number] => [join(store, `snapshot-${slot}`), R_OK])
@@ -58,7 +61,9 @@ function checkReadable(data: string): void {
     try {
       accessSync(path, mode)
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error
+      // A loop is damage of this file: the store uses the other one.
+      const isLoop = systemCode(error) === 'ELOOP' && path.startsWith(join(store, 'snapshot-'))
+      if (systemCode(error) !== 'ENOENT' && !isLoop) throw error
     }
   }
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { launcherFile } from '../../build/device.js'
 import { packageRoot } from '../../build/release.js'
 import type { Logger } from '../../log/log.js'
+import { readRecordSync } from '../../ports/plain-file.js'
 import type { RunningSlot } from '../../ports/slots.js'
 
 /** Between a crash and the next start. */
@@ -95,7 +96,7 @@ export class Desk {
 
   #state(): string {
     try {
-      return readFileSync(join(this.#root, 'state'), 'utf8')
+      return readRecordSync(join(this.#root, 'state'))
     } catch {
       return ''
     }

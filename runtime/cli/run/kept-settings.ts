@@ -3,13 +3,14 @@
  * used. The launcher decides: `RTK_BASE_SETTINGS` is `kept` after the settings were refused three times, `safe` after
  * the kept settings were refused too. Settings that ran well are kept in ROOT/kept.json.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { messageOf } from '../../errors.js'
 import type { Logger } from '../../log/log.js'
-import { readRecordSync, replaceFileSync } from '../../ports/durable-file.js'
+import { replaceFileSync } from '../../ports/durable-file.js'
+import { readRecordSync } from '../../ports/plain-file.js'
 import type { Notice } from '../../station-error.js'
 import { parseVariant, readVariant, type VariantFile } from '../variant-file.js'
 
@@ -141,16 +142,15 @@ export function startProven(root: string, { file, notice, ...settings }: Setting
 /** @param refused what was refused still is: only the ends of the slot are forgotten */
 function forgetEnds(root: string, refused: boolean): void {
   const file = join(root, 'exits')
-  const text = textOf(file)
-  if (text === undefined) return
-  const left = text.replace(/^count=.*$/m, 'count=0')
-  if (!refused) rmSync(file)
-  else if (left !== text) replaceFileSync(file, left)
+  const text = refused ? textOf(file) : undefined
+  const left = text?.replace(/^count=.*$/m, 'count=0')
+  if (!refused) rmSync(file, { recursive: true, force: true })
+  else if (left !== undefined && left !== text) replaceFileSync(file, left)
 }
 
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return readRecordSync(file)
   } catch {
     return undefined
   }

@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'no
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
 import { RtkError } from '../../errors.js'
+import { networkOf } from '../../net/network-of.js'
 import type { LoginRole } from '../routes/config.js'
 
 const derive = promisify(scrypt) as (
@@ -97,7 +98,8 @@ export class Passwords {
   }
 
   /** Runs `work` when nothing else is derived. @throws RTK_ERR_TOO_MANY_REQUESTS when too many wait */
-  async inTurn<T>(peer: string, work: () => Promise<T>): Promise<T> {
+  async inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
+    const peer = networkOf(address)
     const own = this.#waiting.get(peer) ?? 0
     const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0)
     if (own >= mostOfPeer || all >= mostWaiting)

@@ -1,3 +1,4 @@
+import { networkOf } from '../../net/network-of.js'
 import type { Clock } from '../../ports/clock.js'
 
 const window_ms = 60_000
@@ -27,14 +28,15 @@ export class WrongTries {
     // A stranger chooses the addresses: the oldest entry makes room.
     const [oldest] = this.#peers.keys()
     if (this.#peers.size >= mostPeers && oldest !== undefined) this.#peers.delete(oldest)
-    this.#peers.set(peer, { count: 1, until_ms: this.#clock.monotonic() + window_ms })
+    this.#peers.set(networkOf(peer), { count: 1, until_ms: this.#clock.monotonic() + window_ms })
   }
 
   /** Those of its minute. */
   #of(peer: string): { count: number } | undefined {
-    const tries = this.#peers.get(peer)
+    const network = networkOf(peer)
+    const tries = this.#peers.get(network)
     if (tries === undefined || this.#clock.monotonic() < tries.until_ms) return tries
-    this.#peers.delete(peer)
+    this.#peers.delete(network)
     return undefined
   }
 }

@@ -126,6 +126,9 @@ export function failureText({ code = '', message }: NodeJS.ErrnoException, host:
   if (code === 'CERT_HAS_EXPIRED')
     return `the certificate of ${host} has expired, or the clock of this station is wrong`
   if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `the certificate of ${host} is not valid: ${message}`
-  if (/^(ERR_SSL|EPROTO)/.test(code)) return `${host} does not speak TLS at this port: ${message}`
-  return `the connection failed: ${message}`
+  if (/^(ERR_SSL|EPROTO)/.test(code)) return `${host} does not speak TLS at this port: ${reasonOf(message)}`
+  return `the connection failed: ${reasonOf(message)}`
 }
+
+/** OpenSSL's reason alone: around it stand a thread, a number, a function, and a line of its source. */
+const reasonOf = (message: string) => /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/i.exec(message)?.[1] ?? message

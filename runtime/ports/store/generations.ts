@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { type FileSystem, replaceFile, syncFolder, systemCode } from '../durable-file.js'
+import { readPlain } from '../plain-file.js'
 import {
   decodeSnapshot,
   encodeSnapshot,
@@ -84,7 +85,7 @@ export class Generations {
   async dropCopy(always = false): Promise<void> {
     const copy = await this.#readFile(beforeUpdate)
     if (copy === 'absent' || (!always && typeof copy !== 'string' && decodeSnapshot(copy) === 'newer')) return
-    await this.#fs.rm(join(this.#folder, beforeUpdate), { force: true })
+    await this.#fs.rm(join(this.#folder, beforeUpdate), { recursive: true, force: true })
     await syncFolder(this.#folder, this.#fs)
   }
 
@@ -134,9 +135,7 @@ export class Generations {
   async #readFile(name: string): Promise<SlotContent> {
     const path = join(this.#folder, name)
     try {
-      const stats = await this.#fs.stat(path)
-      if (!stats.isFile() || stats.size > largestFile_bytes) return 'unreadable'
-      return await this.#fs.readFile(path)
+      return await readPlain(path, largestFile_bytes, this.#fs)
     } catch (error) {
       if (systemCode(error) === 'ENOENT') return 'absent'
       if (passing.includes(systemCode(error)) || isDenied(error)) throw error

@@ -1,7 +1,7 @@
 /** What the pages compute, and what the station tells them: without a browser. */
-
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -951,6 +951,19 @@ t.test('the recorder of the day', async (t) => {
     await damaged.parts.recorder.save()
     await damaged.station.stop()
     t.same((await record(t, { data })).warnings(), [], 'it is replaced')
+    for (const put of [
+      (file: string) => execFileSync('mkfifo', [file]),
+      (file: string) => {
+        writeFileSync(file, '')
+        truncateSync(file, 1 << 30)
+      },
+    ]) {
+      rmSync(damaged.file)
+      put(damaged.file)
+      const trapped = await record(t, { data })
+      t.same(trapped.warnings(), ['the curves of the day could not be read'])
+      await trapped.station.stop()
+    }
     const never = await record(t, { utc_ms: Date.UTC(2000, 0) })
     await never.clock.advance(10_000)
     await never.station.stop()

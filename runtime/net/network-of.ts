@@ -1,0 +1,16 @@
+import { isIPv6 } from 'node:net'
+import { normalAddress } from '../http/access.js'
+
+/**
+ * What an address counts as where strangers have limits: an IPv6 client can have any address of its /64, so the /64
+ * counts (`2001:db8:0:1::/64`). An IPv4 address counts as itself, also an IPv4-mapped one, and so does `::1`.
+ */
+export function networkOf(address: string): string {
+  const plain = normalAddress(address)
+  if (!isIPv6(plain) || plain === '::1') return plain
+  const [before = '', after = ''] = plain.split('::').map((half) => half.replace(/[\d.]+\.\d+$/, '0:0'))
+  const first = before.split(':').filter(Boolean)
+  const last = after.split(':').filter(Boolean)
+  const words = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last].slice(0, 4)
+  return `${words.map((word) => Number.parseInt(word, 16).toString(16)).join(':')}::/64`
+}

@@ -1,0 +1,86 @@
+/** How files are read that somebody else may have put there. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import { filesBelow, packageRoot } from '../../runtime/build/release.js'
+import { checkReadable } from '../../runtime/cli/run/data-folder.js'
+import { failureText } from '../../runtime/link/outbound/dial.js'
+import { readPlain, readPlainSync } from '../../runtime/ports/plain-file.js'
+
+t.test('only plain files of a limited size are read', async (t) => {
+  const folder = t.testdir({ small: 'text', large: '12345' })
+  const at = (name: string) => join(folder, name)
+  execFileSync('mkfifo', [at('fifo')])
+  mkdirSync(at('folder'))
+  symlinkSync('/dev/zero', at('device'))
+  symlinkSync(at('loop'), at('loop'))
+  symlinkSync(at('small'), at('link'))
+  writeFileSync(at('huge'), '')
+  truncateSync(at('huge'), 2 ** 40)
+  for (const name of ['small', 'link']) {
+    t.equal((await readPlain(at(name), 4)).toString(), 'text')
+    t.equal(readPlainSync(at(name), 4).toString(), 'text')
+  }
+  for (const name of ['large', 'fifo', 'folder', 'device', 'huge', 'loop', 'none']) {
+    const error = { loop: { code: 'ELOOP' }, none: { code: 'ENOENT' } }[name] ?? /is not a file of at most/
+    await t.rejects(readPlain(at(name), 4), error, name)
+    t.throws(() => readPlainSync(at(name), 4), error, name)
+  }
+})
+
+t.test('a snapshot that is a loop is damage, and the data folder is used', async (t) => {
+  const data = t.testdir({ store: { 'snapshot-0': '' } })
+  symlinkSync('snapshot-1', join(data, 'store', 'snapshot-1'))
+  t.doesNotThrow(() => checkReadable(data))
+  const looped = t.testdir()
+  symlinkSync('store', join(looped, 'store'))
+  t.throws(() => checkReadable(looped), { code: 'ELOOP' }, 'a store that is one cannot be used')
+})
+
+t.test('an error of TLS is told without the marks of OpenSSL', async (t) => {
+  const marks =
+    '803C6A5AC37F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/record.c:354:\n'
+  t.equal(
+    failureText(Object.assign(new Error(`write EPROTO ${marks}`), { code: 'EPROTO' }), 'caster.example'),
+    'caster.example does not speak TLS at this port: wrong version number',
+  )
+})
+
+/** Files that may read in another way, and why. */
+const allowed: Readonly<Record<string, string>> = {
+  'runtime/ports/plain-file.ts': 'the one place',
+  'runtime/ports/machine.ts': '/sys and /etc',
+  'runtime/report/facts.ts': '/proc and /sys',
+  'runtime/link/outbound/acknowledgement.ts': '/proc',
+  'runtime/watchdog/thread.ts': '/proc, and the bundle that runs',
+  'runtime/cli/allow-port.ts': '/proc',
+  'plugins/mqtt-link/session/via.ts': '/proc',
+  'plugins/network/networkmanager/snapshot.ts': '/proc',
+  'plugins/leds/led.ts': '/sys',
+  'plugins/system/self-test/index.ts': '/sys',
+  'runtime/image/pack.ts': 'packs an image on the machine of its author',
+  'runtime/loader/ready.ts': 'sources of a checkout',
+  'runtime/loader/assets.ts': 'sources of a plugin',
+  'runtime/loader/text-files.ts': 'sources of a plugin',
+  'runtime/cli/main.ts': 'the version of the package',
+  'runtime/cli/report.ts': 'the file that it has just written',
+  'plugins/ota/updates.ts': 'the file that it has just written',
+  'plugins/teltonika-router/firmware.ts': 'the file that it has just written',
+}
+
+t.test('nothing else reads a file of the station', async (t) => {
+  const root = packageRoot()
+  const raw = /(?<![.#\w])(?:readFile|readFileSync|createReadStream|openAsBlob)\(|\bfs\.readFile\(/
+  const sources = ['runtime', 'plugins']
+    .flatMap((folder) => [...filesBelow(join(root, folder))])
+    .map((file) => relative(root, file))
+    .filter((file) => file.endsWith('.ts'))
+  const found = sources.filter(
+    (file) =>
+      !/^runtime\/(cli\/)?build\/|^plugins\/simulated-|node_modules/.test(file) &&
+      raw.test(readFileSync(join(root, file), 'utf8')),
+  )
+  t.ok(sources.length > 400)
+  t.strictSame(new Set(found), new Set(Object.keys(allowed)), 'use readPlain or readRecord of rtk-base/plugin')
+})
