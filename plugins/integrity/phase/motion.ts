@@ -34,6 +34,8 @@ const swaying = 1 / 3
 const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
+/** A swing is seen against the median of at least so many samples. */
+const leastOfMedian = 5
 /** An antenna that stays within this for as many samples as a third difference has leaves less than 8 cm in it. */
 const still_m = 0.01
 const stillSamples = 4
@@ -156,7 +158,8 @@ export class Motion {
 
   /**
    * The antenna position if it is the threshold or more off its level: such an epoch would bend later polynomials.
-   * Only as clear as a move, and only for an antenna that was calm before. Otherwise errors would feed themselves.
+   * Only as clear as a move, and only for an antenna that was calm before and left its place at once. Otherwise errors would feed themselves:
+   * those of the extrapolation come slowly, so the median of the last 10 s has them too.
    * @param position the newest that was added
    */
   swungOut(position: Displacement): Enu | undefined {
@@ -167,8 +170,13 @@ export class Motion {
     const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
     if (Math.hypot(east, north, up) < this.#threshold_m || normalised < significance * doubtOf(position))
       return undefined
-    if (!this.#isSeenBy(fewer.share, this.#next - 1, this.#next)) return undefined
-    return { east: east_m, north: north_m, up: up_m }
+    const newest = this.#next - 1
+    if (!this.#isSeenBy(fewer.share, newest, this.#next)) return undefined
+    const recent = this.#reaching(this.#next, this.#times_ms[newest % capacity] - span_ms)
+    this.#median(Math.max(this.#first, Math.min(recent, this.#next - leastOfMedian)), this.#next, this.#before)
+    return this.#distance(newest, this.#before) < this.#threshold_m
+      ? undefined
+      : { east: east_m, north: north_m, up: up_m }
   }
 
   /** Rms of the distance from the level over the last 10 s, or since the last step; undefined with fewer than 5 samples. */
