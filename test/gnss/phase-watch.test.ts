@@ -265,7 +265,7 @@ t.test(
               if (after_s <= 4) in4++
             }
             row.push(`${direction} ${Math.round((found / trials) * 100)} %`)
-            // Heights count from 4 cm.
+            // A height is three times as uncertain.
             if (Math.abs(unit.up) < 1) in3 += found
             if (size_m === 0.01) t.equal(found, 0, `1 cm ${direction} is no move`)
           }

@@ -19,15 +19,10 @@ export const significance = 5
 /**
  * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
  * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
- * antenna drift by 2 to 3 cm, mostly upwards: in 10 s at 5 standard deviations every other week, and in 5 s at 5.5 once in 600 simulated
- * days of typical surroundings. The rate of the latter falls by a factor of e per 0.3 standard deviations.
+ * antenna drift by 2 to 3 cm, mostly upwards: in 15 simulated days of typical surroundings by up to 4.7 standard deviations, and at once by 3.5
+ * in 2 days. The rest is a margin for what real skies do besides.
  */
 const small = { thresholds: 4 / 3, atOnce: 6, slowly: 7, share: 0.6, samples: 3 }
-/**
- * The part of a displacement that makes it one of height, and its minimum in thresholds. Multipath and clocks shift the height more than the
- * residuals show: by 25 to 32 mm, 6 to 9 standard deviations, four times in 1,100 simulated days of typical surroundings.
- */
-const height = { share: 0.9, thresholds: 1.2 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And in standard deviations: below is noise. */
@@ -241,11 +236,7 @@ export class Motion {
     const size_m = Math.hypot(east, north, up)
     const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
     const isSeen = this.#isSeenBy(fewer.share, this.#next - samples, this.#next)
-    const isHeight = Math.abs(up) > height.share * size_m
-    const least_m = Math.max(
-      isSeen ? decide_m : fewer.times * decide_m,
-      isHeight ? height.thresholds * this.#threshold_m : 0,
-    )
+    const least_m = isSeen ? decide_m : fewer.times * decide_m
     const isSmall = size_m < small.thresholds * this.#threshold_m
     const cameAtOnce = isSmall && this.#shareOfLast(samples, { east, north, up }, offset) >= small.share
     const clear = !isSmall ? significance : cameAtOnce ? small.atOnce : small.slowly
