@@ -19,8 +19,8 @@ export const significance = 5
 /**
  * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
  * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
- * antenna drift by 2 to 3 cm, mostly upwards: in 15 simulated days of typical surroundings by up to 4.7 standard deviations, and at once by 3.5
- * in 2 days. The rest is a margin for what real skies do besides.
+ * antenna drift by 2 to 3 cm, mostly upwards: in 32 simulated days of typical surroundings by up to 4.7 standard deviations, seldom at once. Above 3.5
+ * the rate falls by a factor of e per 0.3. The rest is a margin for what real skies do besides.
  */
 const small = { thresholds: 4 / 3, atOnce: 6, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
