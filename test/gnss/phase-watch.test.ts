@@ -363,9 +363,9 @@ t.test('what came at once is a move where the same drifted there in 10 s is none
     return undefined
   }
   const cases: [size_sigmas: number, over: number, at: number | undefined][] = [
-    [5.9, 1, undefined],
-    [6.1, 1, 32],
-    [6.5, 3, 34],
+    [5.4, 1, undefined],
+    [5.6, 1, 32],
+    [5.95, 3, 34],
     [6.1, 10, undefined],
     [6.8, 10, undefined],
     // Seven standard deviations are beyond any drift.

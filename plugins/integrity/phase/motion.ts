@@ -22,7 +22,7 @@ export const significance = 5
  * antenna drift by 2 to 3 cm, mostly upwards: in 32 simulated days of typical surroundings by up to 4.7 standard deviations, seldom at once. Above 3.5
  * the rate falls by a factor of e per 0.3. The rest is a margin for what real skies do besides.
  */
-const small = { thresholds: 4 / 3, atOnce: 6, slowly: 7, share: 0.6, samples: 3 }
+const small = { thresholds: 4 / 3, atOnce: 5.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And in standard deviations: below is noise. */
