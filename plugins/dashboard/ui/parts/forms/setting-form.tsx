@@ -100,9 +100,7 @@ function SettingField(props: {
     'aria-describedby': `${id}-help`,
     'aria-invalid': trouble !== '',
   }
-  const note = [help, parameter.secret && t(parameter.set ? 'settings.secretSet' : 'settings.secretNotSet')].filter(
-    Boolean,
-  )
+  const note = [help, parameter.secret && parameter.set && t('settings.secretSet')].filter(Boolean)
   const [yes, no] = field.kind === 'flag' ? ['true', 'false'] : ['1', '0']
   return (
     <div>
