@@ -709,7 +709,7 @@ export const de: Texts = {
   'logins.code': 'QR-Code mit demselben Text',
   'logins.once': 'Das Passwort wird nur jetzt gezeigt.',
   'logins.scan': 'Der Code bringt diesen Text auf ein anderes Handy.',
-  'logins.outside': 'Das geht nur im Netz der Station. Für Rover anderswo an einen Caster senden:',
+  'logins.outside': 'Das geht nur im Netz der Station. Für Rover anderswo an einen Caster senden.',
   'logins.copy': 'Kopieren',
   'logins.copied': 'Kopiert',
   'logins.another': 'Fertig',

@@ -604,7 +604,7 @@ export const en = {
   'logins.entry.versions': '1 or 2, both work',
   'logins.code': 'QR code with the same text',
   'logins.once': 'The password is shown only now.',
-  'logins.outside': 'This works only in the network of the station. For rovers elsewhere, push to a caster:',
+  'logins.outside': 'This works only in the network of the station. For rovers elsewhere, push to a caster.',
   'logins.copy': 'Copy',
   'logins.copied': 'Copied',
   'logins.another': 'Done',

@@ -42,7 +42,7 @@ export function NetworkPage() {
 function NameCard({ parameters, again }: NetworkProps) {
   if (!parameters.some(({ name }) => name === 'station-name')) return null
   return (
-    <Card title={t('guide.name')}>
+    <Card title={t('section.station')}>
       <SettingForm
         parameters={parameters}
         settings={[{ name: 'station-name', label: t('guide.name'), help: t('guide.nameHelp') }]}

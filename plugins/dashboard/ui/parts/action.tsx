@@ -32,7 +32,7 @@ export function Action(props: {
     if (isRunning) return
     setRunning(true)
     try {
-      setAnswer({ text: sentence(await run()), isTrouble: false })
+      setAnswer({ text: sentence((await run()).trim()), isTrouble: false })
     } catch (error) {
       setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
     }

@@ -78,6 +78,7 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
   const scale = ring / radius_m
   const named = namedOf(points, scale)
   const side = emptySide(points)
+  const beside = (radius: number) => (side === 1 ? radius - 4 : 14 - radius)
   const words = points.map((one) => `${one.name}: ${lengthText(Math.hypot(one.east, one.north))}`)
   return (
     <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
@@ -91,10 +92,10 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
       <text class="map-north" x={0} y={-ring - 10}>
         N
       </text>
-      <text class="map-ring" x={4} y={side * ring - 4}>
+      <text class="map-ring" x={4} y={beside(ring)}>
         {lengthText(radius_m)}
       </text>
-      <text class="map-ring" x={4} y={(side * ring) / 2 - 4}>
+      <text class="map-ring" x={4} y={beside(ring / 2)}>
         {lengthText(radius_m / 2)}
       </text>
       {points.map(({ key, name: who, east, north, isFixed }) => (

@@ -80,7 +80,7 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
           />
         ),
       )}
-      {all.length > 0 && <p class="quiet">{t('links.proof')}</p>}
+      {pushes.some(({ state }) => state === 'accepted') && <p class="quiet">{t('links.proof')}</p>}
       {all.length < most && hello.value?.role !== 'viewer' && (
         <div class="command">
           <h3>{t('casters.add')}</h3>

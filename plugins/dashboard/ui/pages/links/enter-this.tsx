@@ -61,12 +61,10 @@ export function EnterThis(props: { list: RoverLoginList; user: string; password:
         <QrCode text={text} label={t('logins.code')} />
       </div>
       <p class="quiet">{t('logins.scan')}</p>
-      <p>
-        {t('logins.outside')}{' '}
-        <a class="target" href="#/links">
-          {t('casters.add')}
-        </a>
-      </p>
+      <p>{t('logins.outside')}</p>
+      <a class="target" href="#/links">
+        {t('casters.add')}
+      </a>
       <div class="buttons">
         <CopyButton text={text} />
         <button type="button" onClick={close}>

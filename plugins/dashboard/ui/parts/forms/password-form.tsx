@@ -16,7 +16,7 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
   const shown = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
-    if (answer.text !== '') shown.current?.scrollIntoView({ block: 'nearest' })
+    if (answer.text !== '') shown.current?.scrollIntoView({ block: 'center' })
   }, [answer])
   const needsOld = session.value?.login === true
   const isSet = session.value?.passwords?.[role] === true

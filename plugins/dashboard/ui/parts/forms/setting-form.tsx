@@ -3,6 +3,7 @@ import { t } from '../../i18n/index.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
+import { Tone } from '../card.js'
 
 /** One setting of a small form. */
 export interface Setting {
@@ -74,8 +75,8 @@ export function SettingForm(props: {
           {isRunning ? t('settings.sending') : save}
         </button>
       </div>
-      <p class={answer.isTrouble ? 'trouble' : 'quiet'} role="status">
-        {answer.text}
+      <p class={answer.isTrouble ? 'trouble' : ''} role="status">
+        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
       </p>
     </form>
   )
