@@ -87,14 +87,16 @@ function Present({ document }: { document: Json }) {
           ]}
         />
       )}
-      {place && <CopyButton text={`${place.lat.toFixed(8)}, ${place.lon.toFixed(8)}, ${place.alt.toFixed(3)} m`} />}
-      {hasOther && (
-        <Action
-          label={t(`positions.use.${other}`)}
-          caution={<p>{t('positions.willUse')}</p>}
-          run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
-        />
-      )}
+      <div class="actions">
+        {place && <CopyButton text={`${place.lat.toFixed(8)}, ${place.lon.toFixed(8)}, ${place.alt.toFixed(3)} m`} />}
+        {hasOther && (
+          <Action
+            label={t(`positions.use.${other}`)}
+            caution={<p>{t('positions.willUse')}</p>}
+            run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
+          />
+        )}
+      </div>
     </Card>
   )
 }
