@@ -321,6 +321,14 @@ t.test('a restart of the service', async (t) => {
       2,
     ],
   ]
+  t.test('with the antenna moved 5 m meanwhile is no warm start: what a power cut shows, it shows too', async (t) => {
+    const before = await fixedStation(t)
+    await before.seconds(700)
+    const after = await restarted(t, before, 5, {}, ({ base }) => base.move(5))
+    await after.seconds(300)
+    t.equal(after.sent.length, 0)
+  })
+
   for (const [what, change, away_s] of cold) {
     t.test(`where ${what} checks the position before anything goes out`, async (t) => {
       const before = await fixedStation(t)
