@@ -662,6 +662,11 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
     undefined,
     'a move that the positions cannot tell from none is not undone by them',
   )
+  const away = { chosen: { ...reference(), acc_m: 1.3 } }
+  t.equal(check(away).seconds(620, 2.4), 610)
+  t.equal(check(away).seconds(2000, 2.6), undefined, 'a limit that a poor accuracy widens is no evidence')
+  t.equal(check().seconds(620, 0, undefined, { acc_m: 2 }), 610)
+  t.equal(check().seconds(2000, 0, undefined, { acc_m: 2.1 }), undefined, 'nor are positions that cannot tell')
   for (const [size_m, tells] of [
     [2 * explained.level.least_m, false],
     [2 * explained.level.least_m + 0.001, true],

@@ -850,6 +850,23 @@ t.test('the movement check', async (t) => {
     })
   }
 
+  for (const [what, out, back] of [
+    ['3.5 m beside', { east: 12, up: 0 }, { east: -8.5, up: 0 }],
+    ['5 m too low', { east: 0, up: -16 }, { east: 0, up: 11 }],
+  ] as const) {
+    t.test(`an antenna that is put back ${what} is not trusted by itself`, async (t) => {
+      const rig = await fixedStation(t)
+      await rig.seconds(700)
+      rig.base.move(out.east, 0, out.up)
+      await rig.seconds(120)
+      rig.base.move(back.east, 0, back.up)
+      rig.sent.length = 0
+      await rig.seconds(1500)
+      t.equal(rig.sent.length, 0)
+      t.equal(rig.state(), 'moved')
+    })
+  }
+
   t.test('believes the receiver when it says so itself, and a second solution', async (t) => {
     const warned = await fixedStation(t)
     warned.base.receiver.warn('txbuf alloc')
