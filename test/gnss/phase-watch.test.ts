@@ -567,7 +567,7 @@ t.test('small steps that add up to the threshold are a move', async (t) => {
 t.test('the receiver’s clock moves nothing', async (t) => {
   for (const step_s of [1e-3, -1e-3, 2.5e-5]) {
     const scene = new Scene()
-    const reports = run(scene, 200, (epoch) => {
+    const reports = run(scene, 260, (epoch) => {
       if (epoch === 110 || epoch === 150) scene.stepClock(step_s)
     })
     t.same(moves(reports), [])
@@ -677,6 +677,22 @@ t.test('where few satellites are left, a loss of some is one too', async (t) => 
     const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
     t.same(events, isReported ? [120] : [], what)
     t.equal(moves(reports).length > 0, !isReported, `${what}: else the move is seen`)
+  }
+})
+
+t.test('where epochs are 10 s or more apart there is no displacement within 10 s', async (t) => {
+  for (const [interval_s, isKnown] of [
+    [5, true],
+    [10, false],
+    [30, false],
+  ] as const) {
+    const reports = run(new Scene({ interval_s }), 60)
+    t.equal(
+      reports.some(({ net }) => net),
+      isKnown,
+      `${interval_s} s`,
+    )
+    t.same(moves(reports), [])
   }
 })
 

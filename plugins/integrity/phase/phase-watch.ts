@@ -3,7 +3,7 @@ import { moved_m } from '../limits.js'
 import { Creep } from './creep.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
-import { Motion, significance } from './motion.js'
+import { Motion, significance, span_ms } from './motion.js'
 import { type Fitted, PhaseFit } from './phase-fit.js'
 import { quickPlans, slowPlans } from './reference.js'
 import type { Move, PhaseReport } from './report.js'
@@ -194,7 +194,8 @@ export class PhaseWatch {
     third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
-    const net = position && this.#motion.net(this.#clock.time_ms, position)
+    const isSpanned = this.#clock.interval_ms < span_ms
+    const net = isSpanned && position ? this.#motion.net(this.#clock.time_ms, position) : undefined
     return {
       time_ms,
       interval_s: interval_ms / 1000,

@@ -39,6 +39,7 @@ export interface PhaseReport extends LockReport {
   readonly net: NetDisplacement | undefined
   /** Rms of the distance from the mean over the last 10 s, metres: of noise alone a few millimetres, most of it upwards. */
   readonly sway_m: number | undefined
+  /** Undefined also where observations come every 10 s or less often: a position extrapolated over them errs by metres. */
   /** The antenna is at least the threshold away from where it was 10 s ago, and stays there. True for up to 10 s: keep it. */
   readonly moved: boolean | undefined
   /** While it `moved`: from where it was before. */
