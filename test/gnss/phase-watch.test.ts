@@ -680,6 +680,32 @@ t.test('where few satellites are left, a loss of some is one too', async (t) => 
   }
 })
 
+t.test('signals lost one after another are a loss of lock once they leave no position', async (t) => {
+  for (const [every_s, isReported] of [
+    [1, true],
+    [3, false],
+  ] as const) {
+    const scene = new Scene({ seed: 3, constellations: ['GPS', 'Galileo'] })
+    const all = new Set<string>()
+    const reports = run(scene, 260, (epoch) => {
+      if (epoch === 119)
+        scene.slip((constellation, satellite) => all.add(`${constellation} ${satellite}`) && false, true)
+      const number = (epoch - 120) / every_s
+      if (number < 0 || number >= 60 / every_s || !Number.isInteger(number)) return
+      const lost = [...all][number % all.size]
+      scene.slip((constellation, satellite) => `${constellation} ${satellite}` === lost, true)
+    })
+    const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
+    t.equal(events.length, isReported ? 1 : 0, `one every ${every_s} s: ${events}`)
+    const [first] = events
+    const blind = reports.findIndex(({ net }, epoch) => epoch >= 120 && !net)
+    if (isReported)
+      t.ok(first >= blind + 3 && first <= 150, `the position is unknown from ${blind} on, told at ${first}`)
+    t.same(moves(reports), [])
+    t.equal(reports.at(-1)?.moved, false, 'a verdict again')
+  }
+})
+
 t.test('where epochs are 10 s or more apart there is no displacement within 10 s', async (t) => {
   for (const [interval_s, isKnown] of [
     [5, true],
