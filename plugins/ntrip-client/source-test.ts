@@ -10,6 +10,9 @@ import { ggaOf, type Nearest, nearer, type Source } from './source.js'
 const far_m = 100_000
 /** Some bases send their position every 30 s only: the test does not wait for it so long. */
 const stream_ms = 12_000
+/** GPS and GLONASS before MSM, which RTCM 3.0 casters send. */
+const legacy = [1001, 1002, 1003, 1004, 1009, 1010, 1011, 1012]
+const isObservation = (type: number): boolean => isMsm(type) || legacy.includes(type)
 
 const texts = {
   ok: 'observations arrive',
@@ -71,13 +74,13 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
   const frame = (bytes: Uint8Array): boolean => {
     messages.add(messageNumber(bytes))
     arp = referencePoint(bytes)?.arp ?? arp
-    return arp !== undefined && [...messages].some(isMsm)
+    return arp !== undefined && [...messages].some(isObservation)
   }
   const sent = wantsPosition && here ? ggaOf(here, own.utc_ms()) : undefined
   const stream = await visit(ctx, { ...common, mount, frame, gga: sent, limit_ms: stream_ms })
   const more = { mount, messages: [...messages].sort((a, b) => a - b) }
   if (stream.kind === 'failed') return result(stream.code, stream.text, more)
-  if (![...messages].some(isMsm)) return known('silent', more)
+  if (![...messages].some(isObservation)) return known('silent', more)
   if (!arp || !here) return known('unplaced', more)
   const distance_m = Math.round(distance(here, arp))
   return known(distance_m > far_m ? 'far' : 'ok', { ...more, distance: distance_m })

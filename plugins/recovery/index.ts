@@ -1,7 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device, type Link, links, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Conductor } from './conductor.js'
+import { RecoveryLadder } from './ladder.js'
 import { RecoveryMemory } from './memory.js'
 import { LinkTable } from './table.js'
 
@@ -35,25 +35,25 @@ export default definePlugin({
     )
     const table = new LinkTable(ctx)
     ctx.services.provide(links, table)
-    const conductor = new Conductor(ctx, table, new RecoveryMemory(ctx), () => ({
+    const ladder = new RecoveryLadder(ctx, table, new RecoveryMemory(ctx), () => ({
       wait_ms: wait.get() * 60_000,
       mayRestartModem: modem.get() === 1,
       mostRestarts: most.get(),
     }))
     ctx.info.block('links', () => {
       const now_ms = ctx.clock.monotonic()
-      return { outputs: table.list.slice(0, mostShown).map((link) => shown(link, now_ms)), recovery: conductor.block }
+      return { outputs: table.list.slice(0, mostShown).map((link) => shown(link, now_ms)), recovery: ladder.block }
     })
     ctx.metrics.gauge({
       name: 'links_up',
       help: 'Outputs that lead out of the box and are connected.',
       collect: (gauge) => gauge.set(table.list.filter(({ state }) => state === 'up').length),
     })
-    return conductor
+    return ladder
   },
 
-  start: (_ctx, _handoff, conductor) => conductor.start(),
-  stop: (reason, conductor) => (reason === 'reload' ? undefined : conductor.stop()),
+  start: (_ctx, _handoff, ladder) => ladder.start(),
+  stop: (reason, ladder) => (reason === 'reload' ? undefined : ladder.stop()),
 })
 
 function shown({ name, state, reason, since_ms, attempts, step, family, next_ms }: Link, now_ms: number) {

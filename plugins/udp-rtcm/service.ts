@@ -67,8 +67,11 @@ export class UdpService {
   async apply(enabled: boolean, port: number): Promise<void> {
     if (!this.#peers) return
     if (enabled && this.#socket?.port === port) return
-    // A port that cannot be bound rejects the change; a pending retry of the old one continues.
-    if (enabled) await this.#bind(port)
+    // A pending retry of the old port continues then.
+    if (enabled)
+      await this.#bind(port).catch((error: unknown) => {
+        throw new Error(`UDP port ${port} cannot be opened: ${listenReason(error)}`)
+      })
     void this.#retry?.()
     if (enabled) return
     await this.#close()

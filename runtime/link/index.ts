@@ -37,7 +37,15 @@ export {
   untried,
 } from './outbound/dial-steps.js'
 export { isAnswer, Outbound, type ResolveName } from './outbound/outbound.js'
-export { type Ends, isLocal, type OwnAddress, ownAddresses, plain, type WayEvents, Ways } from './outbound/ways.js'
+export {
+  type Ends,
+  isLocal,
+  type OwnAddress,
+  ownAddresses,
+  plain,
+  type UplinkEvents,
+  UplinkWatch,
+} from './outbound/uplink-watch.js'
 export { readByOthers } from './port/exclusive.js'
 export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './port/kept-port.js'
 export { portFrom } from './port/port-from.js'

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { writeSums } from '../../runtime/build/deb/slot.js'
 import { packageRoot } from '../../runtime/build/release.js'
+import { few } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const files = join(packageRoot(), 'runtime', 'build', 'deb', 'files')
@@ -110,7 +111,7 @@ const lines = (good: string, trial: string, tries: number | string, back: string
 
 const crash = 'exit-code exited 1'
 
-for (const shell of shells) {
+for (const shell of few(1, shells)) {
   t.test(`the launcher in ${shell}`, { skip: noPeer(shell) }, async (t) => {
     t.test('starts the good slot, with root, slot, data folder and arguments', async (t) => {
       const { root, slots, launch, stateNow } = device(t, shell, lines('b', '', 0, 'a'))

@@ -139,7 +139,7 @@ export const areas: readonly Area[] = [
   {
     name: 'recovery and record',
     code: [
-      ...['decide', 'memory', 'conductor', 'table'].map((file) => `plugins/recovery/${file}.ts`),
+      ...['decide', 'memory', 'ladder', 'table'].map((file) => `plugins/recovery/${file}.ts`),
       'plugins/network/uplinks',
       ...['ring', 'times', 'minutes', 'history'].map((file) => `plugins/record/${file}.ts`),
       ...['ring', 'recorder'].map((file) => `plugins/dashboard/history/${file}.ts`),

@@ -2,7 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { partOf, until } from 'rtk-base/testing'
+import { gateOnly, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
@@ -72,7 +72,7 @@ async function start(t: Test, bus: string, { ota = {}, ...options }: RigOptions 
   return { ...rig, edges, found, advance, logged }
 }
 
-t.test('by its own service', { skip: noRauc() }, async (t) => {
+t.test('by its own service', { skip: noRauc() || gateOnly }, async (t) => {
   const rauc = await raucFor(t)
   const old = await start(t, rauc.address)
   await old.found()

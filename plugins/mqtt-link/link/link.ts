@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Outbound, plain, type Ways } from 'rtk-base/link'
+import { Outbound, plain, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
@@ -40,7 +40,7 @@ export class BrokerLink {
   readonly #farewell: Farewell
   readonly #retry: Retry
   readonly #out: Outbound
-  readonly #ways: Ways
+  readonly #uplinks: UplinkWatch
   #state: MqttLinkState = 'disabled'
   #failure: Failure = noFailure
   #certificate: CertificateInfo = noCertificate
@@ -69,7 +69,7 @@ export class BrokerLink {
     this.#holds = new Holds(ctx)
     this.#retry = new Retry(ctx)
     this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
-    this.#ways = this.#out.ways
+    this.#uplinks = this.#out.uplinks
     this.#farewell = new Farewell((broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
@@ -84,7 +84,7 @@ export class BrokerLink {
   get via(): MqttLink['via'] {
     const { services } = this.#ctx
     if (!this.session) return ''
-    const via = this.#ways.via(this.session)
+    const via = this.#uplinks.via(this.session)
     if (via !== undefined) return via
     const isConnected = services.find(cellularUplink)?.connected === true
     return interfaceOf(this.session, isConnected ? services.find(cellularRouter)?.address : undefined)
@@ -160,7 +160,7 @@ export class BrokerLink {
   /** An attempt may have taken a way a moment before that was gone. */
   #checkWay(): void {
     const { localAddress } = this.#session ?? {}
-    if (localAddress === undefined || !this.#ways.isStranded(localAddress)) return
+    if (localAddress === undefined || !this.#uplinks.isStranded(localAddress)) return
     this.#networkDown([plain(localAddress)], `the address ${plain(localAddress)} is gone`)
   }
 
@@ -316,7 +316,7 @@ export class BrokerLink {
     if (session?.localAddress === undefined || now_ms - this.#alive_ms < aliveApart_ms) return
     this.#alive_ms = now_ms
     this.#events.alive(session.localAddress)
-    this.#ways.reached(session, 'the broker answers')
+    this.#uplinks.reached(session, 'the broker answers')
   }
 
   #greet(): void {
@@ -341,7 +341,7 @@ export class BrokerLink {
 
   #fail(failure: Failure, { reported = true } = {}): void {
     this.#failure = failure
-    if (reported && isOfTheWay(failure)) this.#ways.failed(failure.text)
+    if (reported && isOfTheWay(failure)) this.#uplinks.failed(failure.text)
     this.#takeSession()?.drop()
     if (this.#state === 'connecting' && this.#choice.failed(failure)) void this.#open()
     else this.#dispatch('failed')
@@ -361,7 +361,7 @@ export class BrokerLink {
     if (this.#state !== 'up' || this.#session?.ping() !== false) return
     const text = `the broker answered no ping for ${ping_ms / 1000} s`
     this.#failure = { cause: 'ping', text }
-    this.#ways.failed(text, this.#session.localAddress)
+    this.#uplinks.failed(text, this.#session.localAddress)
     this.#ctx.log.warn({ cause: 'ping' }, `reconnecting the MQTT link: ${text}`)
     this.#dispatch('dead')
   }

@@ -3,7 +3,7 @@ import { endianness, networkInterfaces } from 'node:os'
 import { type Ends, isLocal, type OwnAddress, plain } from 'rtk-base/link'
 import type { MqttLink } from 'rtk-base/services'
 
-export interface Surroundings {
+export interface Routing {
   /** As `os.networkInterfaces()` has them. */
   interfaces: Readonly<Record<string, readonly OwnAddress[] | undefined>>
   /** Address of the cellular router; undefined while its modem is not connected. */
@@ -18,7 +18,7 @@ export interface Surroundings {
  */
 export function viaOf(
   { localAddress, remoteAddress }: Ends,
-  { interfaces, router, gateways }: Surroundings,
+  { interfaces, router, gateways }: Routing,
 ): MqttLink['via'] {
   const address = plain(localAddress)
   for (const [name, addresses] of Object.entries(interfaces)) {
@@ -32,7 +32,7 @@ export function viaOf(
   return ''
 }
 
-/** `viaOf` on this machine. @param router as in `Surroundings` */
+/** `viaOf` on this machine. @param router as in `Routing` */
 export const interfaceOf = (ends: Ends, router: string | undefined): MqttLink['via'] =>
   viaOf(ends, { interfaces: networkInterfaces(), router, gateways: readDefaultGateways })
 

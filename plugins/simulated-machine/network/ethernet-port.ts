@@ -1,6 +1,6 @@
 import type { Dispose } from 'rtk-base/plugin'
 import type { SimulatedPort } from '../options.js'
-import { type Lease, SimulatedInterface, type Surroundings } from './interface.js'
+import { type InterfaceHost, type Lease, SimulatedInterface } from './interface.js'
 
 /** The automatic profile of NetworkManager for a port without a profile. */
 const profile = 'Wired connection 1'
@@ -12,8 +12,8 @@ export class EthernetPort extends SimulatedInterface {
   #cable: boolean
   #link: Dispose = () => {}
 
-  constructor({ name, mac, cable, address, gateway }: SimulatedPort, index: number, surroundings: Surroundings) {
-    super(name, mac || `02:00:5e:00:01:0${index + 1}`, 100 + index, surroundings)
+  constructor({ name, mac, cable, address, gateway }: SimulatedPort, index: number, host: InterfaceHost) {
+    super(name, mac || `02:00:5e:00:01:0${index + 1}`, 100 + index, host)
     this.network = { address, gateway, dhcp: true, reach: 'internet' }
     this.#cable = cable
     if (gateway !== '') this.neighbours.set(gateway, `02:00:5e:00:02:0${index + 1}`)
@@ -33,7 +33,7 @@ export class EthernetPort extends SimulatedInterface {
       this.reconsider(40)
     }
     void this.#link()
-    if (isPlugged && !this.#cable) this.#link = this.surroundings.after(this.surroundings.options.link_s * 1000, set)
+    if (isPlugged && !this.#cable) this.#link = this.host.after(this.host.options.link_s * 1000, set)
     else set()
   }
 

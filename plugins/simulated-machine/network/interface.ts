@@ -7,7 +7,7 @@ import { activationError, type Reason, reasonText } from './failures.js'
 const preferredMetric = 1
 
 /** The machine, for its simulated interfaces. */
-export interface Surroundings {
+export interface InterfaceHost {
   readonly options: MachineOptions
   after(ms: number, fn: () => void): Dispose
   changed(): void
@@ -42,7 +42,7 @@ export abstract class SimulatedInterface {
   /** It was given the default route, until it is activated again. */
   preferred = false
   readonly neighbours = new Map<string, string>()
-  protected readonly surroundings: Surroundings
+  protected readonly host: InterfaceHost
   protected lease: Lease | undefined
   #state: InterfaceState = 'disconnected'
   #reason: Reason = 0
@@ -50,11 +50,11 @@ export abstract class SimulatedInterface {
   #step: Dispose = () => {}
   #activation: Activation | undefined
 
-  constructor(name: string, mac: string, metric: number, surroundings: Surroundings) {
+  constructor(name: string, mac: string, metric: number, host: InterfaceHost) {
     this.name = name
     this.mac = mac
     this.metric = metric
-    this.surroundings = surroundings
+    this.host = host
   }
 
   /** Cable plugged, or a radio that is not blocked: a profile can be activated. */
@@ -125,7 +125,7 @@ export abstract class SimulatedInterface {
     const isBusy = this.#state === 'connected' || this.#state === 'connecting'
     if (!canBeUp && isBusy) this.drop(reason)
     else if (canBeUp && !isBusy && this.autoconnect) this.activateByItself()
-    this.surroundings.changed()
+    this.host.changed()
   }
 
   /** Starts to activate `profile`. Waiting for the promise is optional. */
@@ -143,12 +143,12 @@ export abstract class SimulatedInterface {
   /** The next step of the activation. */
   protected next(seconds: number, fn: () => void): void {
     void this.#step()
-    this.#step = this.surroundings.after(seconds * 1000, fn)
+    this.#step = this.host.after(seconds * 1000, fn)
   }
 
   /** Asks the DHCP server of `lease`, and is connected when it answers. */
   protected askAddress(lease: Lease): void {
-    const { dhcp_s, dhcpTimeout_s } = this.surroundings.options
+    const { dhcp_s, dhcpTimeout_s } = this.host.options
     if (lease.dhcp) this.next(dhcp_s, () => this.connected(lease))
     else this.next(dhcpTimeout_s, () => this.fail(17))
   }
@@ -169,7 +169,7 @@ export abstract class SimulatedInterface {
   #to(state: InterfaceState, reason: Reason): void {
     this.#state = state
     this.#reason = reason
-    this.surroundings.changed()
+    this.host.changed()
   }
 
   get neighbourList(): Neighbour[] {

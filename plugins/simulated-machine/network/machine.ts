@@ -4,7 +4,7 @@ import type { AccessPointProfile, Neighbour, Network, ScannedNetwork, StationPro
 import type { MachineOptions } from '../options.js'
 import { EthernetPort } from './ethernet-port.js'
 import { refused } from './failures.js'
-import type { SimulatedInterface, Surroundings } from './interface.js'
+import type { InterfaceHost, SimulatedInterface } from './interface.js'
 import { Radio } from './radio.js'
 
 type Edges = Pick<PluginContext, 'event' | 'signal' | 'timers'>
@@ -32,13 +32,13 @@ export class SimulatedMachine implements Network {
     this.#options = options
     this.#changed = edges.event<void>()
     this.#ended = edges.signal
-    const surroundings: Surroundings = {
+    const host: InterfaceHost = {
       options,
       after: (ms, fn) => edges.timers.after(ms, fn),
       changed: () => this.noteChange(),
     }
-    const ports = options.ethernet.map((port, index) => new EthernetPort(port, index, surroundings))
-    this.all = [...ports, ...(options.radio ? [new Radio('wlan0', surroundings)] : [])]
+    const ports = options.ethernet.map((port, index) => new EthernetPort(port, index, host))
+    this.all = [...ports, ...(options.radio ? [new Radio('wlan0', host)] : [])]
   }
 
   // ── what NetworkManager shows and does ────────────────────────────────────────────────────────────────────────────

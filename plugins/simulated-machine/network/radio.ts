@@ -1,7 +1,7 @@
 import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
 import type { SimulatedAccessPoint } from '../options.js'
 import type { Reason } from './failures.js'
-import { type Lease, SimulatedInterface, type Surroundings } from './interface.js'
+import { type InterfaceHost, type Lease, SimulatedInterface } from './interface.js'
 
 /** A visible network and its uplink. */
 export interface AirNetwork extends Required<Omit<ScannedNetwork, 'rssi' | 'ssid'>>, Lease {
@@ -40,9 +40,9 @@ export class Radio extends SimulatedInterface {
   /** The last stored profile, if it may be activated automatically. */
   #stored: (() => Promise<void>) | undefined
 
-  constructor(name: string, surroundings: Surroundings) {
-    super(name, '02:00:5e:00:03:01', 600, surroundings)
-    const { canBeAp, networks } = surroundings.options
+  constructor(name: string, host: InterfaceHost) {
+    super(name, '02:00:5e:00:03:01', 600, host)
+    const { canBeAp, networks } = host.options
     this.canBeAp = canBeAp
     this.air = networks.map(airNetwork)
   }
@@ -113,13 +113,13 @@ export class Radio extends SimulatedInterface {
     const done = this.begin(`rtk-base-ap-${this.name}`)
     this.#ap = profile
     const lease: Lease = { address: profile.address, gateway: '', dhcp: true, reach: 'none' }
-    this.next(this.surroundings.options.ap_s, () => this.connected(lease))
+    this.next(this.host.options.ap_s, () => this.connected(lease))
     return done
   }
 
   #associate({ ssid, password }: StationProfile): Promise<void> {
     const done = this.begin(`rtk-base-sta-${this.name}`)
-    const { associate_s } = this.surroundings.options
+    const { associate_s } = this.host.options
     const network = this.air
       .filter((one) => one.ssid === ssid)
       .sort((a, b) => b.rssi - a.rssi)

@@ -7,12 +7,12 @@ import { download } from './download.js'
 import { gsmctl } from './gsmctl.js'
 import { type Result, result } from './parser.js'
 
-interface Surroundings {
+interface ProgramInput {
   device: Device
   stdin: string
   run: (words: readonly string[]) => Promise<Result>
 }
-type Program = (args: string[], io: Surroundings) => Result | Promise<Result>
+type Program = (args: string[], io: ProgramInput) => Result | Promise<Result>
 
 const lines = (...texts: string[]) => `${texts.join('\n')}\n`
 

@@ -13,7 +13,7 @@ import {
   succeeded,
   untried,
 } from './dial-steps.js'
-import { isLocal, ownAddresses, plain, type WayEvents, Ways } from './ways.js'
+import { isLocal, ownAddresses, plain, type UplinkEvents, UplinkWatch } from './uplink-watch.js'
 
 /** Node tries the next address after this time; its own 250 ms are too short for a mobile connection. */
 const nextAddress_ms = 2_000
@@ -35,7 +35,7 @@ const systemNames: ResolveName = (host, done) =>
  */
 export class Outbound {
   readonly #ctx: PluginContext
-  readonly #ways: Ways
+  readonly #uplinks: UplinkWatch
   readonly #names: ResolveName
   #dial: DialState = untried
   #link: Link
@@ -51,7 +51,7 @@ export class Outbound {
   ) {
     this.#ctx = ctx
     this.#names = names
-    this.#ways = new Ways(ctx, name)
+    this.#uplinks = new UplinkWatch(ctx, name)
     const since_ms = ctx.clock.monotonic()
     this.#link = {
       name,
@@ -68,14 +68,14 @@ export class Outbound {
     }
   }
 
-  get ways(): Ways {
-    return this.#ways
+  get uplinks(): UplinkWatch {
+    return this.#uplinks
   }
 
   /** From `start` of the plugin on. @param events of the uplinks, if the owner follows them here */
-  start(events?: WayEvents): void {
+  start(events?: UplinkEvents): void {
     this.#ends.push(this.#ctx.services.watch(links, (service) => service?.report(this.#link)))
-    if (events) this.#ends.push(this.#ways.follow(events))
+    if (events) this.#ends.push(this.#uplinks.follow(events))
   }
 
   /** Sets another peer: the state of the previous one is reset. */
@@ -125,14 +125,17 @@ export class Outbound {
     const good = remote === '' || this.#family === 0 ? undefined : { address: remote, family: this.#family }
     this.#dial = succeeded(this.#dial, good)
     if (socket)
-      this.#ways.reached({ localAddress: socket.localAddress, remoteAddress: socket.remoteAddress }, 'the peer answers')
+      this.#uplinks.reached(
+        { localAddress: socket.localAddress, remoteAddress: socket.remoteAddress },
+        'the peer answers',
+      )
     const local = remote !== '' && isLocal(remote, ownAddresses(plain(socket?.localAddress)))
     this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 
   /** It was not reached, or was lost. @param wait_ms until the next attempt */
   down(reason: string, wait_ms: number, options: { evidence?: boolean } = {}): void {
-    if (options.evidence !== false) this.#ways.failed(reason)
+    if (options.evidence !== false) this.#uplinks.failed(reason)
     this.#failed('down', reason, wait_ms)
   }
 

@@ -1,26 +1,31 @@
-/** Run in a network of its own: an upload that breaks off, the same once more, and the version that comes of it. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+/**
+ * Run in a network of its own: an upload that breaks off, the same once more, and the version that comes of it; then an update that takes
+ * itself back, and one from an address, as a layman does them.
+ */
+import { cpSync, createReadStream, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer as createWeb } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readPrivateKey } from '../../../runtime/image/keys.js'
+import { packImage } from '../../../runtime/image/pack.js'
 import { until } from '../manual-clock.js'
 import { rtkBase } from '../process.js'
 import { address, compare, localStation, openTab, startBrowser, textWith } from './browser-rig.js'
+import { firmwareTasks } from './tasks/firmware.js'
+import { Player } from './tasks/player.js'
 
+const [shots = ''] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-upload-'))
 const at = (name: string) => join(folder, name)
 await rtkBase(['keys', at('maker')])
-const built = await rtkBase([
-  'build',
-  'simulator',
-  '--out',
-  at('next'),
-  '--release',
-  '99.0.0',
-  '--sign',
-  at('maker.key'),
-])
-compare('an image is built', built.code, 0)
+for (const [name, release] of [
+  ['next', '99.0.0'],
+  ['good', '99.2.0'],
+] as const) {
+  const args = ['build', 'simulator', '--out', at(name), '--release', release, '--sign', at('maker.key')]
+  compare(`the image of ${release} is built`, (await rtkBase(args)).code, 0)
+}
 
 /** A link that breaks after so many bytes of the page. */
 let left_bytes = Number.POSITIVE_INFINITY
@@ -75,8 +80,21 @@ type Update = { esp: { version: string }; base: { update: { state: string; faile
 await until(async () => (await station.info<Update>()).base?.update?.state === 'idle', 'the trial is over', 120_000)
 compare('and nothing of the failure is left', (await station.info<Update>()).base.update.failed, false)
 
+cpSync(at('next'), at('bad'), { recursive: true })
+const program = join(at('bad'), 'rtk-base.mjs')
+writeFileSync(program, `process.exit(3)\n${readFileSync(program, 'utf8').replace(/^#!.*\n/, '')}`)
+const facts = { type: 'bundle' as const, name: 'simulator', version: '99.1.0', hardware: ['simulator'], arch: 'any' }
+await packImage(at('bad'), facts, readPrivateKey(readFileSync(at('maker.key'), 'utf8')), at('bad.img'))
+const web = createWeb((_request, reply) => {
+  reply.writeHead(200, { 'content-length': statSync(at('good.img')).size })
+  createReadStream(at('good.img')).pipe(reply)
+}).listen(8082, address)
+const player = await Player.start(browser, 'finger', station, shots)
+await firmwareTasks(player, at('bad.img'), `http://${address}:8082/good.img`, '99.2.0')
+
 await browser.close()
 await station.end()
 link.close()
+web.close()
 for (const socket of sockets) socket.destroy()
 rmSync(folder, { recursive: true, force: true })

@@ -423,15 +423,19 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     t.equal(rig.sent.length, 0)
   })
 
-  t.test('begins its averaging anew when the fix steps by more than 5 cm, as a wrong one does', async (t) => {
-    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
-    rig.simulated.corrections(12_000)
-    await rig.until(() => (rig.field('ref.survey.count') as number) > 60, 200)
-    rig.simulated.move(0.12, 0, 0)
-    const before = rig.field('ref.survey.count') as number
-    const seconds = await rig.until(() => (rig.field('ref.survey.count') as number) < before, 10)
-    t.ok(seconds >= 3, 'three epochs in a row')
-    await rig.seconds(100)
-    t.ok(distance(rig.field('ref.survey') as Ecef, rig.simulated.truth) < 0.05, 'nothing of the wrong fix is left')
-  })
+  t.test(
+    'begins its averaging anew when the fix steps by more than 5 cm, as a wrong one does',
+    { skip: gateOnly },
+    async (t) => {
+      const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+      rig.simulated.corrections(12_000)
+      await rig.until(() => (rig.field('ref.survey.count') as number) > 60, 200)
+      rig.simulated.move(0.12, 0, 0)
+      const before = rig.field('ref.survey.count') as number
+      const seconds = await rig.until(() => (rig.field('ref.survey.count') as number) < before, 10)
+      t.ok(seconds >= 3, 'three epochs in a row')
+      await rig.seconds(100)
+      t.ok(distance(rig.field('ref.survey') as Ecef, rig.simulated.truth) < 0.05, 'nothing of the wrong fix is left')
+    },
+  )
 })

@@ -21,8 +21,8 @@ import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
 import { Minutes, shortened } from '../../../plugins/record/minutes.js'
 import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
-import { Conductor } from '../../../plugins/recovery/conductor.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
+import { RecoveryLadder } from '../../../plugins/recovery/ladder.js'
 import { RecoveryMemory } from '../../../plugins/recovery/memory.js'
 import { LinkTable } from '../../../plugins/recovery/table.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
@@ -377,7 +377,7 @@ t.test('32 links are known at most, and those that are known go on', async (t) =
   t.equal(table.list.at(-1)?.name, 'link 39')
 })
 
-/** The conductor alone, on a manual clock: what is around it is in the hands of the test. */
+/** The ladder alone, on a manual clock: what is around it is in the hands of the test. */
 async function conductorOf({ kept = undefined as unknown, services = [] as [unknown, unknown][] } = {}) {
   const clock = new ManualClock()
   const said: string[] = []
@@ -418,8 +418,8 @@ async function conductorOf({ kept = undefined as unknown, services = [] as [unkn
     event: () => ({ on: () => () => {}, emit: (step?: RecoveryStep) => step && steps.push(step) }),
   } as unknown as PluginContext
   const table = new LinkTable(ctx)
-  const conductor = new Conductor(ctx, table, new RecoveryMemory(ctx), () => facts(0).limits)
-  await conductor.start()
+  const ladder = new RecoveryLadder(ctx, table, new RecoveryMemory(ctx), () => facts(0).limits)
+  await ladder.start()
   /** One link was up, and is not any more; the outage begins 10 s later, and lasts for so long then. */
   const cutOff = async (ms: number) => {
     table.report(link('up'))
@@ -427,7 +427,7 @@ async function conductorOf({ kept = undefined as unknown, services = [] as [unkn
     table.report(link('down'))
     await clock.advance(10_000 + ms)
   }
-  return { clock, said, counted, commands, steps, around, known, table, conductor, cutOff }
+  return { clock, said, counted, commands, steps, around, known, table, ladder, cutOff }
 }
 
 t.test('a modem is restarted for links that worked, to the peer that they worked with, and for no other', async (t) => {
@@ -466,16 +466,16 @@ t.test('an update under way keeps the modem on; one that is over, failed or on t
 })
 
 t.test('the outage is shown by the second, with its steps by the best clock', async (t) => {
-  const { clock, said, counted, commands, steps, around, table, conductor, cutOff } = await conductorOf()
-  t.same(conductor.block, { outage: 0, text: '', uplink: '', restarts: 0, steps: [] })
+  const { clock, said, counted, commands, steps, around, table, ladder, cutOff } = await conductorOf()
+  t.same(ladder.block, { outage: 0, text: '', uplink: '', restarts: 0, steps: [] })
   await cutOff(5 * minute - 1)
-  t.match(conductor.block, { outage: 299, text: /the next step follows in 1 min/, steps: [] })
-  t.equal(said.at(-1), conductor.block.text)
+  t.match(ladder.block, { outage: 299, text: /the next step follows in 1 min/, steps: [] })
+  t.equal(said.at(-1), ladder.block.text)
   t.same(commands, [])
   around.utc_ms = 1_700_000_000_900
   await clock.advance(1)
   t.same([commands, counted], [['reboot-modem'], ['modem']])
-  t.match(conductor.block, {
+  t.match(ladder.block, {
     outage: 300,
     restarts: 1,
     steps: [{ t: 1_700_000_000, step: 'modem', done: true, text: /^the modem restarts: no link/ }],
@@ -485,7 +485,7 @@ t.test('the outage is shown by the second, with its steps by the best clock', as
   around.utc_ms = 0
   await clock.advance(10 * minute)
   t.same([commands.length, counted.length], [2, 1], 'only what was done is counted')
-  const [, failed] = conductor.block.steps
+  const [, failed] = ladder.block.steps
   t.match(failed, { done: false, text: /^the modem restarts, as .* that failed: the router is offline!/ })
   t.equal(failed?.text.length, 180)
   t.equal(failed?.t, Math.floor(clock.now() / 1000), 'of the system, while no receiver tells the time')
@@ -494,7 +494,7 @@ t.test('the outage is shown by the second, with its steps by the best clock', as
   t.not(said.at(-1), 'the links come through')
   await clock.advance(10_000)
   t.equal(said.at(-1), 'the links come through')
-  t.match(conductor.block, { outage: 0, text: '' })
+  t.match(ladder.block, { outage: 0, text: '' })
 })
 
 t.test('an uplink is told to the store before it gets the default route, and forgotten when that fails', async (t) => {
@@ -511,11 +511,11 @@ t.test('an uplink is told to the store before it gets the default route, and for
   let rig = await conductorOf({ services: [[uplinks, ways]] })
   await rig.cutOff(5 * minute)
   t.same(asked, [['wlan0', 'wlan0']])
-  t.match(rig.conductor.block, {
+  t.match(rig.ladder.block, {
     uplink: 'wlan0',
     steps: [{ step: 'uplink', text: /^wlan0 gets the default route: / }],
   })
-  await rig.conductor.stop()
+  await rig.ladder.stop()
   t.same(asked.at(-1), [undefined, 'wlan0'], 'whoever takes the plugin out gets the network back')
   t.equal(rig.around.stored?.steered, '')
 
@@ -523,33 +523,33 @@ t.test('an uplink is told to the store before it gets the default route, and for
   ways.fails = true
   rig = await conductorOf({ services: [[uplinks, ways]] })
   await rig.cutOff(5 * minute)
-  t.match(rig.conductor.block, { uplink: '', steps: [{ done: false, text: /that failed: refused/ }] })
+  t.match(rig.ladder.block, { uplink: '', steps: [{ done: false, text: /that failed: refused/ }] })
   t.equal(rig.around.stored?.steered, '')
   t.same(rig.counted, [])
-  await rig.conductor.stop()
+  await rig.ladder.stop()
   t.equal(asked.length, 1, 'nothing is to be given back')
 
   rig = await conductorOf({ services: [[uplinks, { list }]] })
   await rig.cutOff(5 * minute)
-  t.match(rig.conductor.block.steps, [{ done: false, text: /no plugin of this station can change the default route/ }])
+  t.match(rig.ladder.block.steps, [{ done: false, text: /no plugin of this station can change the default route/ }])
 
   const kept = { proven: ['a p'], restarts: [], steered: 'wlan0' }
   rig = await conductorOf({ kept, services: [[uplinks, { ...ways, list: [] }]] })
-  t.equal(rig.conductor.block.uplink, 'wlan0', 'a service that starts again knows which one stands in')
+  t.equal(rig.ladder.block.uplink, 'wlan0', 'a service that starts again knows which one stands in')
 })
 
 t.test('while a step is taken no other is, and the last four are shown', async (t) => {
   const held: (() => void)[] = []
   const command = () => new Promise((resolve) => held.push(() => resolve({ status: 200, text: '' })))
-  const { clock, conductor, cutOff } = await conductorOf({ services: [[station, { command }]] })
+  const { clock, ladder, cutOff } = await conductorOf({ services: [[station, { command }]] })
   await cutOff(5 * minute)
   await clock.advance(60 * minute)
   t.equal(held.length, 1)
   held[0]?.()
   await clock.advance(10_000)
   t.equal(held.length, 2, 'the next one follows')
-  t.equal(conductor.block.steps.length, 1)
-  const { clock: later, conductor: often, cutOff: cut, around } = await conductorOf()
+  t.equal(ladder.block.steps.length, 1)
+  const { clock: later, ladder: often, cutOff: cut, around } = await conductorOf()
   await cut(5 * minute)
   around.answer = { status: 503, text: 'later' }
   await later.advance(7 * 24 * 60 * minute)

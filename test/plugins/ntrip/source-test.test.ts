@@ -1,6 +1,7 @@
 /** The caster for corrections over HTTP: shown without its password, changed, and tried before it is saved. */
 import t, { type Test } from 'tap'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
+import { encodeFrame } from '../../../runtime/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, msmFrame } from '../../harness/index.js'
 import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
@@ -83,6 +84,10 @@ t.test('what can be wrong, by code', async (t) => {
     { ok: true, code: 'far', distance: 300_000 },
     'too far',
   )
+  const gps1004 = encodeFrame(Uint8Array.of(1004 >> 4, (1004 & 15) << 4, 0, 0, 0, 0, 0, 0))
+  const old = await fakeCaster(t, answers([], Buffer.concat([arpFrame(north), gps1004])))
+  const found = await tried({ host: '127.0.0.1', port: old.port, mount: 'NET' })
+  t.match(found, { ok: true, code: 'ok', messages: [1004, 1005] }, 'observations of RTCM 3.0')
   for (const [code, stream] of [
     ['silent', ''],
     ['unplaced', msmFrame(1074, 1_000, false)],

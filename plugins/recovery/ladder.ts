@@ -18,7 +18,7 @@ const mostSteps = 4
 const longestText = 180
 
 /** Looks at all links together, takes the steps that a link cannot take alone, and records each with its reason. */
-export class Conductor {
+export class RecoveryLadder {
   readonly #ctx: PluginContext
   readonly #table: LinkTable
   readonly #memory: RecoveryMemory

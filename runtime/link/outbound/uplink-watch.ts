@@ -4,7 +4,7 @@ import { type Uplinks, uplinks } from '../../../schemas/services.js'
 import type { PluginContext } from '../../plugin.js'
 
 /** Events of the uplinks for a connection. */
-export interface WayEvents {
+export interface UplinkEvents {
   /** A way out appeared, or another one has the default route. */
   up(): void
   /** Something changed. */
@@ -14,7 +14,7 @@ export interface WayEvents {
 }
 
 /** The uplinks of the station, if a plugin provides them: for owners of a connection to an outside peer. */
-export class Ways {
+export class UplinkWatch {
   readonly #ctx: PluginContext
   readonly #who: string
 
@@ -27,14 +27,14 @@ export class Ways {
   }
 
   /** From `start` on. */
-  follow(events: WayEvents): () => void {
+  follow(events: UplinkEvents): () => void {
     const { services } = this.#ctx
-    return services.watch(uplinks, (ways) => {
-      if (!ways) return undefined
+    return services.watch(uplinks, (found) => {
+      if (!found) return undefined
       const ends = [
-        this.#ctx.on(ways.onUp, () => events.up()),
-        this.#ctx.on(ways.onChange, () => events.changed()),
-        this.#ctx.on(ways.onDown, ({ name, addresses }) => events.down(addresses, `the uplink ${name} went down`)),
+        this.#ctx.on(found.onUp, () => events.up()),
+        this.#ctx.on(found.onChange, () => events.changed()),
+        this.#ctx.on(found.onDown, ({ name, addresses }) => events.down(addresses, `the uplink ${name} went down`)),
       ]
       return () => {
         for (const end of ends) void end()
@@ -50,7 +50,7 @@ export class Ways {
   /** The kind of uplink that a socket goes through; undefined where none has its address. A peer next door is not reached through the modem. */
   via({ localAddress, remoteAddress }: Ends): 'eth' | 'sta' | 'cellular' | undefined {
     const address = plain(localAddress)
-    const uplink = this.#ways?.list.find(({ addresses }) => addresses.includes(address))
+    const uplink = this.#uplinks?.list.find(({ addresses }) => addresses.includes(address))
     if (uplink?.kind !== 'cellular') return uplink?.kind
     return isLocal(plain(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
   }
@@ -58,15 +58,15 @@ export class Ways {
   /** The peer answered: that proves the way to the internet, unless the peer is in a local network. */
   reached({ localAddress, remoteAddress }: Ends, text: string): void {
     if (localAddress === undefined || isLocal(plain(remoteAddress), ownAddresses(plain(localAddress)))) return
-    this.#ways?.report({ who: this.#who, localAddress, reached: true, text })
+    this.#uplinks?.report({ who: this.#who, localAddress, reached: true, text })
   }
 
   /** The peer was not reached. */
   failed(text: string, localAddress?: string): void {
-    this.#ways?.report({ who: this.#who, ...(localAddress ? { localAddress } : {}), reached: false, text })
+    this.#uplinks?.report({ who: this.#who, ...(localAddress ? { localAddress } : {}), reached: false, text })
   }
 
-  get #ways(): Uplinks | undefined {
+  get #uplinks(): Uplinks | undefined {
     return this.#ctx.services.find(uplinks)
   }
 }
