@@ -22,10 +22,8 @@ export const explained = {
 
 /** Averaging time before a doubtful position is decided. */
 export const doubt_s = 600
-/** A moved antenna is back once positions have agreed for this long, and their median is within `least_m`. */
+/** A moved antenna is back once positions have agreed for this long. */
 export const back_s = 600
-/** So many sigmas of that median must be within `least_m` as well: otherwise a person decides. */
-export const returnSigmas = 2
 /** Positions can show the return from a move that is larger than this multiple of their error. */
 export const seenReturn = 2
 

@@ -1,7 +1,7 @@
 /** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
 import type { LivePosition, PositionComparison, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
-import { back_s, doubt_s, explained, returnSigmas, seenReturn } from './limits.js'
+import { back_s, doubt_s, explained, seenReturn } from './limits.js'
 import { Positions } from './positions.js'
 
 export interface PositionCheckDeps {
@@ -169,12 +169,12 @@ export class PositionCheck {
     return (all && this.#showsReturn(all, reference)) || undefined
   }
 
-  /** The antenna was elsewhere: what the accuracies merely explain is no return. */
+  /** The antenna was elsewhere: what the accuracies merely explain is no return. By one sigma it must be within the least limits. */
   #showsReturn(live: LivePosition, reference: ReferencePosition): boolean {
     const { agrees, offset } = this.compare(live, reference)
     const { level, up } = explained
     const tells = ({ share, least_m }: typeof level | typeof up, away_m: number) =>
-      returnSigmas * share * live.acc_m <= least_m && away_m <= least_m
+      away_m + share * live.acc_m <= least_m
     return agrees === true && tells(level, Math.hypot(offset.east, offset.north)) && tells(up, Math.abs(offset.up))
   }
 

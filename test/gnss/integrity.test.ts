@@ -663,10 +663,14 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
     'a move that the positions cannot tell from none is not undone by them',
   )
   const away = { chosen: { ...reference(), acc_m: 1.3 } }
-  t.equal(check(away).seconds(620, 2.4), 610)
-  t.equal(check(away).seconds(2000, 2.6), undefined, 'a limit that a poor accuracy widens is no evidence')
-  t.equal(check().seconds(620, 0, undefined, { acc_m: 2 }), 610)
-  t.equal(check().seconds(2000, 0, undefined, { acc_m: 2.1 }), undefined, 'nor are positions that cannot tell')
+  t.equal(check(away).seconds(620, 1.94), 610)
+  t.equal(
+    check(away).seconds(2000, 1.96),
+    undefined,
+    '0.55 × 1 m more must be within 2.5 m, whatever the accuracy of the reference explains',
+  )
+  t.equal(check().seconds(620, 0, undefined, { acc_m: 4.1 }), 610)
+  t.equal(check().seconds(2000, 0, undefined, { acc_m: 4.2 }), undefined, '0.85 × 4.2 m are not within 3.5 m')
   for (const [size_m, tells] of [
     [2 * explained.level.least_m, false],
     [2 * explained.level.least_m + 0.001, true],
