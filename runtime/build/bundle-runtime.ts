@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Plugin } from 'esbuild'
 import { hostPackages, ownPackages } from '../loader/host-packages.js'
@@ -39,6 +39,21 @@ const lessCode: Plugin = {
     onResolve({ filter: exactly(seldom) }, ({ path }) => ({ path: `./${fileOf(path)}`, external: true }))
     onResolve({ filter: exactly(unused) }, ({ path }) => ({ path, namespace: 'unused' }))
     onLoad({ filter: /.*/, namespace: 'unused' }, () => ({ contents: 'module.exports = {}' }))
+  },
+}
+
+/**
+ * mqtt-packet keeps the length field for each length of a packet that it ever wrote, up to 16,384. Each of these few bytes holds the
+ * whole slab of Node's pool that they lie in: 8 kB, with Node 24 64 kB (https://github.com/mqttjs/mqtt-packet/issues/163). A station
+ * writes documents and epochs of ever new lengths. Another version of it may need this no more: a test tells.
+ */
+export const noKeptLengths: Plugin = {
+  name: 'no-kept-lengths',
+  setup({ onLoad }) {
+    onLoad({ filter: /mqtt-packet[\\/]writeToStream\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace('if (num < 16384) varByteIntCache[num] = buffer', ''),
+      loader: 'js',
+    }))
   },
 }
 
@@ -95,7 +110,7 @@ export async function bundleRuntime(
     ...all,
     // The watchdog's thread is a program of its own.
     entryPoints: { main: source('runtime/cli/main'), thread: source('runtime/watchdog/thread') },
-    plugins: [hostTable(root), lessCode],
+    plugins: [hostTable(root), noKeptLengths, lessCode],
   })
   const packages = await build({
     ...common,
@@ -120,6 +135,6 @@ export async function bundleCheckout({ build }: typeof import('esbuild'), root: 
     outdir: join(target, 'runtime'),
     sourcemap: 'linked',
     sourcesContent: false,
-    plugins: [hostTable(root)],
+    plugins: [hostTable(root), noKeptLengths],
   })
 }

@@ -10,8 +10,9 @@ export class LogControl {
   /** Of plugins that have another level than the rest. */
   readonly #own = new Map<string, LevelWithSilent>()
   /** Every logger made from the root: a level is a child's own, so each has to be set. */
-  #children = new Set<WeakRef<Logger>>()
-  #pruneAt = 64
+  readonly #children = new Set<WeakRef<Logger>>()
+  /** Forgets a logger that nobody has any more. */
+  readonly #collected = new FinalizationRegistry<WeakRef<Logger>>((child) => this.#children.delete(child))
 
   readonly #tap: LogTap | undefined
 
@@ -52,21 +53,18 @@ export class LogControl {
       this.#own.clear()
       this.#root.level = level
     }
-    for (const child of this.#alive()) if (plugin === undefined || pluginOf(child) === plugin) child.level = level
+    for (const weak of this.#children) {
+      const child = weak.deref()
+      if (child && (plugin === undefined || pluginOf(child) === plugin)) child.level = level
+    }
   }
 
   #adopt(child: Logger): void {
     const own = this.#own.get(pluginOf(child) ?? '')
     if (own !== undefined) child.level = own
-    if (this.#children.size >= this.#pruneAt) {
-      this.#children = new Set(this.#alive().map((alive) => new WeakRef(alive)))
-      this.#pruneAt = Math.max(64, this.#children.size * 2)
-    }
-    this.#children.add(new WeakRef(child))
-  }
-
-  #alive(): Logger[] {
-    return [...this.#children].flatMap((child) => child.deref() ?? [])
+    const weak = new WeakRef(child)
+    this.#children.add(weak)
+    this.#collected.register(child, weak)
   }
 }
 

@@ -320,8 +320,8 @@ t.test('the clock of a stream', async (t) => {
   t.equal(slow.interval_ms, 5000)
 })
 
-t.test('a creep is sure after 3 s and three samples that agree, beyond 18 standard deviations', async (t) => {
-  const sigma = { east_m: 0.002, north_m: 0.002, up_m: 0.002 }
+t.test('a creep is sure after 3 s and three samples that agree, beyond 15 standard deviations', async (t) => {
+  const sigma = { east_m: 0.0025, north_m: 0.0025, up_m: 0.0025 }
   const position = (east_m: number, up_m = 0): Displacement => ({
     east_m,
     north_m: 0,
@@ -337,7 +337,7 @@ t.test('a creep is sure after 3 s and three samples that agree, beyond 18 standa
     [undefined, undefined, undefined],
   )
   t.ok(Math.abs((take(3000, 0.06)?.east ?? 0) - 0.05) < 1e-9)
-  t.equal(take(4000, 0.045), undefined, 'below 18 standard deviations')
+  t.equal(take(4000, 0.045), undefined, 'below 15 standard deviations')
   t.same(
     [5000, 6000, 8000].map((at_ms) => take(at_ms, 0.06)?.east),
     [undefined, undefined, 0.06 - 0.01],

@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { Writable } from 'node:stream'
+import { queryObjects } from 'node:v8'
 import t from 'tap'
 import { HeldOutput } from '../../runtime/cli/run/held-output.js'
 import { journalLine, writesToJournal } from '../../runtime/log/journal.js'
@@ -73,6 +74,16 @@ t.test('everything else is logged as it is', async (t) => {
   })
   t.match(line, { ...harmless, at: '1970-01-01T00:00:00.000Z' })
   t.match(loop, { name: 'loop' })
+})
+
+t.test('a logger that nobody has any more leaves nothing behind', async (t) => {
+  const log = createLogger({ level: 'silent' })
+  // It collects garbage first.
+  const references = () => queryObjects(WeakRef, { format: 'count' })
+  const before = references()
+  for (let n = 0; n < 60; n++) log.child({ plugin: `p${n}` })
+  await until(() => references() < before + 10, 'they are forgotten')
+  t.pass()
 })
 
 t.test('a limit lets each text through once a minute, and few different ones', async (t) => {

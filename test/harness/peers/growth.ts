@@ -21,6 +21,13 @@ export interface Held {
 }
 
 /**
+ * Longer than a station needs to drop what it knows of handles that are closed (5 s), and for the callbacks of collected objects:
+ * each comes in a task after the collection. Without the wait the heap has the leftovers of all requests since V8 last collected by
+ * itself, two `WeakRef`s for each `fetch`: few or hundreds, as it happens.
+ */
+const settle_ms = [6_000, 200]
+
+/**
  * Loaded into the station: on SIGUSR2 it collects garbage, notes what is open, counts listeners through the inspector, and writes
  * the heap down. In plain JavaScript: it comes before everything else.
  */
@@ -29,11 +36,13 @@ const { writeFileSync, renameSync } = require('node:fs')
 const { EventEmitter, getEventListeners } = require('node:events')
 const { Session } = require('node:inspector')
 const v8 = require('node:v8')
+v8.setFlagsFromString('--expose-gc')
+const collect = require('node:vm').runInNewContext('gc')
+const { setTimeout: pause } = require('node:timers/promises')
 globalThis.__soak = { EventEmitter, getEventListeners }
-process.on('SIGUSR2', () => {
-  v8.setFlagsFromString('--expose-gc')
-  const collect = require('node:vm').runInNewContext('gc')
-  collect(); collect()
+process.on('SIGUSR2', async () => {
+  for (const ms of ${JSON.stringify(settle_ms)}) { collect(); await pause(ms) }
+  collect()
   const { heapUsed, external } = process.memoryUsage()
   const handles = {}
   for (const kind of process.getActiveResourcesInfo()) handles[kind] = (handles[kind] ?? 0) + 1

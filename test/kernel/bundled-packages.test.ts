@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { build, stop } from 'esbuild'
+import t from 'tap'
+import { noKeptLengths } from '../../runtime/build/bundle-runtime.js'
+import { packageRoot } from '../../runtime/build/release.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const mostPinned_bytes = 1e6
+
+t.test('packets of ever new lengths leave no memory behind', async (t) => {
+  const outfile = join(t.testdir(), 'mqtt-packet.cjs')
+  const sources = { stdin: { contents: "module.exports = require('mqtt-packet')", resolveDir: packageRoot() } }
+  await build({ ...sources, outfile, bundle: true, platform: 'node', format: 'cjs', plugins: [noKeptLengths] })
+  await stop()
+  const { generate } = createRequire(outfile)(outfile) as typeof import('mqtt-packet')
+  const buffers = () => {
+    collectGarbage()
+    return process.memoryUsage().arrayBuffers
+  }
+  // The numbers that it makes at the first packet.
+  generate({ cmd: 'pingreq' })
+  const before = buffers()
+  for (let length = 0; length < 1_000; length++) {
+    const payload = Buffer.alloc(length)
+    const packet = generate({ cmd: 'publish', topic: 't', payload, qos: 0, dup: false, retain: false })
+    if (length === 300) t.same([...packet.subarray(0, 3)], [0x30, 0xaf, 0x02], 'the length is in it')
+    // What else the station does: the next packet's buffers lie in another slab.
+    for (let n = 0; n < 17; n++) Buffer.allocUnsafe(Math.floor(Buffer.poolSize / 17))
+  }
+  const pinned_bytes = buffers() - before
+  t.ok(pinned_bytes < mostPinned_bytes, `${pinned_bytes} bytes`)
+})
+
+t.test('the program of a checkout has the package so', async (t) => {
+  const folder = join(packageRoot(), 'build', 'checkout', 'runtime')
+  const parts = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const program = parts.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+  t.match(program, 'let buffer = varByteIntCache[num]')
+  t.notMatch(program, /^ *(if \(num < 16384\) )?varByteIntCache\[num\] = buffer/m)
+})
