@@ -51,6 +51,8 @@ const demands = {
   moved: { least: 0.55, noise: { share: 1 / 2, sigmas: 1.4826 } },
   still: { least: 0.35, noise: { share: 1 / 3, sigmas: 2.322 } },
 } as const satisfies Record<string, Demand>
+/** Its residuals show too little of a satellite that is followed more than this. */
+const mostLeverage = 0.99
 const absoluteRounds = 4
 const rejectingRounds = 4
 
@@ -95,6 +97,8 @@ export class DisplacementFit {
   /** The residual of the solution. */
   readonly #rest_m = new Float64Array(maxRows)
   readonly #agrees = new Uint8Array(maxRows)
+  /** By satellite: how much of an error of its phases the solution follows, 0 to 1. */
+  readonly #leverage = new Float64Array(maxSatellites)
   readonly #sorted = new Float64Array(maxRows)
   readonly #sums = new Float64Array(groups * 5)
   /** Upper triangle of the normal matrix, then the right side; then the inverse. */
@@ -152,6 +156,14 @@ export class DisplacementFit {
 
   agrees(index: number): boolean {
     return this.#agrees[index] === 1
+  }
+
+  /**
+   * The part of a row's variance that its residual shows. The solution follows a satellite that it depends on, whatever its errors: the only
+   * one near the zenith has small residuals even if it is noisy. Taken for precise, it would be followed even more.
+   */
+  shown(index: number): number {
+    return 1 - Math.min(this.#leverage[this.#satellite[index]], mostLeverage)
   }
 
   /** Contribution of an inexact direction to a row's residual at this displacement, 1 sigma. */
@@ -322,6 +334,24 @@ export class DisplacementFit {
     return Math.min(Math.max(sigmas * quantile, scaleLimits.least), scaleLimits.most)
   }
 
+  /** How far the last round follows each satellite. Its signals count together: the errors of a clock are in all of them. */
+  #lever(): void {
+    const { 0: ee, 1: en, 2: eu, 3: nn, 4: nu, 5: uu } = this.#inverse
+    const leverage = this.#leverage
+    for (let i = 0; i < this.#size; i++) leverage[this.#satellite[i]] = 0
+    for (let i = 0; i < this.#size; i++) {
+      const weight = this.#weight[i]
+      if (weight === 0) continue
+      const at = this.#group[i] * 5
+      const east = this.#east[i] - this.#sums[at + 1]
+      const north = this.#north[i] - this.#sums[at + 2]
+      const up = this.#up[i] - this.#sums[at + 3]
+      const ofPosition = ee * east * east + nn * north * north + uu * up * up
+      const ofAxes = en * east * north + eu * east * up + nu * north * up
+      leverage[this.#satellite[i]] += weight * (ofPosition + 2 * ofAxes + 1 / this.#sums[at])
+    }
+  }
+
   #result(scale: number, least: number): Explanation {
     const total = this.#satellites
     const result = ++this.#results
@@ -344,8 +374,9 @@ export class DisplacementFit {
     if (satellites < total * least) return 'contradiction'
     if (scale === scaleLimits.most) return 'contradiction'
     if (satellites < minSatellites || satellites < 3 + clocks + 1) return undefined
-    // Fewer unknowns than satellites leave the residuals smaller than the errors.
-    const factor = Math.max(1, scale) * Math.sqrt(satellites / (satellites - 3 - clocks))
+    this.#lever()
+    // The residuals that the scale is from are smaller than the errors, by as much as there are unknowns.
+    const factor = Math.max(1, scale * Math.sqrt(satellites / (satellites - 3 - clocks)))
     const [east_m, north_m, up_m] = this.#solution
     const [ee, , , nn, , uu] = this.#inverse
     return {

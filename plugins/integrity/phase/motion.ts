@@ -5,7 +5,7 @@ import { orderStatistic } from './order-statistic.js'
 /** Positions that are kept: more than `span_ms` at 5 Hz. */
 const capacity = 128
 /** The net displacement is the one over this time. */
-const span_ms = 10_000
+export const span_ms = 10_000
 /** A displacement that lasts this long is not a swing. At 1 Hz these are three epochs. */
 const confirm_ms = 2_000
 /** While a mast sways, as long as this. */
@@ -19,21 +19,18 @@ export const significance = 5
 /**
  * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
  * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
- * antenna drift by 2 to 3 cm, mostly upwards: in 10 s at 5 standard deviations every other week, and in 5 s at 5.5 once in 600 simulated
- * days of typical surroundings. The rate of the latter falls by a factor of e per 0.3 standard deviations.
+ * antenna drift by 2 to 3 cm, mostly upwards: in 32 simulated days of typical surroundings by up to 4.7 standard deviations, seldom at once. Above 3.5
+ * the rate falls by a factor of e per 0.3. The rest is a margin for what real skies do besides.
  */
-const small = { thresholds: 4 / 3, atOnce: 6, slowly: 7, share: 0.6, samples: 3 }
-/**
- * The part of a displacement that makes it one of height, and its minimum in thresholds. Multipath and clocks shift the height more than the
- * residuals show: by 25 to 32 mm, 6 to 9 standard deviations, four times in 1,100 simulated days of typical surroundings.
- */
-const height = { share: 0.9, thresholds: 1.2 }
+const small = { thresholds: 4 / 3, atOnce: 5.5, slowly: 7, share: 0.6, samples: 3 }
 /** Above this rms, as a part of the threshold, the mast sways. */
 const swaying = 1 / 3
 /** And in standard deviations: below is noise. */
 const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
+/** A swing is seen against the median of at least so many samples. */
+const leastOfMedian = 5
 /** An antenna that stays within this for as many samples as a third difference has leaves less than 8 cm in it. */
 const still_m = 0.01
 const stillSamples = 4
@@ -156,7 +153,8 @@ export class Motion {
 
   /**
    * The antenna position if it is the threshold or more off its level: such an epoch would bend later polynomials.
-   * Only as clear as a move, and only for an antenna that was calm before. Otherwise errors would feed themselves.
+   * Only as clear as a move, and only for an antenna that was calm before and left its place at once. Otherwise errors would feed themselves:
+   * those of the extrapolation come slowly, so the median of the last 10 s has them too.
    * @param position the newest that was added
    */
   swungOut(position: Displacement): Enu | undefined {
@@ -167,8 +165,13 @@ export class Motion {
     const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
     if (Math.hypot(east, north, up) < this.#threshold_m || normalised < significance * doubtOf(position))
       return undefined
-    if (!this.#isSeenBy(fewer.share, this.#next - 1, this.#next)) return undefined
-    return { east: east_m, north: north_m, up: up_m }
+    const newest = this.#next - 1
+    if (!this.#isSeenBy(fewer.share, newest, this.#next)) return undefined
+    const recent = this.#reaching(this.#next, this.#times_ms[newest % capacity] - span_ms)
+    this.#median(Math.max(this.#first, Math.min(recent, this.#next - leastOfMedian)), this.#next, this.#before)
+    return this.#distance(newest, this.#before) < this.#threshold_m
+      ? undefined
+      : { east: east_m, north: north_m, up: up_m }
   }
 
   /** Rms of the distance from the level over the last 10 s, or since the last step; undefined with fewer than 5 samples. */
@@ -233,11 +236,7 @@ export class Motion {
     const size_m = Math.hypot(east, north, up)
     const normalised = Math.hypot(east / worst[0], north / worst[1], up / worst[2])
     const isSeen = this.#isSeenBy(fewer.share, this.#next - samples, this.#next)
-    const isHeight = Math.abs(up) > height.share * size_m
-    const least_m = Math.max(
-      isSeen ? decide_m : fewer.times * decide_m,
-      isHeight ? height.thresholds * this.#threshold_m : 0,
-    )
+    const least_m = isSeen ? decide_m : fewer.times * decide_m
     const isSmall = size_m < small.thresholds * this.#threshold_m
     const cameAtOnce = isSmall && this.#shareOfLast(samples, { east, north, up }, offset) >= small.share
     const clear = !isSmall ? significance : cameAtOnce ? small.atOnce : small.slowly

@@ -82,7 +82,7 @@ export class PhaseFit {
       const rest_m = fit.rest_m(row)
       const before = variance[pace]
       const expected_m2 = sigma_m * sigma_m + fit.directionError_m(row) ** 2
-      const size = Math.min(rest_m ** 2 / expected_m2, outlierVariance * before)
+      const size = Math.min(rest_m ** 2 / (expected_m2 * fit.shown(row)), outlierVariance * before)
       variance[pace] = Math.max(leastVariance, before + (size - before) / varianceMemory)
       if (pace === 'slow' || fit.agrees(row) || Math.abs(rest_m) < slip_m) continue
       this.#tracks.restart(track)
