@@ -90,4 +90,12 @@ export const pages = {
   'casters.remove': 'Remove',
   'casters.removeOf': 'Remove {name}',
   'casters.removeWarning': 'The station stops pushing to it, and its password is deleted.',
+  'timeline.key.good': 'Corrections sent',
+  'timeline.key.planned': 'start, check or survey-in',
+  'timeline.key.limited': 'gaps',
+  'timeline.key.broken': 'fault',
+  'timeline.key.unknown': 'not recorded',
+  'survey.now.soFar': 'Now ±{now}.',
+  'survey.used': 'This position is checked, then corrections go out.',
+  'errors.timeline': 'Why were there no corrections?',
 } as const
