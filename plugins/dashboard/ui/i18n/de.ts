@@ -1037,10 +1037,11 @@ export const de: Texts = {
   'more.none': 'Kein anderes Plugin hat Statuswerte.',
   'timeline.key.good': 'Korrekturen gesendet',
   'timeline.key.planned': 'Start, Prüfung oder Einmessung',
-  'timeline.key.limited': 'Lücken',
+  'timeline.key.limited': 'Zurückgehalten oder Lücken',
   'timeline.key.broken': 'Störung',
-  'timeline.key.unknown': 'nicht aufgezeichnet',
+  'timeline.key.unknown': 'Nicht aufgezeichnet',
   'survey.now.soFar': 'Jetzt ±{now}.',
+  'survey.stopped': 'Die Einmessung ist beendet.',
   'survey.used': 'Diese Position wird geprüft, dann gehen Korrekturen hinaus.',
   'errors.timeline': 'Warum gab es keine Korrekturen?',
 }

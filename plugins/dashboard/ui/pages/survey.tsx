@@ -150,7 +150,10 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
         <Action
           label={t('survey.stop')}
           caution={<p>{t('survey.stopWarning')}</p>}
-          run={() => api.command('stop-survey-in')}
+          run={async () => {
+            await api.command('stop-survey-in')
+            return t('survey.stopped')
+          }}
         />
       )}
       {has('use-incomplete-survey-in') && isUnfinished && (
@@ -178,7 +181,9 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
 
 function AccuracyCurve({ survey }: { survey: SurveyNow }) {
   const points = curve.value
-  if (points.length < 2) return null
+  // Before the first epoch the curve is that of the survey-in before.
+  const isOld = survey.state === 'running' && survey.count === 0
+  if (points.length < 2 || isOld) return null
   const digits = survey.target_m < 1 ? 3 : 1
   const curves: Curve[] = [
     {

@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'preact/hooks'
 import { duration, locale, t } from '../i18n/index.js'
-import { said } from '../i18n/plugins.js'
+import { sentence } from '../i18n/plugins.js'
 import {
   type Band,
   bandsOf,
@@ -71,8 +71,12 @@ const clock = (ms: number, isBrief = false) =>
     minute: '2-digit',
     ...(isBrief && { second: '2-digit' }),
   }).format(ms)
+/** Within the last day the weekday is enough. */
 const weekday = (ms: number) =>
-  new Intl.DateTimeFormat(locale(), { weekday: 'short', day: 'numeric', month: 'short' }).format(ms)
+  new Intl.DateTimeFormat(locale(), {
+    weekday: 'short',
+    ...(Date.now() - ms > day_ms && { day: 'numeric', month: 'short' }),
+  }).format(ms)
 const causeText = (code: string) => {
   const cause = causeOf(code)
   return cause ? t(`cause.${cause}`) : t('cause.other')
@@ -157,7 +161,7 @@ function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: O
       <div>
         <p>
           <strong>
-            {weekday(from)}, {clock(from, isBrief)} – {isPresent ? t('timeline.now') : clock(to, isBrief)}
+            {weekday(from)} {clock(from, isBrief)} – {isPresent ? t('timeline.now') : clock(to, isBrief)}
           </strong>{' '}
           <span class="quiet">{duration((to - from) / 1_000)}</span>
         </p>
@@ -175,7 +179,7 @@ function Because({ band: { span }, before, isOnly }: { band: Band; before: Band 
   return (
     <p>
       {!isOnly && <span class="quiet">{clock(span.from)}</span>} {causeText(span.cause)}{' '}
-      {detail !== '' && <span class="quiet">{said(detail)}</span>}
+      {detail !== '' && <span class="quiet">{sentence(detail)}</span>}
     </p>
   )
 }
