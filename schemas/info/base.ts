@@ -11,7 +11,7 @@ export const BaseStateName = Type.Union(
       description: 'no RTCM goes out; for the reason see `gnss.state.status` and `base.state.errors`',
     }),
     Type.Literal('updating', { description: 'an update is being installed' }),
-    Type.Literal('stopping', { description: 'a restart is under way' }),
+    Type.Literal('stopping', { description: 'a restart or a shutdown is under way' }),
   ],
   { description: 'State of the base' },
 )

@@ -1,5 +1,6 @@
 /** English texts of pages that are loaded on demand: the first screen has no use for them. */
 export const pages = {
+  'maintenance.shutdown': 'Switch the station off',
   'source.title': 'Corrections for the survey-in',
   'source.what':
     'A survey-in that is corrected by another base knows the position to centimetres instead of metres. Many national networks give such corrections.',

@@ -13,6 +13,7 @@ const restarts: readonly (readonly [command: string, title: TextKey])[] = [
   ['reboot-modem', 'maintenance.modem'],
   ['reboot-router', 'maintenance.router'],
   ['reboot', 'maintenance.reboot'],
+  ['shutdown', 'maintenance.shutdown'],
 ]
 const resets: readonly (readonly [command: string, title: TextKey])[] = [
   ['factory-router', 'maintenance.factoryRouter'],
