@@ -14,17 +14,19 @@ export function addCommands(ctx: PluginContext, record: BootRecord, changed: () 
 }
 
 function addRestarts(ctx: PluginContext): void {
-  const orRaise = (code: string, what: string, done: Promise<void>) =>
-    void done.catch(({ message: reason }: Error) => {
-      const text = `the machine could not be ${what}: ${reason}`
-      ctx.errors.raise(code, { text, advice: 'check that the service is permitted to', values: { reason } })
-    })
+  const refused = (what: string, { message: reason }: Error) => ({
+    text: `the machine could not be ${what}: ${reason}`,
+    advice: 'check that the service is permitted to',
+    values: { reason },
+  })
   const reboot = () => {
-    orRaise('reboot', 'restarted', ctx.services.use(device).reboot(answer_ms))
+    const begun = ctx.services.use(device).reboot(answer_ms)
+    void begun.catch((error: Error) => ctx.errors.raise('reboot', refused('restarted', error)))
     return 'restarting'
   }
   const shutdown = () => {
-    orRaise('shutdown', 'switched off', ctx.services.use(device).shutDown(answer_ms))
+    const begun = ctx.services.use(device).shutDown(answer_ms)
+    void begun.catch((error: Error) => ctx.errors.raise('shutdown', refused('switched off', error)))
     return 'switching off'
   }
   const factory = async () => {

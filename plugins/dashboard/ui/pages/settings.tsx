@@ -3,6 +3,7 @@ import { t } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugins.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
+import { SettingsFileCard } from '../parts/forms/settings-file.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { api } from '../station/api.js'
@@ -31,6 +32,7 @@ export function SettingsPage() {
             isShown={(one) => matches(one, `${labelOf(one)} ${helpOf(one)}`, wanted)}
             again={parameters.again}
           />
+          {wanted === '' && <SettingsFileCard parameters={list} again={parameters.again} />}
         </>
       )}
     </Waiting>

@@ -1,13 +1,14 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
-import { enuText } from '../../i18n/lengths.js'
+import { enuText, lengthText } from '../../i18n/lengths.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
 import {
   antennaOf,
   changeOf,
   type EntryPoint,
   entryPoints,
+  liveText,
   numberOf,
   type PositionEntry,
   previewOf,
@@ -120,6 +121,7 @@ export function PositionForm({ done }: { done: () => void }) {
       <p id="position-help" class="quiet">
         {t('positions.textHelp')} <span class="trouble">{troubles.text}</span>
       </p>
+      <TakeLive take={(text, acc) => set({ text, acc })} />
       <fieldset>
         <legend>{t('positions.point')}</legend>
         {entryPoints.map((one) => (
@@ -197,6 +199,27 @@ export function PositionForm({ done }: { done: () => void }) {
         />
       )}
     </form>
+  )
+}
+
+/** The position of now into the field; it is looked at and sent like any other. */
+function TakeLive({ take }: { take: (text: string, acc: string) => void }) {
+  const [said, setSaid] = useState('')
+  const live = liveText(document$.value)
+  if (!live) return null
+  const put = () => {
+    take(live.text, live.acc_m > 0 ? live.acc_m.toFixed(2) : '')
+    setSaid(live.acc_m > 0 ? t('positions.live.acc', { acc: lengthText(live.acc_m) }) : t('positions.live.unknown'))
+  }
+  return (
+    <div class="action">
+      <button type="button" onClick={put}>
+        {t('positions.live')}
+      </button>
+      <p class="quiet" role="status">
+        {said}
+      </p>
+    </div>
   )
 }
 
