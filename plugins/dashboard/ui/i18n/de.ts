@@ -104,7 +104,7 @@ export const de: Texts = {
   'survey.limits': 'Dauert mindestens {time}, bis die Position auf {acc} bekannt ist',
   'survey.limits.time': 'Minimale Dauer, s',
   'survey.limits.acc': 'Erforderliche Genauigkeit, m',
-  'survey.limits.help': 'Eine genauere Position dauert länger.',
+  'survey.limits.plain': 'Eine genauere Position dauert länger. Ohne Korrekturen sind {least} m die Grenze.',
   'positions.live': 'Position des Empfängers übernehmen',
   'positions.live.acc': 'Nur auf etwa {acc} genau: eine einzelne Position des Empfängers. Eine Einmessung ist genauer.',
   'positions.live.unknown': 'Eine einzelne Position des Empfängers, auf Meter genau. Eine Einmessung ist genauer.',

@@ -29,7 +29,7 @@ export const pages = {
   'survey.limits': 'Takes at least {time}, until the position is known to {acc}',
   'survey.limits.time': 'Shortest time, s',
   'survey.limits.acc': 'Required accuracy, m',
-  'survey.limits.help': 'A more accurate position takes longer.',
+  'survey.limits.plain': 'A more accurate position takes longer. Without corrections, {least} m is the limit.',
   'positions.live': 'Use the receiver’s position',
   'positions.live.acc':
     'Only accurate to about {acc}: a single position of the receiver. A survey-in is more accurate.',

@@ -105,7 +105,11 @@ function Limits({ survey }: { survey: SurveyNow }) {
         parameters={parameters}
         settings={[
           { name: time.name, label: t('survey.limits.time') },
-          { name: accuracy.name, label: t('survey.limits.acc'), help: t('survey.limits.help') },
+          {
+            name: accuracy.name,
+            label: t('survey.limits.acc'),
+            help: survey.isCorrected ? '' : t('survey.limits.plain', { least: plainLimit_m }),
+          },
         ]}
         save={t('net.save')}
         again={again}

@@ -27,6 +27,8 @@ const highest_m = 100
 /** The fields as typed. */
 interface Typed {
   text: string
+  /** The text is the position of now, with this accuracy, metres; 0: unknown. */
+  live_m: number | undefined
   of: EntryPoint
   height: string
   acc: string
@@ -37,6 +39,7 @@ interface Typed {
 }
 const nothing: Typed = {
   text: '',
+  live_m: undefined,
   of: 'arp',
   height: '',
   acc: '',
@@ -116,12 +119,15 @@ export function PositionForm({ done }: { done: () => void }) {
         value={typed.text}
         aria-invalid={troubles.text !== undefined}
         aria-describedby="position-help"
-        onInput={({ currentTarget }) => set({ text: currentTarget.value })}
+        // The accuracy of the position before is not that of another one.
+        onInput={({ currentTarget: { value: text } }) =>
+          set({ text, live_m: undefined, ...(typed.live_m !== undefined && { acc: '' }) })
+        }
       />
       <p id="position-help" class="quiet">
         {t('positions.textHelp')} <span class="trouble">{troubles.text}</span>
       </p>
-      <TakeLive take={(text, acc) => set({ text, acc })} />
+      <TakeLive taken_m={typed.live_m} take={set} />
       <fieldset>
         <legend>{t('positions.point')}</legend>
         {entryPoints.map((one) => (
@@ -203,21 +209,18 @@ export function PositionForm({ done }: { done: () => void }) {
 }
 
 /** The position of now into the field; it is looked at and sent like any other. */
-function TakeLive({ take }: { take: (text: string, acc: string) => void }) {
-  const [said, setSaid] = useState('')
+function TakeLive({ taken_m, take }: { taken_m: number | undefined; take: (more: Partial<Typed>) => void }) {
   const live = liveText(document$.value)
   if (!live) return null
-  const put = () => {
-    take(live.text, live.acc_m > 0 ? live.acc_m.toFixed(2) : '')
-    setSaid(live.acc_m > 0 ? t('positions.live.acc', { acc: lengthText(live.acc_m) }) : t('positions.live.unknown'))
-  }
+  const { acc_m, text } = live
+  const told = taken_m ? t('positions.live.acc', { acc: lengthText(taken_m) }) : t('positions.live.unknown')
   return (
     <div class="action">
-      <button type="button" onClick={put}>
+      <button type="button" onClick={() => take({ text, live_m: acc_m, acc: acc_m > 0 ? acc_m.toFixed(2) : '' })}>
         {t('positions.live')}
       </button>
       <p class="quiet" role="status">
-        {said}
+        {taken_m !== undefined && told}
       </p>
     </div>
   )

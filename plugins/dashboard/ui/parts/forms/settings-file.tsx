@@ -6,7 +6,6 @@ import { type LoadedSettings, mostFile, readSettings, settingsFile } from '../..
 import { api, type Parameter } from '../../station/api.js'
 import { textAt } from '../../station/document.js'
 import { document$, hello } from '../../station/live.js'
-import { Card } from '../card.js'
 import { Review } from './parameter-form.js'
 
 /** More names are only counted. */
@@ -16,7 +15,7 @@ const namesOf = (names: readonly string[]) =>
     .filter(Boolean)
     .join(', ')
 
-export function SettingsFileCard({ parameters, again }: { parameters: readonly Parameter[]; again: () => void }) {
+export function SettingsFileFold({ parameters, again }: { parameters: readonly Parameter[]; again: () => void }) {
   const input = useRef<HTMLInputElement>(null)
   const [loaded, setLoaded] = useState<LoadedSettings>()
   const [said, setSaid] = useState({ text: '', isTrouble: false })
@@ -57,7 +56,8 @@ export function SettingsFileCard({ parameters, again }: { parameters: readonly P
     }
   }
   return (
-    <Card title={t('settingsFile.title')}>
+    <details>
+      <summary>{t('settingsFile.title')}</summary>
       <p>{t('settingsFile.text')}</p>
       {kept.length > 0 && <p class="quiet">{t('settingsFile.kept', { names: labels(kept) })}</p>}
       <div class="actions">
@@ -94,7 +94,7 @@ export function SettingsFileCard({ parameters, again }: { parameters: readonly P
           }}
         />
       )}
-    </Card>
+    </details>
   )
 }
 
