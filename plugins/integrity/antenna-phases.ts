@@ -112,7 +112,7 @@ export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
   if (moved) return { moved, by: 'phases', text: phaseText(report), size_m: move?.distance_m ?? 0 }
   if (interrupted) return unknown('the observations paused for longer than their carrier phases can bridge')
   if (!lossOfLock && !contradiction) return undefined
-  return unknown('most signals were lost at once, or their phases contradict each other')
+  return unknown('most signals were lost, or their phases contradict each other')
 }
 
 /** Nothing is known about the antenna. */

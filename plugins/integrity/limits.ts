@@ -23,7 +23,7 @@ export const explained = {
 /** Averaging time before a doubtful position is decided. */
 export const doubt_s = 600
 /** A moved antenna is back once positions have agreed for this long. */
-export const back_ms = 600_000
+export const back_s = 600
 /** Positions can show the return from a move that is larger than this multiple of their error. */
 export const seenReturn = 2
 

@@ -1,7 +1,7 @@
 /** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
 import type { LivePosition, PositionComparison, ReceiverFix, ReferencePosition } from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
-import { back_ms, doubt_s, explained, seenReturn } from './limits.js'
+import { back_s, doubt_s, explained, seenReturn } from './limits.js'
 import { Positions } from './positions.js'
 
 export interface PositionCheckDeps {
@@ -33,7 +33,8 @@ export class PositionCheck {
   #long: Positions | undefined
   /** Since when nothing but unverified corrections contradicts the reference. */
   #unverifiedSince_ms: number | undefined
-  #agreeingSince_ms: number | undefined
+  /** Positions since they agreed with the reference again. */
+  #agreeing: Positions | undefined
   /** The last comparison. */
   comparison: PositionComparison | undefined
   /** The last position that met the required accuracy. */
@@ -48,18 +49,20 @@ export class PositionCheck {
   add(fix: ReceiverFix, counts = true): void {
     this.#window.add(fix, counts)
     this.#long?.add(fix, counts)
+    this.#agreeing?.add(fix, counts)
   }
 
   /** Of the receiver's second solution. */
   addSecond(fix: ReceiverFix): void {
     this.#window.addSecond(fix)
     this.#long?.addSecond(fix)
+    this.#agreeing?.addSecond(fix)
   }
 
   /** @param since_ms start of the positions to keep */
   forget(since_ms = Number.POSITIVE_INFINITY): void {
     this.#window.forget(since_ms)
-    this.#agreeingSince_ms = undefined
+    this.#agreeing = undefined
     this.#endDoubt()
   }
 
@@ -147,19 +150,32 @@ export class PositionCheck {
     this.#deps.doubts(undefined)
   }
 
-  /** Called every second. @returns true once positions agreed for 10 min, false if the antenna is elsewhere, undefined if positions cannot tell (yet) */
+  /**
+   * Called every second.
+   * @returns true once positions agreed for 10 min, and those of 10 min together show the return. false: the antenna is elsewhere.
+   *   undefined: positions cannot tell (yet)
+   */
   isBack(reference: ReferencePosition): boolean | undefined {
-    const now_ms = this.#deps.now_ms()
     const live = this.#find('window', reference)?.live
     const comparison = live && this.compare(live, reference)
     this.comparison = comparison ?? this.comparison
     if (comparison?.agrees !== true || !this.canSeeReturn) {
-      this.#agreeingSince_ms = undefined
+      this.#agreeing = undefined
       return comparison?.agrees === false ? false : undefined
     }
     this.live = live
-    this.#agreeingSince_ms ??= now_ms
-    return now_ms - this.#agreeingSince_ms >= back_ms || undefined
+    this.#agreeing ??= new Positions(back_s)
+    const all = this.#find('window', reference, this.#agreeing)?.live
+    return (all && this.#showsReturn(all, reference)) || undefined
+  }
+
+  /** The antenna was elsewhere: what the accuracies merely explain is no return. By one sigma it must be within the least limits. */
+  #showsReturn(live: LivePosition, reference: ReferencePosition): boolean {
+    const { agrees, offset } = this.compare(live, reference)
+    const { level, up } = explained
+    const tells = ({ share, least_m }: typeof level | typeof up, away_m: number) =>
+      away_m + share * live.acc_m <= least_m
+    return agrees === true && tells(level, Math.hypot(offset.east, offset.north)) && tells(up, Math.abs(offset.up))
   }
 
   /** Whether positions are accurate enough to show the return from the suspected move. */

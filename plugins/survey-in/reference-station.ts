@@ -18,7 +18,15 @@ import { Reports } from './procedure/reports.js'
 import { Run, type RunSnapshot } from './procedure/run.js'
 import { SurveyStep } from './procedure/survey-step.js'
 import { type Event, type State, states } from './procedure/table.js'
-import { confirmedReason, doubtText, elsewhereText, frameText, stoppedReason, stoppedText } from './procedure/texts.js'
+import {
+  confirmedReason,
+  doubtText,
+  elsewhereText,
+  frameText,
+  inaccurateText,
+  stoppedReason,
+  stoppedText,
+} from './procedure/texts.js'
 import { differs, isUndeclared, surveyDatum } from './reference/datum.js'
 import { overrideOf } from './reference/override.js'
 import type { Reference } from './reference/reference.js'
@@ -259,7 +267,7 @@ export class ReferenceStation implements ProcedureStatus {
   /**
    * A person says that the antenna is at the reference, against the evidence.
    * @param by surface of the command @returns what follows; durable when it resolves
-   * @throws RTK_ERR_UNAVAILABLE where no move is reported, or without a position
+   * @throws RTK_ERR_UNAVAILABLE where no move is reported, without a position, or where it is too inaccurate to recognise the place later
    */
   async confirmPosition(by: string): Promise<string> {
     this.#mustApply()
@@ -271,11 +279,15 @@ export class ReferenceStation implements ProcedureStatus {
     const live = integrity.position
     if (!live) throw unavailable('the receiver has no position yet: try again in a minute')
     const comparison = integrity.compare(live, chosen)
+    const { needed_m } = integrity
+    const isAccurate = live.acc_m <= needed_m
+    // Later starts are compared with it.
+    if (comparison.agrees !== true && !isAccurate) throw unavailable(inaccurateText(live.acc_m, needed_m))
     const evidence = integrity.suspicion?.text ?? ''
     const override = overrideOf(chosen, { live, comparison }, { by, t: this.#utc_s(), evidence })
     const where = `${comparison.distance_m.toFixed(2)} m (${comparison.text})`
     this.#ctx.log.warn({ by }, `the reference was confirmed; by positions the antenna is ${where} from it`)
-    integrity.notePosition()
+    if (isAccurate) integrity.notePosition()
     integrity.settle()
     this.#reports.clear('gnss-reference-moved', 'gnss-survey')
     this.surveyor.asked = undefined

@@ -114,7 +114,7 @@ export const storedValues = {
     distance_m: count,
     offset: enu,
     evidence: text,
-    place: Type.Object({ arp: ecef, acc_m: count, corr: flag }),
+    place: optional(Type.Object({ arp: ecef, acc_m: count, corr: flag })),
   }),
   ledger: Type.Array(Type.Unknown()),
 }

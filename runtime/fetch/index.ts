@@ -43,7 +43,7 @@ export class Fetcher {
         const response = await this.#once(url, init, options, abort)
         const location = redirectStatus.has(response.status) ? response.headers.get('location') : null
         if (location === null || options.redirects === undefined || options.redirects === 0) {
-          return limited(response, url, options, abort)
+          return await limited(response, url, options, abort)
         }
         await response.body?.cancel()
         const next = followed(location, url, left, options)
@@ -143,6 +143,11 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
     throw tooLarge()
   }
   const { body, status, statusText, headers } = response
+  // No Response can have it.
+  if (status < 200 || status > 599) {
+    await body?.cancel()
+    throw new RtkError('RTK_ERR_FETCH_ANSWER', `${place}: status ${status} is not one of HTTP`)
+  }
   let begun = false
   async function* pieces() {
     begun = true

@@ -75,7 +75,7 @@ export interface MoveSuspicion {
 
 /** Antenna motion from the carrier phases. */
 export interface AntennaMotion {
-  /** Displacement within 10 s, metres; undefined in the first 20 s after a start or a gap, and with fewer than 6 satellites. */
+  /** Displacement within 10 s, metres; undefined in the first 20 s after a start or a gap, with fewer than 6 satellites, and with observations every 10 s or less often. */
   readonly net_m: number | undefined
   /** RMS distance from the mean position over 10 s, metres. */
   readonly sway_m: number | undefined

@@ -441,20 +441,25 @@ t.test('a gap of 10 s begins the last seconds anew', async (t) => {
   t.ok(suspected(watch, () => enu(30), 55, 56))
 })
 
-t.test('an offset confirms after 14 s, within 6 m, and only where it is measured well enough', async (t) => {
-  const watch = (east: number, seconds: number, sigma_m = 1) => {
-    const made = new OffsetWatch(prior, undefined, false)
-    suspected(made, () => enu(east), 0, seconds, sigma_m)
-    return made.confirms(seconds * 1000)
-  }
-  t.equal(watch(0, 13), undefined)
-  t.equal(watch(0, 14), true)
-  t.equal(watch(6, 14), true)
-  t.equal(watch(6.01, 14), false)
-  t.equal(watch(0, 15, 7.9), true, '3 sigma of the mean of 16 within 6 m')
-  t.equal(watch(0, 15, 8.1), undefined)
-  t.equal(new OffsetWatch(prior, undefined, false).confirms(0), undefined)
-})
+t.test(
+  'an offset confirms after 14 s, within the limits of the start-up check, where it is measured well enough',
+  async (t) => {
+    const watch = (east: number, seconds: number, sigma_m = 1, up = 0) => {
+      const made = new OffsetWatch(prior, undefined, false)
+      suspected(made, () => ({ ...enu(east), up }), 0, seconds, sigma_m)
+      return made.confirms(seconds * 1000)
+    }
+    t.equal(watch(0, 13), undefined)
+    t.equal(watch(0, 14), true)
+    t.equal(watch(2.5, 14), true)
+    t.equal(watch(2.51, 14), false)
+    t.equal(watch(0, 14, 1, -3.5), true)
+    t.equal(watch(0, 14, 1, -3.51), false)
+    t.equal(watch(0, 15, 5.4), true, 'the vertical part of 3 sigma of the mean of 16 is within 3.5 m')
+    t.equal(watch(0, 15, 5.6), undefined)
+    t.equal(new OffsetWatch(prior, undefined, false).confirms(0), undefined)
+  },
+)
 
 t.test('the opposite of where it is expected is as good where the sign is not documented', async (t) => {
   const away = { offset: enu(10), sigma_m: 1 }
@@ -657,6 +662,15 @@ t.test('a base that moved is back after ten minutes without a break', async (t) 
     undefined,
     'a move that the positions cannot tell from none is not undone by them',
   )
+  const away = { chosen: { ...reference(), acc_m: 1.3 } }
+  t.equal(check(away).seconds(620, 1.94), 610)
+  t.equal(
+    check(away).seconds(2000, 1.96),
+    undefined,
+    '0.55 × 1 m more must be within 2.5 m, whatever the accuracy of the reference explains',
+  )
+  t.equal(check().seconds(620, 0, undefined, { acc_m: 4.1 }), 610)
+  t.equal(check().seconds(2000, 0, undefined, { acc_m: 4.2 }), undefined, '0.85 × 4.2 m are not within 3.5 m')
   for (const [size_m, tells] of [
     [2 * explained.level.least_m, false],
     [2 * explained.level.least_m + 0.001, true],

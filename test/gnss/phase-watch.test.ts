@@ -642,7 +642,7 @@ t.test('small steps that add up to the threshold are a move', async (t) => {
 t.test('the receiver’s clock moves nothing', async (t) => {
   for (const step_s of [1e-3, -1e-3, 2.5e-5]) {
     const scene = new Scene()
-    const reports = run(scene, 200, (epoch) => {
+    const reports = run(scene, 260, (epoch) => {
       if (epoch === 110 || epoch === 150) scene.stepClock(step_s)
     })
     t.same(moves(reports), [])
@@ -752,6 +752,48 @@ t.test('where few satellites are left, a loss of some is one too', async (t) => 
     const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
     t.same(events, isReported ? [120] : [], what)
     t.equal(moves(reports).length > 0, !isReported, `${what}: else the move is seen`)
+  }
+})
+
+t.test('signals lost one after another are a loss of lock once they leave no position', async (t) => {
+  for (const [every_s, isReported] of [
+    [1, true],
+    [3, false],
+  ] as const) {
+    const scene = new Scene({ seed: 3, constellations: ['GPS', 'Galileo'] })
+    const all = new Set<string>()
+    const reports = run(scene, 260, (epoch) => {
+      if (epoch === 119)
+        scene.slip((constellation, satellite) => all.add(`${constellation} ${satellite}`) && false, true)
+      const number = (epoch - 120) / every_s
+      if (number < 0 || number >= 60 / every_s || !Number.isInteger(number)) return
+      const lost = [...all][number % all.size]
+      scene.slip((constellation, satellite) => `${constellation} ${satellite}` === lost, true)
+    })
+    const events = reports.flatMap(({ lossOfLock }, epoch) => (lossOfLock ? epoch : []))
+    t.equal(events.length, isReported ? 1 : 0, `one every ${every_s} s: ${events}`)
+    const [first] = events
+    const blind = reports.findIndex(({ net }, epoch) => epoch >= 120 && !net)
+    if (isReported)
+      t.ok(first >= blind + 3 && first <= 150, `the position is unknown from ${blind} on, told at ${first}`)
+    t.same(moves(reports), [])
+    t.equal(reports.at(-1)?.moved, false, 'a verdict again')
+  }
+})
+
+t.test('where epochs are 10 s or more apart there is no displacement within 10 s', async (t) => {
+  for (const [interval_s, isKnown] of [
+    [5, true],
+    [10, false],
+    [30, false],
+  ] as const) {
+    const reports = run(new Scene({ interval_s }), 60)
+    t.equal(
+      reports.some(({ net }) => net),
+      isKnown,
+      `${interval_s} s`,
+    )
+    t.same(moves(reports), [])
   }
 })
 

@@ -276,6 +276,10 @@ t.test('ctx.fetch', async (t) => {
     await t.rejects(fetchText('/broken'), { code: 'RTK_ERR_FETCH_ANSWER', message: /cut the connection off/ })
   })
 
+  t.test('an answer with a status that HTTP does not have', async (t) => {
+    await t.rejects(fetchText('/to/999/x'), { code: 'RTK_ERR_FETCH_ANSWER', message: /status 999 is not one of HTTP/ })
+  })
+
   t.test('redirects: only as many as allowed, without secrets to others', async (t) => {
     const to = (target: string, status = 302) => `/to/${status}/${encodeURIComponent(target)}`
     const plain = await ctx().fetch(`${base}${to('/end')}`)

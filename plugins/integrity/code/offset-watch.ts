@@ -1,6 +1,6 @@
 /** Offsets of the antenna from the reference over time, compared with where they are expected. Pure. */
 import { type Enu, median } from 'rtk-base/gnss'
-import { stale_ms } from '../limits.js'
+import { stale_ms, explained as startCheck } from '../limits.js'
 import type { MeasuredOffset } from './residual-offset.js'
 
 /** Horizontally and vertically, metres: satellites stand above the horizon only, and the ionosphere errs upwards. */
@@ -40,8 +40,12 @@ export const rules: readonly Rule[] = [fast, middle, slow]
 
 /** The median of the first 10 min is where it is expected from then on, as far as the prior bears it out. */
 const baseline_ms = 600_000
-/** An offset confirms the expectation only within this distance of it, and if measured at least this well. */
-const confirms_m = 6
+/**
+ * An offset confirms the expectation in place of the start-up check: within the least limits of that check, and only if it is measured
+ * well enough to tell. What it does not confirm, that check decides.
+ */
+const { level, up } = startCheck
+const confirming: Limit = { level_m: level.least_m, up_m: up.least_m }
 const confirmSigmas = 3
 const confirm_ms = 14_000
 /** Samples are condensed to medians of this length. */
@@ -136,8 +140,9 @@ export class OffsetWatch {
     const [first] = this.#recent
     const offset = this.newest(now_ms)
     if (!offset || now_ms - first.at_ms < confirm_ms) return undefined
-    if (confirmSigmas * offset.sigma_m > confirms_m * Math.sqrt(this.#recent.length)) return undefined
-    return this.#away_m(offset) <= confirms_m
+    const error_m = (confirmSigmas * offset.sigma_m) / Math.sqrt(this.#recent.length)
+    if (level.share * error_m > confirming.level_m || up.share * error_m > confirming.up_m) return undefined
+    return !isBeyond(this.#away(offset), confirming)
   }
 
   /**

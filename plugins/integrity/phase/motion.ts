@@ -5,7 +5,7 @@ import { orderStatistic } from './order-statistic.js'
 /** Positions that are kept: more than `span_ms` at 5 Hz. */
 const capacity = 128
 /** The net displacement is the one over this time. */
-const span_ms = 10_000
+export const span_ms = 10_000
 /** A displacement that lasts this long is not a swing. At 1 Hz these are three epochs. */
 const confirm_ms = 2_000
 /** While a mast sways, as long as this. */

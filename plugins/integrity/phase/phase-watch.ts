@@ -3,7 +3,7 @@ import { moved_m } from '../limits.js'
 import { Creep } from './creep.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
-import { Motion, significance } from './motion.js'
+import { Motion, significance, span_ms } from './motion.js'
 import { type Fitted, PhaseFit } from './phase-fit.js'
 import { quickPlans, slowPlans } from './reference.js'
 import type { Move, PhaseReport } from './report.js'
@@ -22,6 +22,12 @@ const lossOf = 5
 /** From this share on it is one too where the satellites that are left do not determine the position any more, as they did before. */
 const blindingShare = 0.25
 const blindingOf = 2
+/** A phase that goes back for less is no part of a position: signals that lose lock one after another blind the watch, too. */
+const history_ms = 20_000
+/** If a larger share of the satellites is without such a phase, it is no longer a few that come and go behind trees. */
+const youngShare = 0.75
+/** For so long the position may be unknown: the extrapolation ends 3 s ago, so a move within this time shows behind it. */
+const unseen_ms = 3_000
 /**
  * Maximum absence of a constellation, if the others still show moves (`seen`) and if they do not (`blind`). Lines drop frames; the
  * lock times show afterwards whether the constellation was tracked meanwhile.
@@ -65,6 +71,8 @@ export class PhaseWatch {
   #losing = false
   /** The satellites determined the position, and nothing has been reported since. */
   #isSeen = false
+  /** The same, and when that was last. */
+  #seen_ms: number | undefined
   /** How far it moved, since that is reported. */
   #move: Enu | undefined
   /** When the watch restarts after a move. */
@@ -98,7 +106,10 @@ export class PhaseWatch {
     const contradiction = this.#contradicts(solved?.contradicts)
     if (contradiction) this.#restart()
     if (lossOfLock) this.#motion.forgetUsual()
-    if (solved?.position) this.#isSeen = true
+    if (solved?.position) {
+      this.#isSeen = true
+      this.#seen_ms = this.#clock.time_ms
+    }
     const slot = this.#tracks.keep(this.#clock.time_ms)
     if (slot !== undefined) {
       const { east, north, up } = (solved?.position && this.#motion.swungOut(solved.position)) ?? this.#motion.level
@@ -121,7 +132,16 @@ export class PhaseWatch {
     const begins = losing && !this.#losing
     this.#losing = losing
     if (isUnknown) this.#isSeen = false
-    return begins
+    const isBlinded = isUnknown && this.#isBlinded()
+    if (begins || isBlinded) this.#seen_ms = undefined
+    return begins || isBlinded
+  }
+
+  /** Whether signals lost one after another have left no position for so long that a move meanwhile would not show. */
+  #isBlinded(): boolean {
+    const { time_ms } = this.#clock
+    if (this.#seen_ms === undefined || time_ms - this.#seen_ms <= unseen_ms) return false
+    return this.#tracks.youngShare(time_ms, history_ms, lossOf) > youngShare
   }
 
   /** @returns whether phases in lock have contradicted each other for long enough to be evidence */
@@ -135,6 +155,7 @@ export class PhaseWatch {
     this.#motion.restart()
     this.#creep.restart()
     this.#contradicted = 0
+    this.#seen_ms = undefined
     this.#move = undefined
     this.#renew_ms = Infinity
     this.#calm.restart()
@@ -194,7 +215,8 @@ export class PhaseWatch {
     third: ThirdDifference | undefined,
   ): PhaseReport {
     const position = solved?.position
-    const net = position && this.#motion.net(this.#clock.time_ms, position)
+    const isSpanned = this.#clock.interval_ms < span_ms
+    const net = isSpanned && position ? this.#motion.net(this.#clock.time_ms, position) : undefined
     return {
       time_ms,
       interval_s: interval_ms / 1000,

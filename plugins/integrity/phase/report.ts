@@ -25,7 +25,10 @@ export interface PhaseReport extends LockReport {
   readonly interval_s: number
   /** The stream paused for so long that the watch starts afresh. Lock is still compared with the time before. */
   readonly interrupted: boolean
-  /** Most satellites lost lock within 3 s: nothing is known about the antenna before and after. Reported once per event. */
+  /**
+   * Most satellites lost lock within 3 s, or one after another until no position was left: nothing is known about the antenna before and
+   * after. Reported once per event.
+   */
   readonly lossOfLock: boolean
   /**
    * Most satellites kept their lock, and no position of the antenna explains their phases: nothing is known about the antenna from here
@@ -36,6 +39,7 @@ export interface PhaseReport extends LockReport {
   readonly slips: number
   /** Over the last interval. */
   readonly step: Displacement | undefined
+  /** Undefined also where observations come every 10 s or less often: a position extrapolated over them errs by metres. */
   readonly net: NetDisplacement | undefined
   /** Rms of the distance from the mean over the last 10 s, metres: of noise alone a few millimetres, most of it upwards. */
   readonly sway_m: number | undefined

@@ -139,6 +139,20 @@ export class SignalTracks {
     return this.next > from ? this.times_ms[(this.next - 1) % kept] - this.times_ms[from % kept] : 0
   }
 
+  /** Of the satellites of this epoch, those without a phase that goes back for so long: 0 to 1; 0 with fewer than `least` satellites. */
+  youngShare(time_ms: number, history_ms: number, least: number): number {
+    const old = new Set<number>()
+    const all = new Set<number>()
+    for (const { phase_m, satelliteKey, since } of this.#tracks.values()) {
+      if (Number.isNaN(phase_m)) continue
+      all.add(satelliteKey)
+      const isKept =
+        since < this.next && (since <= this.next - kept || this.times_ms[since % kept] <= time_ms - history_ms)
+      if (isKept) old.add(satelliteKey)
+    }
+    return all.size < least ? 0 : 1 - old.size / all.size
+  }
+
   /** A track starts afresh: its phase slipped. */
   restart(track: Track): void {
     track.since = this.next

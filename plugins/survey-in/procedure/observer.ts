@@ -160,9 +160,9 @@ export class Observer {
   #locate(): void {
     const { integrity, references, surveyor } = this.#deps
     const chosen = surveyor.isWanted ? undefined : references.chosen
-    const { override } = references
+    const place = references.override?.place
     // Where a person confirmed the antenna, it is not compared with the reference again.
-    if (chosen && override && !integrity.suspicion && integrity.isAt(override.place, 'window')) {
+    if (chosen && place && !integrity.suspicion && integrity.isAt(place, 'window')) {
       if (integrity.locate(undefined)) this.#course.dispatch('agrees')
       return
     }

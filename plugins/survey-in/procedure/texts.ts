@@ -166,6 +166,10 @@ export const elsewhereText = (what: string, seen: ErrorValues = {}): Trouble => 
     'if the antenna is where it was, send confirm-position; otherwise wait for the survey-in, or enter a position',
 })
 
+/** Why the place of the antenna cannot be confirmed yet. */
+export const inaccurateText = (acc_m: number, needed_m: number): string =>
+  `the position is accurate to ${acc_m.toFixed(1)} m only, too little to recognise the antenna there later: try again when it is accurate to ${needed_m} m (gnss-initial-accuracy)`
+
 export const confirmedReason = 'a person confirmed the former position'
 
 export const againAdvice = 'the receiver is configured again; check whether other software configures it'

@@ -15,8 +15,11 @@ export interface Override {
   offset: Enu
   /** Why the station had not believed it. */
   evidence: string
-  /** Where positions saw the antenna: it is recognised there after a restart. */
-  place: { arp: Ecef; acc_m: number; corr: boolean }
+  /**
+   * Where positions saw the antenna: it is recognised there after a restart. Omitted where they agreed with the reference: then this
+   * is compared, for the errors of that moment are no place.
+   */
+  place?: { arp: Ecef; acc_m: number; corr: boolean }
 }
 
 export function overrideOf(
@@ -31,7 +34,7 @@ export function overrideOf(
     ...said,
     distance_m: roundTo(comparison.distance_m, 3),
     offset: { east: roundTo(east, 3), north: roundTo(north, 3), up: roundTo(up, 3) },
-    place: { arp: live.position, acc_m: live.acc_m, corr: live.corrected },
+    ...(comparison.agrees !== true && { place: { arp: live.position, acc_m: live.acc_m, corr: live.corrected } }),
   }
 }
 

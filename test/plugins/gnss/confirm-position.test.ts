@@ -128,6 +128,32 @@ t.test('the start-up check found another place and surveys: a person ends that',
   t.match(after.field('ref.override'), { distance: Number })
 })
 
+t.test('a knock that was confirmed while positions were poor loosens no later start', async (t) => {
+  for (const acc_m of [3, 20]) {
+    const rig = await fixed(t)
+    await rig.seconds(700)
+    rig.base.move(0.3)
+    await rig.until(() => rig.state() === 'moved', 10)
+    rig.base.acc_m = acc_m
+    await rig.seconds(120)
+    if (acc_m > 5) {
+      t.match(await rig.command('confirm-position'), {
+        status: 503,
+        text: /accurate to 20\.0 m only.* when it is accurate to 5 m/,
+      })
+      continue
+    }
+    t.match(await rig.command('confirm-position'), { text: /used again/ })
+    await rig.until(isFixed(rig), 60)
+    rig.base.acc_m = 1.2
+    await rig.seconds(100)
+    rig.base.move(6)
+    const after = await restarted(t, rig)
+    await after.seconds(300)
+    t.equal(after.sent.length, 0)
+  }
+})
+
 t.test('where there is nothing to confirm it is refused', async (t) => {
   const rig = await setUp(t, { plugins })
   const refused = async (what: string, message: RegExp) =>

@@ -321,6 +321,14 @@ t.test('a restart of the service', async (t) => {
       2,
     ],
   ]
+  t.test('with the antenna moved 5 m meanwhile is no warm start: what a power cut shows, it shows too', async (t) => {
+    const before = await fixedStation(t)
+    await before.seconds(700)
+    const after = await restarted(t, before, 5, {}, ({ base }) => base.move(5))
+    await after.seconds(300)
+    t.equal(after.sent.length, 0)
+  })
+
   for (const [what, change, away_s] of few(2, cold)) {
     t.test(`where ${what} checks the position before anything goes out`, async (t) => {
       const before = await fixedStation(t)
@@ -839,6 +847,23 @@ t.test('the movement check', async (t) => {
       if (limit_s > 600) t.ok(seconds >= 600, `after ${seconds} s`)
       t.ok(distance(rig.arps().at(-1) ?? home, rig.base.truth) < 5)
       t.strictSame(rig.errors(), [])
+    })
+  }
+
+  for (const [what, out, back] of few(1, [
+    ['3.5 m beside', { east: 12, up: 0 }, { east: -8.5, up: 0 }],
+    ['5 m too low', { east: 0, up: -16 }, { east: 0, up: 11 }],
+  ] as const)) {
+    t.test(`an antenna that is put back ${what} is not trusted by itself`, async (t) => {
+      const rig = await fixedStation(t)
+      await rig.seconds(700)
+      rig.base.move(out.east, 0, out.up)
+      await rig.seconds(120)
+      rig.base.move(back.east, 0, back.up)
+      rig.sent.length = 0
+      await rig.seconds(1500)
+      t.equal(rig.sent.length, 0)
+      t.equal(rig.state(), 'moved')
     })
   }
 

@@ -87,12 +87,14 @@ t.test('trigger 2', async (t) => {
       let room = true
       let result = 'sent'
       let wakes = 0
+      let largest = payloadLimit
+      const raised: string[] = []
       const ctx = {
         services: {
           use: ({ id }: { id: string }) =>
             id === 'device' ? { uptime_ms: () => clock.monotonic() } : { documentText: () => '{}' },
           find: ({ id }: { id: string }) =>
-            id === 'mqtt-link' ? { hasRoom: () => room, largestPayload: () => payloadLimit } : undefined,
+            id === 'mqtt-link' ? { hasRoom: () => room, largestPayload: () => largest } : undefined,
         },
         timers: {
           after: (ms: number, fn: () => void) =>
@@ -109,7 +111,7 @@ t.test('trigger 2', async (t) => {
             return result
           },
         },
-        errors: { raise: () => {}, clear: () => {} },
+        errors: { raise: (_: string, { text }: { text: string }) => raised.push(text), clear: () => {} },
         log: { debug: () => {} },
         defer: () => {},
       }
@@ -141,6 +143,12 @@ t.test('trigger 2', async (t) => {
       await clock.advance(100)
       await turn()
       t.equal(published.length, 4, 'only a success counts: 6 h did not begin anew')
+
+      largest = -20
+      await clock.advance(period_ms + 1_000)
+      await turn()
+      t.equal(published.length, 4, 'a broker whose packets have no room for the topic gets nothing')
+      t.match(raised[0], /exceeds 0 bytes/)
     },
   )
 })

@@ -18,6 +18,7 @@ import {
   ChunkReader,
   chunkOf,
   filterLines,
+  getRequest,
   HeadReader,
   Outlet,
   parseHeaders,
@@ -685,6 +686,13 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
   t.match(
     requestOf({ host: 'h', mount: 'M', version: 2, user: 'u', password: 'p' }, '1'),
     /^POST \/M HTTP\/1\.1\r\nHost: h:2101\r\n(.+\r\n)*Authorization: Basic dTpw\r\n(.+\r\n)*Transfer-Encoding: chunked\r\n\r\n$/,
+  )
+  const six = '2001:db8::1'
+  t.match(requestOf({ host: six, mount: 'M', version: 2 }, '1'), '\r\nHost: [2001:db8::1]:2101\r\n', 'an IPv6 address')
+  t.match(
+    getRequest({ host: six, port: 80, mount: 'M', version: 2, agent: 'x' }),
+    '\r\nHost: [2001:db8::1]\r\n',
+    'of a rover',
   )
   const kind = (version: 1 | 2, first: string, body = '') => {
     const reply = readReply(first.split('\n'), version, body)
