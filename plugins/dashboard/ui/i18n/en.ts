@@ -70,7 +70,7 @@ export const en = {
   'expert.text': 'Everything here can also be done on the other pages, except what only experts need.',
   'expert.document': 'Status document (JSON)',
   'maintenance.report': 'Report for support',
-  'maintenance.restart': 'Restart',
+  'maintenance.restart': 'Restart and switch off',
   'maintenance.reset': 'Reset',
   'maintenance.sure': 'This cannot be undone.',
   'maintenance.receiver': 'Restart the receiver',
