@@ -1,5 +1,15 @@
 /** English texts of pages that are loaded on demand: the first screen has no use for them. */
 export const pages = {
+  'maintenance.report': 'Report for support',
+  'maintenance.restart': 'Restart and switch off',
+  'maintenance.reset': 'Reset',
+  'maintenance.sure': 'This cannot be undone.',
+  'maintenance.receiver': 'Restart the receiver',
+  'maintenance.modem': 'Restart the modem',
+  'maintenance.router': 'Restart the router',
+  'maintenance.reboot': 'Restart the station',
+  'maintenance.factoryRouter': 'Reset the router to factory settings',
+  'maintenance.factory': 'Reset the station to factory settings',
   'maintenance.machine': 'This device',
   'maintenance.model': 'Receiver',
   'maintenance.firmware': 'Firmware of the receiver',
