@@ -247,9 +247,9 @@ export type Change = {
   "rtr-pswd"?: string
   /** Router: user. empty: admin, then root */
   "rtr-user"?: string
-  /** WiFi uplink: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
+  /** WiFi: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
   "sta-pswd"?: string
-  /** WiFi uplink: network. name of the network; empty: no WiFi uplink */
+  /** WiFi: network. name of the network; empty: no WiFi */
   "sta-ssid"?: string
   /** Name of the station. Shown on the page, in Home Assistant, and when the station is announced in the network */
   "station-name"?: string

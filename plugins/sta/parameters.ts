@@ -13,12 +13,12 @@ const mostSsid_bytes = 32
 
 export function defineParameters({ config }: PluginContext, reaches: (caller: Caller) => boolean): Parameters {
   const trial = { reaches }
-  const ssid = config.define('sta-ssid', SsidSchema, { default: '', trial, title: 'WiFi uplink: network' })
+  const ssid = config.define('sta-ssid', SsidSchema, { default: '', trial, title: 'WiFi: network' })
   const password = config.define('sta-pswd', PasswordSchema, {
     default: '',
     secret: true,
     trial,
-    title: 'WiFi uplink: password',
+    title: 'WiFi: password',
   })
   config.rule([ssid.name], (get) => {
     const bytes = Buffer.byteLength(String(get(ssid.name)))
@@ -34,7 +34,7 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
 export const SsidSchema = Type.String({
   maxLength: mostSsid_bytes,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
-  description: 'name of the network; empty: no WiFi uplink',
+  description: 'name of the network; empty: no WiFi',
 })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',

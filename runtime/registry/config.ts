@@ -292,12 +292,26 @@ export class ConfigRegistry {
       const { before, isOver } = this.trial
       // Confirmed, or joined by another change, a moment ago.
       if (before === undefined || !isOver) return
-      const why = `no client reached the station through the interface governed by the change of ${[...before.keys()].join(', ')}`
+      const { names, tried } = this.#inWords([...before.keys()])
       if (!(await this.#setBack(before))) return
-      const advice = 'check the values and set them again; the command confirm-change keeps such a change'
-      const text = `${why} within ${this.#deps.trial_s} s: the values before are back`
-      this.#deps.trouble('change-rolled-back', { text, advice, values: { reason: why, trial_s: this.#deps.trial_s } })
+      const { trial_s } = this.#deps
+      const what = tried === '' ? names : `${names} (${tried})`
+      const text = `${what} did not work: nobody reached the station through it within ${trial_s} s, the values before are back`
+      const advice = 'try it again, and choose Keep on the page in time'
+      this.#deps.trouble('change-rolled-back', { text, advice, values: { names, tried, trial_s } })
     })
+  }
+
+  /** Parameters by their titles, and the text that was tried, such as the name of a network; `''` without one. */
+  #inWords(names: readonly string[]): { names: string; tried: string } {
+    const records = names.flatMap((name) => this.#deps.tables().parameters.get(name) ?? [])
+    // A password goes with the name of its network.
+    const open = records.filter(({ options }) => !options.secret)
+    const values = open.map((record) => this.value(record))
+    return {
+      names: (open.length > 0 ? open : records).map(({ name, options }) => options.title ?? name).join(', '),
+      tried: values.filter((value) => typeof value === 'string' && value !== '').join(', '),
+    }
   }
 
   async #setBack(before: ValuesBefore | undefined): Promise<boolean> {

@@ -379,6 +379,10 @@ t.test('a change', async (t) => {
       await station.request('/get-info')
       await station.clock.advance(30_000)
       await until(() => errors().includes('change-rolled-back'), 'change-rolled-back')
+      const error = (station.field('base.state.errors') as { code: string; text: string }[]).find(
+        ({ code }) => code === 'change-rolled-back',
+      )
+      t.match(error?.text, /^chan, power did not work: nobody reached the station through it within 90 s/)
       t.strictSame(applied, [6, 1])
       t.equal(trial(), undefined)
       t.equal(await store.get('config', 'chan'), undefined, 'the default again, not a stored one')

@@ -41,7 +41,7 @@ compare('after the login it goes on where it was', await field.inputValue(), '77
 await says('and hears the station again', '.verdict-text', /\w{4}/)
 await page.getByRole('button', { name: 'Review' }).click()
 await page.getByRole('button', { name: 'Apply' }).click()
-await says('and changes it', '[role=status]', /Applied/)
+await says('and changes it', '[role=status]', /Saved/)
 
 // While the page does something, before its stream ends.
 const [other] = await context.cookies()

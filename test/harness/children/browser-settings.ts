@@ -40,7 +40,7 @@ async function enter(name: string, value: unknown): Promise<boolean> {
 async function apply(): Promise<string> {
   await page.getByRole('button', { name: 'Review' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click()
-  return textWith(page, '[role=status]', /^(Applied|Nothing was changed)/, 60_000)
+  return textWith(page, '[role=status]', /^(Saved|Nothing was changed)/, 60_000)
 }
 
 const before = await parameters()
@@ -64,7 +64,7 @@ for (const own of groups) {
   const missing: string[] = []
   for (const [name, value] of wanted) if (!(await enter(name, value))) missing.push(name)
   compare(`${of}: every one is entered`, missing, [])
-  compare(`${of}: applied`, await apply(), 'Applied.')
+  compare(`${of}: applied`, await apply(), 'Saved.')
   const now = new Map((await parameters()).map((one) => [one.name, one.secret ? one.set : one.value]))
   compare(
     `${of}: the station has it`,
@@ -114,8 +114,8 @@ const silent = await textWith(page, '[role=alert]', /No contact/)
 compare('the page says that it hears nothing', /No contact/.test(silent) || silent, true)
 await new Promise((resolve) => setTimeout(resolve, (window_s + 1) * 1_000))
 execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo'])
-const said = await textWith(page, '[role=alert]', /no client reached the station/, 60_000)
-compare('the page says that it was set back', /the values before are back/.test(said) || said, true)
+const said = await textWith(page, '[role=alert]', /taken back/, 60_000)
+compare('the page says that it was set back', /the values before are back|choose Keep/.test(said) || said, true)
 await until(async () => fieldOf('eth-en').locator('input').isChecked(), 'the page shows the value before')
 const last = (await parameters()).find(({ name }) => name === 'eth-en')
 compare('the station has the value before', last?.value, 1)

@@ -62,7 +62,14 @@ import {
   outputsOf,
 } from '../../../plugins/dashboard/ui/model/guide.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
-import { csvOf, namedOf, referenceMapOf, type StationMap } from '../../../plugins/dashboard/ui/model/map.js'
+import {
+  csvOf,
+  emptySide,
+  type MapPoint,
+  namedOf,
+  referenceMapOf,
+  type StationMap,
+} from '../../../plugins/dashboard/ui/model/map.js'
 import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
 import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import { tilesOf } from '../../../plugins/dashboard/ui/model/tiles.js'
@@ -328,6 +335,8 @@ t.test('positions', async (t) => {
     'each earlier place once',
   )
   t.equal(map?.radius_m, 50)
+  const at = (north: number) => ({ ...(map?.points[0] as MapPoint), north })
+  t.same([emptySide([at(3)]), emptySide([at(-3)]), emptySide([])], [1, -1, 1], 'lengths of rings keep off the points')
   t.match(csvOf(map as StationMap, 'base').split('\r\n')[1], /^"base",base,/)
   t.match(csvOf(map as StationMap, 'base'), /"No. 5",history,/)
   t.equal(referenceMapOf(historyRows([entry(2, 0)], referenceOf(document)), referenceOf(document), label), undefined)

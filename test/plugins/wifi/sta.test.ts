@@ -291,6 +291,8 @@ t.test('a caller that comes over IPv6 is put on trial too', async (t) => {
   await settled(() => field('base.state.trial') !== undefined, 'it is on trial')
   await pass(110)
   t.match(field('sta'), { bssid, ip4: '192.168.8.50' }, 'and is set back')
+  const [error] = field('base.state.errors') as { text: string }[]
+  t.match(error?.text, /^WiFi: password did not work: nobody reached/, 'a password is not told')
 })
 
 t.test('a network with IPv6 alone is joined; a link-local address is not enough', async (t) => {

@@ -90,6 +90,18 @@ export const pages = {
   'casters.remove': 'Remove',
   'casters.removeOf': 'Remove {name}',
   'casters.removeWarning': 'The station stops pushing to it, and its password is deleted.',
+  'positions.kept': 'Saved. The current reference stays in use.',
+  'positions.pointHelp':
+    'A service such as CSRS-PPP or AUSPOS gives the marker. If the antenna height in its file was 0, that is the antenna reference point.',
+  'casters.unlisted': 'Mount point not listed yet',
+  'logins.scan': 'Scan the code to have this text on another phone.',
+  'wifi.awayText':
+    'The station keeps trying. Check that the network is in reach, and join it again if its password has changed.',
+  'password.removeTitle': 'Remove this password',
+  'password.removeText.operator':
+    'Then everyone in the local network can change this station. First enter the present password above.',
+  'password.removeText.viewer': 'Then nobody can log in to look only. First enter the present password above.',
+  'access.viewerSet': 'This password is set.',
   'timeline.key.good': 'Corrections sent',
   'timeline.key.planned': 'Start, check or survey-in',
   'timeline.key.limited': 'Held back, or gaps',

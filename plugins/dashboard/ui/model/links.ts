@@ -1,14 +1,15 @@
 /** Clients of the corrections and state of the outbound connections. Pure. */
 import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 
-export type LinkTone = 'good' | 'warning' | 'broken' | 'idle'
+export type LinkTone = 'good' | 'warning' | 'waiting' | 'broken' | 'idle'
 
 const tones: Readonly<Record<string, LinkTone>> = {
   up: 'good',
   connected: 'good',
   acknowledged: 'good',
   proven: 'good',
-  accepted: 'warning',
+  // Not known yet whether the data arrives.
+  accepted: 'waiting',
   connecting: 'warning',
   renewing: 'warning',
   waiting: 'warning',

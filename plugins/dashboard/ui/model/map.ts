@@ -74,6 +74,12 @@ export function namedOf(points: readonly MapPoint[], scale: number): ReadonlySet
   return new Set(named.map(({ key }) => key))
 }
 
+/** Where the lengths of the rings are written: 1 below, -1 above the station, away from the points and their names. */
+export function emptySide(points: readonly MapPoint[]): 1 | -1 {
+  const above = points.filter(({ north }) => north > 0).length
+  return above >= points.length - above ? 1 : -1
+}
+
 /** References that are closer to each other are drawn as one. */
 const same_m = 0.000_5
 const leastBetween_m = 0.01

@@ -16,6 +16,11 @@ export function AccessPage() {
       </Card>
       {isClosed && (
         <Card title={t('access.viewer')}>
+          {session.value?.passwords?.viewer && (
+            <p>
+              <Tone tone="good">{t('access.viewerSet')}</Tone>
+            </p>
+          )}
           <p>{t('access.viewerText')}</p>
           <PasswordForm of="viewer" />
         </Card>

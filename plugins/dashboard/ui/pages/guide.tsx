@@ -129,7 +129,8 @@ function Step(props: {
       >
         <summary>
           <h2>
-            {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{found || t(`guide.${state}`)}</Tone>
+            {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{t(`guide.${state}`)}</Tone>
+            {found && !isOpen && <span class="guide-found">{found}</span>}
           </h2>
         </summary>
         {isOpen && (
@@ -137,7 +138,11 @@ function Step(props: {
             {children}
             {next && step !== 'access' && (
               <div class="buttons">
-                <button type="button" class={state === 'open' ? '' : 'main'} onClick={() => go(next)}>
+                <button
+                  type="button"
+                  class={state === 'done' || state === 'better' ? 'main' : ''}
+                  onClick={() => go(next)}
+                >
                   {nextText(next)}
                 </button>
               </div>
@@ -174,7 +179,7 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: G
           </li>
         ))}
       </ul>
-      <a class="button main" href="#/status">
+      <a class={left.length === 0 ? 'button main' : 'button'} href="#/status">
         {t('guide.finish')}
       </a>
     </>

@@ -49,7 +49,7 @@ export function LogsPage() {
         {droppedLines.value > 0 && t('logs.dropped', { count: droppedLines.value })}
       </p>
       <div class="actions">
-        <button type="button" onClick={() => save(lines)}>
+        <button type="button" disabled={lines.length === 0} onClick={() => save(lines)}>
           {t('logs.download')}
         </button>
         <a class="button" href="/get-log-saved" download="rtk-base-log.txt">

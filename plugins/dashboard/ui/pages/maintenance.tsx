@@ -52,14 +52,12 @@ function Actions(props: { title: string; of: typeof restarts; commands: readonly
     <Card title={props.title}>
       {rows.map(({ title, command }) => (
         <div key={command.name} class="command">
-          <p>
-            <strong>{t(title)}</strong> <span class="quiet">{cautionText(command)}</span>
-          </p>
           <Action
             label={t(title)}
             caution={<p>{cautionText(command) || t('maintenance.sure')}</p>}
             run={() => api.command(command.name)}
           />
+          <p class="quiet">{cautionText(command)}</p>
         </div>
       ))}
     </Card>

@@ -25,12 +25,12 @@ export function NetworkPage() {
   return (
     <>
       {isNone && <p>{t('network.none')}</p>}
+      <NameCard {...props} />
       <WifiCard document={document} parameters={parameters} />
       <ModemCard {...props} />
       <RouterCard {...props} />
       <EthernetCard {...props} />
       <AccessPointCard {...props} />
-      <NameCard {...props} />
       <AddressCard />
       <SignalCard />
       <a href="#/settings?find=network">{t('network.settings')}</a>
@@ -42,7 +42,7 @@ export function NetworkPage() {
 function NameCard({ parameters, again }: NetworkProps) {
   if (!parameters.some(({ name }) => name === 'station-name')) return null
   return (
-    <Card title={t('network.name')}>
+    <Card title={t('section.station')}>
       <SettingForm
         parameters={parameters}
         settings={[{ name: 'station-name', label: t('guide.name'), help: t('guide.nameHelp') }]}

@@ -6,6 +6,7 @@ import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '..
 import { hasReference } from '../model/set-up.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList } from '../parts/card.js'
+import { CopyButton } from '../parts/copy-button.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ReferenceMap } from '../parts/map-card.js'
@@ -72,11 +73,11 @@ function Present({ document }: { document: Json }) {
             ['Z', `${reference.z.toFixed(4)} m`],
             [
               t('positions.acc'),
-              (numberAt(document, of('acc')) ?? 0) > 0 && figure(numberAt(document, of('acc')), 3, 'm'),
+              (numberAt(document, of('acc')) ?? 0) > 0 && lengthText(numberAt(document, of('acc')) ?? 0),
             ],
             [t('survey.frame'), [textAt(document, of('frame')), textAt(document, of('epoch'))].join(' ').trim()],
             [t('positions.determined'), moment(numberAt(document, of('t')) ?? 0)],
-            [t('status.distance'), distance > 0 && figure(distance, 3, 'm')],
+            [t('status.distance'), distance > 0 && lengthText(distance)],
             [
               t('survey.map'),
               <a key="map" class="target" href={geoLink(reference)}>
@@ -86,13 +87,16 @@ function Present({ document }: { document: Json }) {
           ]}
         />
       )}
-      {hasOther && (
-        <Action
-          label={t(`positions.use.${other}`)}
-          caution={<p>{t('positions.willUse')}</p>}
-          run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
-        />
-      )}
+      <div class="actions">
+        {place && <CopyButton text={`${place.lat.toFixed(8)}, ${place.lon.toFixed(8)}, ${place.alt.toFixed(3)} m`} />}
+        {hasOther && (
+          <Action
+            label={t(`positions.use.${other}`)}
+            caution={<p>{t('positions.willUse')}</p>}
+            run={async () => settled(await api.change({ 'gnss-ref-chosen': other }))}
+          />
+        )}
+      </div>
     </Card>
   )
 }
@@ -123,7 +127,7 @@ function Entry({ row, again }: { row: HistoryRow; again: () => void }) {
       <FigureList
         rows={[
           [t('positions.away'), !isPresent && away_m !== undefined && lengthText(away_m)],
-          [t('positions.acc'), acc > 0 && figure(acc, 3, 'm')],
+          [t('positions.acc'), acc > 0 && lengthText(acc)],
           [t('positions.place'), placeText(row)],
           [t('positions.samples'), samples > 0 && `${figure(samples, 0)} (${duration(elapsed)})`],
           [t('survey.kind'), method === 'survey' && t(corr ? 'survey.corrected' : 'survey.plain')],

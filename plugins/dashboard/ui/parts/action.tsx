@@ -1,10 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
+import { sentence } from '../i18n/plugins.js'
 import { hello } from '../station/live.js'
 import { useModal } from './modal.js'
 
-/** A button for a station command, with the answer below. */
+/** What the answer says is over then, such as a restart. */
+const answer_ms = 60_000
+
+/** A button for a station command, with the answer below for a minute. */
 export function Action(props: {
   label: string
   /** Asked before it is done; left out: it is done at once. */
@@ -19,11 +23,16 @@ export function Action(props: {
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
   const [isRunning, setRunning] = useState(false)
   const [isAsking, setAsking] = useState(false)
+  useEffect(() => {
+    if (answer.text === '' || answer.isTrouble) return
+    const timer = setTimeout(() => setAnswer({ text: '', isTrouble: false }), answer_ms)
+    return () => clearTimeout(timer)
+  }, [answer])
   const start = async () => {
     if (isRunning) return
     setRunning(true)
     try {
-      setAnswer({ text: await run(), isTrouble: false })
+      setAnswer({ text: sentence((await run()).trim()), isTrouble: false })
     } catch (error) {
       setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
     }

@@ -1,10 +1,10 @@
 /** Above every page: a change on trial; below: the session. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { errorText } from '../i18n/plugins.js'
+import { adviceText, errorText, labelOf } from '../i18n/plugins.js'
 import { api, loginWanted, session } from '../station/api.js'
 import { at, errorsOf } from '../station/document.js'
-import { document$ } from '../station/live.js'
+import { document$, verdict } from '../station/live.js'
 import { useLoaded } from './loaded.js'
 
 interface Trial {
@@ -18,7 +18,10 @@ export function TrialBar() {
   const trial = at(document$.value, 'base.state.trial') as Trial | undefined
   const undone = errorsOf(document$.value).find(({ code }) => code === 'change-rolled-back')
   if (trial) return <Countdown trial={trial} />
-  return undone ? <Undone key={undone.t} text={errorText(undone)} /> : null
+  if (!undone) return null
+  // The verdict above the page may say it already.
+  const now = verdict.value
+  return <Undone key={undone.t} text={now?.why_code === undone.code ? adviceText(now) : errorText(undone)} />
 }
 
 /** The station tells it until the next change; here it is read once. */
@@ -54,7 +57,12 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
     void api
       .command(command)
       .catch((error: unknown) => setTrouble(error instanceof Error ? error.message : String(error)))
-  const names = parameters.map((name) => all.find((one) => one.name === name)?.title ?? name).join(', ')
+  const names = parameters
+    .map((name) => {
+      const found = all.find((one) => one.name === name)
+      return found ? labelOf(found) : name
+    })
+    .join(', ')
   return (
     <section class="notice trial" aria-label={t('trial.title')}>
       <p role="alert">{t('trial.text', { names })}</p>

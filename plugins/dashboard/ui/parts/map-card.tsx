@@ -1,7 +1,7 @@
 import { t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { type HistoryRow, referenceOf } from '../model/gnss/positions.js'
-import { csvOf, geoJsonOf, mapOf, namedOf, referenceMapOf, roundUp, type StationMap } from '../model/map.js'
+import { csvOf, emptySide, geoJsonOf, mapOf, namedOf, referenceMapOf, roundUp, type StationMap } from '../model/map.js'
 import { tilesOf } from '../model/tiles.js'
 import { nameOf } from '../model/verdict.js'
 import { document$, hello } from '../station/live.js'
@@ -77,6 +77,8 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
   const { lat, lon, points, radius_m } = map
   const scale = ring / radius_m
   const named = namedOf(points, scale)
+  const side = emptySide(points)
+  const beside = (radius: number) => (side === 1 ? radius - 4 : 14 - radius)
   const words = points.map((one) => `${one.name}: ${lengthText(Math.hypot(one.east, one.north))}`)
   return (
     <svg class="map" viewBox={`${-half} ${-half} ${2 * half} ${2 * half}`} role="img">
@@ -90,10 +92,10 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
       <text class="map-north" x={0} y={-ring - 10}>
         N
       </text>
-      <text class="map-ring" x={4} y={ring - 4}>
+      <text class="map-ring" x={4} y={beside(ring)}>
         {lengthText(radius_m)}
       </text>
-      <text class="map-ring" x={4} y={ring / 2 - 4}>
+      <text class="map-ring" x={4} y={beside(ring / 2)}>
         {lengthText(radius_m / 2)}
       </text>
       {points.map(({ key, name: who, east, north, isFixed }) => (

@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { groups, type PageEntry, type PageGroup, place } from '../pages/index.js'
 import { Icon } from '../parts/icon.js'
@@ -75,23 +74,14 @@ export function Groups() {
   )
 }
 
-/** Of the one before it remains in view. */
-const edge_px = 40
-
 /** On a phone: the pages of the group, above the content. */
 export function Tabs() {
   const all = places()
   const here = placeHere(all)
-  const list = useRef<HTMLUListElement>(null)
-  // On a phone not all of them fit: the open one is scrolled into view.
-  useEffect(() => {
-    const open = list.current?.querySelector<HTMLElement>('[aria-current]')
-    if (list.current && open) list.current.scrollLeft = open.offsetLeft - list.current.offsetLeft - edge_px
-  }, [here?.path])
   if (!here) return null
   return (
     <nav aria-label={t('app.within', { group: t(here.group.title) })}>
-      <ul class="tabs" ref={list}>
+      <ul class="tabs">
         <Links of={all.filter(isWithin(here.group, here))} here={here} />
       </ul>
     </nav>

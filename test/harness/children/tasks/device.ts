@@ -55,8 +55,8 @@ export async function deviceTasks(player: Player): Promise<void> {
     await tap(button('Set password'))
     compare(
       'it is saved',
-      await textWith(page, 'main [role=status]', /^Saved/),
-      'Saved. Everyone else has to log in again.',
+      await textWith(page, 'main [role=status]', /Saved/),
+      '✓ Saved. Everyone else has to log in again.',
     )
     compare('others have to log in', (await fetch(`${station.url}/get-info`)).status, 401)
   })

@@ -36,7 +36,7 @@ export async function networkTasks(player: Player): Promise<void> {
     await player.says(
       'back again, it says that the change was undone',
       '[role=alert]',
-      /taken back[\s\S]*the values before are back/,
+      /taken back[\s\S]*choose Keep/,
       60_000,
     )
     compare('the WiFi is the one before', (await info()).sta?.ssid, 'workshop')

@@ -30,7 +30,7 @@ export async function outputTasks(player: Player): Promise<void> {
     await tap(button('Test'))
     await player.says('the test says that it works', '.tested', /accepts this station/)
     await tap(button('Save'))
-    await player.says('the caster has the stream', '.command .tone', /acknowledged|proven/i, 60_000)
+    await player.says('the caster has the stream', '.command .tone', /corrections arrive/, 60_000)
   })
   await player.task(
     'a source of corrections for the survey-in',

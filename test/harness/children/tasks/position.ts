@@ -49,8 +49,8 @@ export async function positionTasks(player: Player): Promise<void> {
     await tap(yes('Yes, use it'))
     compare(
       'the position is taken',
-      await textWith(page, 'main [role=status]', /^Saved/),
-      'Saved. The start-up check runs before it is used.',
+      await textWith(page, 'main [role=status]', /Saved/),
+      '✓ Saved. Corrections go out as soon as the receiver agrees with it.',
     )
     await until(async () => (await info()).gnss.ref.chosen === 'manual', 'the entered reference')
   })

@@ -116,6 +116,8 @@ const tones: Readonly<Record<CheckState, ToneName>> = { ok: 'good', failed: 'bro
 function Answer({ tested, isTls }: { tested: CasterTested; isTls: boolean }) {
   const { checks, code, ok, text, advice } = tested
   const isGood = ok && code === 'ok'
+  // Many casters list a mount point only while it is fed.
+  const isUnlisted = checks.mount === 'failed' && code !== 'mount' && code !== 'taken'
   return (
     <div class="tested">
       <p class="large">
@@ -128,15 +130,20 @@ function Answer({ tested, isTls }: { tested: CasterTested; isTls: boolean }) {
           .filter((one) => one !== 'tls' || isTls)
           .map((one) => (
             <li key={one}>
-              <Tone tone={tones[checks[one]]}>
-                {t(checks[one] === 'failed' ? `casters.failed.${one}` : `casters.check.${one}`)}
-                {checks[one] === 'unknown' && ` · ${t('casters.check.unknown')}`}
-              </Tone>
+              {one === 'mount' && isUnlisted ? (
+                <Tone tone="idle">{t('casters.unlisted')}</Tone>
+              ) : (
+                <Tone tone={tones[checks[one]]}>
+                  {t(checks[one] === 'failed' ? `casters.failed.${one}` : `casters.check.${one}`)}
+                  {checks[one] === 'unknown' && ` · ${t('casters.check.unknown')}`}
+                </Tone>
+              )}
             </li>
           ))}
       </ul>
-      {!isGood && <p>{sentence(advice)}</p>}
-      <p class="quiet">{sentence(text)}</p>
+      <p>
+        {sentence(text)} {!isGood && sentence(advice)}
+      </p>
     </div>
   )
 }

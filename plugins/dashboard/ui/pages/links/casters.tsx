@@ -1,5 +1,5 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { duration, figure, localTimes, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugins.js'
 import {
@@ -47,6 +47,11 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
     again()
   }
   const close = () => setOpen(undefined)
+  const [added, setAdded] = useState('')
+  const add = async (after: SentCaster) => {
+    await change(undefined, after)
+    setAdded(nameOf(after))
+  }
   return (
     <Card title={t('links.pushes')}>
       {all.length === 0 && <p>{t('casters.none')}</p>}
@@ -69,12 +74,13 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
             caster={caster}
             push={pushes.find(isOf(caster))}
             isIdle={isIdle}
+            isNew={added === nameOf(caster)}
             change={change}
             edit={() => setOpen(caster)}
           />
         ),
       )}
-      {all.length > 0 && <p class="quiet">{t('links.proof')}</p>}
+      {pushes.some(({ state }) => state === 'accepted') && <p class="quiet">{t('links.proof')}</p>}
       {all.length < most && hello.value?.role !== 'viewer' && (
         <div class="command">
           <h3>{t('casters.add')}</h3>
@@ -90,9 +96,7 @@ function CasterList({ pushes, isIdle }: { pushes: readonly Push[]; isIdle: boole
               </button>
             ))}
           </div>
-          {typeof open === 'string' && (
-            <CasterForm key={open} preset={open} all={all} save={(after) => change(undefined, after)} close={close} />
-          )}
+          {typeof open === 'string' && <CasterForm key={open} preset={open} all={all} save={add} close={close} />}
         </div>
       )}
     </Card>
@@ -104,15 +108,21 @@ function CasterRow(props: {
   push: Push | undefined
   /** The station sends no corrections now. */
   isIdle: boolean
+  /** It was added now. */
+  isNew: boolean
   change: (before: Caster, after: SentCaster | undefined) => Promise<void>
   edit: () => void
 }) {
-  const { caster, change, edit, isIdle, push } = props
+  const { caster, change, edit, isIdle, isNew, push } = props
   const [trouble, setTrouble] = useState('')
   const { enabled: isOn = true } = caster
   const name = nameOf(caster)
   const state = !isOn ? 'off' : (push?.state ?? 'connecting')
   const isViewer = hello.value?.role === 'viewer'
+  const row = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isNew) row.current?.scrollIntoView({ block: 'center' })
+  }, [isNew])
   const turn = async (wanted: boolean) => {
     setTrouble('')
     try {
@@ -122,7 +132,7 @@ function CasterRow(props: {
     }
   }
   return (
-    <div class="command">
+    <div class="command" ref={row}>
       <div class="way">
         <h3>
           {caster.host}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
 import { entryText, hostForRover, type RoverLoginList } from '../../model/rover-login.js'
+import { CopyButton } from '../../parts/copy-button.js'
 import { useLoaded } from '../../parts/loaded.js'
 import { QrCode } from '../../parts/qr-code.js'
 import { api } from '../../station/api.js'
@@ -13,57 +14,59 @@ export function EnterThis(props: { list: RoverLoginList; user: string; password:
   const { mounts, port } = list
   const [chosen, setMount] = useState('')
   const { value: addresses = [] } = useLoaded(load)
-  const [isCopied, setCopied] = useState(false)
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
   const mount = chosen || (mounts[0] ?? '')
+  const mountName = t('logins.entry.mount')
   const rows = [
     [t('logins.entry.host'), hostForRover(location.hostname, addresses)],
     [t('logins.entry.port'), String(port)],
-    [t('logins.entry.mount'), mount],
+    [mountName, mount],
     [t('logins.entry.user'), user],
     [t('logins.entry.password'), password],
     [t('logins.entry.version'), t('logins.entry.versions')],
   ] as const
   const text = entryText(rows)
-  // Browsers have no clipboard for a page without https.
-  const clipboard = globalThis.isSecureContext ? navigator.clipboard : undefined
   return (
     <div class="command" role="status">
       <h3 ref={title} tabIndex={-1}>
         {t('logins.enter')}
       </h3>
-      {mounts.length > 1 && (
-        <label>
-          {t('links.mount')}
-          <select value={mount} onChange={({ currentTarget }) => setMount(currentTarget.value)}>
-            {mounts.map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
+      <p class="caution">{t('logins.once')}</p>
       <div class="enter-this">
         <dl class="entries">
           {rows.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>{value}</dd>
+              <dd>
+                {name === mountName && mounts.length > 1 ? (
+                  <select
+                    aria-label={name}
+                    value={mount}
+                    onChange={({ currentTarget }) => setMount(currentTarget.value)}
+                  >
+                    {mounts.map((one) => (
+                      <option key={one} value={one}>
+                        {one}
+                      </option>
+                    ))}
+                  </select>
+                ) : (
+                  value
+                )}
+              </dd>
             </div>
           ))}
         </dl>
         <QrCode text={text} label={t('logins.code')} />
       </div>
-      <p class="quiet">{t('logins.once')}</p>
-      <p class="quiet">{t('logins.outside')}</p>
+      <p class="quiet">{t('logins.scan')}</p>
+      <p>{t('logins.outside')}</p>
+      <a class="target" href="#/links">
+        {t('casters.add')}
+      </a>
       <div class="buttons">
-        {clipboard && (
-          <button type="button" onClick={() => void clipboard.writeText(text).then(() => setCopied(true))}>
-            {t(isCopied ? 'logins.copied' : 'logins.copy')}
-          </button>
-        )}
+        <CopyButton text={text} />
         <button type="button" onClick={close}>
           {t('logins.another')}
         </button>

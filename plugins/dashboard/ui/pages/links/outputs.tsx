@@ -58,7 +58,7 @@ function Row({ row, document }: { row: OutputRow; document: Json }) {
           <span> · {t(rovers === 1 ? 'outputs.rover' : 'outputs.rovers', { count: figure(rovers, 0) })}</span>
         )}
       </p>
-      {state === 'unset' || <p class="quiet">{t(`outputs.hint.${output}`)}</p>}
+      <p class="quiet">{t(`outputs.hint.${output}`)}</p>
       {output === 'caster' && (
         <a class="target" href="#/rovers">
           {t('outputs.logins')}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { figure, t, word } from '../../i18n/index.js'
+import { dbmText } from '../../i18n/lengths.js'
 import { mobileStrength, type Operator, technologyOf } from '../../model/wifi.js'
 import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
@@ -34,7 +35,7 @@ export function ModemCard({ document, parameters, again }: NetworkProps) {
       <FigureList
         rows={[
           [t('modem.technology'), of('connection_type')],
-          [t('net.signal'), rssi !== 0 && `${t(`net.strength.${mobileStrength(rssi)}`)} (${figure(rssi, 0, 'dBm')})`],
+          [t('net.signal'), rssi !== 0 && `${t(`net.strength.${mobileStrength(rssi)}`)} (${dbmText(rssi)})`],
           [t('modem.network'), word('modem.network', of('network'))],
           [t('modem.apn'), apn],
           [

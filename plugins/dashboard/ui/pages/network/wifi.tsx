@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
+import { dbmText } from '../../i18n/lengths.js'
 import { isWifiPassword, joinable, needsPassword, type ScannedNetwork, wifiStrength } from '../../model/wifi.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { SecretInput } from '../../parts/forms/setting-form.js'
@@ -23,11 +24,12 @@ export function WifiCard({ document, parameters }: { document: Json; parameters:
         )}
       </p>
       {ssid === '' && <p>{t('wifi.noneText')}</p>}
+      {ssid !== '' && ip === '' && <p>{t('wifi.awayText')}</p>}
       {ip !== '' && (
         <FigureList
           rows={[
             [t('net.address'), ip],
-            [t('net.signal'), rssi !== 0 && `${t(`net.strength.${wifiStrength(rssi)}`)} (${figure(rssi, 0, 'dBm')})`],
+            [t('net.signal'), rssi !== 0 && `${t(`net.strength.${wifiStrength(rssi)}`)} (${dbmText(rssi)})`],
             [t('net.channel'), figure(numberAt(document, 'sta.channel') || undefined, 0)],
           ]}
         />
@@ -58,7 +60,7 @@ function Scan({ present }: { present: string }) {
       <div class="actions">
         <button
           type="button"
-          class="main"
+          class={present === '' ? 'main' : ''}
           disabled={isRunning || hello.value?.role === 'viewer'}
           onClick={() => void scan()}
         >

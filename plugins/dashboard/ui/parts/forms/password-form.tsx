@@ -1,7 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
 import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'
+import { Tone } from '../card.js'
 import { SecretField } from './text-field.js'
 
 export const leastPassword = 8
@@ -13,6 +14,10 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
   const [isShown, setShown] = useState(false)
   const [isRunning, setRunning] = useState(false)
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
+  const shown = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (answer.text !== '') shown.current?.scrollIntoView({ block: 'center' })
+  }, [answer])
   const needsOld = session.value?.login === true
   const isSet = session.value?.passwords?.[role] === true
   const send = async (value: string | null) => {
@@ -59,18 +64,22 @@ export function PasswordForm({ of: role, done }: { of: LoginRole; done?: () => v
         suggests
       />
       <div class="buttons">
-        {isSet && (
-          <button type="button" disabled={isRunning} onClick={() => void send(null)}>
-            {t('password.remove')}
-          </button>
-        )}
         <button type="submit" class="main" disabled={isRunning || hello.value?.role === 'viewer'}>
           {t(isRunning ? 'commands.running' : 'password.set')}
         </button>
       </div>
-      <p class={answer.isTrouble ? 'trouble' : 'quiet'} role="status">
-        {answer.text}
+      <p class={answer.isTrouble ? 'trouble' : ''} role="status" ref={shown}>
+        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
       </p>
+      {isSet && (
+        <details>
+          <summary>{t('password.removeTitle')}</summary>
+          <p>{t(`password.removeText.${role}`)}</p>
+          <button type="button" disabled={isRunning} onClick={() => void send(null)}>
+            {t('password.remove')}
+          </button>
+        </details>
+      )}
     </form>
   )
 }

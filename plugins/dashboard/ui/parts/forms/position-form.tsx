@@ -1,7 +1,7 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
-import { enuText } from '../../i18n/lengths.js'
+import { enuText, lengthText } from '../../i18n/lengths.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
 import {
   antennaOf,
@@ -15,7 +15,7 @@ import {
 import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'
-import { FigureList } from '../card.js'
+import { FigureList, Tone } from '../card.js'
 import { PlaceDrawing } from '../map-card.js'
 
 /** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
@@ -93,7 +93,9 @@ export function PositionForm({ done }: { done: () => void }) {
       const { errors = [], result } = await api.change(changeOf(entry))
       const isTrouble = result === 'failed'
       setMessage({
-        text: isTrouble ? errors.map(({ message: why }) => why).join('; ') : t('positions.sent'),
+        text: isTrouble
+          ? errors.map(({ message: why }) => why).join('; ')
+          : t(entry.isChosen ? 'positions.sent' : 'positions.kept'),
         isTrouble,
       })
       if (isTrouble) return
@@ -128,6 +130,7 @@ export function PositionForm({ done }: { done: () => void }) {
             {t(`positions.point.${one}`)}
           </label>
         ))}
+        <p class="quiet">{t('positions.pointHelp')}</p>
         {typed.of !== 'arp' && (
           <Field
             name="height"
@@ -171,22 +174,29 @@ export function PositionForm({ done }: { done: () => void }) {
           />
           {t('positions.corr')}
         </label>
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={typed.isChosen}
-            onChange={({ currentTarget }) => set({ isChosen: currentTarget.checked })}
-          />
-          {t('positions.choose')}
-        </label>
       </details>
+      <label class="switch">
+        <input
+          type="checkbox"
+          checked={typed.isChosen}
+          onChange={({ currentTarget }) => set({ isChosen: currentTarget.checked })}
+        />
+        {t('positions.choose')}
+      </label>
       {entry && <Preview entry={entry} />}
-      <button type="submit" class="main" disabled={hello.value?.role === 'viewer'}>
-        {t('positions.review')}
-      </button>
+      <div class="actions">
+        <button type="submit" class="main" disabled={hello.value?.role === 'viewer'}>
+          {t('positions.review')}
+        </button>
+      </div>
       <p class={message.isTrouble ? 'trouble' : ''} role="status">
-        {message.text}
+        {message.isTrouble || message.text === '' ? message.text : <Tone tone="good">{message.text}</Tone>}
       </p>
+      {message.text !== '' && !message.isTrouble && (
+        <a class="target" href="#/status">
+          {t('guide.finish')}
+        </a>
+      )}
       {isAsking && entry && (
         <Ask
           entry={entry}
@@ -265,12 +275,12 @@ function Preview({ entry }: { entry: PositionEntry }) {
           ],
           [t('positions.fromReference'), fromReference && enuText(fromReference)],
           [t('positions.fromLive'), fromLive && enuText(fromLive)],
-          [t('positions.acc'), entry.acc_m > 0 && figure(entry.acc_m, 3, 'm')],
+          [t('positions.acc'), entry.acc_m > 0 && lengthText(entry.acc_m)],
         ]}
       />
       {from && <PlaceDrawing from={from} />}
       {away_m !== undefined && away_m > far_m && (
-        <p class="trouble">{t('positions.far', { distance: figure(away_m, 0, 'm') })}</p>
+        <p class="trouble">{t('positions.far', { distance: lengthText(away_m) })}</p>
       )}
     </div>
   )

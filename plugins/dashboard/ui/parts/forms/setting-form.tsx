@@ -3,6 +3,7 @@ import { t } from '../../i18n/index.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
+import { Tone } from '../card.js'
 
 /** One setting of a small form. */
 export interface Setting {
@@ -74,8 +75,8 @@ export function SettingForm(props: {
           {isRunning ? t('settings.sending') : save}
         </button>
       </div>
-      <p class={answer.isTrouble ? 'trouble' : 'quiet'} role="status">
-        {answer.text}
+      <p class={answer.isTrouble ? 'trouble' : ''} role="status">
+        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
       </p>
     </form>
   )
@@ -100,9 +101,7 @@ function SettingField(props: {
     'aria-describedby': `${id}-help`,
     'aria-invalid': trouble !== '',
   }
-  const note = [help, parameter.secret && t(parameter.set ? 'settings.secretSet' : 'settings.secretNotSet')].filter(
-    Boolean,
-  )
+  const note = [help, parameter.secret && parameter.set && t('settings.secretSet')].filter(Boolean)
   const [yes, no] = field.kind === 'flag' ? ['true', 'false'] : ['1', '0']
   return (
     <div>
