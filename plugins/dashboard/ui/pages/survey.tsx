@@ -63,7 +63,7 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
       {isRunning && survey.isOutOfReach && (
         <p class="trouble">{t('survey.outOfReach', { target: lengthText(target_m), least: plainLimit_m })}</p>
       )}
-      {!isRunning && <p>{t('guide.survey')}</p>}
+      {!isRunning && state !== 'complete' && <p>{t('guide.survey')}</p>}
       <Buttons survey={survey} document={document} />
       {state !== 'none' && (
         <details>
