@@ -38,7 +38,10 @@ export default definePlugin({
   setup(ctx, { tiles }) {
     const recorder = new FigureRecorder(ctx)
     // The whole document is not made each second for a curve that does not grow.
-    const isSurveying = () => ctx.services.find(procedureStatus)?.status === 'survey'
+    const isSurveying = () => {
+      const { asked, status } = ctx.services.find(procedureStatus) ?? {}
+      return status === 'survey' || asked === 'survey'
+    }
     const survey = new SurveyCurve(() =>
       isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
     )

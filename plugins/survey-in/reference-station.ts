@@ -7,6 +7,7 @@ import {
   type Integrity,
   type PositionComparison,
   type ProcedureStatus,
+  type ProcedureWish,
   type Receiver,
   type RtcmGate,
 } from 'rtk-base/services'
@@ -114,6 +115,10 @@ export class ReferenceStation implements ProcedureStatus {
   /** Distance to the reference by evidence other than the echo of a base, metres; undefined without any. */
   get delta_m(): number | undefined {
     return this.#run && this.#integrity?.distance_m(this.references.chosen)
+  }
+
+  get asked(): ProcedureWish | undefined {
+    return this.#run?.asked
   }
 
   get chosen(): ChosenReference | undefined {

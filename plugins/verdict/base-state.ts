@@ -1,10 +1,10 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
-import { device, firmwareInstaller, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
+import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
 import { degradedCode } from './rules.js'
 
-/** A station has this long after its start, and after a survey-in, before missing RTCM means `degraded`. */
+/** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
 const outputs_ms = 10_000
 
@@ -17,7 +17,7 @@ export interface BaseFacts {
   status: string | undefined
   /** RTCM goes out of a receiver that is up. */
   sending: boolean
-  /** Since the start, or since the survey-in. */
+  /** Since the start, or what was waited for last. */
   elapsed_ms: number
 }
 
@@ -39,7 +39,7 @@ const advice: Readonly<Record<string, string>> = {
   configure: 'the receiver is configured again; if this lasts, check that the line works in both directions',
   accept: 'the receiver is configured again; if this lasts, check whether other software configures it',
   acquire:
-    'if this lasts, check the antenna and its view of the sky, and whether something else configures the receiver',
+    'if this lasts, check the antenna and its view of the sky, and whether other software configures the receiver',
   initial: 'if this lasts, check the antenna and its view of the sky, or raise gnss-initial-accuracy',
   fixed: 'check the antenna and its view of the sky, and the state of each plugin with `rtk-base plugins`',
   moved: 'set or choose another reference (gnss-ref-chosen), or send start-survey-in',
@@ -80,6 +80,7 @@ export class BaseState {
   readonly #ctx: PluginContext
   /** Uptime at the start of the current wait. */
   #begun_ms = 0
+  #asked: ProcedureWish | undefined
   #look: Dispose = () => {}
   #settled: Dispose = () => {}
   readonly #flow = new ObservationFlow()
@@ -123,10 +124,12 @@ export class BaseState {
   look(): BaseStateName {
     const { services } = this.#ctx
     const uptime_ms = services.use(device).uptime_ms()
-    const status = services.find(procedureStatus)?.status
-    if (status === 'survey') this.#begun_ms = uptime_ms
+    const { asked, status } = services.find(procedureStatus) ?? {}
+    const isAsked = asked !== undefined && asked !== this.#asked
+    this.#asked = asked
+    if (status === 'survey' || status === 'moved' || isAsked) this.#begun_ms = uptime_ms
     const { isSending } = this
-    // Once ready, missing RTCM is a fault and not a start.
+    // Once ready, missing RTCM is a fault and not a start, unless a person asked for what stops it.
     if (isSending) this.#begun_ms = Number.NEGATIVE_INFINITY
     const elapsed_ms = uptime_ms - this.#begun_ms
     const { stopping } = services.use(device)

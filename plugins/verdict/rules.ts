@@ -10,6 +10,7 @@ import type {
   ErrorValues,
   Jamming,
   Link,
+  ProcedureWish,
   Spoofing,
   StationError,
 } from 'rtk-base/services'
@@ -23,6 +24,8 @@ export interface Facts {
   errors: readonly Omit<StationError, 'text' | 't'>[]
   /** Of the GNSS procedure, or how the receiver is connected; undefined: nothing runs a receiver. */
   status: string | undefined
+  /** What a person asked for and the station is doing. */
+  asked?: ProcedureWish | undefined
   antenna: AntennaStatus
   jamming: Jamming
   spoofing: Spoofing
@@ -67,17 +70,22 @@ export const isFew = (satellites: number | undefined): boolean => satellites !==
 export const isJammed = (jamming: Jamming): boolean => jamming === 'warning' || jamming === 'critical'
 export const isSpoofed = (spoofing: Spoofing): boolean => spoofing === 'indicated' || spoofing === 'multiple'
 
-/** The start-up step, by the status of the procedure. */
+/** What comes before the first RTCM: what a person asked for, else the step, by the status of the procedure. */
 const beginnings: Readonly<Record<string, string>> = {
-  identify: 'the receiver is being identified',
-  configure: 'the receiver is being configured',
-  acquire: 'the receiver is acquiring a position',
-  initial: 'its position is being checked',
+  survey: 'a survey-in was started: it begins with the next good position',
+  confirmed: 'the position was confirmed: it is checked, then corrections go out',
+  reference: 'another position was chosen: it is checked, then corrections go out',
+  identify: 'no corrections yet: the receiver is being identified',
+  configure: 'no corrections yet: the receiver is being configured',
+  acquire: 'no corrections yet: the receiver is acquiring a position',
+  initial: 'no corrections yet: the position is being checked',
 }
 
-function startOf({ status = '' }: Facts): string {
-  const beginning = beginnings[status]
-  return beginning ? `the station starts: ${beginning}` : 'the station starts'
+function startOf({ asked, status = '' }: Facts): Finding {
+  const step = asked ?? status
+  const beginning = beginnings[step]
+  const advice = asked === 'survey' ? 'wait; nothing may move meanwhile' : 'wait up to 2 minutes'
+  return [beginning ?? 'the station starts', advice, undefined, `starting-${beginning ? step : 'station'}`]
 }
 
 /** The oldest of these errors, in its own words. */
@@ -150,14 +158,7 @@ export const rules: readonly Rule[] = [
     'starting',
     'unfit',
     (facts) =>
-      facts.base === 'starting'
-        ? (reported(facts, coded('gnss-initial', 'gnss-survey')) ?? [
-            startOf(facts),
-            'wait up to 2 minutes',
-            undefined,
-            `starting-${beginnings[facts.status ?? ''] ? facts.status : 'station'}`,
-          ])
-        : undefined,
+      facts.base === 'starting' ? (reported(facts, coded('gnss-initial', 'gnss-survey')) ?? startOf(facts)) : undefined,
   ],
   [
     'silent',
@@ -319,8 +320,8 @@ export function judge(facts: Facts): Judgement {
   }
   const why =
     facts.outputs > 0
-      ? 'RTCM is sent from a verified position'
-      : 'RTCM is ready from a verified position; no client is connected'
+      ? 'corrections go out, and the antenna is at its reference'
+      : 'corrections are ready, and the antenna is at its reference; no client is connected'
   const why_code = facts.outputs > 0 ? 'ok' : 'ok-no-client'
   return { fitness: 'fit', code: 'ok', why, advice: '', why_code, values: ofReference(facts) }
 }

@@ -114,6 +114,7 @@ export class VerdictWatch implements BaseVerdict {
       isSending,
       errors: services.use(device).errors(),
       status: procedure?.status ?? source?.link,
+      asked: procedure?.asked,
       isListening: source?.mode === 'listening',
       antenna: received?.antenna ?? 'unknown',
       jamming: this.#jamming.see(received?.jamming ?? 'unknown', now_ms),

@@ -105,6 +105,9 @@ t.test('base.state.base', async (t) => {
       said.join(' | '),
     )
     await rig.command('start-survey-in')
+    await rig.seconds(1)
+    t.match(rig.station.field('base.state'), { base: 'starting', verdict: { why_code: 'starting-survey' } })
+    t.strictSame(rig.station.field('base.state.errors'), [], 'what a person asked for is no fault')
     await rig.until(() => base() === 'surveying', 60)
   })
 
@@ -357,6 +360,11 @@ t.test('the verdict', async (t) => {
     const { why, why_code } = judge({ ...good, ...silent, base: 'starting', status })
     t.notMatch(why, /\(/, 'no name of a state')
     reasons.push(`reason.${why_code}`)
+  }
+  for (const asked of ['survey', 'confirmed', 'reference'] as const) {
+    const found = judge({ ...good, ...silent, base: 'starting', status: 'configure', asked })
+    t.match(found, { code: 'starting', why_code: `starting-${asked}`, why: /^(a|the|another) / }, found.why)
+    reasons.push(`reason.${found.why_code}`)
   }
   for (const { language, content } of textFiles(join(packageRoot(), 'plugins', 'verdict')))
     for (const key of reasons.flatMap((reason) => [reason, `${reason}.advice`]))

@@ -51,7 +51,8 @@ export class SurveyCurve {
   /** Called once a second. @returns the new point; `anew` for a new curve; undefined: nothing new */
   take(): SurveyPoint | 'anew' | undefined {
     const facts = this.#look()
-    if (facts?.state !== 'running' || facts.count === 0) return undefined
+    if (facts?.state !== 'running') return undefined
+    if (facts.count === 0) return this.#clear()
     const last = this.#points.at(-1)
     const { elapsed: t, now, mean, acc } = facts
     if (last && t < last.t) {
@@ -65,6 +66,14 @@ export class SurveyCurve {
     if (this.#points.length <= most) return point
     this.#points = this.#points.filter((_, index) => index % 2 === 0)
     this.#spacing_s *= 2
+    return 'anew'
+  }
+
+  /** A new one has begun: the one before it must not look like it. */
+  #clear(): 'anew' | undefined {
+    if (this.#points.length === 0) return undefined
+    this.#points = []
+    this.#spacing_s = 1
     return 'anew'
   }
 

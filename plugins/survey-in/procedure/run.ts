@@ -1,11 +1,11 @@
 /** Runs the procedure with a receiver: the observer finds events, the table maps them to actions, the actions are carried out. */
 import { sameEcef } from 'rtk-base/gnss'
-import type { MoveEvidence } from 'rtk-base/services'
+import type { MoveEvidence, ProcedureWish } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import { type ActionDeps, Actions, type Course } from './actions.js'
 import { Observer, type ObserverDeps } from './observer.js'
 import type { Reports } from './reports.js'
-import { type Event, isAbsent, isSettled, rowOf, type State, states } from './table.js'
+import { type Event, isAbsent, isSettled, rowOf, type State, states, wishes } from './table.js'
 import { checkedFirst } from './texts.js'
 
 /** State handed over to the next instance on a reload. */
@@ -25,6 +25,7 @@ export class Run implements Course {
   /** Called when the status changed. */
   readonly #changed: () => void
   #state: State = 'offline'
+  #asked: ProcedureWish | undefined
 
   constructor(deps: ActionDeps & ObserverDeps, changed: () => void) {
     this.#deps = deps
@@ -35,6 +36,11 @@ export class Run implements Course {
 
   get state(): State {
     return this.#state
+  }
+
+  /** What a person asked for, until it is done or the receiver is lost. */
+  get asked(): ProcedureWish | undefined {
+    return this.#asked
   }
 
   /** Whole seconds in this state. */
@@ -101,7 +107,9 @@ export class Run implements Course {
     if (!row) return
     const from = this.#state
     const [, , to, actions] = row
+    this.#asked = wishes[what] ?? this.#asked
     if (from === to && actions.length === 0) return
+    if (isSettled(to) || isAbsent(to)) this.#asked = undefined
     this.#state = to
     this.#actions.cancel()
     if (from !== to) {

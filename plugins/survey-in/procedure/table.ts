@@ -3,6 +3,8 @@
  * equal, `run.ts` interprets it and knows nothing else.
  */
 
+import type { ProcedureWish } from 'rtk-base/services'
+
 /** For each state, its `gnss.state.status` and what it waits for. */
 export const states = {
   offline: { status: 'offline', waits: 'for the receiver port' },
@@ -69,6 +71,13 @@ export type Event =
   | 'position confirmed'
   | 'try again'
 
+/** The events that a person causes, and what is done then. */
+export const wishes: Readonly<Partial<Record<Event, ProcedureWish>>> = {
+  'survey asked for': 'survey',
+  'position confirmed': 'confirmed',
+  'reference changed': 'reference',
+}
+
 export type Action =
   /** The gate closes. */
   | 'hold'
@@ -115,7 +124,7 @@ export const table: readonly Row[] = [
   ['survey', 'survey over', 'configure', ['set rover']],
   ['survey', 'survey failed', 'idle', ['hold']],
   ['survey', 'survey asked for', 'survey', ['survey']],
-  ['survey', 'position confirmed', 'base', ['set base']],
+  ['survey', 'position confirmed', 'base', ['hold', 'set base']],
   ['idle', 'survey usable', 'base', ['set base']],
 
   ['base', 'configured', 'accept', []],
@@ -147,8 +156,8 @@ export const table: readonly Row[] = [
   ['verify', 'station ID changed', 'configure', ['hold', 'set rover']],
   ['fixed', 'station ID changed', 'base', ['hold', 'set base']],
 
-  ['moved', 'agreed for 10 min', 'base', ['set base']],
-  ['moved', 'position confirmed', 'base', ['set base']],
+  ['moved', 'agreed for 10 min', 'base', ['hold', 'set base']],
+  ['moved', 'position confirmed', 'base', ['hold', 'set base']],
   ['moved', 'receiver restarted', 'moved', ['set rover']],
   ['moved', 'not taken', 'moved', ['set rover']],
 

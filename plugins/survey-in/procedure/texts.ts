@@ -208,11 +208,13 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'still our base':
       return 'the output of the receiver is verified first'
     case 'reference changed':
-      return checkedFirst
+      return 'another reference was chosen: it is checked first'
     case 'station ID changed':
       return 'the receiver gets another station ID'
     case 'survey over':
-      return checkedFirst
+      return 'the survey-in has ended: the reference is checked first'
+    case 'agreed for 10 min':
+      return 'the antenna is back: the reference is checked first'
     case 'not our base':
     case 'cannot be verified':
       return difference ? `${difference}; ${checkedFirst}` : checkedFirst
@@ -221,7 +223,7 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'survey asked for':
       return 'a survey-in is running'
     case 'position confirmed':
-      return checkedFirst
+      return 'a person confirmed the position: it is checked first'
     case 'observations stopped':
       return 'the receiver sends no observations: the reference is checked again'
     case 'signals lost':

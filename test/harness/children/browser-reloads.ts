@@ -8,7 +8,7 @@ const control = await ControlClient.open(station.data)
 const browser = await startBrowser()
 const { page, troubles } = await openTab(await browser.newContext())
 await page.goto(`${station.url}/#/status`)
-await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
+await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit, .verdict-waiting')
 const plugins = (await control.call<{ name: string }[]>('list')).map(({ name }) => name)
 for (const plugin of plugins) {
   await control.call('reload', { plugin })

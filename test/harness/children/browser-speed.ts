@@ -11,7 +11,7 @@ const warmUp_min = Math.min(minutes / 4, 5)
 const samples = 10
 const rounds = 3
 const limits = { slowProcessor_ms: 1_000, slow3g_ms: 3_500, cpu_percent: 1, growth_percent: 10 }
-const verdict = '.verdict-fit, .verdict-degraded, .verdict-unfit'
+const verdict = '.verdict-fit, .verdict-degraded, .verdict-unfit, .verdict-waiting'
 
 /** As Lighthouse's "slow 3G": 400 kbit/s, 400 ms; bytes a second. */
 const slow3g = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 }

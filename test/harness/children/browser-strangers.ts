@@ -15,7 +15,7 @@ const { page: own } = await openTab(context)
 await own.goto(station.url)
 await own.getByLabel('Password or token of the station').fill(token)
 await own.getByRole('button', { name: 'Log in' }).click()
-await own.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
+await own.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit, .verdict-waiting')
 
 const headers = { authorization: `Bearer ${token}` }
 const mintime = async () => {

@@ -107,7 +107,7 @@ await station.end()
 async function look(situation: string, view: string, theme: string): Promise<void> {
   const { context, page, troubles } = await tab(view, theme)
   await page.goto(`${station.url}/`)
-  await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
+  await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit, .verdict-waiting')
   const links = await page.$$eval('nav a', (found) => found.map((link) => link.getAttribute('href') ?? ''))
   const paths = new Set([...links, ...experts])
   for (const path of paths) {
@@ -150,7 +150,7 @@ async function expired(): Promise<void> {
       await page.goto(guarded.url)
       await page.getByLabel('Password or token of the station').fill(token)
       await page.getByRole('button', { name: 'Log in' }).click()
-      await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit')
+      await page.waitForSelector('.verdict-fit, .verdict-degraded, .verdict-unfit, .verdict-waiting')
       const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
       await fetch(`${guarded.url}/session`, { method: 'DELETE', headers: { cookie } })
       await page.getByText('The session has ended').waitFor()

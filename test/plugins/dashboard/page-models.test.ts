@@ -14,6 +14,7 @@ import {
   sumsOf,
 } from '../../../plugins/dashboard/ui/model/timeline.js'
 import { markOf, takenBack, updateOf } from '../../../plugins/dashboard/ui/model/update.js'
+import { moodOf, placeText } from '../../../plugins/dashboard/ui/model/verdict.js'
 import {
   isWifiPassword,
   joinable,
@@ -23,6 +24,26 @@ import {
 } from '../../../plugins/dashboard/ui/model/wifi.js'
 import { endCause, causeOf as recordedCause } from '../../../plugins/record/why/cause.js'
 import { PositionEstimator, plainModel } from '../../../plugins/survey-in/survey/estimator.js'
+
+t.test('the mood: a wait is no fault', async (t) => {
+  const of = (fitness: string, code: string) => moodOf({ base: { state: { verdict: { fitness, code } } } })
+  t.equal(of('unfit', 'surveying'), 'waiting')
+  t.equal(of('unfit', 'starting'), 'waiting')
+  t.equal(of('unfit', 'moved'), 'unfit')
+  t.equal(of('degraded', 'satellites'), 'degraded')
+  t.equal(of('fit', 'ok'), 'fit')
+  t.equal(moodOf(undefined), 'unknown')
+})
+
+t.test('the place is that of the reference, which rests; else that of the receiver', async (t) => {
+  const pos = { t: 1, lat: -52.1, lon: 4.2 }
+  const manual = { type: 'ecef', x: 6_378_137, y: 0, z: 0 }
+  const of = (ref: object) => placeText({ gnss: { pos, ref, state: { status: 'acquire' } } })
+  t.equal(of({ chosen: 'manual', manual }), '0.00000° N, 0.00000° E')
+  t.equal(of({ chosen: 'manual', manual: { type: '' } }), '52.10000° S, 4.20000° E')
+  t.equal(of({ chosen: 'survey', survey: { ...manual, state: 'running' } }), '52.10000° S, 4.20000° E', 'a mean')
+  t.equal(placeText({ gnss: { pos: { t: 0 } } }), '')
+})
 
 t.test('how long a survey-in still takes', async (t) => {
   const config = { mintime: 300, maxtime: 86_400, accuracy: 2 }

@@ -92,6 +92,10 @@ t.test('an entered position far from the antenna: a person answers for it, over 
     { code: 'gnss-moved', values: { method: 'manual', distance_m: Number, east_m: Number, returns: true } },
   ])
   await rig.command('confirm-position')
+  await rig.seconds(1)
+  t.notOk(isFixed(rig)(), 'it is checked first')
+  t.match(verdictOf(rig), { code: 'starting', why_code: 'starting-confirmed' }, 'a wait, not the move again')
+  t.same(rig.errors(), [])
   await rig.until(isFixed(rig), 60)
   t.match(rig.field('ref.override'), { evidence: '' })
   const { east } = rig.field('ref.override') as { east: number }

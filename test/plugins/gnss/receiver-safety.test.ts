@@ -68,7 +68,7 @@ const cases: readonly Case[] = [
     minute: { jam: 'unknown' },
     metrics: [fitness('fit')],
     noMetric: /^rtk_base_antenna_faulty \d/m,
-    home: entities('fit', /verified position/, 'OFF', 'None'),
+    home: entities('fit', /at its reference/, 'OFF', 'None'),
     page: page('unknown', ['unknown', '20 sat'], { pages: [] }),
   },
   {
@@ -81,7 +81,7 @@ const cases: readonly Case[] = [
     recorded: { antenna: { status: 'ok' }, air: { jammed: false, spoofed: false } },
     minute: { jam: 'ok', epochs: 60 },
     metrics: [fitness('fit'), faulty(0)],
-    home: entities('fit', /verified position/, 'OFF', 'OFF'),
+    home: entities('fit', /at its reference/, 'OFF', 'OFF'),
     page: page('good', ['ok', '20 sat'], { pages: [] }),
   },
   {

@@ -102,4 +102,13 @@ export const pages = {
     'Then everyone in the local network can change this station. First enter the present password above.',
   'password.removeText.viewer': 'Then nobody can log in to look only. First enter the present password above.',
   'access.viewerSet': 'This password is set.',
+  'timeline.key.good': 'Corrections sent',
+  'timeline.key.planned': 'Start, check or survey-in',
+  'timeline.key.limited': 'Held back, or gaps',
+  'timeline.key.broken': 'Fault',
+  'timeline.key.unknown': 'Not recorded',
+  'survey.now.soFar': 'Now ±{now}.',
+  'survey.stopped': 'The survey-in has ended.',
+  'survey.used': 'This position is checked, then corrections go out.',
+  'errors.timeline': 'Why were there no corrections?',
 } as const

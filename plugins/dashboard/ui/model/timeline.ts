@@ -12,7 +12,8 @@ export interface Span {
 export const day_ms = 86_400_000
 
 /** `planned`: part of normal work, such as a survey-in, a restart or an update. */
-export type CauseKind = 'good' | 'planned' | 'limited' | 'broken' | 'unknown'
+export const kinds = ['good', 'planned', 'limited', 'broken', 'unknown'] as const
+export type CauseKind = (typeof kinds)[number]
 
 /** Every cause that has a sentence, and how bad it is. */
 export const causes = {
@@ -56,7 +57,7 @@ export function kindOfCause(code: string): CauseKind {
 }
 
 /** Causes that their sentence alone does not explain. */
-const isDetailed = /^(gate-|plugin$|service-(failed|blocked)$)/
+const isDetailed = /^(gate-|procedure-|plugin$|service-(failed|blocked)$)/
 
 /** What the station itself says of it, such as the reason of a gate; it is in the station's language. */
 export function detailOf({ cause, values = {} }: Span): string {

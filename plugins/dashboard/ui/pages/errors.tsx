@@ -13,6 +13,7 @@ function NoError() {
     <Card title={t('page.errors')} isPage>
       <Empty drawing="quiet">{t('errors.none')}</Empty>
       {now && now.fitness !== 'fit' && <p>{`${whyText(now)} ${adviceText(now)}`}</p>}
+      <Past />
     </Card>
   )
 }
@@ -24,6 +25,16 @@ export function ErrorsPage() {
   return (
     <Card title={t('page.errors')} isPage>
       <FaultList errors={[...errors].reverse()} document={document} />
+      <Past />
     </Card>
   )
 }
+
+/** Errors that are over are found by their time. */
+const Past = () => (
+  <p>
+    <a class="target" href="#/timeline">
+      {t('errors.timeline')}
+    </a>
+  </p>
+)

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugins.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
+import { moodOf } from '../model/verdict.js'
 import { Tone, type ToneName } from '../parts/card.js'
 import { AccessStep } from '../parts/guide-access.js'
 import { foundText } from '../parts/guide-found.js'
@@ -159,7 +160,7 @@ function Summary({ reports, go }: { reports: readonly StepReport[]; go: (step: G
     <>
       <h3>{t('guide.step.summary')}</h3>
       <p class="large">
-        <strong>{t(`verdict.${verdict.value?.fitness ?? 'unknown'}`)}</strong> {verdict.value && whyText(verdict.value)}
+        <strong>{t(`verdict.${moodOf(document$.value)}`)}</strong> {verdict.value && whyText(verdict.value)}
       </p>
       {verdict.value && <p>{adviceText(verdict.value)}</p>}
       {left.length === 0 && <p>{t('guide.allDone')}</p>}

@@ -61,8 +61,9 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
         </p>
       )}
       {isRunning && survey.isOutOfReach && (
-        <p class="trouble">{t('survey.outOfReach', { target: figure(target_m, 2, 'm'), least: plainLimit_m })}</p>
+        <p class="trouble">{t('survey.outOfReach', { target: lengthText(target_m), least: plainLimit_m })}</p>
       )}
+      {!isRunning && <p>{t('guide.survey')}</p>}
       <Buttons survey={survey} document={document} />
       {state !== 'none' && (
         <details>
@@ -73,14 +74,14 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
               [t('survey.elapsed'), t('survey.elapsedOf', { time: duration(elapsed_s), least: duration(mintime_s) })],
               [t('survey.latest'), duration(survey.maxtime_s)],
               [t('survey.count'), figure(count, 0)],
-              [t('survey.accuracy'), figure(acc_m, 3, 'm')],
-              [t('survey.target'), figure(target_m, 3, 'm')],
+              [t('survey.accuracy'), acc_m === undefined ? '–' : lengthText(acc_m)],
+              [t('survey.target'), lengthText(target_m)],
             ]}
           />
         </details>
       )}
       {survey.isCorrected && stated_m !== undefined && stated_m !== acc_m && (
-        <p>{t('survey.unvouched', { acc: figure(stated_m, 3, 'm') })}</p>
+        <p>{t('survey.unvouched', { acc: lengthText(stated_m) })}</p>
       )}
     </Card>
   )
@@ -99,6 +100,7 @@ function Prospect({ survey, percent }: { survey: SurveyNow; percent: number }) {
         <progress max={100} value={percent} />
       </label>
       <p class="large">{forecast ? timeLeft(roughly(forecast)) : t('survey.left.unknown')}</p>
+      {!forecast && acc_m !== undefined && <p>{t('survey.now.soFar', { now: lengthText(acc_m) })}</p>}
       {forecast && acc_m !== undefined && (
         <p>
           {t('survey.toCome', { now: lengthText(acc_m), end: lengthText(forecast.acc_m) })}{' '}
@@ -148,7 +150,10 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
         <Action
           label={t('survey.stop')}
           caution={<p>{t('survey.stopWarning')}</p>}
-          run={() => api.command('stop-survey-in')}
+          run={async () => {
+            await api.command('stop-survey-in')
+            return t('survey.stopped')
+          }}
         />
       )}
       {has('use-incomplete-survey-in') && isUnfinished && (
@@ -156,11 +161,14 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
           label={t('survey.use')}
           caution={
             <>
-              <p>{t('survey.useWarning', { acc: figure(survey.stated_m, 2, 'm') })}</p>
+              <p>{t('survey.useWarning', { acc: lengthText(survey.stated_m ?? 0) })}</p>
               <p>{t(`survey.good.${purposeOf(survey.stated_m ?? 1)}`)}</p>
             </>
           }
-          run={() => api.command('use-incomplete-survey-in')}
+          run={async () => {
+            await api.command('use-incomplete-survey-in')
+            return t('survey.used')
+          }}
         />
       )}
       {isResult && !isChosen && (
@@ -173,16 +181,19 @@ function Buttons({ survey, document }: { survey: SurveyNow; document: Json }) {
 
 function AccuracyCurve({ survey }: { survey: SurveyNow }) {
   const points = curve.value
-  if (points.length < 2) return null
+  // Before the first epoch the curve is that of the survey-in before.
+  const isOld = survey.state === 'running' && survey.count === 0
+  if (points.length < 2 || isOld) return null
+  const digits = survey.target_m < 1 ? 3 : 1
   const curves: Curve[] = [
     {
       label: t('survey.accuracy'),
       values: points.map(({ acc }) => acc),
       unit: 'm',
-      digits: 3,
+      digits,
       colour: '--main',
     },
-    { label: t('survey.target'), values: points.map(() => survey.target_m), unit: 'm', digits: 3, colour: '--fit' },
+    { label: t('survey.target'), values: points.map(() => survey.target_m), unit: 'm', digits, colour: '--fit' },
   ]
   return (
     <Card title={t('survey.curve')}>

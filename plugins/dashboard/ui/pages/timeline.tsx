@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'preact/hooks'
 import { duration, locale, t } from '../i18n/index.js'
-import { said } from '../i18n/plugins.js'
+import { sentence } from '../i18n/plugins.js'
 import {
   type Band,
   bandsOf,
@@ -8,6 +8,7 @@ import {
   causeOf,
   day_ms,
   detailOf,
+  kinds,
   type Outage,
   outagesOf,
   type Span,
@@ -62,8 +63,20 @@ export function TimelinePage() {
   )
 }
 
-const clock = (ms: number) => new Intl.DateTimeFormat(locale(), { hour: 'numeric', minute: '2-digit' }).format(ms)
-const weekday = (ms: number) => new Intl.DateTimeFormat(locale(), { weekday: 'short' }).format(ms)
+/** Within a few minutes only seconds tell two times apart. */
+const brief_ms = 600_000
+const clock = (ms: number, isBrief = false) =>
+  new Intl.DateTimeFormat(locale(), {
+    hour: 'numeric',
+    minute: '2-digit',
+    ...(isBrief && { second: '2-digit' }),
+  }).format(ms)
+/** Within the last day the weekday is enough. */
+const weekday = (ms: number) =>
+  new Intl.DateTimeFormat(locale(), {
+    weekday: 'short',
+    ...(Date.now() - ms > day_ms && { day: 'numeric', month: 'short' }),
+  }).format(ms)
 const causeText = (code: string) => {
   const cause = causeOf(code)
   return cause ? t(`cause.${cause}`) : t('cause.other')
@@ -73,6 +86,7 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
   if (!spans) return <Empty drawing="quiet">{t('timeline.noRecord')}</Empty>
   // Of a new station the axis begins with its record.
   const from = beginOf(spans, asked)
+  const isBrief = to - from < brief_ms
   const bands = bandsOf(spans, from, to)
   const outages = outagesOf(bands, to)
   const { longest_ms, missing_ms, sent_ms, unknown_ms } = sumsOf(bands, outages)
@@ -107,11 +121,23 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
           ))}
         </svg>
         <p class="day-hours" aria-hidden="true">
-          {[0, 0.25, 0.5, 0.75, 1].map((share) => (
-            <span key={share}>{clock(from + share * (to - from))}</span>
+          {(isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => (
+            <span key={share}>{clock(from + share * (to - from), isBrief)}</span>
           ))}
         </p>
       </div>
+      <ul class="legend">
+        {kinds
+          .filter((one) => bands.some(({ kind }) => kind === one))
+          .map((kind) => (
+            <li key={kind}>
+              <svg class="swatch" viewBox="0 0 28 16" aria-hidden="true">
+                <rect class={`cause-${kind}`} width="28" height="16" />
+              </svg>
+              {t(`timeline.key.${kind}`)}
+            </li>
+          ))}
+      </ul>
       {outages.length === 0 ? (
         <Empty drawing="quiet">{t('timeline.noGaps')}</Empty>
       ) : (
@@ -126,6 +152,7 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
 }
 
 function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: Outage }) {
+  const isBrief = to - from < brief_ms
   return (
     <li class="command gap">
       <svg viewBox="0 0 9 40" preserveAspectRatio="none" aria-hidden="true">
@@ -134,24 +161,25 @@ function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: O
       <div>
         <p>
           <strong>
-            {weekday(from)} {clock(from)} – {isPresent ? t('timeline.now') : clock(to)}
+            {weekday(from)} {clock(from, isBrief)} – {isPresent ? t('timeline.now') : clock(to, isBrief)}
           </strong>{' '}
           <span class="quiet">{duration((to - from) / 1_000)}</span>
         </p>
-        {bands.map((band) => (
-          <Because key={band.span.from} band={band} isOnly={bands.length === 1} />
+        {bands.map((band, at) => (
+          <Because key={band.span.from} band={band} before={bands[at - 1]} isOnly={bands.length === 1} />
         ))}
       </div>
     </li>
   )
 }
 
-function Because({ band: { span }, isOnly }: { band: Band; isOnly: boolean }) {
-  const detail = detailOf(span)
+/** @param props.before what it says already need not be said again */
+function Because({ band: { span }, before, isOnly }: { band: Band; before: Band | undefined; isOnly: boolean }) {
+  const detail = before && detailOf(before.span) === detailOf(span) ? '' : detailOf(span)
   return (
     <p>
       {!isOnly && <span class="quiet">{clock(span.from)}</span>} {causeText(span.cause)}{' '}
-      {detail !== '' && <span class="quiet">{said(detail)}</span>}
+      {detail !== '' && <span class="quiet">{sentence(detail)}</span>}
     </p>
   )
 }

@@ -1,4 +1,4 @@
-import { duration, figure, moment, t } from '../i18n/index.js'
+import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugins.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
@@ -26,7 +26,8 @@ export function VerdictBar() {
           {isKnown && isFirst && <span class="verdict-advice">{adviceText(now)}</span>}
         </p>
         {isKnown && isFirst && <Accuracy />}
-        {isKnown && <Override />}
+        {isKnown && isFirst && <Override />}
+        {!isFirst && (mood === 'unfit' || mood === 'degraded') && <a href="#/status">{t('verdict.more')}</a>}
         {!inContact.value && (
           <p role="alert">{document ? t('app.noContact', { s: silent_s.value }) : t('app.connecting')}</p>
         )}
@@ -60,6 +61,7 @@ function MendReason() {
 function Override() {
   const override = overrideOf(document$.value)
   if (!override) return null
-  const distance = figure(override.distance, 2, 'm')
-  return <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by: override.by })}</p>
+  const distance = figure(override.distance, 1, 'm')
+  const by = word('positions.by', override.by)
+  return <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by })}</p>
 }
