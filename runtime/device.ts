@@ -163,12 +163,20 @@ export class StationDevice implements Device {
     return this.#stopping
   }
 
-  async reboot(after_ms = 0): Promise<void> {
+  reboot(after_ms = 0): Promise<void> {
+    return this.#stop(after_ms, (machine) => machine.reboot())
+  }
+
+  shutDown(after_ms = 0): Promise<void> {
+    return this.#stop(after_ms, (machine) => machine.shutDown())
+  }
+
+  async #stop(after_ms: number, how: (machine: Machine) => Promise<void>): Promise<void> {
     const { clock, machine } = this.#deps
     this.#stopping = true
     try {
       if (after_ms > 0) await new Promise<void>((resolve) => void clock.timer(after_ms, resolve))
-      await machine.reboot()
+      await how(machine)
     } catch (error) {
       this.#stopping = false
       throw error

@@ -33,6 +33,18 @@ export type BaseInfo = {
     /** Port on 127.0.0.1 that serves the receiver time now; 0: none */
     served: number
   }
+  /** The machine; at most 10 s old when it is asked for repeatedly */
+  machine?: {
+    /** Of the hottest part that has a sensor, °C; omitted without one */
+    temp?: number
+    /** The disk with the data folder, bytes; omitted if it cannot be asked */
+    disk?: {
+      free: number
+      size: number
+    }
+    /** The supply voltage is or was too low since the start; omitted if the machine does not measure it */
+    undervoltage?: boolean
+  }
   update?: {
     state: UpdateStateName
     /** The last update failed; false again once the next one begins */
@@ -209,7 +221,7 @@ export type Change = {
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
-    /** table: looks up its row in the source table; echo: also reads its own mount point; default table */
+    /** table: looks up its row in the source table; echo: also reads its own mountpoint; default table */
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
     echo?: {
@@ -247,6 +259,8 @@ export type Change = {
   "rtr-pswd"?: string
   /** Router: user. empty: admin, then root */
   "rtr-user"?: string
+  /** WiFi: the network hides its name. the station then calls for it by name, which others can hear */
+  "sta-hidden"?: boolean
   /** WiFi: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
   "sta-pswd"?: string
   /** WiFi: network. name of the network; empty: no WiFi */
@@ -1130,6 +1144,18 @@ export type InfoDocumentPart = {
       offset?: number
       /** Port on 127.0.0.1 that serves the receiver time now; 0: none */
       served?: number
+    }
+    /** The machine; at most 10 s old when it is asked for repeatedly */
+    machine?: {
+      /** Of the hottest part that has a sensor, °C; omitted without one */
+      temp?: number
+      /** The disk with the data folder, bytes; omitted if it cannot be asked */
+      disk?: {
+        free?: number
+        size?: number
+      }
+      /** The supply voltage is or was too low since the start; omitted if the machine does not measure it */
+      undervoltage?: boolean
     }
     update?: {
       state?: UpdateStateName

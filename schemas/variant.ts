@@ -125,7 +125,7 @@ export const Variant = Type.Object(
       }),
     ),
     simulator: Type.Optional(
-      Type.Boolean({ description: 'Not a real machine: a reboot restarts the service in place' }),
+      Type.Boolean({ description: 'Not a real machine: a reboot restarts the service in place, a shutdown ends it' }),
     ),
     http: Type.Optional(Type.Partial(HttpSection, { description: 'The HTTP server and its access rules' })),
     net: Type.Optional(Type.Partial(NetSection, { description: 'TCP listeners of plugins' })),

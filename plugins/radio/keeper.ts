@@ -125,7 +125,8 @@ export class RadioKeeper {
 
   setStation(profile: StationProfile | undefined): void {
     const before = this.#wishes.station
-    const isSame = before?.ssid === profile?.ssid && before?.password === profile?.password
+    const isSame =
+      before?.ssid === profile?.ssid && before?.password === profile?.password && before?.hidden === profile?.hidden
     const isFirst = !this.#isWished
     this.#wishes = { ...this.#wishes, station: profile }
     this.#isWished = true

@@ -28,7 +28,7 @@ export default definePlugin({
     const parameters = defineParameters(ctx, (caller) => uplink.reaches(caller))
     const uplink: Uplink = new Uplink(ctx, parameters, () => block.changed())
     const block = ctx.info.block('sta', { runtime: () => uplink.block() })
-    ctx.config.onChange([parameters.ssid.name, parameters.password.name], () => uplink.apply())
+    ctx.config.onChange([parameters.ssid.name, parameters.password.name, parameters.hidden.name], () => uplink.apply())
     ctx.commands.add(
       'wifi-sta-scan',
       'lists the WiFi networks in reach, strongest first; takes up to 15 s',

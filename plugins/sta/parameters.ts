@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 export interface Parameters {
   readonly ssid: ConfigKey<string>
   readonly password: ConfigKey<string>
+  readonly hidden: ConfigKey<boolean>
   /** Undefined without station mode. */
   profile(): StationProfile | undefined
 }
@@ -20,6 +21,11 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
     trial,
     title: 'WiFi: password',
   })
+  const hidden = config.define('sta-hidden', HiddenSchema, {
+    default: false,
+    trial,
+    title: 'WiFi: the network hides its name',
+  })
   config.rule([ssid.name], (get) => {
     const bytes = Buffer.byteLength(String(get(ssid.name)))
     return bytes <= mostSsid_bytes ? undefined : `an SSID has at most ${mostSsid_bytes} bytes, not ${bytes}`
@@ -27,7 +33,11 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
   return {
     ssid,
     password,
-    profile: () => (ssid.get() === '' ? undefined : { ssid: ssid.get(), password: password.get() }),
+    hidden,
+    profile: () =>
+      ssid.get() === ''
+        ? undefined
+        : { ssid: ssid.get(), password: password.get(), ...(hidden.get() && { hidden: true }) },
   }
 }
 
@@ -36,6 +46,7 @@ export const SsidSchema = Type.String({
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
   description: 'name of the network; empty: no WiFi',
 })
+const HiddenSchema = Type.Boolean({ description: 'the station then calls for it by name, which others can hear' })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
   description: '8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network',

@@ -14,22 +14,30 @@ export function addCommands(ctx: PluginContext, record: BootRecord, changed: () 
 }
 
 function addRestarts(ctx: PluginContext): void {
+  const refused = (what: string, { message: reason }: Error) => ({
+    text: `the machine could not be ${what}: ${reason}`,
+    advice: 'check that the service is permitted to',
+    values: { reason },
+  })
   const reboot = () => {
-    void ctx.services
-      .use(device)
-      .reboot(answer_ms)
-      .catch((error: Error) => {
-        const text = `the machine could not be restarted: ${error.message}`
-        const values = { reason: error.message }
-        ctx.errors.raise('reboot', { text, advice: 'check that the service is permitted to', values })
-      })
+    const begun = ctx.services.use(device).reboot(answer_ms)
+    void begun.catch((error: Error) => ctx.errors.raise('reboot', refused('restarted', error)))
     return 'restarting'
+  }
+  const shutdown = () => {
+    const begun = ctx.services.use(device).shutDown(answer_ms)
+    void begun.catch((error: Error) => ctx.errors.raise('shutdown', refused('switched off', error)))
+    return 'switching off'
   }
   const factory = async () => {
     await ctx.services.use(device).factory()
     return 'settings cleared, restarting'
   }
   ctx.commands.add('reboot', 'restarts the device', reboot, { value: false, caution: 'RTCM stops for a minute.' })
+  ctx.commands.add('shutdown', 'switches the device off', shutdown, {
+    value: false,
+    caution: 'RTCM stops. To start it again, somebody has to switch the power off and on.',
+  })
   const caution =
     'All settings, positions and logs are permanently deleted. The station may not be reachable afterwards.'
   ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { BootRecord } from './boot-record.js'
 import { SystemClock } from './clock.js'
 import { addCommands } from './commands.js'
+import { MachineHealth } from './machine.js'
 import { machineMemory, processMemory } from './memory.js'
 import { TimeServer } from './time-server.js'
 
@@ -63,6 +64,8 @@ export default definePlugin({
         .errors()
         .map(({ code, text, values, t }) => ({ code, text, ...(values && { values }), t })),
     )
+    const machine = new MachineHealth(ctx)
+    ctx.info.block('base.machine', { runtime: () => machine.fields })
     ctx.info.block('base.state.trial', () => ctx.services.use(station).trial)
     let clock: SystemClock | undefined
     let time: TimeServer | undefined
@@ -79,13 +82,14 @@ export default definePlugin({
     }
 
     addCommands(ctx, record, () => esp.changed())
-    return { record, esp, keepTime }
+    return { record, esp, keepTime, machine }
   },
 
-  async start(ctx, handoff, { record, esp, keepTime }) {
+  async start(ctx, handoff, { record, esp, keepTime, machine }) {
     ctx.services.watch(firmwareInstaller, (installer) => installer && ctx.on(installer.onState, () => esp.changed()))
     await record.load(handoff.has('counted'))
     keepTime()
+    await machine.read()
   },
 
   stop: () => [['counted', true]],

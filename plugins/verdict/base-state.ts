@@ -66,7 +66,7 @@ const texts: Readonly<Record<BaseStateName, (facts: SummaryFacts) => string>> = 
   ready: ({ outputs }) => `fixed, ${outputs} ${outputs === 1 ? 'output' : 'outputs'}`,
   degraded: ({ reason }) => `no RTCM goes out: ${reason}`,
   updating: ({ update }) => `update: ${update}`,
-  stopping: () => 'restarting',
+  stopping: () => 'stopping',
 }
 
 /** One-line summary of the station. */

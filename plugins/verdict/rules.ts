@@ -117,7 +117,12 @@ const status =
     when(stopped(facts) && facts.status === name, why, advice)
 
 export const rules: readonly Rule[] = [
-  ['stopping', 'unfit', ({ base }) => when(base === 'stopping', 'the station restarts', 'wait a minute')],
+  [
+    'stopping',
+    'unfit',
+    ({ base }) =>
+      when(base === 'stopping', 'the station restarts or switches off', 'after a restart it is back in a minute'),
+  ],
   [
     'receiver',
     'unfit',

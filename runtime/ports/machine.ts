@@ -7,6 +7,8 @@ import { type ProcessPort, SystemProcesses } from './processes.js'
 export interface Machine {
   /** Restarts the machine. Resolves when it is under way; the service is then stopped like by any shutdown. */
   reboot(): Promise<void>
+  /** Switches the machine off. Resolves when it is under way, as a restart. */
+  shutDown(): Promise<void>
   /** Ends this run of the service so that it is started again at once. */
   restartService(): void
   /** Sets the system clock, UTC. Rejects where that is not permitted. */
@@ -29,6 +31,10 @@ export class LinuxMachine implements Machine {
     await this.#run('systemctl', 'reboot')
   }
 
+  async shutDown(): Promise<void> {
+    await this.#run('systemctl', 'poweroff')
+  }
+
   restartService(): void {
     this.#restart()
   }
@@ -49,16 +55,25 @@ export class LinuxMachine implements Machine {
   }
 }
 
-/** No machine behind it: a reboot restarts the service in place, the clock is the desk's and is left alone. */
+/**
+ * No machine behind it: a reboot restarts the service in place, a shutdown ends it, the clock is the desk's and is left
+ * alone.
+ */
 export class SimulatedMachine implements Machine {
   readonly #restart: () => void
+  readonly #end: () => void
 
-  constructor(restart: () => void) {
+  constructor(restart: () => void, end: () => void = () => {}) {
     this.#restart = restart
+    this.#end = end
   }
 
   async reboot(): Promise<void> {
     this.#restart()
+  }
+
+  async shutDown(): Promise<void> {
+    this.#end()
   }
 
   restartService(): void {

@@ -11,7 +11,7 @@ export const BaseStateName = Type.Union(
       description: 'no RTCM goes out; for the reason see `gnss.state.status` and `base.state.errors`',
     }),
     Type.Literal('updating', { description: 'an update is being installed' }),
-    Type.Literal('stopping', { description: 'a restart is under way' }),
+    Type.Literal('stopping', { description: 'a restart or a shutdown is under way' }),
   ],
   { description: 'State of the base' },
 )
@@ -103,6 +103,26 @@ export const BaseClock = Type.Object(
 )
 export type BaseClock = Static<typeof BaseClock>
 
+/** `base.machine` */
+export const BaseMachine = Type.Object(
+  {
+    temp: Type.Optional(Type.Number({ description: 'Of the hottest part that has a sensor, °C; omitted without one' })),
+    disk: Type.Optional(
+      Type.Object(
+        { free: Type.Number({ minimum: 0 }), size: Type.Number({ minimum: 0 }) },
+        { description: 'The disk with the data folder, bytes; omitted if it cannot be asked' },
+      ),
+    ),
+    undervoltage: Type.Optional(
+      Type.Boolean({
+        description: 'The supply voltage is or was too low since the start; omitted if the machine does not measure it',
+      }),
+    ),
+  },
+  { description: 'The machine; at most 10 s old when it is asked for repeatedly' },
+)
+export type BaseMachine = Static<typeof BaseMachine>
+
 export const BaseState = Type.Object({
   base: BaseStateName,
   verdict: Verdict,
@@ -147,6 +167,7 @@ export const BaseInfo = Type.Object(
     }),
     state: BaseState,
     clock: BaseClock,
+    machine: Type.Optional(BaseMachine),
     update: Type.Optional(BaseUpdate),
     log: Type.Optional(
       Type.Object({

@@ -93,7 +93,9 @@ export interface Device {
    * @param after_ms delay, so that the answer to the caller goes out first
    */
   reboot(after_ms?: number): Promise<void>
-  /** A restart of the machine was requested. */
+  /** Switches the machine off; in a simulator variant it ends the service. Otherwise as `reboot`. */
+  shutDown(after_ms?: number): Promise<void>
+  /** A restart or a shutdown of the machine was requested. */
   readonly stopping: boolean
   /** Ends this run of the service, which is then started again from the selected slot. */
   restartService(): void

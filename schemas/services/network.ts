@@ -115,6 +115,8 @@ export function networkFailureOf(error: unknown): NetworkFailure | undefined {
 export interface StationProfile {
   readonly ssid: string
   readonly password: string
+  /** The network does not announce its name: it is called by it. Default: false. */
+  readonly hidden?: boolean
 }
 
 /**

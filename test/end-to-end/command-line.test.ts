@@ -554,6 +554,16 @@ t.test(
   },
 )
 
+t.test('shutdown of a simulator ends it with 0', async (t) => {
+  const { args } = await ownPorts()
+  const station = await startStation(args)
+  t.teardown(() => station.end('SIGKILL'))
+  const ended = once(station.child, 'exit')
+  t.match(await (await fetch(`${station.url}/system?shutdown`, { method: 'POST' })).text(), /switching off/)
+  t.same(await ended, [0, null])
+  t.equal(station.output().split('rtk-base 0.').length - 1, 1, 'it ran once')
+})
+
 t.test(
   'a standard output that takes nothing, as on a full disk, costs the log and not the station',
   { skip: gateOnly },

@@ -136,6 +136,7 @@ t.test('ctx.process', async (t) => {
     const processes = fakeProcesses({
       nmcli: (args) => ({ stdout: args.join(' ') }),
       timedatectl: () => ({ stdout: 'yes\n' }),
+      systemctl: (args) => (args[0] === 'poweroff' ? {} : { code: 1 }),
       date: () => ({ code: 1, stderr: 'date: cannot set date: Operation not permitted\n' }),
     })
     const fake = await withWorker(t, { processes })
@@ -144,11 +145,13 @@ t.test('ctx.process', async (t) => {
     const machine = new LinuxMachine(() => {}, processes)
     t.equal(await machine.isClockSynchronised(), true)
     await t.rejects(machine.setSystemTime(1_700_000_000_000), { message: /date failed with 1: .*not permitted/ })
+    await machine.shutDown()
     t.strictSame(processes.calls, [
       ['nmcli', '-t', 'device'],
       ['ls'],
       ['timedatectl', 'show', '--property=NTPSynchronized', '--value'],
       ['date', '--utc', '--set=@1700000000.000'],
+      ['systemctl', 'poweroff'],
     ])
   })
 })

@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
+import { MachineHealth } from '../../plugins/system/machine.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
@@ -108,6 +111,56 @@ t.test('the system clock is set from the receiver', async (t) => {
     const text =
       /^the system clock is off by 90 s and could not be set \(date: [^\n]+ permitted\): let NTP keep it, [^\n]+$/
     t.match(station.device.errors(), [{ code: 'clock', text }])
+  })
+})
+
+t.test('the machine tells what it can, and nothing of what it cannot', async (t) => {
+  const clock = new ManualClock()
+  const health = (files: Record<string, string>) => {
+    const root = t.testdir({})
+    const write = (own: Record<string, string>) => {
+      for (const [name, text] of Object.entries(own)) {
+        mkdirSync(dirname(join(root, 'sys', name)), { recursive: true })
+        writeFileSync(join(root, 'sys', name), text)
+      }
+    }
+    write(files)
+    const ctx = { clock, dataDir: () => ({ path: root }) } as never
+    return { machine: new MachineHealth(ctx, { root }), write }
+  }
+  const disk = { free: Number, size: Number }
+  await t.test('a computer without sensors has a disk', async (t) => {
+    const { machine } = health({})
+    t.equal(machine.fields, undefined, 'nothing before the first reading')
+    await machine.read()
+    t.match(machine.fields, { disk })
+    t.strictSame(Object.keys(machine.fields ?? {}), ['disk'])
+  })
+  await t.test('a Raspberry Pi', async (t) => {
+    const zone = (celsius: number) => `${celsius * 1000}\n`
+    const firmware = 'devices/platform/soc/soc:firmware/get_throttled'
+    const { machine, write } = health({
+      'class/thermal/thermal_zone0/temp': zone(51.26),
+      'class/thermal/thermal_zone1/temp': zone(40),
+      'class/thermal/thermal_zone2/temp': 'broken',
+      [firmware]: '0\n',
+    })
+    await machine.read()
+    t.match(machine.fields, { temp: 51.3, disk, undervoltage: false })
+    write({ [firmware]: '50000\n' })
+    t.match(machine.fields, { undervoltage: false }, 'read at most every 10 s')
+    await clock.advance(10_000)
+    t.match(machine.fields, { undervoltage: false }, 'the document waits for no file')
+    await until(() => machine.fields?.undervoltage === true, 'the next reading')
+  })
+  await t.test('the driver of other kernels tells of now alone', async (t) => {
+    const alarm = 'class/hwmon/hwmon1/in0_lcrit_alarm'
+    const { machine, write } = health({ 'class/hwmon/hwmon0/name': 'cpu', [alarm]: '1\n' })
+    await machine.read()
+    t.match(machine.fields, { undervoltage: true })
+    write({ [alarm]: '0\n' })
+    await machine.read()
+    t.match(machine.fields, { undervoltage: true }, 'it was, since the start')
   })
 })
 

@@ -273,17 +273,19 @@ t.test('base.state.base', async (t) => {
     t.equal(rig.station.field('base.state.base'), 'degraded', 'its 1005 alone makes no base')
   })
 
-  await t.test('is stopping once a restart was asked for, unless the machine refuses', async (t) => {
-    const refusing = new SimulatedMachine(() => {
+  await t.test('is stopping once a restart or a shutdown was asked for, unless the machine refuses', async (t) => {
+    const refuse = () => {
       throw new Error('not permitted')
-    })
-    const station = await createTestStation({ plugins, machine: refusing })
-    t.teardown(() => station.stop())
-    await station.station.command('reboot', { source: 'console' })
-    await station.clock.advance(100)
-    t.equal(station.field('base.state.base'), 'stopping')
-    await station.clock.advance(200)
-    t.match(station.field('base.state'), { base: 'starting', errors: [{ code: 'reboot', text: /not permitted/ }] })
+    }
+    for (const code of ['reboot', 'shutdown']) {
+      const station = await createTestStation({ plugins, machine: new SimulatedMachine(refuse, refuse) })
+      t.teardown(() => station.stop())
+      await station.station.command(code, { source: 'console' })
+      await station.clock.advance(100)
+      t.equal(station.field('base.state.base'), 'stopping')
+      await station.clock.advance(200)
+      t.match(station.field('base.state'), { base: 'starting', errors: [{ code, text: /not permitted/ }] })
+    }
   })
 })
 

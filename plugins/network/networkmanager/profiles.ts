@@ -62,9 +62,13 @@ export function accessPointSettings(name: string, { ssid, password, channel, add
   }
 }
 
-export const stationSettings = (name: string, { ssid, password }: StationProfile): Settings => ({
+export const stationSettings = (name: string, { ssid, password, hidden }: StationProfile): Settings => ({
   connection: connection('sta', name, '802-11-wireless'),
-  '802-11-wireless': { ssid: variant('ay', Buffer.from(ssid)), mode: variant('s', 'infrastructure') },
+  '802-11-wireless': {
+    ssid: variant('ay', Buffer.from(ssid)),
+    mode: variant('s', 'infrastructure'),
+    ...(hidden && { hidden: variant('b', true) }),
+  },
   // wpa-psk: WPA2 and WPA3 personal, whichever the network has.
   ...(password === ''
     ? {}

@@ -1,20 +1,14 @@
 import { lookup } from 'node:dns/promises'
-import { readdir, readFile, statfs } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { join } from 'node:path'
 import { pause } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, mqttLink, procedureStatus, receiver, reception, rtcmStream, station } from 'rtk-base/services'
+import { diskOf, type MachineFiles, temperature, throttled } from '../machine.js'
 import { machineMemory } from '../memory.js'
 import { type Evidence, report, runChecks } from './checks.js'
 
 const between_ms = 3_000
 const dnsLimit_ms = 5_000
-
-/** Status files of the machine; another root in tests. */
-export interface MachineFiles {
-  root: string
-}
 
 /**
  * `start-hardware-test`, `start-production-test`: looks at everything that the device has, and keeps the report in the store
@@ -57,11 +51,11 @@ export class SelfTest {
     const source = services.find(receiver)
     let frames = 0
     const stopCounting = source && this.#ctx.on(source.onRtcm, () => void frames++)
-    const [store, free_bytes, temperature_celsius, throttled, dns] = await Promise.all([
+    const [store, disk, temperature_celsius, bits, dns] = await Promise.all([
       this.#storeFault(),
-      this.#freeBytes(),
-      this.#temperature(),
-      this.#throttled(),
+      diskOf(this.#ctx.dataDir('test').path),
+      temperature(this.#files),
+      throttled(this.#files),
       this.#dns(document),
       pause(this.#ctx.timers, between_ms),
     ])
@@ -78,9 +72,9 @@ export class SelfTest {
       memoryFree_bytes: machineMemory().free,
       seconds: between_ms / 1000,
       store,
-      free_bytes,
+      free_bytes: disk?.free,
       temperature_celsius,
-      throttled,
+      throttled: bits,
       clockOff_s: facts.knowsUtc ? (clock.now() - utc_ms) / 1000 : undefined,
       dns,
       now_s: (utc_ms || clock.now()) / 1000,
@@ -110,29 +104,6 @@ export class SelfTest {
     } catch (error) {
       return (error as Error).message
     }
-  }
-
-  async #freeBytes(): Promise<number | undefined> {
-    try {
-      const { bavail, bsize } = await statfs(this.#ctx.dataDir('test').path)
-      return bavail * bsize
-    } catch {
-      return undefined
-    }
-  }
-
-  async #temperature(): Promise<number | undefined> {
-    const folder = join(this.#files.root, 'sys', 'class', 'thermal')
-    const zones = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('thermal_zone'))
-    const texts = await Promise.all(zones.map((zone) => readFile(join(folder, zone, 'temp'), 'utf8').catch(() => '')))
-    const values = texts.filter((text) => /^-?\d+\s*$/.test(text)).map((text) => Number(text) / 1000)
-    return values.length > 0 ? Math.max(...values) : undefined
-  }
-
-  async #throttled(): Promise<number | undefined> {
-    const file = join(this.#files.root, 'sys', 'devices', 'platform', 'soc', 'soc:firmware', 'get_throttled')
-    const text = await readFile(file, 'utf8').catch(() => '')
-    return /^[0-9a-f]{1,8}\s*$/i.test(text) ? Number.parseInt(text, 16) : undefined
   }
 
   async #dns(document: Record<string, unknown>): Promise<string | undefined> {

@@ -23,6 +23,12 @@ export interface DeskOptions {
   log: Logger
 }
 
+/** Exit code of a service that a desk started and that is not to be started again: its simulated machine was switched off. */
+const switchedOff = 3
+
+/** Exit code after a shutdown of the simulated machine. */
+export const offCode = (): number => (process.connected && process.env.RTK_BASE_ROOT ? switchedOff : 0)
+
 /**
  * A simulator that can be updated. Its slots are below the data folder. Once one exists, `run` acts as systemd does on
  * a device: it starts the service through the launcher and restarts it when it ends. This version is the slot `f`.
@@ -67,7 +73,7 @@ export class Desk {
       const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
       clearTimeout(limit)
       stop.removeEventListener('abort', end)
-      if (stop.aborted) return 0
+      if (stop.aborted || code === switchedOff) return 0
       // The command line is wrong for this version: another start gives the same.
       if (code === 2 && !onTrial) return 2
       if (code === 0) continue

@@ -21,11 +21,11 @@ import { memoryLimit } from '../../watchdog/memory.js'
 import { located, type VariantFile } from '../variant-file.js'
 import { banner } from './banner.js'
 import { openDataFolder } from './data-folder.js'
-import { Desk } from './desk.js'
+import { Desk, offCode } from './desk.js'
 import { boundHeap } from './heap.js'
 import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
-import { endIfLate, endOf, stopOnSignal } from './stop.js'
+import { type Ending, endIfLate, endOf, stopOnSignal } from './stop.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -154,8 +154,9 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
     isExhausted = true
   })
   for (let first = true; ; first = false) {
+    let ending: Ending
     try {
-      await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
+      ending = await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
     } catch (error) {
       options.releaseLog()
       // Its thread would keep the process.
@@ -168,11 +169,12 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
       return 1
     }
     // The supervisor restarts the service, from the slot selected by then.
-    if (stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
+    if (ending === 'stop' || stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
       options.log.info('stopped')
+      const code = ending === 'stop' && !stop.aborted ? offCode() : 0
       // Sockets of third parties may keep the event loop: the work is done and written.
-      setImmediate(() => process.exit(0))
-      return 0
+      setImmediate(() => process.exit(code))
+      return code
     }
     options.log.info('restarting')
     if (!desk?.isUpdated) continue
@@ -215,7 +217,7 @@ async function runOnce(
   options: RunOptions,
   stop: AbortSignal,
   { watchdog, supervisor, first, slot }: Run,
-): Promise<void> {
+): Promise<Ending> {
   const { file, data, sets, log, watch, settings } = options
   if (file.added?.length)
     log.info(
@@ -228,7 +230,7 @@ async function runOnce(
   const { variant, base } = file
   const runtime = await createRuntime({
     ...{ variant, base, data, log, sets, watch, notices, watchdog },
-    machine: variant.simulator ? new SimulatedMachine(end.restart) : new LinuxMachine(end.restart),
+    machine: variant.simulator ? new SimulatedMachine(end.restart, end.stop) : new LinuxMachine(end.restart),
     changes: first ? options.changes : {},
     careful: settings.careful,
     ownProcess: true,
@@ -240,13 +242,13 @@ async function runOnce(
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)
   })
-  if (!runtime) return
+  if (!runtime) return 'stop'
   const closeControl = await openControl(options, runtime)
   process.stdout.write(banner(runtime, options))
   options.releaseLog()
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
   const proof = proveStart(runtime, options)
-  await end.reached
+  const ending = await end.reached
   clearTimeout(sweep)
   clearInterval(proof)
   forgetExhausted()
@@ -259,6 +261,7 @@ async function runOnce(
   } finally {
     inTime()
   }
+  return ending
 }
 
 /** On a full or read-only disk the station does its work without a control socket. */

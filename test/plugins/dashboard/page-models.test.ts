@@ -1,9 +1,12 @@
 /** What the pages of the guide, survey-in, network, timeline and update compute: without a browser. */
 import t from 'tap'
+import { readPosition } from '../../../plugins/dashboard/ui/model/gnss/position-text.js'
+import { liveText } from '../../../plugins/dashboard/ui/model/gnss/positions.js'
 import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../../../plugins/dashboard/ui/model/gnss/survey-forecast.js'
 import { guideOf, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
 import { logText } from '../../../plugins/dashboard/ui/model/log-file.js'
+import { mostFile, readSettings, settingsFile } from '../../../plugins/dashboard/ui/model/settings-file.js'
 import {
   bandsOf,
   causeOf,
@@ -22,6 +25,7 @@ import {
   technologyOf,
   wifiStrength,
 } from '../../../plugins/dashboard/ui/model/wifi.js'
+import type { Parameter } from '../../../plugins/dashboard/ui/station/api.js'
 import { endCause, causeOf as recordedCause } from '../../../plugins/record/why/cause.js'
 import { PositionEstimator, plainModel } from '../../../plugins/survey-in/survey/estimator.js'
 
@@ -122,6 +126,67 @@ t.test('a step of the guide is done, better, waiting or open', async (t) => {
   t.equal(states({ gnss: gnss('moved', 'complete') }).position, 'open')
   t.equal(states({ udp: { enabled: true } }).outputs, 'better', 'nobody outside gets anything')
   t.equal(states({ udp: { enabled: true }, ntrip: { caster: { enabled: true, port: 2101 } } }).outputs, 'done')
+})
+
+t.test('settings to a file and back', async (t) => {
+  const parameter = (name: string, value: unknown, preset: unknown, more: Partial<Parameter> = {}): Parameter => ({
+    ...{ name, value, default: preset, plugin: 'x', title: name, schema: {} },
+    ...{ secret: false, endsLink: false, onTrial: false, ...more },
+  })
+  const own = [
+    parameter('udp-port', 2200, 2100),
+    parameter('eth-en', 1, 1),
+    parameter('lat', 52.1, null),
+    parameter('list', [{ a: 1 }], []),
+    parameter('sta-pswd', undefined, undefined, { secret: true, set: true }),
+  ]
+  const file = settingsFile(own, { version: '0.3.0', serial: 'SIM1', t: 1_700_000_000 })
+  t.strictSame(file, {
+    'rtk-base': '0.3.0',
+    serial: 'SIM1',
+    t: 1_700_000_000,
+    changes: { 'udp-port': 2200, lat: 52.1, list: [{ a: 1 }] },
+  })
+  const read = (value: unknown, parameters = own) => {
+    const found = readSettings(typeof value === 'string' ? value : JSON.stringify(value), parameters)
+    return 'trouble' in found ? found.trouble : { ...found, changes: [...found.changes] }
+  }
+  t.match(read(file), { serial: 'SIM1', changes: [], unknown: [], secrets: [] }, 'the same station: nothing to change')
+  const fresh = own.map((one) => ({ ...one, value: one.default }))
+  t.strictSame(read(file, fresh), {
+    ...{ serial: 'SIM1', unknown: [], secrets: [] },
+    changes: Object.entries(file.changes),
+  })
+  const foreign = {
+    'rtk-base': '9',
+    serial: 7,
+    changes: { 'sta-pswd': 'secret', later: 1, 'udp-port': 'x', 'eth-en': 1 },
+  }
+  t.strictSame(read(foreign), {
+    serial: '',
+    changes: [['udp-port', 'x']],
+    unknown: ['later'],
+    secrets: ['sta-pswd'],
+  })
+  const hostile = ['', 'null', '[]', '{"rtk-base":1,"changes":{}}', '{"rtk-base":"1","changes":[]}', '{"rtk-base":"1"}']
+  t.strictSame(
+    hostile.map((text) => read(text)),
+    hostile.map(() => 'unreadable'),
+  )
+  t.match(read('{"rtk-base":"1","changes":{"__proto__":{"udp-port":1}}}'), { changes: [], unknown: ['__proto__'] })
+  t.equal(read(`"${'x'.repeat(mostFile)}"`), 'tooLarge')
+})
+
+t.test('the position of now as text of the form', async (t) => {
+  const pos = { x: 3_925_404.12, y: 274_491.34, z: 5_002_842.56, acc: 2.4, t: 1_700_000_000 }
+  const document = (gps_fix: string, more = {}) => ({ gnss: { pos: { ...pos, ...more }, state: { gps_fix } } })
+  const found = liveText(document('3d'))
+  const read = readPosition(found?.text ?? '')
+  t.equal(found?.acc_m, 2.4)
+  if ('trouble' in read) return t.fail(read.trouble)
+  for (const axis of ['x', 'y', 'z'] as const) t.ok(Math.abs(read.point[axis] - pos[axis]) < 0.002, axis)
+  t.equal(liveText(document('time')), undefined, 'a base that holds its position only echoes its reference')
+  t.equal(liveText(document('3d', { t: 0 })), undefined)
 })
 
 t.test('WiFi and mobile networks', async (t) => {

@@ -2,6 +2,7 @@ import { StaInfo } from 'rtk-base/schemas'
 import type { ScannedNetwork } from 'rtk-base/services'
 import t from 'tap'
 import { Value } from 'typebox/value'
+import { stationSettings } from '../../../plugins/network/networkmanager/profiles.js'
 import { isJoined } from '../../../plugins/radio/roles.js'
 import { scanList, scanText } from '../../../plugins/sta/uplink.js'
 import { until } from '../../harness/index.js'
@@ -301,4 +302,10 @@ t.test('a network with IPv6 alone is joined; a link-local address is not enough'
   t.ok(isJoined(one('2001:db8::5'), 'x'))
   t.ok(isJoined(one('fd00::5'), 'x'))
   t.notOk(isJoined(one('fe80::5'), 'x'))
+})
+
+t.test('a network that hides its name is called by it; no other is', async (t) => {
+  const profile = { ssid: 'cellar', password: 'long-enough' }
+  t.match(stationSettings('wlan0', { ...profile, hidden: true })['802-11-wireless'], { hidden: { value: true } })
+  t.notOk('hidden' in (stationSettings('wlan0', profile)['802-11-wireless'] ?? {}))
 })

@@ -1,9 +1,11 @@
-import { type TextKey, t } from '../i18n/index.js'
+import { duration, figure, type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugins.js'
 import { Action } from '../parts/action.js'
-import { Card } from '../parts/card.js'
+import { Card, FigureList, Tone } from '../parts/card.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api, type Command } from '../station/api.js'
+import { at, type Json, numberAt, textAt } from '../station/document.js'
+import { document$ } from '../station/live.js'
 
 const load = () => api.commands()
 
@@ -13,6 +15,7 @@ const restarts: readonly (readonly [command: string, title: TextKey])[] = [
   ['reboot-modem', 'maintenance.modem'],
   ['reboot-router', 'maintenance.router'],
   ['reboot', 'maintenance.reboot'],
+  ['shutdown', 'maintenance.shutdown'],
 ]
 const resets: readonly (readonly [command: string, title: TextKey])[] = [
   ['factory-router', 'maintenance.factoryRouter'],
@@ -22,8 +25,10 @@ const resets: readonly (readonly [command: string, title: TextKey])[] = [
 /** Restarts, each with what it costs, the report for support, and the way back to the start. */
 export function MaintenancePage() {
   const commands = useLoaded(load)
+  const document = document$.value
   return (
     <>
+      {document && <MachineCard document={document} />}
       <Card title={t('maintenance.report')}>
         <p>{t('logs.report.help')}</p>
         <a class="button main" href="/report" download="rtk-base-report.tar.gz">
@@ -39,6 +44,56 @@ export function MaintenancePage() {
         )}
       </Waiting>
     </>
+  )
+}
+
+/** °C: the processor of a Raspberry Pi slows down at 80. */
+const hot = 80
+const warm = 70
+
+/** The machine and its receiver, as far as they tell. */
+function MachineCard({ document }: { document: Json }) {
+  const temp = numberAt(document, 'base.machine.temp')
+  const free = numberAt(document, 'base.machine.disk.free')
+  const isLow = at(document, 'base.machine.undervoltage')
+  const gigabytes = (bytes: number | undefined) => figure((bytes ?? 0) / 1e9, 1, 'GB')
+  return (
+    <Card title={t('maintenance.machine')}>
+      <FigureList
+        rows={[
+          [
+            t('maintenance.model'),
+            `${textAt(document, 'gnss.receiver.maker')} ${textAt(document, 'gnss.receiver.model')}`.trim(),
+          ],
+          [t('maintenance.firmware'), textAt(document, 'gnss.receiver.firmware')],
+          [
+            t('maintenance.temp'),
+            temp !== undefined && (
+              <Tone tone={temp >= hot ? 'broken' : temp >= warm ? 'warning' : 'good'}>
+                {figure(temp, 0, '°C')}, {t(`maintenance.temp.${temp >= hot ? 'hot' : temp >= warm ? 'warm' : 'good'}`)}
+              </Tone>
+            ),
+          ],
+          [
+            t('maintenance.power'),
+            typeof isLow === 'boolean' && (
+              <Tone tone={isLow ? 'broken' : 'good'}>
+                {t(isLow ? 'maintenance.power.low' : 'maintenance.power.good')}
+              </Tone>
+            ),
+          ],
+          [
+            t('maintenance.disk'),
+            free !== undefined &&
+              t('maintenance.disk.free', {
+                free: gigabytes(free),
+                size: gigabytes(numberAt(document, 'base.machine.disk.size')),
+              }),
+          ],
+          [t('maintenance.uptime'), duration(numberAt(document, 'esp.state.uptime') ?? 0)],
+        ]}
+      />
+    </Card>
   )
 }
 

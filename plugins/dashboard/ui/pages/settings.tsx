@@ -3,6 +3,7 @@ import { t } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugins.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
+import { SettingsFileFold } from '../parts/forms/settings-file.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { api } from '../station/api.js'
@@ -26,6 +27,7 @@ export function SettingsPage() {
             <input type="search" value={wanted} onInput={({ currentTarget }) => setWanted(currentTarget.value)} />
           </label>
           <ShowKeys />
+          <SettingsFileFold parameters={list} again={parameters.again} />
           <ParameterForm
             parameters={list}
             isShown={(one) => matches(one, `${labelOf(one)} ${helpOf(one)}`, wanted)}

@@ -7,6 +7,7 @@ import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '..
 import { forecastOf, purposeOf, roughly } from '../model/gnss/survey-forecast.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
+import { SettingForm } from '../parts/forms/setting-form.js'
 import { useLoaded } from '../parts/loaded.js'
 import type { Curve } from '../parts/plots/plot-options.js'
 import { ScatterPlot } from '../parts/plots/scatter-plot.js'
@@ -17,6 +18,7 @@ import { curve, document$ } from '../station/live.js'
 import { SourceCard } from './source.js'
 
 const loadCommands = () => api.commands()
+const loadParameters = () => api.parameters()
 const tones: Readonly<Record<string, ToneName>> = {
   running: 'waiting',
   complete: 'good',
@@ -64,6 +66,7 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
         <p class="trouble">{t('survey.outOfReach', { target: lengthText(target_m), least: plainLimit_m })}</p>
       )}
       {!isRunning && <p>{t('guide.survey')}</p>}
+      {!isRunning && <Limits survey={survey} />}
       <Buttons survey={survey} document={document} />
       {state !== 'none' && (
         <details>
@@ -84,6 +87,35 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
         <p>{t('survey.unvouched', { acc: lengthText(stated_m) })}</p>
       )}
     </Card>
+  )
+}
+
+/** What ends the next survey-in, and a form to change it. */
+function Limits({ survey }: { survey: SurveyNow }) {
+  const { value: parameters = [], again } = useLoaded(loadParameters)
+  const suffix = survey.isCorrected ? '-corr' : ''
+  const [time, accuracy] = ['gnss-survey-mintime', `gnss-survey-accuracy${suffix}`].map((wanted) => {
+    const value = parameters.find(({ name }) => name === wanted)?.value
+    return typeof value === 'number' ? { name: wanted, value } : undefined
+  })
+  if (!time || !accuracy) return null
+  return (
+    <details>
+      <summary>{t('survey.limits', { time: duration(time.value), acc: lengthText(accuracy.value) })}</summary>
+      <SettingForm
+        parameters={parameters}
+        settings={[
+          { name: time.name, label: t('survey.limits.time') },
+          {
+            name: accuracy.name,
+            label: t('survey.limits.acc'),
+            help: survey.isCorrected ? '' : t('survey.limits.plain', { least: plainLimit_m }),
+          },
+        ]}
+        save={t('net.save')}
+        again={again}
+      />
+    </details>
   )
 }
 

@@ -105,6 +105,17 @@ export function liveOf(document: Json | undefined): Point | undefined {
   return { x: at('x'), y: at('y'), z: at('z') }
 }
 
+/** The position of now for the field of the form, and its accuracy, 1 sigma, metres; 0: unknown. */
+export function liveText(document: Json | undefined): { text: string; acc_m: number } | undefined {
+  const live = liveOf(document)
+  if (!live) return undefined
+  const { lat, lon, alt } = toGeodetic(live)
+  return {
+    text: `${lat.toFixed(9)} ${lon.toFixed(9)} ${alt.toFixed(3)}`,
+    acc_m: numberAt(document, 'gnss.pos.acc') ?? 0,
+  }
+}
+
 export function previewOf(point: Point, document: Json | undefined): Preview {
   const reference = referenceOf(document)
   const live = liveOf(document)

@@ -2,8 +2,10 @@ import { useState } from 'preact/hooks'
 import { figure, t } from '../../i18n/index.js'
 import { dbmText } from '../../i18n/lengths.js'
 import { isWifiPassword, joinable, needsPassword, type ScannedNetwork, wifiStrength } from '../../model/wifi.js'
+import { Action } from '../../parts/action.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { SecretInput } from '../../parts/forms/setting-form.js'
+import { TextField } from '../../parts/forms/text-field.js'
 import { api, type Parameter } from '../../station/api.js'
 import { type Json, numberAt, textAt } from '../../station/document.js'
 import { hello } from '../../station/live.js'
@@ -14,6 +16,7 @@ export function WifiCard({ document, parameters }: { document: Json; parameters:
   const ssid = textAt(document, 'sta.ssid')
   const ip = textAt(document, 'sta.ip4')
   const rssi = numberAt(document, 'sta.rssi') ?? 0
+  const canHide = parameters.some(({ name }) => name === 'sta-hidden')
   return (
     <Card title={t('network.sta')}>
       <p class="large">
@@ -34,15 +37,33 @@ export function WifiCard({ document, parameters }: { document: Json; parameters:
           ]}
         />
       )}
-      <Scan present={ssid} />
+      <Scan present={ssid} canHide={canHide} />
+      {ssid !== '' && (
+        <Action
+          label={t('wifi.forget')}
+          name={t('wifi.forgetOf', { ssid })}
+          caution={<p>{t('wifi.forgetText')}</p>}
+          run={async () => {
+            await use({ 'sta-ssid': '', 'sta-pswd': '', ...(canHide && { 'sta-hidden': false }) })
+            return t('wifi.forgotten')
+          }}
+        />
+      )}
     </Card>
   )
 }
 
+/** @throws the station's reason for rejecting it */
+async function use(values: Record<string, unknown>): Promise<void> {
+  const { result, errors = [] } = await api.change(values)
+  if (result === 'failed') throw new Error(errors.map(({ message }) => message).join('; '))
+}
+
 /** The networks in reach: tap, password, join. */
-function Scan({ present }: { present: string }) {
+function Scan({ present, canHide }: { present: string; canHide: boolean }) {
   const [found, setFound] = useState<readonly ScannedNetwork[]>()
   const [chosen, setChosen] = useState<ScannedNetwork>()
+  const [isTyping, setTyping] = useState(false)
   const [isRunning, setRunning] = useState(false)
   const [trouble, setTrouble] = useState('')
   const scan = async () => {
@@ -98,10 +119,20 @@ function Scan({ present }: { present: string }) {
                 </span>
               </span>
             </button>
-            {chosen === one && <Join network={one} done={() => setChosen(undefined)} />}
+            {chosen === one && <Join network={one} canHide={canHide} done={() => setChosen(undefined)} />}
           </li>
         ))}
       </ul>
+      {canHide &&
+        (isTyping ? (
+          <Join canHide done={() => setTyping(false)} />
+        ) : (
+          <div class="actions">
+            <button type="button" disabled={hello.value?.role === 'viewer'} onClick={() => setTyping(true)}>
+              {t('wifi.hidden')}
+            </button>
+          </div>
+        ))}
     </>
   )
 }
@@ -125,24 +156,31 @@ const Bars = ({ signal_dbm }: { signal_dbm: number }) => (
   </svg>
 )
 
-function Join({ network, done }: { network: ScannedNetwork; done: () => void }) {
-  const { auth, bssid, ssid } = network
+/** Without `network` the name is typed: of one that hides it. */
+function Join(props: { network?: ScannedNetwork; canHide: boolean; done: () => void }) {
+  const { canHide, done, network } = props
+  const [typed, setTyped] = useState('')
+  const ssid = network?.ssid ?? typed
   const [password, setPassword] = useState('')
   const [isRunning, setRunning] = useState(false)
   const [trouble, setTrouble] = useState('')
-  const isLocked = needsPassword(auth)
-  const id = `wifi-${bssid.replaceAll(':', '')}`
+  const isLocked = network ? needsPassword(network.auth) : password !== ''
+  const id = `wifi-${network?.bssid.replaceAll(':', '') ?? 'hidden'}`
   const join = async (event: Event) => {
     event.preventDefault()
+    if (ssid === '') return setTrouble(t('wifi.noName'))
     if (isLocked && !isWifiPassword(password)) {
       setTrouble(t('wifi.wrongPassword'))
       return
     }
     setRunning(true)
     try {
-      const { result, errors = [] } = await api.change({ 'sta-ssid': ssid, 'sta-pswd': isLocked ? password : '' })
-      if (result === 'failed') setTrouble(errors.map(({ message }) => message).join('; '))
-      else done()
+      await use({
+        'sta-ssid': ssid,
+        'sta-pswd': isLocked ? password : '',
+        ...(canHide && { 'sta-hidden': network === undefined }),
+      })
+      done()
     } catch (error) {
       setTrouble(error instanceof Error ? error.message : String(error))
     }
@@ -150,9 +188,10 @@ function Join({ network, done }: { network: ScannedNetwork; done: () => void }) 
   }
   return (
     <form onSubmit={join}>
-      {isLocked && (
+      {!network && <TextField label={t('wifi.name')} value={typed} set={setTyped} />}
+      {(isLocked || !network) && (
         <>
-          <label for={id}>{t('wifi.password', { ssid })}</label>
+          <label for={id}>{network ? t('wifi.password', { ssid }) : t('wifi.passwordOrNone')}</label>
           <SecretInput
             id={id}
             value={password}

@@ -135,15 +135,23 @@ export function ParameterForm(props: {
 }
 
 /** The changes with old and new values, and their risks. */
-function Review(props: {
+export function Review(props: {
   changed: readonly Parameter[]
   changes: ReadonlyMap<string, unknown>
+  /** Shown above; empty ones are left out. */
+  notes?: readonly (string | false)[]
   answer: (isYes: boolean) => void
 }) {
-  const { answer, changed, changes } = props
+  const { answer, changed, changes, notes = [] } = props
   const risky = changed.filter(({ endsLink, onTrial }) => endsLink || onTrial)
   return (
-    <Confirm title={t('settings.reviewTitle')} yes={t('settings.apply')} answer={answer}>
+    <Confirm
+      title={t('settings.reviewTitle')}
+      yes={t('settings.apply')}
+      isBlocked={changed.length === 0}
+      answer={answer}
+    >
+      {notes.map((note) => note && <p key={note}>{note}</p>)}
       <table>
         <thead>
           <tr>

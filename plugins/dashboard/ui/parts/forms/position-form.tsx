@@ -8,6 +8,7 @@ import {
   changeOf,
   type EntryPoint,
   entryPoints,
+  liveText,
   numberOf,
   type PositionEntry,
   previewOf,
@@ -26,6 +27,8 @@ const highest_m = 100
 /** The fields as typed. */
 interface Typed {
   text: string
+  /** The text is the position of now, with this accuracy, metres; 0: unknown. */
+  live_m: number | undefined
   of: EntryPoint
   height: string
   acc: string
@@ -36,6 +39,7 @@ interface Typed {
 }
 const nothing: Typed = {
   text: '',
+  live_m: undefined,
   of: 'arp',
   height: '',
   acc: '',
@@ -117,11 +121,15 @@ export function PositionForm({ done }: { done: () => void }) {
         value={typed.text}
         aria-invalid={troubles.text !== undefined}
         aria-describedby="position-help"
-        onInput={({ currentTarget }) => set({ text: currentTarget.value })}
+        // The accuracy of the position before is not that of another one.
+        onInput={({ currentTarget: { value: text } }) =>
+          set({ text, live_m: undefined, ...(typed.live_m !== undefined && { acc: '' }) })
+        }
       />
       <p id="position-help" class="quiet">
         {t('positions.textHelp')} <span class="trouble">{troubles.text}</span>
       </p>
+      <TakeLive taken_m={typed.live_m} take={set} />
       <fieldset>
         <legend>{t('positions.point')}</legend>
         {entryPoints.map((one) => (
@@ -207,6 +215,24 @@ export function PositionForm({ done }: { done: () => void }) {
         />
       )}
     </form>
+  )
+}
+
+/** The position of now into the field; it is looked at and sent like any other. */
+function TakeLive({ taken_m, take }: { taken_m: number | undefined; take: (more: Partial<Typed>) => void }) {
+  const live = liveText(document$.value)
+  if (!live) return null
+  const { acc_m, text } = live
+  const told = taken_m ? t('positions.live.acc', { acc: lengthText(taken_m) }) : t('positions.live.unknown')
+  return (
+    <div class="action">
+      <button type="button" onClick={() => take({ text, live_m: acc_m, acc: acc_m > 0 ? acc_m.toFixed(2) : '' })}>
+        {t('positions.live')}
+      </button>
+      <p class="quiet" role="status">
+        {taken_m !== undefined && told}
+      </p>
+    </div>
   )
 }
 
