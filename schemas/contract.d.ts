@@ -221,7 +221,7 @@ export type Change = {
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
-    /** table: looks up its row in the source table; echo: also reads its own mount point; default table */
+    /** table: looks up its row in the source table; echo: also reads its own mountpoint; default table */
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
     echo?: {

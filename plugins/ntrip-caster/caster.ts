@@ -32,7 +32,7 @@ const backlog_bytes = 131_072
 
 export interface CasterSecrets {
   users: Logins
-  /** Passwords of foreign bases, by mount point. */
+  /** Passwords of foreign bases, by mountpoint. */
   bases: Logins
   /** Rovers of the local network need no login although there are users. */
   anonymous(): boolean
@@ -40,7 +40,7 @@ export interface CasterSecrets {
 
 const handedChecks = () => ({ rover: Compile(HandedRover), base: Compile(HandedBase) })
 
-/** Rovers connect to the station itself; foreign bases push to mount points of their own. */
+/** Rovers connect to the station itself; foreign bases push to mountpoints of their own. */
 export class Caster {
   readonly #ctx: PluginContext
   readonly #options: Static<typeof CasterOptions>
@@ -83,12 +83,12 @@ export class Caster {
     return this.#listeners[0]?.address
   }
 
-  /** Whether this is a mount point of the station's own stream. */
+  /** Whether this is a mountpoint of the station's own stream. */
   isOwn(name: string): boolean {
     return this.#own.has(name)
   }
 
-  /** The current mount points. */
+  /** The current mountpoints. */
   get mountNames(): string[] {
     return [...this.#own.keys(), ...this.#foreign.keys()]
   }
@@ -99,7 +99,7 @@ export class Caster {
     this.basesChanged()
   }
 
-  /** Mount points of foreign bases come and go with their passwords. */
+  /** Mountpoints of foreign bases come and go with their passwords. */
   basesChanged(): void {
     const { bases } = this.#secrets
     for (const [name, mount] of this.#foreign) {
@@ -186,7 +186,7 @@ export class Caster {
       connection.pause()
       if (head === 'too-large') return this.#refuse(connection, 400, 'the request is too large', 1)
       const request = parseRequest(head.lines)
-      if (!request) return this.#refuse(connection, 400, 'this is an NTRIP caster: ask for / or for a mount point', 1)
+      if (!request) return this.#refuse(connection, 400, 'this is an NTRIP caster: ask for / or for a mountpoint', 1)
       return this.#answer(connection, request, head.rest)
     })
   }
@@ -206,7 +206,7 @@ export class Caster {
   #mount(name: string): MountPoint | undefined {
     const exact = this.#own.get(name) ?? this.#foreign.get(name)
     if (exact) return exact
-    // People type what they read in other letters; two mount points that differ in nothing else are told apart above.
+    // People type what they read in other letters; two mountpoints that differ in nothing else are told apart above.
     const alike = (mount: MountPoint) => mount.name.toLowerCase() === name.toLowerCase()
     return [...this.#own.values(), ...this.#foreign.values()].find(alike)
   }
@@ -226,7 +226,7 @@ export class Caster {
     const mount = this.#mount(name)
     if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
     if (!mount)
-      return this.#refuse(connection, 404, `there is no mount point ${name.slice(0, 64)}: GET / lists them`, version)
+      return this.#refuse(connection, 404, `there is no mountpoint ${name.slice(0, 64)}: GET / lists them`, version)
     const { users, anonymous } = this.#secrets
     const login = basicLogin(headers)
     const user = await this.#check(users, login, name, connection)
@@ -235,7 +235,7 @@ export class Caster {
     const isOpen = isLocal && (anonymous() || users.count === 0)
     if (!user && !isOpen) {
       if (login) this.#pacing.failed(connection.remoteAddress)
-      return this.#refuse(connection, 401, 'user or password is wrong, or not for this mount point', version, '', name)
+      return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
     }
     if (user && login) {
       const same = this.rovers.ofUser(login.user)
@@ -258,19 +258,19 @@ export class Caster {
     const { method, mount: name, version, headers } = request
     const refuse = (status: number, text: string) =>
       this.#refuse(connection, status, text, version, method, status === 401 ? name : '')
-    if (this.isOwn(name)) return refuse(409, 'this mount point is the station’s own')
+    if (this.isOwn(name)) return refuse(409, 'this mountpoint is the station’s own')
     const mount = this.#foreign.get(name)
-    if (!mount) return refuse(404, 'no base may push to this mount point')
-    // NTRIP 1 has no user, and with NTRIP 2 it is the password of the mount point that counts.
+    if (!mount) return refuse(404, 'no base may push to this mountpoint')
+    // NTRIP 1 has no user, and with NTRIP 2 it is the password of the mountpoint that counts.
     const password = request.password ?? basicLogin(headers)?.password ?? ''
     const allowed = await this.#check(this.#secrets.bases, { user: name, password }, name, connection)
     if (allowed === 'unasked') return refuse(403, tooMany)
     if (!allowed) {
       this.#pacing.failed(connection.remoteAddress)
-      return refuse(401, 'the password is not that of this mount point')
+      return refuse(401, 'the password is not that of this mountpoint')
     }
     if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
-    if (mount.taken) return refuse(409, 'another base pushes to this mount point')
+    if (mount.taken) return refuse(409, 'another base pushes to this mountpoint')
     mount.release('silent: another one takes its place')
     connection.write(streamHead(method === 'SOURCE' ? 1 : 2, false, this.#date_ms))
     const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')

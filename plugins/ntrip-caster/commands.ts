@@ -40,7 +40,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
         )
       const named = mounts.split(',').filter(Boolean)
       const { ended, unknown } = await setUser(caster, users, { name, password, mounts: named, most: Number(most) })
-      const warning = `; unknown mount point ${unknown.join(', ')}, available: ${caster.mountNames.join(', ')}`
+      const warning = `; unknown mountpoint ${unknown.join(', ')}, available: ${caster.mountNames.join(', ')}`
       return `user ${name} set${endedText(ended)}${unknown.length > 0 ? warning : ''}`
     },
   )
@@ -51,7 +51,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
       const lines = users
         .list()
         .map(
-          ({ name, mounts, most }) => `${name}: ${mounts.join(', ') || 'every mount point'}, at most ${most} at a time`,
+          ({ name, mounts, most }) => `${name}: ${mounts.join(', ') || 'every mountpoint'}, at most ${most} at a time`,
         )
       return lines.join('\n') || 'no users'
     },
@@ -59,22 +59,22 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
   )
 }
 
-/** The mount points that other bases may push to. */
+/** The mountpoints that other bases may push to. */
 function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
   ctx.commands.add(
     'ntrip-base',
-    'ntrip-base=MOUNT:PASSWORD lets another base push to this mount point, ntrip-base=MOUNT deletes the mount point',
+    'ntrip-base=MOUNT:PASSWORD lets another base push to this mountpoint, ntrip-base=MOUNT deletes the mountpoint',
     async ({ arg }) => {
       const [, mount = '', password] = /^([^:]*)(?::(.*))?$/s.exec(arg ?? '') ?? []
       const isName = /^[A-Za-z0-9_.-]{1,32}$/.test(mount)
       if (isName && password === undefined) {
         const isGone = await bases.delete(mount)
         caster.basesChanged()
-        return isGone ? `mount point ${mount} deleted` : `no base may push to ${mount}`
+        return isGone ? `mountpoint ${mount} deleted` : `no base may push to ${mount}`
       }
       if (!isName || !/^[!-~]{4,64}$/.test(password ?? ''))
         throw badValue('ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space')
-      if (caster.isOwn(mount)) throw badValue(`${mount} is a mount point of the station itself: choose another name`)
+      if (caster.isOwn(mount)) throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)
       caster.basePasswordChanged(mount)
       return `a base can now push to ${mount}`
@@ -82,7 +82,7 @@ function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
   )
   ctx.commands.add(
     'ntrip-bases',
-    'lists the mount points that other bases may push to',
+    'lists the mountpoints that other bases may push to',
     () =>
       bases
         .list()

@@ -19,7 +19,7 @@ function bandsOf(type: number, frame: Uint8Array | undefined): readonly string[]
   return signals.map((id) => bandOf(msmSignalName(constellation, id) ?? '')).filter(Boolean)
 }
 
-/** Measured contents of a mount point: messages with their intervals, bits per second. */
+/** Measured contents of a mountpoint: messages with their intervals, bits per second. */
 export class Contents {
   readonly #clock: PluginContext['clock']
   /** By message number: monotonic ms of the last one, seconds between the last two, and its bands. */

@@ -7,7 +7,7 @@ import { type Static, Type } from 'typebox'
 import { Contents } from './contents.js'
 import { type MountPoint, type Rover, send } from './mount.js'
 
-/** A base that was silent for so long makes room for another push to its mount point. */
+/** A base that was silent for so long makes room for another push to its mountpoint. */
 const replaced_ms = 10_000
 /** Its connection is ended then. */
 const ended_ms = 60_000
@@ -40,7 +40,7 @@ interface Push {
   frames: number
 }
 
-/** A mount point for another base: its frames go only to the rovers of this mount point. */
+/** A mountpoint for another base: its frames go only to the rovers of this mountpoint. */
 export class ForeignMount implements MountPoint {
   readonly name: string
   readonly unverified = true
@@ -112,10 +112,10 @@ export class ForeignMount implements MountPoint {
     connection.onData(read)
   }
 
-  /** The mount point is given up. */
+  /** The mountpoint is given up. */
   close(): void {
     void this.#looking()
-    this.#leave('the mount point was deleted')
+    this.#leave('the mountpoint was deleted')
     for (const { connection } of this.rovers) connection.destroy()
   }
 

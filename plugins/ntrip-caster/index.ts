@@ -7,7 +7,7 @@ import { Logins } from './logins.js'
 import { CasterOptions } from './options.js'
 import { userRoutes } from './routes.js'
 
-/** Mount points that foreign bases may push to. */
+/** Mountpoints that foreign bases may push to. */
 const mostBases = 8
 const flag = Type.Integer({ minimum: 0, maximum: 1 })
 
@@ -39,7 +39,7 @@ export default definePlugin({
     ctx.info.block('ntrip.caster', () => caster.block(enabled.get() === 1))
     ctx.banner('NTRIP', () => {
       const { address } = caster
-      return address ? `port ${address.port}, mount point ${options.mounts?.[0]?.name ?? ctx.serial}` : ''
+      return address ? `port ${address.port}, mountpoint ${options.mounts?.[0]?.name ?? ctx.serial}` : ''
     })
 
     addCommands(ctx, { caster, users, bases })

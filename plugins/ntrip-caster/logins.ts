@@ -17,7 +17,7 @@ export interface Login {
   /** Hexadecimal: salt and scrypt of the password. */
   salt: string
   hash: string
-  /** Empty: every mount point. */
+  /** Empty: every mountpoint. */
   mounts: string[]
   /** Connections at the same time. */
   most: number

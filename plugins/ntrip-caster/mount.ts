@@ -51,7 +51,7 @@ export function send({ connection, chunked }: Rover, piece: Piece): boolean {
   return true
 }
 
-/** A mount point over the station's own stream. */
+/** A mountpoint over the station's own stream. */
 export class OwnMount implements MountPoint {
   readonly name: string
   readonly unverified = false

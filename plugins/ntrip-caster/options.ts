@@ -25,7 +25,7 @@ export const CasterOptions = Type.Object(
     mounts: Type.Array(Mount, {
       default: [],
       maxItems: 16,
-      description: 'Mount points over the one stream; none: {SN}',
+      description: 'Mountpoints over the one stream; none: {SN}',
     }),
     tls: Type.Optional(
       Type.Object(

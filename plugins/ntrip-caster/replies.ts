@@ -45,7 +45,7 @@ const sourceErrors: Readonly<Record<number, string>> = {
 /**
  * @param text for a person
  * @param method SOURCE is answered in one line of NTRIP 1
- * @param realm the mount point that a login is wanted for
+ * @param realm the mountpoint that a login is wanted for
  */
 export function errorReply(status: number, text: string, version: 1 | 2, method = '', realm = ''): string {
   if (method === 'SOURCE') return `ERROR - ${sourceErrors[status] ?? 'Bad Request'}\r\n`

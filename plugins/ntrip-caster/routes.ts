@@ -8,7 +8,7 @@ import { deleteUser, setUser, userName, userPassword } from './users.js'
 const Name = Type.Object({ name: Type.String({ pattern: userName.source, description: 'Name of the login' }) })
 const mounts = Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,32}$' }), {
   maxItems: 16,
-  description: 'Mount points of this login; empty: every mount point',
+  description: 'Mountpoints of this login; empty: every mountpoint',
 })
 const most = Type.Integer({ minimum: 1, maximum: 9_999, description: 'Connections at the same time; default 4' })
 
@@ -21,7 +21,7 @@ const Listed = Type.Object({
         'ntrip-caster-anonymous: they need none either once there is a login. false: the first login ends them',
     }),
   }),
-  mounts: Type.Array(Type.String(), { description: 'Mount points that a rover can use' }),
+  mounts: Type.Array(Type.String(), { description: 'Mountpoints that a rover can use' }),
   port: Type.Integer({ minimum: 0, description: '0: the caster does not listen' }),
 })
 const Sent = Type.Object(
@@ -39,7 +39,7 @@ const ended = Type.Integer({ minimum: 0, description: 'Connections that were end
 const SetAnswer = Type.Object({
   name: Type.String(),
   ended,
-  unknown: Type.Array(Type.String(), { description: 'Named mount points that are not there (yet)' }),
+  unknown: Type.Array(Type.String(), { description: 'Named mountpoints that are not there (yet)' }),
 })
 
 interface Parts {

@@ -51,7 +51,7 @@ export class Rovers {
     return this.#byUser.get(user) ?? 0
   }
 
-  /** Connects a rover to a mount point. @returns consumer of the rover's data */
+  /** Connects a rover to a mountpoint. @returns consumer of the rover's data */
   add(
     connection: Connection,
     mount: MountPoint,

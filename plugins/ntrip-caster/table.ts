@@ -19,7 +19,7 @@ interface Reached {
 }
 
 export interface TableFacts {
-  /** {SN}: the network of the station's own mount points. */
+  /** {SN}: the network of the station's own mountpoints. */
   serial: string
   /** As the client reaches the caster. */
   host: string
@@ -36,7 +36,7 @@ export function reachedAt(header: string | undefined, { localAddress = '', local
   return { host: name ?? localAddress.replace(/^::ffff:/, ''), port: Number(port ?? localPort) }
 }
 
-/** The rows of a table: the caster, its network, and its mount points. */
+/** The rows of a table: the caster, its network, and its mountpoints. */
 export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): string[] {
   const { serial, host, port, place, country, needsLogin } = facts
   const arp = mounts.find(({ unverified }) => !unverified)?.arp

@@ -8,13 +8,13 @@ export const userPassword = /^[!-~]{4,64}$/
 interface User {
   readonly name: string
   readonly password: string
-  /** Empty: every mount point. */
+  /** Empty: every mountpoint. */
   readonly mounts: string[]
   /** Connections at the same time. */
   readonly most: number
 }
 
-/** @returns the connections that were ended, and the named mount points that are not there: they may come later */
+/** @returns the connections that were ended, and the named mountpoints that are not there: they may come later */
 export async function setUser(caster: Caster, users: Logins, { name, password, mounts, most }: User) {
   await users.set(name, password, mounts, most)
   const unknown = mounts.filter((mount) => !caster.mountNames.includes(mount))

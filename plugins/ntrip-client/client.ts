@@ -119,18 +119,18 @@ export class NtripClient {
     }
   }
 
-  /** A silent mount point may expect the position: if not configured, it is sent from now on. */
+  /** A silent mountpoint may expect the position: if not configured, it is sent from now on. */
   #triesGga(): string {
     if (this.#source.gga !== undefined || this.#wantsGga) return ''
     this.#wantsGga = true
-    return ': the next attempt sends the position, which some mount points require (gga)'
+    return ': the next attempt sends the position, which some mountpoints require (gga)'
   }
 
   #connect(): void {
     const { host, port = 2101, tls } = this.#source
     const mount = this.#mount
     if (mount === '' && this.here === undefined) {
-      this.#become('waiting', 'the nearest mount point is not known before there is a position')
+      this.#become('waiting', 'the nearest mountpoint is not known before there is a position')
       return
     }
     this.#become('connecting', '')
@@ -183,7 +183,7 @@ export class NtripClient {
     return () => {}
   }
 
-  /** A table instead of a stream: a wrong mount point, a blocked address, or the requested source table. */
+  /** A table instead of a stream: a wrong mountpoint, a blocked address, or the requested source table. */
   #tableReader(mount: string): (bytes: Buffer) => void {
     const here = this.here
     let there = false
@@ -197,14 +197,14 @@ export class NtripClient {
       if (mount !== '')
         return this.#over(
           true,
-          there ? 'the caster sends no stream: this address may be blocked' : `the caster has no mount point ${mount}`,
+          there ? 'the caster sends no stream: this address may be blocked' : `the caster has no mountpoint ${mount}`,
         )
       if (!nearest) return this.#over(true, 'the source table has no stream of RTCM 3 with a position')
       this.#mount = nearest.row.mount
       this.#wantsGga = this.#source.gga ?? nearest.row.nmea === 1
       this.#ctx.log.info(
         { mount: this.#mount, distance_km: Math.round(nearest.distance_m / 100) / 10 },
-        'the nearest mount point',
+        'the nearest mountpoint',
       )
       this.#drop()
       this.#connect()

@@ -18,8 +18,8 @@ const texts = {
   ok: 'observations arrive',
   far: 'observations arrive, but the base is more than 100 km away: it corrects no survey-in',
   unplaced: 'observations arrive, but no position of their base yet',
-  silent: 'the mount point sends nothing',
-  'no-position': 'the nearest mount point cannot be found before the receiver has a position',
+  silent: 'the mountpoint sends nothing',
+  'no-position': 'the nearest mountpoint cannot be found before the receiver has a position',
   'no-stream': 'the source table has no stream of RTCM 3 with a position',
 }
 /** Why a caster did not answer at all, and why it refused. */
@@ -37,13 +37,13 @@ export const SourceTested = Type.Object({
     ),
   ),
   text: Type.String({ description: 'The result, as text' }),
-  mount: Type.String({ description: 'The mount point that was tried, or the nearest one; `""`: none' }),
+  mount: Type.String({ description: 'The mountpoint that was tried, or the nearest one; `""`: none' }),
   distance: Type.Number({ description: 'From here to the base, m; -1: unknown' }),
   messages: Type.Array(Type.Integer(), { description: 'RTCM messages that came, by number' }),
 })
 export type SourceTested = Static<typeof SourceTested>
 
-/** Takes up to 22 s. @param here for the nearest mount point, the distance, and casters that ask for a position */
+/** Takes up to 22 s. @param here for the nearest mountpoint, the distance, and casters that ask for a position */
 export async function testSource(ctx: PluginContext, source: Source, here: Ecef | undefined): Promise<SourceTested> {
   const { host, port, tls, version = 2, user, password, gga } = source
   const own = ctx.services.use(device)

@@ -18,8 +18,8 @@ const mostResponse_bytes = 4_096
 
 const codes = {
   ok: 'save it',
-  'not-listed': 'check the name of the mount point, or register it with the caster',
-  sandbox: 'register the mount point with the operator of the caster',
+  'not-listed': 'check the name of the mountpoint, or register it with the caster',
+  sandbox: 'register the mountpoint with the operator of the caster',
   dns: 'check the name of the host, and the internet connection of the station',
   refused: 'check the port; the caster may also have banned this address',
   timeout: 'check host and port, and the internet connection of the station',
@@ -29,11 +29,11 @@ const codes = {
   flood: 'check host and port: this does not look like a caster',
   'no-answer': 'check the port, and the NTRIP version (1 or 2)',
   portal: 'log in to the network that the station uses, or use another network',
-  password: 'check the password of the mount point',
+  password: 'check the password of the mountpoint',
   login: 'check user and password',
   forbidden: 'ask the operator of the caster to let this user push',
-  mount: 'check the name of the mount point, or register it with the caster',
-  taken: 'another base uses this mount point: choose another name, or stop that base',
+  mount: 'check the name of the mountpoint, or register it with the caster',
+  taken: 'another base uses this mountpoint: choose another name, or stop that base',
   banned: 'stop trying, and ask the operator of the caster to lift the ban',
   other: 'check host, port and NTRIP version',
 } as const satisfies Record<DialFailure | RefusalCode | 'ok' | 'not-listed' | 'sandbox' | 'no-answer', string>
@@ -67,7 +67,7 @@ interface Attempt {
 }
 
 /**
- * @param isPushing the station pushes to this mount point now: a second login would be refused, or push the first one out
+ * @param isPushing the station pushes to this mountpoint now: a second login would be refused, or push the first one out
  */
 export async function testCaster(ctx: PluginContext, target: Target, isPushing: boolean): Promise<CasterTested> {
   const started_ms = ctx.clock.monotonic()

@@ -94,7 +94,7 @@ class CasterPushes {
       const there = old.find((push) => Value.Equal(target, push.target))
       if (there) return there
       const name = nameOf(target)
-      // Other settings for the same mount point may be the remedy: the wait ends, the least distance stays.
+      // Other settings for the same mountpoint may be the remedy: the wait ends, the least distance stays.
       const kept = before.has(name) ? undefined : this.#kept[name]
       const push = new CasterPush(this.#ctx, this.#ctx.services.use(rtcmStream), target, kept, (wait) =>
         this.#keep(name, wait),

@@ -1,10 +1,10 @@
-/** Looks at the caster from a rover's side: its source table, or the own mount point. */
+/** Looks at the caster from a rover's side: its source table, or the own mountpoint. */
 import { type StreamRow, type Visited, visit } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Target } from './target.js'
 
 export type Probed =
-  /** The rows of the target's mount point. */
+  /** The rows of the target's mountpoint. */
   { kind: 'table'; rows: StreamRow[] } | Exclude<Visited, { kind: 'table' }>
 
 export interface ProbeRequest {

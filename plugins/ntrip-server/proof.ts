@@ -1,4 +1,4 @@
-/** Whether a caster gives to rovers what it gets: from its source table, and by reading the own mount point. */
+/** Whether a caster gives to rovers what it gets: from its source table, and by reading the own mountpoint. */
 import { lookup as lookupAll } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { checksumOf } from 'rtk-base/gnss'
@@ -196,7 +196,7 @@ interface Row {
   readonly misc: string
 }
 
-/** What the source table says about a mount point. */
+/** What the source table says about a mountpoint. */
 export function tableState(
   rows: readonly Row[],
   mount: string,
@@ -208,6 +208,6 @@ export function tableState(
       text: `the caster’s source table has no row for ${mount}: it is not known there, or not reserved`,
     }
   if (/sandbox/i.test(`${row.identifier} ${row.misc}`))
-    return { state: 'sandbox', text: `the caster keeps ${mount} in its sandbox: the mount point is not reserved` }
+    return { state: 'sandbox', text: `the caster keeps ${mount} in its sandbox: the mountpoint is not reserved` }
   return { state: 'listed', text: 'listed in the caster’s source table' }
 }

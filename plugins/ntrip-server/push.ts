@@ -291,7 +291,7 @@ export class CasterPush implements StreamSink {
   #closedText(): string {
     const lasted_ms = this.#ctx.clock.monotonic() - this.#accepted_ms
     this.#shortLived = lasted_ms < shortLived_ms ? this.#shortLived + 1 : 0
-    if (this.#shortLived >= 3) return 'the caster repeatedly accepts and closes: another base may use this mount point'
+    if (this.#shortLived >= 3) return 'the caster repeatedly accepts and closes: another base may use this mountpoint'
     if (this.#shortLived >= 2) return 'accepted, not forwarded: the caster closes soon after accepting'
     return 'the caster closed the connection'
   }

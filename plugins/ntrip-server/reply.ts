@@ -40,11 +40,11 @@ function readHead(first: string, lines: readonly string[], version: 1 | 2): Repl
   if (status !== undefined) return readHttp(Number(status), first, lines, version)
   if (/bad password|not authorized/i.test(first)) return refused('final', 'password', 'the caster rejects the password')
   if (/taken/i.test(first) && !/invalid/i.test(first))
-    return refused('taken', 'taken', 'another base uses this mount point')
+    return refused('taken', 'taken', 'another base uses this mountpoint')
   if (/mount ?point taken or invalid/i.test(first))
-    return refused('taken', 'taken', 'the mount point is in use, or not known to the caster')
+    return refused('taken', 'taken', 'the mountpoint is in use, or not known to the caster')
   if (/mount ?point|missing/i.test(first))
-    return refused('final', 'mount', `the caster does not know the mount point: ${shown(first)}`)
+    return refused('final', 'mount', `the caster does not know the mountpoint: ${shown(first)}`)
   return refused('other', 'other', first === '' ? 'the caster did not answer' : `the caster refused: ${shown(first)}`)
 }
 
@@ -56,7 +56,7 @@ function readHttp(status: number, first: string, lines: readonly string[], versi
   if (version === 2 && status === 200) return { accepted: true }
   if (status === 401) return refused('final', 'login', 'the caster rejects user and password')
   if (status === 403) return refused('final', 'forbidden', 'the caster does not allow this user to push')
-  if (status === 404) return refused('final', 'mount', 'the caster does not know the mount point')
-  if (status === 409) return refused('taken', 'taken', 'another base uses this mount point')
+  if (status === 404) return refused('final', 'mount', 'the caster does not know the mountpoint')
+  if (status === 409) return refused('taken', 'taken', 'another base uses this mountpoint')
   return refused('other', 'other', `the caster refused: ${shown(first)}`)
 }

@@ -10,7 +10,7 @@ const Listed = Type.Object({ casters: Type.Array(ShownTarget) })
 const Sent = Type.Object({ casters: Type.Array(SentTarget, { maxItems: 8 }) }, { additionalProperties: false })
 const Tried = Type.Object({ caster: SentTarget }, { additionalProperties: false })
 
-/** @param isPushing whether the station pushes to the mount point of this name now */
+/** @param isPushing whether the station pushes to the mountpoint of this name now */
 export function casterRoutes(
   ctx: PluginContext,
   targets: Pick<ConfigKey<Target[]>, 'name' | 'get'>,
@@ -28,7 +28,7 @@ export function casterRoutes(
     schema: {
       summary: 'Sets the list of casters',
       description:
-        'A missing password keeps the stored one of the same host, port and mount point, or of the only caster of this host and port.',
+        'A missing password keeps the stored one of the same host, port and mountpoint, or of the only caster of this host and port.',
       body: Sent,
       response: { 200: ChangeAnswer },
     },

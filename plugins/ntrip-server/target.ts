@@ -19,7 +19,7 @@ export const Target = Type.Object(
     ...selectionFields,
     proof: Type.Optional(
       Type.Union([Type.Literal('off'), Type.Literal('table'), Type.Literal('echo')], {
-        description: 'table: looks up its row in the source table; echo: also reads its own mount point; default table',
+        description: 'table: looks up its row in the source table; echo: also reads its own mountpoint; default table',
       }),
     ),
     echo: Type.Optional(

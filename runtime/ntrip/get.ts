@@ -62,7 +62,7 @@ export function readAnswer(lines: readonly string[]): Answer {
   if (status === 200) return { kind: 'stream', chunked }
   if (status === 401) return refused('login', 'the caster does not accept user and password')
   if (status === 403) return refused('forbidden', 'the caster does not allow this user')
-  if (status === 404) return refused('mount', 'the caster does not know the mount point')
+  if (status === 404) return refused('mount', 'the caster does not know the mountpoint')
   return refused('other', `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
 }
 

@@ -91,7 +91,7 @@ export function parseRequest(lines: readonly string[]): NtripRequest | undefined
     return { method: 'SOURCE', mount: mount.replace(/^\//, ''), query: '', version: 1, password, headers }
   }
   const [method = '', given = '', protocol = ''] = words
-  // Rovers exist that write the mount point alone, or the whole address.
+  // Rovers exist that write the mountpoint alone, or the whole address.
   const target = given.replace(/^https?:\/\/[^/]*/i, '').replace(/^(?!\/)/, '/')
   if (!/^[A-Z]{3,8}$/.test(method) || given === '' || !/^(HTTP\/1\.[01]|RTSP\/1\.0)?$/.test(protocol)) return undefined
   const mark = target.indexOf('?')

@@ -15,13 +15,13 @@ export interface Visit extends GetOptions {
   row?(row: StreamRow): boolean
   /** Each valid RTCM frame of a stream. @returns whether the visit can end */
   frame?(frame: Uint8Array): boolean
-  /** Sent where a stream begins: some mount points send nothing before they know where the rover is. */
+  /** Sent where a stream begins: some mountpoints send nothing before they know where the rover is. */
   gga?: Uint8Array | undefined
 }
 
 export type Visited =
   | { kind: 'table' }
-  /** The mount point gives a stream; `frame` ended the visit or not. */
+  /** The mountpoint gives a stream; `frame` ended the visit or not. */
   | { kind: 'stream'; found: boolean }
   | { kind: 'failed'; code: DialFailure | RefusalCode | 'no-answer'; text: string }
 
@@ -56,8 +56,8 @@ export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal
       if (answer === undefined) failed('no-answer', why)
       else if (answer.kind === 'refused') failed(answer.code, answer.text)
       else if (answer.kind === 'stream') end({ kind: 'stream', found: isFound })
-      // A table instead of a stream means an unknown mount point.
-      else if (mount !== '') failed('mount', `the caster has no mount point ${mount} for rovers`)
+      // A table instead of a stream means an unknown mountpoint.
+      else if (mount !== '') failed('mount', `the caster has no mountpoint ${mount} for rovers`)
       else end({ kind: 'table' })
     }
     const stopped = () => failed('network', 'the plugin is stopping')

@@ -181,7 +181,7 @@ t.test('str2str as caster: the client corrects a survey-in', { skip: noPeer('str
   const shown = () => surveyed.info<Shown>()
   const post = async (path: string, body = '') => fetch(`${surveyed.url}${path}`, { method: 'POST', body })
   await fixed(shown)
-  // No mount point: the nearest of the table.
+  // No mountpoint: the nearest of the table.
   t.equal((await post('/change', JSON.stringify({ 'ntrip-client': client }))).status, 200)
   t.equal((await post('/system?rtcmin=1')).status, 200)
   await until(async () => (await shown()).ntrip.client.state === 'streaming', 'the stream', 60_000)

@@ -221,7 +221,7 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
     case 'survey failed':
       return 'the survey-in failed, and there is no other reference'
     case 'survey asked for':
-      return 'a survey-in is running'
+      return 'a survey-in was started'
     case 'position confirmed':
       return 'a person confirmed the position: it is checked first'
     case 'observations stopped':

@@ -179,7 +179,7 @@ t.test('a change of one caster keeps the others, their passwords and what the fo
 })
 
 t.test(
-  'the form of a source of corrections: mount point and login may be empty, what it does not show stays',
+  'the form of a source of corrections: mountpoint and login may be empty, what it does not show stays',
   async (t) => {
     t.strictSame(sourceTroublesOf(sourceForm({ host: '' })), { host: 'missing' })
     t.strictSame(sourceTroublesOf({ ...sourceForm({ host: 'a b' }), mount: 'über', user: 'a:b', port: '' }), {

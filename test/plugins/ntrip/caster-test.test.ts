@@ -52,7 +52,7 @@ t.test('a caster that takes the push: everything is ok, nothing is stored, no RT
   })
   t.equal(caster.visits.length, 2)
   t.match(caster.visits[0]?.head, /^SOURCE s3cret ROOF/)
-  await until(() => caster.visits[0]?.socket.closed, 'the mount point is free again')
+  await until(() => caster.visits[0]?.socket.closed, 'the mountpoint is free again')
   t.equal(caster.visits[0]?.body.length, 0)
   t.same((await ask('GET', '/ntrip-server')).json, { casters: [] })
 })
@@ -82,7 +82,7 @@ t.test('what can be wrong, by code and check', async (t) => {
       { code: 'forbidden', checks: { login: 'failed', mount: 'failed' } },
     ],
     [
-      'mount point',
+      'mountpoint',
       'ERROR - Mountpoint not found\r\n',
       [row('OTHER')],
       {},

@@ -267,7 +267,7 @@ t.test('a rover', async (t) => {
   })
 })
 
-t.test('mount points', async (t) => {
+t.test('mountpoints', async (t) => {
   const mounts = [
     { name: 'ALL' },
     { name: 'GPS', messages: [1074] },
@@ -335,7 +335,7 @@ t.test('mount points', async (t) => {
 
   t.test('one that is not there: the table for NTRIP 1, 404 for NTRIP 2', async (t) => {
     t.match(await (await rover(v1, 'NONE')).ends(), /^SOURCETABLE 200 OK/)
-    t.match(await (await rover(v2, 'NONE')).ends(), /^HTTP\/1\.1 404 .*\r\n(.*\r\n)*there is no mount point NONE/)
+    t.match(await (await rover(v2, 'NONE')).ends(), /^HTTP\/1\.1 404 .*\r\n(.*\r\n)*there is no mountpoint NONE/)
   })
 })
 
@@ -515,7 +515,7 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-users'), { text: /anna: A, at most 1 at a time/ })
   t.match(await command('ntrip-user=olaf:s3cret:A,C'), {
     status: 200,
-    text: /olaf set; .*unknown mount point C, available: A, B$/,
+    text: /olaf set; .*unknown mountpoint C, available: A, B$/,
   })
   t.match(await command('ntrip-user=olaf'), { text: /^user olaf deleted$/ })
   const anna = await rover(login(v1, 'anna', 's3cret'), 'A')
@@ -705,7 +705,7 @@ t.test('a foreign base', async (t) => {
     return rig
   }
 
-  t.test('pushes to a mount point of its own: to the rovers of that one and to nobody else', async (t) => {
+  t.test('pushes to a mountpoint of its own: to the rovers of that one and to nobody else', async (t) => {
     const { rover, caster, epoch, station } = await withBase(t)
     const [east, own] = [await rover(v2, 'EAST'), await rover(v1)]
     await until(() => own.types().length === 1 && east.head.includes('200'), 'both rovers')

@@ -118,7 +118,7 @@ t.test('is connected only while corrections are wanted, and says where it is whe
   await until(() => caster.visits[0]?.socket.destroyed === true, 'the connection is ended')
 })
 
-t.test('a mount point that is silent gets the position at the next attempt, unless that is not wanted', async (t) => {
+t.test('a mountpoint that is silent gets the position at the next attempt, unless that is not wanted', async (t) => {
   const caster = await fakeCaster(t, ({ socket }) => socket.write('ICY 200 OK\r\n\r\n'))
   for (const [gga, isSent] of [
     [undefined, true],
@@ -135,7 +135,7 @@ t.test('a mount point that is silent gets the position at the next attempt, unle
   }
 })
 
-t.test('no mount point is set: the nearest of the table', async (t) => {
+t.test('no mountpoint is set: the nearest of the table', async (t) => {
   const row = (mount: string, lat: number, format = 'RTCM 3.2', nmea = 0) =>
     `STR;${mount};x;${format};1005(1);2;GPS;NONE;NLD;${lat};4.00;${nmea};0;x;none;B;N;1000;`
   const table = [
@@ -184,8 +184,8 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
   const table = 'SOURCETABLE 200 OK\r\n\r\nSTR;OTHER;x;RTCM 3;;2;GPS;N;NLD;52;4;0;0;x;none;N;N;1;\r\nENDSOURCETABLE\r\n'
   for (const [answer, text, least_s, most_s] of [
     ['HTTP/1.1 401 Unauthorized\r\n\r\n', /user and password/, 590, 600],
-    ['HTTP/1.1 404 Not Found\r\n\r\n', /does not know the mount point/, 590, 600],
-    [table, /has no mount point NET/, 590, 600],
+    ['HTTP/1.1 404 Not Found\r\n\r\n', /does not know the mountpoint/, 590, 600],
+    [table, /has no mountpoint NET/, 590, 600],
     [table.replace('OTHER', 'NET'), /may be blocked/, 590, 600],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 10, 14],
     ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 10, 14],

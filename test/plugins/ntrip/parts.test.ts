@@ -234,7 +234,7 @@ t.test('where a rover says that it is counts with its checksum alone', async (t)
   t.match(rovers.block()[0], { lat: 52 }, 'nothing of a closed connection')
 })
 
-t.test('what a mount point sends is measured', async (t) => {
+t.test('what a mountpoint sends is measured', async (t) => {
   const clock = new ManualClock()
   const contents = new Contents(clock)
   contents.count(1074, 500)
@@ -458,7 +458,7 @@ t.test('a login is known as long as it is right', async (t) => {
   t.equal(logins.knows(anna, 'A'), undefined, 'nobody has tried it yet')
   t.equal(await logins.allows({ ...anna, password: 'wrong' }, 'A', asker), undefined)
   t.equal(logins.knows({ ...anna, password: 'wrong' }, 'A'), undefined)
-  t.equal(await logins.allows(anna, 'B', asker), undefined, 'of another mount point')
+  t.equal(await logins.allows(anna, 'B', asker), undefined, 'of another mountpoint')
   t.equal(await logins.allows(undefined, 'A', asker), undefined)
   t.match(await logins.allows(anna, 'A', asker), { mounts: ['A'], most: 4 })
   t.ok(logins.knows(anna, 'A'))
@@ -730,7 +730,7 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
     [['ERROR - x\u0007y'], 'the caster refused: ERROR - x y'],
     [['x'.repeat(121)], `the caster refused: ${'x'.repeat(120)}`],
     [['HTTP/1.1 418 tea'], 'the caster refused: HTTP/1.1 418 tea'],
-    [['no mount point M'], 'the caster does not know the mount point: no mount point M'],
+    [['no mountpoint M'], 'the caster does not know the mountpoint: no mountpoint M'],
     [['go away, you are banned', 'x'], 'the caster has banned this address: go away, you are banned'],
   ] as const) {
     t.match(readReply(lines, 1), { accepted: false, text }, text)

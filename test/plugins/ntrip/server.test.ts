@@ -190,7 +190,7 @@ t.test('an attempt to the millisecond', async (t) => {
     ['nothing', '', 'waiting', /closed the connection without an answer/, 'down', undefined],
     ['an answer that never ends', 'x'.repeat(4_097), 'refused', /not from an NTRIP caster/, 'refused', 'other'],
     ['a long one', `${'x'.repeat(4_096)}`, 'refused', /^the caster refused: x{120}$/, 'refused', 'other'],
-    ['a busy mount point', 'ERROR - Mount Point Taken\r\n\r\n', 'refused', /another base/, 'refused', 'taken'],
+    ['a busy mountpoint', 'ERROR - Mount Point Taken\r\n\r\n', 'refused', /another base/, 'refused', 'taken'],
     ['a login page', 'HTTP/1.1 302 x\r\n\r\n', 'refused', /login page/, 'down', undefined],
     ['closed after its yes', 'ICY 200 OK\r\n\r\n', 'waiting', /closed the connection$/, 'refused', undefined],
   ] as const) {
@@ -437,7 +437,7 @@ t.test('a look at the caster from a rover’s side', async (t) => {
       { kind: 'table', rows: [{ mount: 'ROOF' }] },
     ],
     ['a table of others', `${head}${row('X')}\r\nENDSOURCETABLE\r\n`, '', { kind: 'table', rows: [] }],
-    ['in place of a stream', `${head}ENDSOURCETABLE\r\n`, 'ROOF', { kind: 'failed', text: /no mount point ROOF/ }],
+    ['in place of a stream', `${head}ENDSOURCETABLE\r\n`, 'ROOF', { kind: 'failed', text: /no mountpoint ROOF/ }],
     ['a refusal', 'HTTP/1.0 401 x\r\n\r\n', 'ROOF', { kind: 'failed', text: /user and password/ }],
     [
       'no chunk',
@@ -680,7 +680,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['ERROR - Bad Password\r\n', 1, 'refused', /rejects the password/, minutes(4.7 * 60, 7.3 * 60)],
     ['ERROR - Mount Point Taken or Invalid\r\n', 1, 'refused', /in use, or not known/, [23, 37]],
     ['ERROR - Mount Point Taken\r\n', 1, 'refused', /another base/, [23, 37]],
-    ['ERROR - Missing Mountpoint\r\n', 1, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
+    ['ERROR - Missing Mountpoint\r\n', 1, 'refused', /does not know the mountpoint/, minutes(4.7 * 60, 7.3 * 60)],
     ['ERROR - Too many sources\r\n', 1, 'refused', /Too many sources/, [15, 19]],
     ['ERROR - Your IP is banned for 2 hours\r\n', 1, 'refused', /banned/, minutes(4.7 * 60, 7.3 * 60)],
     [
@@ -696,7 +696,7 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['HTTP/1.1 401 Unauthorized\r\n\r\n', 1, 'refused', /user and password/, minutes(4.7 * 60, 7.3 * 60)],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>OK\r\n', 1, 'refused', /login page/, [15, 19]],
     ['HTTP/1.0 302 Found\r\nLocation: http://login/\r\n\r\n', 2, 'refused', /login page/, [15, 19]],
-    ['HTTP/1.1 404 Not Found\r\n\r\n', 2, 'refused', /does not know the mount point/, minutes(4.7 * 60, 7.3 * 60)],
+    ['HTTP/1.1 404 Not Found\r\n\r\n', 2, 'refused', /does not know the mountpoint/, minutes(4.7 * 60, 7.3 * 60)],
     ['HTTP/1.1 409 Conflict\r\n\r\n', 2, 'refused', /another base/, [23, 37]],
     ['HTTP/1.1 503 Service Unavailable\r\n\r\n', 2, 'refused', /503/, [15, 19]],
     ['garbage\r\n\r\n', 1, 'refused', /garbage/, [15, 19]],
@@ -928,7 +928,7 @@ t.test('proof of delivery', async (t) => {
     const asked = (what: string) => caster.visits.filter(({ head }) => head.startsWith(what))
     return { ...rig, caster, target, asked, minutesUntil }
   }
-  t.test('the own mount point echoes what was sent: proven; where it does not any more: acknowledged', async (t) => {
+  t.test('the own mountpoint echoes what was sent: proven; where it does not any more: acknowledged', async (t) => {
     let forwards = true
     const { push, target, shown, minutesUntil, asked } = await forwarding(t, ({ socket }, pushed) =>
       socket.write(stream(forwards ? pushed : arpFrame({ ...here, x: 1 }))),
@@ -963,7 +963,7 @@ t.test('proof of delivery', async (t) => {
       'acknowledged',
       /not proven: .*user and password/,
     ],
-    ['no such mount point for rovers', table(), table(), 'acknowledged', /not proven: .*no mount point ROOF/],
+    ['no such mountpoint for rovers', table(), table(), 'acknowledged', /not proven: .*no mountpoint ROOF/],
     ['silence', 'ICY 200 OK\r\n\r\n', table(), 'acknowledged', /accepted, not forwarded/],
   ] as const) {
     t.test(what, async (t) => {

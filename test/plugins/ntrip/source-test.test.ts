@@ -34,7 +34,7 @@ const answers = (rows: string[], stream: Buffer | string) => (visit: Visit) =>
     ? visit.socket.end(table(...rows))
     : visit.socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), Buffer.from(stream as string)]))
 
-t.test('the nearest mount point that sends: its base, its distance; nothing is stored', async (t) => {
+t.test('the nearest mountpoint that sends: its base, its distance; nothing is stored', async (t) => {
   const { ask, tried } = await setUp(t)
   const caster = await fakeCaster(t, answers([row('FAR', 40), row('NEAR', 52), row('SOUTH', 30)], frames))
   const answer = await tried({ host: '127.0.0.1', port: caster.port, user: 'me', password: 's3cret' })
@@ -44,7 +44,7 @@ t.test('the nearest mount point that sends: its base, its distance; nothing is s
   t.same((await ask('GET', '/ntrip-client')).json, { source: { host: '', set: false } })
 })
 
-t.test('a mount point that asks for a position gets one', async (t) => {
+t.test('a mountpoint that asks for a position gets one', async (t) => {
   const { tried } = await setUp(t)
   const asked: string[] = []
   const caster = await fakeCaster(t, (visit) => {
@@ -72,7 +72,7 @@ t.test('what can be wrong, by code', async (t) => {
       { ok: false, code: 'portal' },
     ],
     ['a web server', () => `${'x'.repeat(5_000)}\r\n\r\n`, {}, { ok: false, code: 'other' }],
-    ['no such mount point', () => table(row('OTHER', 52)), { mount: 'NET' }, { ok: false, code: 'mount' }],
+    ['no such mountpoint', () => table(row('OTHER', 52)), { mount: 'NET' }, { ok: false, code: 'mount' }],
     ['an empty table', () => table(), {}, { ok: false, code: 'no-stream' }],
   ] as [string, () => string, object, object][]) {
     const caster = await fakeCaster(t, (visit) => void visit.socket.end(answer()))

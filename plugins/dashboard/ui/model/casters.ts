@@ -103,7 +103,7 @@ export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTrou
     keepsPassword,
   )
 
-/** Of a source of corrections: the station finds the nearest mount point itself, and many casters need no login. */
+/** Of a source of corrections: the station finds the nearest mountpoint itself, and many casters need no login. */
 export const sourceTroublesOf = (form: CasterForm): CasterTroubles => wrongFields(form, [], true)
 
 function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPassword: boolean): CasterTroubles {
@@ -143,7 +143,7 @@ export const formOf = (caster: Caster): CasterForm => ({
   tls: caster.tls ?? false,
 })
 
-/** The station gives a stored password to no other host, and to another mount point only where it has one caster there. */
+/** The station gives a stored password to no other host, and to another mountpoint only where it has one caster there. */
 export function keepsPassword(form: CasterForm, before: Caster | undefined, all: readonly Caster[]): boolean {
   const isThere = (one: Caster) => one.host === form.host && String(port(one)) === form.port.trim()
   if (before?.set !== true || !isThere(before)) return false

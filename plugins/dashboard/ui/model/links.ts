@@ -34,7 +34,7 @@ const casterOf = ({ host, port, mount }: Push) => `${host}:${port}/${mount}`
 
 /** Subscribers that are rovers: not the own MQTT topic, a caster or address pushed to, or a radio modem. */
 export function roversOf(document: Json | undefined): readonly Subscriber[] {
-  // Long mount points are cut in the list of casters.
+  // Long mountpoints are cut in the list of casters.
   const casters = listAt<Push>(document, 'ntrip.server').map(casterOf)
   const addresses = listAt<{ host: string; port: number }>(document, 'rtcm_tcp.push').map(
     ({ host, port }) => `${host}:${port}`,
@@ -47,7 +47,7 @@ export function roversOf(document: Json | undefined): readonly Subscriber[] {
 export interface Rover {
   id: number
   mount: string
-  /** Its mount point is that of another base, which this station has not verified. */
+  /** Its mountpoint is that of another base, which this station has not verified. */
   unverified?: boolean
   user: string
   agent: string
@@ -67,7 +67,7 @@ const fixes: Readonly<Record<number, RoverFix>> = { 0: 'none', 1: 'single', 2: '
 export const fixOf = ({ quality, lat, lon }: Rover): RoverFix =>
   lat === 0 && lon === 0 ? 'silent' : (fixes[quality] ?? 'single')
 
-/** Another base that sends its stream in, for rovers of its mount point. */
+/** Another base that sends its stream in, for rovers of its mountpoint. */
 export interface ForeignBase {
   mount: string
   connected: boolean

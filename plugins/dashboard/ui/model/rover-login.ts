@@ -45,7 +45,7 @@ export interface RoverLoginList {
   readonly users: readonly { readonly name: string }[]
   /** Whether rovers of the local network need no login: now, and with a login. */
   readonly anonymous: { readonly now: boolean; readonly withLogins: boolean }
-  /** Mount points. */
+  /** Mountpoints. */
   readonly mounts: readonly string[]
   /** 0: the caster is off. */
   readonly port: number

@@ -130,7 +130,7 @@ function Step(props: {
         <summary>
           <h2>
             {number}. {t(`guide.step.${step}`)} <Tone tone={tones[state]}>{t(`guide.${state}`)}</Tone>
-            {found && !isOpen && <span class="guide-found">{found}</span>}
+            {found && <span class="guide-found">{found}</span>}
           </h2>
         </summary>
         {isOpen && (

@@ -65,7 +65,7 @@ function Now({ survey, document }: { survey: SurveyNow; document: Json }) {
       {isRunning && survey.isOutOfReach && (
         <p class="trouble">{t('survey.outOfReach', { target: lengthText(target_m), least: plainLimit_m })}</p>
       )}
-      {!isRunning && <p>{t('guide.survey')}</p>}
+      {!isRunning && state !== 'complete' && <p>{t('guide.survey')}</p>}
       {!isRunning && <Limits survey={survey} />}
       <Buttons survey={survey} document={document} />
       {state !== 'none' && (

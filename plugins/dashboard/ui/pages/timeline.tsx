@@ -166,7 +166,12 @@ function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: O
           <span class="quiet">{duration((to - from) / 1_000)}</span>
         </p>
         {bands.map((band, at) => (
-          <Because key={band.span.from} band={band} before={bands[at - 1]} isOnly={bands.length === 1} />
+          <Because
+            key={band.span.from}
+            band={band}
+            before={bands[at - 1]}
+            time={bands.length > 1 ? clock(band.span.from, isBrief) : ''}
+          />
         ))}
       </div>
     </li>
@@ -174,11 +179,11 @@ function OutageRow({ outage: { bands, from, isPresent, kind, to } }: { outage: O
 }
 
 /** @param props.before what it says already need not be said again */
-function Because({ band: { span }, before, isOnly }: { band: Band; before: Band | undefined; isOnly: boolean }) {
+function Because({ band: { span }, before, time }: { band: Band; before: Band | undefined; time: string }) {
   const detail = before && detailOf(before.span) === detailOf(span) ? '' : detailOf(span)
   return (
     <p>
-      {!isOnly && <span class="quiet">{clock(span.from)}</span>} {causeText(span.cause)}{' '}
+      {time !== '' && <span class="quiet">{time}</span>} {causeText(span.cause)}{' '}
       {detail !== '' && <span class="quiet">{sentence(detail)}</span>}
     </p>
   )

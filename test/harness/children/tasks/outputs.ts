@@ -10,7 +10,7 @@ export async function outputTasks(player: Player): Promise<void> {
   const fill = async (password: string) => {
     await hands.enter(field('Host'), '127.0.0.1')
     await hands.enter(field('Port'), String(port))
-    await hands.enter(field('Mount point'), 'NORTH')
+    await hands.enter(field('Mountpoint'), 'NORTH')
     await hands.enter(field('Password'), password)
   }
 
@@ -39,7 +39,7 @@ export async function outputTasks(player: Player): Promise<void> {
       await tap(button('Add a source'))
       await hands.enter(field('Host'), 'ntrip://127.0.0.1')
       await hands.enter(field('Port'), String(port))
-      await hands.enter(field('Mount point'), 'NORTH')
+      await hands.enter(field('Mountpoint'), 'NORTH')
       await tap(button('Test'))
       await player.says('observations of it arrive', '.tested', /Observations arrive[\s\S]*0\.0 km away/, 60_000)
       await tap(button('Save'))

@@ -116,7 +116,7 @@ const tones: Readonly<Record<CheckState, ToneName>> = { ok: 'good', failed: 'bro
 function Answer({ tested, isTls }: { tested: CasterTested; isTls: boolean }) {
   const { checks, code, ok, text, advice } = tested
   const isGood = ok && code === 'ok'
-  // Many casters list a mount point only while it is fed.
+  // Many casters list a mountpoint only while it is fed.
   const isUnlisted = checks.mount === 'failed' && code !== 'mount' && code !== 'taken'
   return (
     <div class="tested">
