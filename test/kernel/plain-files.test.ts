@@ -58,7 +58,7 @@ const allowed: Readonly<Record<string, string>> = {
   'plugins/mqtt-link/session/via.ts': '/proc',
   'plugins/network/networkmanager/snapshot.ts': '/proc',
   'plugins/leds/led.ts': '/sys',
-  'plugins/system/self-test/index.ts': '/sys',
+  'plugins/system/machine.ts': '/sys',
   'runtime/image/pack.ts': 'packs an image on the machine of its author',
   'runtime/loader/ready.ts': 'sources of a checkout',
   'runtime/loader/assets.ts': 'sources of a plugin',
