@@ -1,4 +1,4 @@
-import { badValue, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { badValue, type CommandCall, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { device, station } from 'rtk-base/services'
 import type { BootRecord } from './boot-record.js'
 import { SelfTest } from './self-test/index.js'
@@ -24,7 +24,9 @@ function addRestarts(ctx: PluginContext): void {
     void begun.catch((error: Error) => ctx.errors.raise('reboot', refused('restarted', error)))
     return 'restarting'
   }
-  const shutdown = () => {
+  const shutdown = ({ source }: CommandCall) => {
+    // From afar nobody could switch it on again.
+    if (source === 'mqtt') throw unavailable('a station is switched off on its page or over HTTP only, not over MQTT')
     const begun = ctx.services.use(device).shutDown(answer_ms)
     void begun.catch((error: Error) => ctx.errors.raise('shutdown', refused('switched off', error)))
     return 'switching off'

@@ -287,6 +287,14 @@ t.test('base.state.base', async (t) => {
       t.match(station.field('base.state'), { base: 'starting', errors: [{ code, text: /not permitted/ }] })
     }
   })
+
+  await t.test('is not switched off over MQTT: nobody there could switch it on again', async (t) => {
+    const station = await createTestStation({ plugins, machine: new SimulatedMachine(t.fail, t.fail) })
+    t.teardown(() => station.stop())
+    t.match(await station.station.command('shutdown', { source: 'mqtt' }), { status: 503, text: /not over MQTT/ })
+    await station.clock.advance(1_000)
+    t.not(station.field('base.state.base'), 'stopping')
+  })
 })
 
 t.test('the verdict', async (t) => {
