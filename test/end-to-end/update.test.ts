@@ -110,6 +110,8 @@ t.test('a simulator that updates itself', { skip: gateOnly || skip }, async (t) 
     t.match(await station.seen(), { esp: { partition: 'a' }, base: { update: { failed: false } } })
     await fetch(`${station.url}/system?reboot`, { method: 'POST' })
     await until(async () => station.output().split('variant simulator').length === 4, 'another start', 60_000)
+    await fetch(`${station.url}/system?shutdown`, { method: 'POST' })
+    await until(() => station.child.exitCode === 0, 'a shutdown ends it for good', 30_000)
     t.match(await station.end(), { code: 0 })
     t.notMatch(
       spawnSync('pgrep', ['-fa', data], { encoding: 'utf8' }).stdout,

@@ -23,11 +23,14 @@ export interface DeskOptions {
   log: Logger
 }
 
-/** Exit code of a service that a desk started and that is not to be started again: its simulated machine was switched off. */
-const switchedOff = 3
+/** From the service to the desk that started it. */
+const off = 'off'
 
-/** Exit code after a shutdown of the simulated machine. */
-export const offCode = (): number => (process.connected && process.env.RTK_BASE_ROOT ? switchedOff : 0)
+/** A shutdown of the simulated machine: ends the service, and the desk that would start it again. */
+export function switchOff(): void {
+  if (process.connected && process.env.RTK_BASE_ROOT) process.send?.(off)
+  else process.kill(process.pid, 'SIGTERM')
+}
 
 /**
  * A simulator that can be updated. Its slots are below the data folder. Once one exists, `run` acts as systemd does on
@@ -67,13 +70,19 @@ export class Desk {
       const onTrial = /^trial=[ab]$/m.test(this.#state())
       const child = this.#spawn()
       const end = () => void child.kill('SIGTERM')
+      let isOff = false
+      child.on('message', (message) => {
+        if (message !== off) return
+        isOff = true
+        end()
+      })
       stop.addEventListener('abort', end)
       if (stop.aborted) end()
       const limit = onTrial ? setTimeout(() => this.#endTrial(child), trialLimit_ms) : undefined
       const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
       clearTimeout(limit)
       stop.removeEventListener('abort', end)
-      if (stop.aborted || code === switchedOff) return 0
+      if (stop.aborted || isOff) return 0
       // The command line is wrong for this version: another start gives the same.
       if (code === 2 && !onTrial) return 2
       if (code === 0) continue

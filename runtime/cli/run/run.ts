@@ -21,11 +21,11 @@ import { memoryLimit } from '../../watchdog/memory.js'
 import { located, type VariantFile } from '../variant-file.js'
 import { banner } from './banner.js'
 import { openDataFolder } from './data-folder.js'
-import { Desk, offCode } from './desk.js'
+import { Desk, switchOff } from './desk.js'
 import { boundHeap } from './heap.js'
 import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
-import { type Ending, endIfLate, endOf, stopOnSignal } from './stop.js'
+import { endIfLate, endOf, stopOnSignal } from './stop.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -154,9 +154,8 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
     isExhausted = true
   })
   for (let first = true; ; first = false) {
-    let ending: Ending
     try {
-      ending = await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
+      await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
     } catch (error) {
       options.releaseLog()
       // Its thread would keep the process.
@@ -169,12 +168,11 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
       return 1
     }
     // The supervisor restarts the service, from the slot selected by then.
-    if (ending === 'stop' || stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
+    if (stop.aborted || supervisor || process.env.RTK_BASE_ROOT) {
       options.log.info('stopped')
-      const code = ending === 'stop' && !stop.aborted ? offCode() : 0
       // Sockets of third parties may keep the event loop: the work is done and written.
-      setImmediate(() => process.exit(code))
-      return code
+      setImmediate(() => process.exit(0))
+      return 0
     }
     options.log.info('restarting')
     if (!desk?.isUpdated) continue
@@ -217,7 +215,7 @@ async function runOnce(
   options: RunOptions,
   stop: AbortSignal,
   { watchdog, supervisor, first, slot }: Run,
-): Promise<Ending> {
+): Promise<void> {
   const { file, data, sets, log, watch, settings } = options
   if (file.added?.length)
     log.info(
@@ -230,7 +228,7 @@ async function runOnce(
   const { variant, base } = file
   const runtime = await createRuntime({
     ...{ variant, base, data, log, sets, watch, notices, watchdog },
-    machine: variant.simulator ? new SimulatedMachine(end.restart, end.stop) : new LinuxMachine(end.restart),
+    machine: variant.simulator ? new SimulatedMachine(end.restart, switchOff) : new LinuxMachine(end.restart),
     changes: first ? options.changes : {},
     careful: settings.careful,
     ownProcess: true,
@@ -242,13 +240,13 @@ async function runOnce(
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     throw located(error, file)
   })
-  if (!runtime) return 'stop'
+  if (!runtime) return
   const closeControl = await openControl(options, runtime)
   process.stdout.write(banner(runtime, options))
   options.releaseLog()
   const sweep = setTimeout(sweepStartUp, settled_ms).unref()
   const proof = proveStart(runtime, options)
-  const ending = await end.reached
+  await end.reached
   clearTimeout(sweep)
   clearInterval(proof)
   forgetExhausted()
@@ -261,7 +259,6 @@ async function runOnce(
   } finally {
     inTime()
   }
-  return ending
 }
 
 /** On a full or read-only disk the station does its work without a control socket. */

@@ -35,16 +35,13 @@ export function endIfLate(log: Logger): () => void {
   return () => clearTimeout(limit)
 }
 
-/** How a run ended: to run again, or for good. */
-export type Ending = 'restart' | 'stop'
-
-/** The end of a run: a restart, a signal, or a shutdown of the simulated machine. */
-export function endOf(stop: AbortSignal): { readonly reached: Promise<Ending>; restart(): void; stop(): void } {
-  let end: (how: Ending) => void = () => {}
-  const reached = new Promise<Ending>((resolveEnd) => {
-    end = resolveEnd
-    if (stop.aborted) resolveEnd('stop')
-    stop.addEventListener('abort', () => resolveEnd('stop'), { once: true })
+/** The end of a run: the stop of the service, or a restart. */
+export function endOf(stop: AbortSignal): { readonly reached: Promise<void>; restart(): void } {
+  let restart: () => void = () => {}
+  const reached = new Promise<void>((resolveEnd) => {
+    restart = resolveEnd
+    if (stop.aborted) resolveEnd()
+    stop.addEventListener('abort', () => resolveEnd(), { once: true })
   })
-  return { reached, restart: () => end('restart'), stop: () => end('stop') }
+  return { reached, restart }
 }
