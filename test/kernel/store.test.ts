@@ -271,7 +271,7 @@ t.test('whatever single damage there is to a file', async (t) => {
           withOne(slot, Buffer.concat([bytes.subarray(0, at), Uint8Array.from(middle[kind as 'zero']), rest])),
         )
       }),
-      { numRuns: sample(150, 2_000, 2_000) },
+      { numRuns: sample(150, 2_000, 600) },
     )
   })
 

@@ -53,24 +53,6 @@ t.test('every page', { skip: noBrowser || (shots ? false : gateOnly) }, async (t
   t.strictSame([...seen], situations)
 })
 
-for (const [name, what] of [
-  ['browser-settings', 'every setting is changed, taken back, and set back by itself where it cut the page off'],
-  ['browser-geometry', 'the bars of C/N0 and the bar to save stand where they belong'],
-  ['browser-upload', 'an upload that breaks off is sent again'],
-  ['browser-session', 'a session that ends asks for the login, and goes on after it'],
-  ['browser-strangers', 'pages of other origins'],
-  ['browser-reloads', 'the page outlives a reload of every plugin'],
-] as const) {
-  t.test(what, { skip: noBrowser || gateOnly }, async (t) => {
-    let count = 0
-    for await (const { what, found, wanted } of inOwnNetwork<Finding>(t, name, [shots])) {
-      t.strictSame(found, wanted, what)
-      count += 1
-    }
-    t.ok(count > 5, `${count} findings`)
-  })
-}
-
 for (const [mode, what, skip] of [
   ['finger', 'by finger on a phone', gateOnly],
   ['keys', 'by keyboard at a desk', machineOnly],

@@ -51,7 +51,7 @@ const upAgain = async (station: TestStation) => {
   }, 'up')
 }
 
-const restarts = sample(10, 100, 100)
+const restarts = sample(10, 100, 50)
 t.test(`${restarts} broker restarts: back every time, y last every time, memory flat`, unless, async (t) => {
   const broker = await mosquittoFor(t, anonymous)
   const station = await start(t, broker.port, { insecure: true })

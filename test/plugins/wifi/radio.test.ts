@@ -137,7 +137,7 @@ t.test('a change over the access point is set back unless its caller comes again
   t.equal(field('wap.ssid'), 'typo')
   await pass(90)
   t.equal(field('wap.ssid'), 'rtk-base-TEST0001', 'nobody came')
-  t.match(JSON.stringify(errors()), /wap-ssid.*the values before are back/)
+  t.match(JSON.stringify(errors()), /Access point: network name \(typo\) did not work.*the values before are back/)
   t.match(await change({ 'wap-ssid': 'meant', 'wap-pswd': 'better password' }), { result: 'ok' })
   await pass(20)
   t.equal(radio.accessPoint.state, 'up')
