@@ -29,7 +29,7 @@ const off = 'off'
 /** A shutdown of the simulated machine: ends the service, and the desk that would start it again. */
 export function switchOff(): void {
   if (process.connected && process.env.RTK_BASE_ROOT) process.send?.(off)
-  else process.kill(process.pid, 'SIGTERM')
+  else process.emit('SIGTERM', 'SIGTERM')
 }
 
 /**
