@@ -137,7 +137,7 @@ function told(error: unknown, { signal }: Abort, place: string): RtkError {
 async function limited(response: Response, url: URL, options: FetchOptions, abort: Abort): Promise<Response> {
   const { maxBytes = defaults.maxBytes } = options
   const place = placeOf(url)
-  const tooLarge = () => new RtkError('RTK_ERR_FETCH_TOO_LARGE', `${place}: the answer has more than ${maxBytes} bytes`)
+  const tooLarge = () => new RtkError('RTK_ERR_FETCH_TOO_LARGE', `the answer has more than ${maxBytes} bytes`)
   if (Number(response.headers.get('content-length') ?? 0) > maxBytes && options.method !== 'HEAD') {
     await response.body?.cancel()
     throw tooLarge()
@@ -146,7 +146,7 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
   // No Response can have it.
   if (status < 200 || status > 599) {
     await body?.cancel()
-    throw new RtkError('RTK_ERR_FETCH_ANSWER', `${place}: status ${status} is not one of HTTP`)
+    throw new RtkError('RTK_ERR_FETCH_ANSWER', `status ${status} is not one of HTTP`)
   }
   let begun = false
   async function* pieces() {
@@ -159,7 +159,7 @@ async function limited(response: Response, url: URL, options: FetchOptions, abor
         yield piece
       }
     } catch (error) {
-      throw error instanceof RtkError ? error : told(error, abort, place)
+      throw told(error, abort, place)
     } finally {
       abort.release()
     }

@@ -297,7 +297,7 @@ export class ConfigRegistry {
       const { trial_s } = this.#deps
       const what = tried === '' ? names : `${names} (${tried})`
       const text = `${what} did not work: nobody reached the station through it within ${trial_s} s, the values before are back`
-      const advice = 'try it again, and choose Keep on the page in time'
+      const advice = 'try it again, and choose Keep on the page in time (command confirm-change)'
       this.#deps.trouble('change-rolled-back', { text, advice, values: { names, tried, trial_s } })
     })
   }
