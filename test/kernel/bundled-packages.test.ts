@@ -7,11 +7,13 @@ import { build, stop } from 'esbuild'
 import t from 'tap'
 import { noKeptLengths } from '../../runtime/build/bundle-runtime.js'
 import { packageRoot } from '../../runtime/build/release.js'
+import { until } from '../harness/index.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-const mostPinned_bytes = 1e6
+/** Without the change of the package it is 8 MB. */
+const mostPinned_bytes = 2e6
 
 t.test('packets of ever new lengths leave no memory behind', async (t) => {
   const outfile = join(t.testdir(), 'mqtt-packet.cjs')
@@ -33,8 +35,9 @@ t.test('packets of ever new lengths leave no memory behind', async (t) => {
     // What else the station does: the next packet's buffers lie in another slab.
     for (let n = 0; n < 17; n++) Buffer.allocUnsafe(Math.floor(Buffer.poolSize / 17))
   }
-  const pinned_bytes = buffers() - before
-  t.ok(pinned_bytes < mostPinned_bytes, `${pinned_bytes} bytes`)
+  // V8 frees what it collected in threads of its own.
+  await until(() => buffers() - before < mostPinned_bytes, 'what was written is collected')
+  t.pass()
 })
 
 t.test('the program of a checkout has the package so', async (t) => {
