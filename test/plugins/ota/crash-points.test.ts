@@ -326,7 +326,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     const fresh = () => before({})
     const calls = await callsOf(fresh, async (disk) => void (await fetched(disk)))
     let resumed = 0
-    for (const { at, survivors, random } of points(calls, sample(10, 100_000, 60))) {
+    for (const { at, survivors, random } of points(calls, sample(25, 100_000, 60))) {
       const disk = before({ killAt: at })
       await survives(disk, async (one) => void (await fetched(one)))
       const found = disk.after(survivors, random)
