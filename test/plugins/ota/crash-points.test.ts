@@ -204,7 +204,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     async (t) => {
       const calls = await callsOf(() => before({}), update)
       const seen: Record<string, number> = {}
-      for (const { at, survivors, random } of points(calls, sample(20, 100_000, 150))) {
+      for (const { at, survivors, random } of points(calls, sample(45, 100_000, 150))) {
         const disk = before({ killAt: at })
         t.notOk(await survives(disk, update))
         const found = disk.after(survivors, random)
@@ -238,7 +238,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
       }
       t.comment(`${calls} calls: ${JSON.stringify(seen)}`)
       t.ok(Object.keys(seen).length === 2, 'both outcomes were seen')
-      t.ok(point >= sample(20, 200, 100), `${point} points`)
+      t.ok(point >= sample(45, 200, 100), `${point} points`)
     },
   )
 
@@ -433,7 +433,7 @@ t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Lin
     async (t) => {
       const calls = await callsOf(() => before({}), update)
       const outcome = { checked: 0, careless: 0, points: 0 }
-      for (let seed = 0; seed < sample(8, 600, 60); seed++) {
+      for (let seed = 0; seed < sample(20, 600, 60); seed++) {
         // At the end of the update and shortly before it: the state may name what is not on the disk.
         const disk = before({ killAt: calls + 1 - (seed % 4), syncs: false })
         await survives(disk, update)
