@@ -233,7 +233,7 @@ export type RtkErrorCode = keyof typeof errorTable
 /** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
-  /** Of an error in a variant: the names that lead to the place. */
+  /** For an error in a variant: the names on the path to the place. */
   readonly place?: readonly string[]
   /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]

@@ -707,7 +707,7 @@ export type GnssStatus = "offline" | "stalled" | "identify" | "configure" | "acq
 /** Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s */
 export type GpsFixName = "none" | "dead-reckoning" | "2d" | "3d" | "3d-dr" | "time" | "rtk-float" | "rtk-fixed"
 
-/** The information document. A block is present while its plugin runs. Other plugins add further blocks */
+/** The status document. A block is present while its plugin runs. Other plugins add further blocks */
 export type InfoDocument = {
   esp?: EspInfo
   gnss?: GnssInfo
@@ -725,7 +725,7 @@ export type InfoDocument = {
   rtcm_serial?: RtcmSerialInfo
 }
 
-/** The part of the information document that a mask selects: any field may be missing */
+/** The part of the status document that a mask selects: any field may be missing */
 export type InfoDocumentPart = {
   /** The controller that runs the service */
   esp?: {

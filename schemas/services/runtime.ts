@@ -4,7 +4,7 @@ import type { Event } from '../event.js'
 import type { MqttTopic } from '../mqtt/topics.js'
 import { defineService } from '../token.js'
 
-/** One file of a browser bundle, ready to be served. */
+/** One file of a program for the browser, ready to be served. */
 export interface ClientFile {
   /** File name with a hash of its content. */
   readonly name: string
@@ -58,7 +58,7 @@ export interface HttpRoute {
   plugin: string
   /** Schema of the route: `summary`, `description`, JSON Schemas of `querystring`, `params`, `body`, `response`. */
   schema: Readonly<Record<string, unknown>>
-  /** Required role if tokens are set. */
+  /** Required role if a login is set. */
   role: 'none' | 'viewer' | 'operator'
   /** Parsing of the body. */
   body: 'json' | 'stream' | 'buffer' | 'ignore'
