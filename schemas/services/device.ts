@@ -52,7 +52,7 @@ export interface StationError {
   readonly t: number
 }
 
-/** The controller that runs the service. */
+/** The service and the machine that runs it. */
 export interface Device {
   /** The variant's hardware name. */
   readonly hardware: string

@@ -129,7 +129,7 @@ export interface Receiver {
   sendCorrections(frames: Uint8Array): boolean
   /**
    * Sets the mode of the receiver and configures everything a base needs. Writes only the differences and verifies them by
-   * reading back. `refused` lists the keys that the receiver rejected. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
+   * reading back. `refused` lists the keys that the receiver refused. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
    * not answer, is listen-only, or does not hold the written values. A receiver that restarts unexpectedly loses the
    * configuration: `configured` turns false and `onState` is emitted.
    */
