@@ -316,6 +316,9 @@ export interface PluginContext {
     /**
      * Describes a topic that this plugin publishes or subscribes to, for `GET /asyncapi.json`. A subscribed topic is
      * listed even without a description.
+     * @param topic `address` (with `{SN}`, `+`, `#`), `from` (`'station'` or `'client'`), `summary`. Optional: `payload` (a
+     *   TypeBox schema; default: any bytes), `contentType` (default: `application/json`), `retain`, `userProperties` (a
+     *   schema), `name` (for several messages on one address), `replyOn` (address of the answers)
      */
     describe(topic: MqttTopic): void
   }

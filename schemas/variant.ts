@@ -30,12 +30,12 @@ export const HttpSection = Type.Object(
         maxLength: 512,
         pattern: '^[!-~]+$',
         description:
-          'A read-only token, without the passwords of the document; requires token. 16 to 512 printable characters without spaces',
+          'A read-only token, without passwords, IMEI, IMSI and ICCID; requires token. 16 to 512 printable characters without spaces',
       }),
     ),
     open: Type.Optional(
       Type.Union([Type.Literal('none'), Type.Literal('read'), Type.Literal('all')], {
-        description: 'Access from the local network without a login if token is set; default: none',
+        description: 'Rights of the local network without a login; default: none. `none` and `read` require token',
       }),
     ),
   },

@@ -18,7 +18,7 @@ const entries = {
 } as const
 /** Declarations that are written by hand. */
 const written = {
-  panel: ['runtime/panel.d.ts', "types for a plugin's own page in the web page of the station"],
+  panel: ['runtime/panel.d.ts', 'types for a panel: a page of a plugin in the web page of the station'],
   client: ['runtime/client.d.ts', 'types of `?client` and other imported files'],
 } as const
 
