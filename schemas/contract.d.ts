@@ -344,7 +344,7 @@ export type EspInfo = {
   idf: string
   /** Build time, ISO 8601 */
   built: string
-  /** {SN} */
+  /** Serial number of the station. */
   serial: string
   /** `hardware` of the variant */
   hardware: string
@@ -737,7 +737,7 @@ export type InfoDocumentPart = {
     idf?: string
     /** Build time, ISO 8601 */
     built?: string
-    /** {SN} */
+    /** Serial number of the station. */
     serial?: string
     /** `hardware` of the variant */
     hardware?: string

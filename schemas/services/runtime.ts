@@ -42,7 +42,7 @@ export const panels = defineService<Panels>('panels')
 
 /** The plugins' texts in other languages than English, for the plugin that serves the page of the station. */
 export interface PluginTexts {
-  /** In which a running plugin has texts, e.g. `de`. */
+  /** Languages in which a running plugin has texts, e.g. `de`. */
   readonly languages: readonly string[]
   /** Changes when a plugin with texts starts, stops or is replaced. */
   readonly version: string
