@@ -1,10 +1,11 @@
-import { type ConfigKey, definePlugin } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { network } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { describe, identity, state } from './document.js'
-import { Port, reaches } from './port.js'
+import { defineParameters, type Parameters } from './parameters.js'
+import { Port } from './port.js'
 
-/** The Ethernet port: `eth`, `eth-en`. */
+/** The Ethernet port: its block, its switch and its address. */
 export default definePlugin({
   name: 'eth',
   version: '1.0.0',
@@ -22,18 +23,17 @@ export default definePlugin({
   ),
 
   setup(ctx, options) {
-    const enabled: ConfigKey<number> = ctx.config.define('eth-en', switchSchema, {
-      default: 1,
-      title: 'Cable',
-      trial: { reaches: (caller) => reaches(port.interface, enabled.get() === 1, caller) },
+    const parameters: Parameters = defineParameters(ctx, {
+      reaches: (caller) => port.reaches(caller),
+      others: () => port.others,
     })
-    const port = new Port(ctx, options.interface, () => enabled.get() === 1)
+    const port = new Port(ctx, options.interface, parameters)
     const block = ctx.info.block('eth', {
       static: () => identity(port.interface),
       runtime: () => state(port.interface, port.neighbours),
-      config: () => ({ enabled: enabled.get() === 1 && port.interface !== undefined }),
+      config: () => ({ enabled: parameters.isEnabled() && port.interface !== undefined }),
     })
-    ctx.config.onChange([enabled.name], () => port.apply())
+    ctx.config.onChange(parameters.names, () => port.apply())
     return { port, block }
   },
 
@@ -43,10 +43,4 @@ export default definePlugin({
       ctx.status(describe(port))
     })
   },
-})
-
-const switchSchema = Type.Integer({
-  minimum: 0,
-  maximum: 1,
-  description: '0: the port is down, and is taken down again if another program brings it up',
 })

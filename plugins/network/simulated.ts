@@ -1,5 +1,11 @@
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import { type AccessPointProfile, type Network, type StationProfile, simulatedNetwork } from 'rtk-base/services'
+import {
+  type AccessPointProfile,
+  type FixedAddress,
+  type Network,
+  type StationProfile,
+  simulatedNetwork,
+} from 'rtk-base/services'
 import { type Backend, Changes } from './backend.js'
 
 const missing = 'backend=simulator needs the plugin simulated-machine, which this variant does not have'
@@ -41,6 +47,7 @@ export class SimulatedBackend implements Backend {
   }
 
   setEnabled = async (name: string, enabled: boolean) => this.#network.setEnabled(name, enabled)
+  setAddress = async (name: string, address: FixedAddress | undefined) => this.#network.setAddress?.(name, address)
   startAccessPoint = async (name: string, profile: AccessPointProfile) => this.#network.startAccessPoint(name, profile)
   join = async (name: string, profile: StationProfile) => this.#network.join(name, profile)
   disconnect = async (name: string) => this.#network.disconnect(name)

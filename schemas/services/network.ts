@@ -78,6 +78,17 @@ export interface AccessPointProfile {
   readonly address: string
 }
 
+/** An IPv4 address that no DHCP server assigns. */
+export interface FixedAddress {
+  /** e.g. `192.168.1.20` */
+  readonly address: string
+  /** 8–30 */
+  readonly prefix: number
+  /** `''`: no default route through this interface. */
+  readonly gateway: string
+  readonly dns: readonly string[]
+}
+
 /** A machine heard on an interface: an entry of the neighbour table. */
 export interface Neighbour {
   readonly address: string
@@ -138,6 +149,12 @@ export interface Network {
    * follows later. A restarted daemon may bring the interface up again: call again to keep it down.
    */
   setEnabled(name: string, enabled: boolean): Promise<void>
+  /**
+   * Gives an Ethernet interface a fixed address; undefined: the settings that the machine has without it, otherwise DHCP. Does nothing if
+   * the interface has this address already. An interface that is up is activated again. Resolves as `setEnabled` does. Not every provider
+   * has it.
+   */
+  setAddress?(name: string, address: FixedAddress | undefined): Promise<void>
   /** Makes the interface an access point: stores and reactivates its profile. Resolves when it is up. */
   startAccessPoint(name: string, profile: AccessPointProfile): Promise<void>
   /** Joins a network. Resolves when the interface has an address, within 60 s. */

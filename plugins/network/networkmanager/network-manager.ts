@@ -1,6 +1,12 @@
 import { pause, systemBus, variant } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { AccessPointProfile, NetworkInterface, ScannedNetwork, StationProfile } from 'rtk-base/services'
+import type {
+  AccessPointProfile,
+  FixedAddress,
+  NetworkInterface,
+  ScannedNetwork,
+  StationProfile,
+} from 'rtk-base/services'
 import { type Backend, Changes } from '../backend.js'
 import { daemonAway, networkError, noInterface, notManaged } from '../reasons.js'
 import { Activation } from './activation.js'
@@ -16,16 +22,18 @@ import {
   startLimit_ms,
 } from './names.js'
 import { listOf, numberOf, textOf } from './object-model.js'
-import { accessPointSettings, type ProfileKind, type Settings, stationSettings, wiredSettings } from './profiles.js'
+import { accessPointSettings, type ProfileKind, type Settings, stationSettings } from './profiles.js'
 import { refusal } from './refusals.js'
 import { devicePath, interfacesOf, readNeighbours, scannedBy } from './snapshot.js'
 import { type Before, StoredProfiles } from './stored-profiles.js'
+import { WiredProfiles } from './wired-profiles.js'
 
 /** The machine's interfaces by NetworkManager's D-Bus interface. */
 export class NetworkManager implements Backend {
   readonly #ctx: PluginContext
   readonly #daemon: Daemon
   readonly #profiles: StoredProfiles
+  readonly #wired: WiredProfiles
   readonly #changes: Changes
   /** The activation that is waited for, by interface. */
   readonly #activations = new Map<string, Activation>()
@@ -46,6 +54,7 @@ export class NetworkManager implements Backend {
     const address = bus || systemBus()
     this.#daemon = new Daemon(ctx, address, { changed: () => this.#changed() })
     this.#profiles = new StoredProfiles(this.#daemon)
+    this.#wired = new WiredProfiles(ctx, this.#daemon, this.#profiles, (...call) => this.#activate(...call))
     this.#changes = new Changes(ctx)
   }
 
@@ -79,6 +88,12 @@ export class NetworkManager implements Backend {
     if (this.#interfaces.find((one) => one.name === name)?.state === 'unmanaged') throw notManaged(name)
     if (enabled) await this.#asked(`${name}: it was not enabled`, () => this.#enable(name, path))
     else await this.#asked(`${name}: it was not disabled`, () => this.#disable(path))
+  }
+
+  async setAddress(name: string, address: FixedAddress | undefined): Promise<void> {
+    const path = this.#device(name, 'ethernet')
+    if (this.#interfaces.find((one) => one.name === name)?.state === 'unmanaged') throw notManaged(name)
+    await this.#asked(`${name}: its address was not set`, () => this.#wired.setAddress(name, path, address))
   }
 
   async startAccessPoint(name: string, profile: AccessPointProfile): Promise<void> {
@@ -167,11 +182,10 @@ export class NetworkManager implements Backend {
 
   async #enable(name: string, path: string): Promise<void> {
     const state = this.#interfaces.find((one) => one.name === name)?.state
-    await this.#setAutoconnect(path, true)
     // Without a cable the daemon activates it when one is plugged in.
-    if (state !== 'disconnected' && state !== 'failed') return
-    const isKnown = listOf(this.#daemon.model.of(path, names.device).AvailableConnections).length > 0
-    const profile = isKnown ? noPath : (await this.#profiles.write('eth', name, wiredSettings(name))).path
+    if (state !== 'disconnected' && state !== 'failed') return this.#setAutoconnect(path, true)
+    const profile = await this.#wired.profile(name, path)
+    await this.#setAutoconnect(path, true)
     await this.#activate(profile, path)
   }
 

@@ -2,7 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { variant } from 'rtk-base/link'
-import type { AccessPointProfile, StationProfile } from 'rtk-base/services'
+import type { AccessPointProfile, FixedAddress, StationProfile } from 'rtk-base/services'
+import { entryOf, listOf, numberOf, textOf } from './object-model.js'
 
 /** `a{sa{sv}}` */
 export type Settings = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -26,11 +27,42 @@ const connection = (kind: ProfileKind, name: string, type: string) => ({
   autoconnect: variant('b', true),
 })
 
-export const wiredSettings = (name: string): Settings => ({
-  connection: connection('eth', name, '802-3-ethernet'),
-  ipv4: { method: variant('s', 'auto') },
+/** Before the profiles that the machine has for the port. */
+const fixedPriority = 100
+
+/** @param fixed undefined: DHCP */
+export const wiredSettings = (name: string, fixed?: FixedAddress): Settings => ({
+  connection: {
+    ...connection('eth', name, '802-3-ethernet'),
+    ...(fixed && { 'autoconnect-priority': variant('i', fixedPriority) }),
+  },
+  ipv4: fixed ? manual(fixed) : { method: variant('s', 'auto') },
   ipv6: { method: variant('s', 'auto') },
 })
+
+const manual = ({ address, prefix, gateway, dns }: FixedAddress) => ({
+  method: variant('s', 'manual'),
+  'address-data': variant('aa{sv}', [{ address: variant('s', address), prefix: variant('u', prefix) }]),
+  ...(gateway !== '' && { gateway: variant('s', gateway) }),
+  // `dns-data`, its successor, is missing in NetworkManager 1.42.
+  ...(dns.length > 0 && { dns: variant('au', dns.map(networkOrder)) }),
+})
+
+/** The bytes of the address in their order, read as a number of this machine. */
+export const networkOrder = (address: string): number =>
+  new Uint32Array(Uint8Array.from(address.split('.').map(Number)).buffer)[0] ?? 0
+
+/** Whether a stored section `ipv4` (values without their types) has this fixed address. */
+export function hasAddress(ipv4: Readonly<Record<string, unknown>>, { address, prefix, gateway, dns }: FixedAddress) {
+  const [own] = listOf(ipv4['address-data']).map(entryOf)
+  return (
+    ipv4.method === 'manual' &&
+    own?.address === address &&
+    own.prefix === prefix &&
+    textOf(ipv4.gateway) === gateway &&
+    listOf(ipv4.dns).map(numberOf).join() === dns.map(networkOrder).join()
+  )
+}
 
 export function accessPointSettings(name: string, { ssid, password, channel, address }: AccessPointProfile): Settings {
   const [ip = '', prefix = '24'] = address.split('/')

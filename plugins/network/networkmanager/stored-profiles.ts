@@ -1,7 +1,7 @@
 import { variant } from 'rtk-base/link'
 import type { Daemon } from './daemon.js'
 import { connectionInterface, settingsInterface, settingsPath, storeFlags } from './names.js'
-import { entryOf } from './object-model.js'
+import { entryOf, type Properties } from './object-model.js'
 import { type ProfileKind, profileId, type Settings, uuidOf } from './profiles.js'
 
 const security = '802-11-wireless-security'
@@ -33,6 +33,16 @@ export class StoredProfiles {
     }
   }
 
+  /** Section `ipv4` of a stored profile, its values without their types. */
+  async ipv4(path: string): Promise<Properties> {
+    const answer = await this.#daemon.call(path, connectionInterface, 'GetSettings')
+    return entryOf(entryOf(answer?.[0]).ipv4)
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#daemon.call(path, connectionInterface, 'Delete')
+  }
+
   /** Stores `settings` under its own id. @returns what was there before */
   async write(kind: ProfileKind, name: string, settings: Settings): Promise<Before> {
     const path = await this.find(kind, name)
@@ -49,7 +59,7 @@ export class StoredProfiles {
   /** Restores the state before `write`. */
   async restore({ path, settings }: Before): Promise<void> {
     if (settings) await this.#update(path, settings)
-    else await this.#daemon.call(path, connectionInterface, 'Delete')
+    else await this.delete(path)
   }
 
   /** Allows or forbids automatic activation of our profile, if there is one. */

@@ -1,9 +1,12 @@
 import type { Dispose } from 'rtk-base/plugin'
+import type { FixedAddress } from 'rtk-base/services'
 import type { SimulatedPort } from '../options.js'
 import { type InterfaceHost, type Lease, SimulatedInterface } from './interface.js'
 
 /** The automatic profile of NetworkManager for a port without a profile. */
 const profile = 'Wired connection 1'
+/** The address is set without a server. */
+const fixed_s = 0.1
 
 /** An Ethernet port: a cable with a DHCP server at its other end. */
 export class EthernetPort extends SimulatedInterface {
@@ -11,6 +14,7 @@ export class EthernetPort extends SimulatedInterface {
   readonly network: Lease
   #cable: boolean
   #link: Dispose = () => {}
+  #fixed: FixedAddress | undefined
 
   constructor({ name, mac, cable, address, gateway }: SimulatedPort, index: number, host: InterfaceHost) {
     super(name, mac || `02:00:5e:00:01:0${index + 1}`, 100 + index, host)
@@ -41,9 +45,23 @@ export class EthernetPort extends SimulatedInterface {
     void this.activate()
   }
 
+  /** Without a change of it nothing happens. */
+  setFixed(address: FixedAddress | undefined): void {
+    if (JSON.stringify(address) === JSON.stringify(this.#fixed)) return
+    this.#fixed = address
+    if (this.profile !== '') void this.activate()
+  }
+
   activate(): Promise<void> {
-    const done = this.begin(profile)
-    this.askAddress(this.network)
+    const fixed = this.#fixed
+    const done = this.begin(fixed ? `rtk-base-eth-${this.name}` : profile)
+    if (!fixed) this.askAddress(this.network)
+    else {
+      const { address, prefix, gateway } = fixed
+      // Behind another router than the network's own there is no internet.
+      const reach = gateway === this.network.gateway ? this.network.reach : 'none'
+      this.next(fixed_s, () => this.connected({ address: `${address}/${prefix}`, gateway, dhcp: false, reach }))
+    }
     return done
   }
 }

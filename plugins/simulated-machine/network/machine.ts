@@ -1,6 +1,13 @@
 /** The simulated network of a machine: NetworkManager's answers, and external events. */
 import { badValue, type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { AccessPointProfile, Neighbour, Network, ScannedNetwork, StationProfile } from 'rtk-base/services'
+import type {
+  AccessPointProfile,
+  FixedAddress,
+  Neighbour,
+  Network,
+  ScannedNetwork,
+  StationProfile,
+} from 'rtk-base/services'
 import type { MachineOptions } from '../options.js'
 import { EthernetPort } from './ethernet-port.js'
 import { refused } from './failures.js'
@@ -74,6 +81,13 @@ export class SimulatedMachine implements Network {
     const isOn = port.autoconnect && port.profile !== ''
     port.autoconnect = true
     if (!isOn) port.reconsider()
+  }
+
+  async setAddress(name: string, address: FixedAddress | undefined): Promise<void> {
+    await this.#call()
+    const port = this.port(name)
+    if (!port.managed) throw this.#unmanaged(name)
+    port.setFixed(address)
   }
 
   async startAccessPoint(name: string, profile: AccessPointProfile): Promise<void> {

@@ -101,6 +101,43 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
       t.strictSame(happened(), ['eth0 down', 'eth0 up'])
     })
 
+    t.test('gives a port a fixed address, and what it had before', async (t) => {
+      const fixed = { address: '192.168.1.20', prefix: 24, gateway: '192.168.1.1', dns: ['192.168.1.1', '9.9.9.9'] }
+      const set = (address: typeof fixed | undefined) => world.during(Promise.resolve(network.setAddress?.('eth0', address)))
+      const has = (address: string) =>
+        world.reach(() => find('eth0')?.ip4[0]?.address === address && find('eth0')?.reach === 'internet', address)
+      await set(fixed)
+      await has('192.168.1.20')
+      t.match(find('eth0'), {
+        state: 'connected',
+        ip4: [{ address: '192.168.1.20', prefix: 24 }],
+        gateway: '192.168.1.1',
+        profile: 'rtk-base-eth-eth0',
+      })
+      t.strictSame(happened(), ['eth0 down', 'eth0 up'])
+      await set({ ...fixed })
+      t.strictSame(happened(), [], 'the same again changes nothing')
+      world.happens('cable eth0 off')
+      await is('eth0', 'unavailable')
+      world.happens('cable eth0 on')
+      await has('192.168.1.20')
+      await world.during(network.setEnabled('eth0', false))
+      await is('eth0', 'disconnected')
+      await set({ ...fixed, address: '192.168.1.21' })
+      t.equal(find('eth0')?.state, 'disconnected', 'a port that is disabled stays down')
+      await world.during(network.setEnabled('eth0', true))
+      await has('192.168.1.21')
+      await set(undefined)
+      await has('192.168.1.50')
+      t.equal(find('eth0')?.profile, 'Wired connection 1')
+      happened()
+      await set(undefined)
+      t.strictSame(happened(), [])
+      await t.rejects(world.during(Promise.resolve(network.setAddress?.('wlan0', fixed))), {
+        cause: { failure: 'no interface' },
+      })
+    })
+
     t.test('scans', async (t) => {
       const found = await world.during(network.scan('wlan0'))
       t.match(

@@ -141,7 +141,7 @@ class Device:
         self.to(50)
         wifi = settings.get('802-11-wireless')
         if wifi is None:
-            self.later(lambda: self.lease(self.world.cables[self.name], 100 + int(self.name[-1])))
+            self.later(lambda: self.lease(self.cable_network(settings), 100 + int(self.name[-1])))
         elif wifi['mode'] == 'ap':
             address = settings['ipv4']['address-data'][0]
             self.point(Network(text(wifi['ssid']), '', int(wifi['channel']), 0, f"{address['address']}/{address['prefix']}", ''), 3)
@@ -155,6 +155,16 @@ class Device:
                 self.later(lambda: self.drop(7, 120), 3)
             else:
                 self.point(network, 2)
+
+    def cable_network(self, settings):
+        behind = self.world.cables[self.name]
+        ip4 = settings.get('ipv4', {})
+        if ip4.get('method') != 'manual':
+            return behind
+        own = ip4['address-data'][0]
+        fixed = Network('', '', 0, 0, f"{own['address']}/{own['prefix']}", str(ip4.get('gateway', '')))
+        fixed.reach = behind.reach
+        return fixed
 
     def point(self, network, mode):
         change(self.obj, WIRELESS, {'Mode': dbus.UInt32(mode)})
@@ -207,7 +217,7 @@ class Device:
         stored = [one for one in self.world.connections.values()
                   if one.settings['connection'].get('interface-name') == self.name and one.settings['connection'].get('autoconnect', True)]
         if stored:
-            self.activate(stored[0])
+            self.activate(max(stored, key=lambda one: int(one.settings['connection'].get('autoconnect-priority', 0))))
 
 
 class Connection:

@@ -11,7 +11,7 @@ export interface NetworkProps {
   readonly again: () => void
 }
 
-export function EthernetCard({ document }: NetworkProps) {
+export function EthernetCard({ document, parameters, again }: NetworkProps) {
   if (at(document, 'eth') === undefined) return null
   const ip = textAt(document, 'eth.ip')
   const state =
@@ -35,6 +35,23 @@ export function EthernetCard({ document }: NetworkProps) {
           [t('net.mac'), textAt(document, 'eth.mac')],
         ]}
       />
+      {parameters.some(({ name }) => name === 'eth-address') && (
+        <details>
+          <summary>{t('eth.change')}</summary>
+          <p>{t('eth.changeText')}</p>
+          <SettingForm
+            parameters={parameters}
+            settings={[
+              { name: 'eth-address', label: t('eth.fixed'), help: t('eth.fixedHelp') },
+              { name: 'eth-gateway', label: t('eth.router'), help: t('eth.routerHelp') },
+              { name: 'eth-dns', label: t('eth.dns'), help: t('eth.dnsHelp') },
+            ]}
+            save={t('net.save')}
+            again={again}
+          />
+          <p class="quiet">{t('eth.trial')}</p>
+        </details>
+      )}
     </Card>
   )
 }
