@@ -10,6 +10,7 @@ import {
 } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { CheckedVersion, VersionCheck } from './check.js'
 import { Download } from './download.js'
 import { UpdateMemory } from './memory.js'
 import { Rauc } from './rauc/index.js'
@@ -58,6 +59,12 @@ const Options = Type.Object(
   },
   { additionalProperties: false },
 )
+
+const UrlSchema = Type.String({
+  maxLength: 512,
+  pattern: '^(|https?://\\S+)$',
+  description: 'https or http URL of the image of the newest version, for the check on request; empty: no check',
+})
 
 /** Updates of the service: signed images from an upload or a URL, on trial until they have proved themselves. */
 export default definePlugin({
@@ -112,6 +119,28 @@ export default definePlugin({
       },
       { value: false },
     )
+    const address = ctx.config.define('update-url', UrlSchema, { default: '', title: 'Updates: newest version' })
+    const check = new VersionCheck(ctx, {
+      memory,
+      largest_bytes: bytesOf(limit_mb),
+      address: () => address.get(),
+      ca: () => pemOf(ca),
+      fits: (manifest) => updates.check(manifest),
+    })
+    ctx.http.route({
+      // It makes the station call a server: no page of another site may ask for it.
+      method: 'POST',
+      url: '/check-update',
+      config: { role: 'operator' },
+      schema: {
+        summary: 'Which version lies at `update-url`. Nothing is installed',
+        response: { 200: CheckedVersion },
+      },
+      handler: async () => {
+        if (rauc) throw unavailable('the version of a RAUC bundle is known when it is installed, and not before')
+        return check.run()
+      },
+    })
     const limits = { hold_ms: healthy_s * 1_000, limit_ms: trial_min * 60_000 }
     const open = () => {
       const { slots: place } = ctx.services.use(device)

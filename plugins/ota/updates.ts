@@ -310,7 +310,7 @@ export class Updates implements FirmwareInstaller {
         keys: await memory.keys(),
         largest_bytes,
         accept: async (found) => {
-          await this.#check(found)
+          await this.check(found)
           begin()
           this.#show('installing', 0)
           place = found.type === 'plugin' ? this.#pluginPlace(found) : this.#slotPlace(found)
@@ -348,7 +348,8 @@ export class Updates implements FirmwareInstaller {
     if (this.#cancel?.signal.aborted) throw new RtkError('RTK_ERR_ABORTED', 'it was cancelled')
   }
 
-  async #check(manifest: ImageManifest): Promise<void> {
+  /** Whether the station takes an image with this manifest. @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE */
+  async check(manifest: ImageManifest): Promise<void> {
     const { services } = this.#ctx
     const { memory } = this.#deps
     const { hardware, sha256, version, variant, bundle } = services.use(device)

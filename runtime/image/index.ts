@@ -4,4 +4,4 @@
  */
 export { keyId, readPublicKey } from './keys.js'
 export type { ImageManifest } from './manifest.js'
-export { type UnpackOptions, unpackImage } from './unpack.js'
+export { readImageHead, type UnpackOptions, unpackImage } from './unpack.js'

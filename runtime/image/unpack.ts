@@ -61,6 +61,23 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
   }
 }
 
+/**
+ * Verifies the signed head of an image and reads no further.
+ * @param keys public keys by id
+ * @throws RTK_ERR_IMAGE
+ */
+export async function readImageHead(
+  source: AsyncIterable<Uint8Array>,
+  keys: ReadonlyMap<string, KeyObject>,
+): Promise<ImageManifest> {
+  const bytes = source[Symbol.asyncIterator]()
+  try {
+    return (await readManifest(bytes, keys)).manifest
+  } finally {
+    await bytes.return?.()
+  }
+}
+
 /** Translates zlib's errors about the payload. */
 function translated(error: unknown): unknown {
   const { code = '' } = error as { code?: string }

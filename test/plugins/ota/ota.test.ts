@@ -860,6 +860,83 @@ t.test('an image behind a URL', async (t) => {
   })
 })
 
+t.test('is there a newer version', async (t) => {
+  const made_s = 1_764_720_000
+  /** A station whose address has this image; the server notes which bytes were asked for. */
+  async function checking(t: Test, image: Buffer, { ranges = true, version = '1.0.0' } = {}) {
+    const asked: string[] = []
+    let sent = 0
+    const url = await server(t, (request, response) => {
+      asked.push(request.headers.range ?? '')
+      const [, end = ''] = /^bytes=0-(\d+)$/.exec(request.headers.range ?? '') ?? []
+      const part = ranges ? image.subarray(0, Number(end) + 1) : image
+      sent += part.length
+      const length = { 'content-length': part.length, 'last-modified': new Date(made_s * 1_000).toUTCString() }
+      response.writeHead(ranges ? 206 : 200, length).end(part)
+    })
+    const rig = await otaStation(t, { version })
+    const set = (address: string) => rig.station.station.change({ 'update-url': address }, { source: 'http' })
+    const check = () => rig.station.request('/check-update', { method: 'POST' })
+    return { ...rig, asked, sent: () => sent, url, set, check }
+  }
+
+  t.test('is answered from the signed head alone, and nothing is installed', async (t) => {
+    for (const ranges of [true, false]) {
+      const rig = await checking(t, await bundleImage(t, '2.0.0'), { ranges })
+      t.match(await rig.check(), { status: 503, text: /no address for updates is set/ })
+      t.strictSame(rig.asked, [], 'without an address nobody is asked')
+      t.match(await rig.set(`${rig.url}/newest.img`), { result: 'ok' })
+      t.strictSame(rig.asked, [], 'only a person asks')
+      const { status, text } = await rig.check()
+      t.equal(status, 200)
+      t.strictSame(JSON.parse(text), {
+        version: '2.0.0',
+        running: '1.0.0',
+        isNewer: true,
+        date: made_s,
+        url: `${rig.url}/newest.img`,
+      })
+      t.strictSame(rig.asked, ['bytes=0-1048703'])
+      t.equal(rig.files('b'), undefined)
+      t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 })
+    }
+  })
+
+  t.test('no: the same or an older one is not newer', async (t) => {
+    for (const version of ['2.0.0', '2.0.1']) {
+      const rig = await checking(t, await bundleImage(t, '2.0.0'), { version })
+      await rig.set(rig.url)
+      t.match(JSON.parse((await rig.check()).text), { version: '2.0.0', running: version, isNewer: false })
+    }
+  })
+
+  t.test('an image of another maker, of other hardware, a plugin or anything else is refused with the reason', async (t) => {
+    const foreign = readPrivateKey(generateKeys().privatePem)
+    const cases: [Buffer, RegExp][] = [
+      [await bundleImage(t, '2.0.0', {}, foreign), /not signed by a key that this device trusts/],
+      [await bundleImage(t, '2.0.0', { hardware: ['other'] }), /for the hardware other/],
+      [await imageOf(t, { 'index.mjs': '' }, { type: 'plugin', name: 'mast' }), /the plugin mast/],
+      [Buffer.from('<html>not found</html>\n\n\n'), /not a signature/],
+      [Buffer.alloc(2_000_000, 'x'), /does not begin with a manifest/],
+    ]
+    for (const [image, text] of cases) {
+      const rig = await checking(t, image)
+      await rig.set(rig.url)
+      t.match(await rig.check(), { status: 422, text })
+      t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 }, 'no update has failed')
+    }
+  })
+
+  t.test('a server that is not there or refuses, and an address that is none', async (t) => {
+    const rig = await checking(t, Buffer.alloc(0))
+    for (const bad of ['ftp://example.org/x', 'example.org', 'https://exa mple.org/'])
+      t.match(await rig.set(bad), { result: 'failed' }, bad)
+    const none = await server(t, (_request, response) => response.writeHead(404).end())
+    await rig.set(none)
+    t.match(await rig.check(), { status: 502, text: /answered 404/ })
+  })
+})
+
 t.test('an upload holds nothing before its signed head is verified', async (t) => {
   /** A body that comes piece by piece, until its end. */
   const slowly = () => {

@@ -4,6 +4,7 @@ import { errorText, said, sentence } from '../i18n/plugins.js'
 import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
+import { NewerVersion } from '../parts/newer-version.js'
 import { api } from '../station/api.js'
 import { at, type Json, listAt, type StationError, textAt } from '../station/document.js'
 import { document$, hello } from '../station/live.js'
@@ -43,6 +44,7 @@ export function UpdatePage() {
   return (
     <>
       <Running document={document} />
+      <NewerVersion />
       <FromFile {...way} />
       <FromAddress {...way} />
     </>
