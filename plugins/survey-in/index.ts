@@ -5,7 +5,7 @@ import { configRef, runtimeRef } from './document.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
 import { ReferenceStation, type Snapshot } from './reference-station.js'
-import { historyRoutes, procedureRoute } from './routes.js'
+import { historyRoutes, procedureRoute, savedRoutes } from './routes.js'
 
 /** The reference position: the GNSS procedure, the survey-in, and the reference history. */
 export default definePlugin({
@@ -74,6 +74,7 @@ export default definePlugin({
     ctx.config.onChange(parameters.reference, (_changed, source) => base.changed(source))
     ctx.config.onChange(parameters.datum.corrections, () => base.compareFrames())
     historyRoutes(ctx, base)
+    savedRoutes(ctx, base)
     procedureRoute(ctx, base)
     return base
   },

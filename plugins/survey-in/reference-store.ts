@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HistoryEntry } from './reference/history.js'
 import type { Override } from './reference/override.js'
+import type { SavedPosition } from './reference/saved.js'
 import { storedValues } from './stored-values.js'
 import type { SurveyRecord } from './survey/surveyor.js'
 
@@ -22,6 +23,7 @@ export interface StoredValues {
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
   ledger: readonly HistoryEntry[]
+  saved: readonly SavedPosition[]
 }
 
 const schemas: Readonly<Record<keyof StoredValues, TSchema>> = storedValues

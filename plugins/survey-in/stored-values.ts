@@ -117,4 +117,5 @@ export const storedValues = {
     place: optional(Type.Object({ arp: ecef, acc_m: count, corr: flag })),
   }),
   ledger: Type.Array(Type.Unknown()),
+  saved: Type.Array(Type.Unknown()),
 }

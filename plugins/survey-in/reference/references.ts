@@ -6,9 +6,11 @@ import { ReferenceHistory } from './history.js'
 import { manualPosition, type ReferenceSettings } from './manual-entry.js'
 import type { Override } from './override.js'
 import { type Reference, signatureOf } from './reference.js'
+import { SavedPositions } from './saved.js'
 
 export class References {
   readonly history: ReferenceHistory
+  readonly saved = new SavedPositions()
   readonly #settings: ReferenceSettings
   readonly #surveyor: Pick<Surveyor, 'reference'>
   readonly #store: ReferenceStore
@@ -33,6 +35,7 @@ export class References {
   /** Restores the stored references. */
   async recall(): Promise<void> {
     this.history.restore(this.#store.get('ledger'))
+    this.saved.restore(this.#store.get('saved'))
     await this.noteManual('plugin')
     this.noteChosen()
   }
@@ -96,6 +99,13 @@ export class References {
     const { chosen } = this
     if (chosen) this.history.moved(chosen, this.#utc_s(), evidence, offset)
     this.#keepHistory()
+  }
+
+  /** Changes the saved positions. Durable when it resolves. @throws RTK_ERR_NOT_FOUND, RTK_ERR_COMMAND_VALUE */
+  async save<T>(change: (saved: SavedPositions, t: number) => T): Promise<T> {
+    const result = change(this.saved, this.#utc_s())
+    await this.#store.set('saved', this.saved.entries)
+    return result
   }
 
   #keepHistory(): void {

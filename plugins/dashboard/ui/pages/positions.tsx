@@ -10,6 +10,7 @@ import { CopyButton } from '../parts/copy-button.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ReferenceMap } from '../parts/map-card.js'
+import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
 import { api, type ChangeAnswer } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
@@ -26,6 +27,7 @@ function settled({ errors, result }: ChangeAnswer): string {
 export function PositionsPage() {
   const document = document$.value
   const history = useLoaded(load)
+  const saved = useLoaded(loadSaved)
   const again = useCallback(() => void setTimeout(history.again, 2_000), [history.again])
   if (!document) return <p>{t('app.connecting')}</p>
   return (
@@ -33,7 +35,17 @@ export function PositionsPage() {
       <Present document={document} />
       <Card title={t('positions.enter')}>
         <p>{t('positions.enterHint')}</p>
-        <PositionForm done={again} />
+        <PositionForm
+          done={() => {
+            again()
+            saved.again()
+          }}
+        />
+      </Card>
+      <Card title={t('saved.title')}>
+        <Waiting of={saved}>
+          {(places) => <SavedList places={places} reference={referenceOf(document)} again={saved.again} used={again} />}
+        </Waiting>
       </Card>
       <Card title={t('positions.history')}>
         <Waiting of={history}>
@@ -41,7 +53,7 @@ export function PositionsPage() {
             entries.length === 0 ? (
               <p class="quiet">{t('positions.none')}</p>
             ) : (
-              <History rows={historyRows(entries, referenceOf(document))} again={again} />
+              <History rows={historyRows(entries, referenceOf(document))} again={again} saved={saved.again} />
             )
           }
         </Waiting>
@@ -101,20 +113,26 @@ function Present({ document }: { document: Json }) {
   )
 }
 
-function History({ rows, again }: { rows: readonly HistoryRow[]; again: () => void }) {
+interface Again {
+  again: () => void
+  /** A position was saved. */
+  saved: () => void
+}
+
+function History({ rows, again, saved }: { rows: readonly HistoryRow[] } & Again) {
   return (
     <>
       <ReferenceMap rows={rows} />
       <ol class="reference-history">
         {rows.map((row) => (
-          <Entry key={row.id} row={row} again={again} />
+          <Entry key={row.id} row={row} again={again} saved={saved} />
         ))}
       </ol>
     </>
   )
 }
 
-function Entry({ row, again }: { row: HistoryRow; again: () => void }) {
+function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
   const { id, what, method, acc, samples, elapsed, corr, source, by, evidence, offset, away_m, isPresent } = row
   const name = `${word('positions.method', method)}, ${moment(row.t)}`
   return (
@@ -153,6 +171,7 @@ function Entry({ row, again }: { row: HistoryRow; again: () => void }) {
           }}
         />
       )}
+      {what === 'used' && <KeepUnderName place={row} done={saved} />}
     </li>
   )
 }

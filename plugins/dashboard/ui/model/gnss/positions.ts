@@ -85,6 +85,31 @@ export function antennaOf({ read, of, height_m }: Pick<PositionEntry, 'read' | '
   return toEcef({ ...place, alt: place.alt + (of === 'marker' ? height_m : -height_m) })
 }
 
+/** A position of the antenna reference point, as the list of saved ones has it. */
+export interface Place extends Point {
+  readonly acc: number
+  readonly corr: boolean
+  readonly frame?: string
+  readonly epoch?: string
+}
+
+export interface SavedPlace extends Place {
+  readonly id: number
+  readonly name: string
+  readonly t: number
+}
+
+export function placeOf(entry: PositionEntry): Place {
+  const { x, y, z } = antennaOf(entry)
+  const { acc_m: acc, isCorrected: corr, frame, epoch } = entry
+  return { x: round(x, 4), y: round(y, 4), z: round(z, 4), acc, corr, frame: frame.trim(), epoch: epoch.trim() }
+}
+
+/** The body of `POST /reference/saved`. */
+export const savedOf = (name: string, { x, y, z, acc, corr, frame = '', epoch = '' }: Place) => ({
+  ...{ name: name.trim(), x, y, z, acc, corr, frame, epoch },
+})
+
 export interface Preview {
   readonly geodetic: Geodetic
   /** From the reference of now, and from where the receiver is; undefined where there is none. */

@@ -11,6 +11,7 @@ import {
   liveText,
   numberOf,
   type PositionEntry,
+  placeOf,
   previewOf,
 } from '../../model/gnss/positions.js'
 import { api } from '../../station/api.js'
@@ -18,6 +19,8 @@ import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'
 import { FigureList, Tone } from '../card.js'
 import { PlaceDrawing } from '../map-card.js'
+import { keepPlace } from '../saved-positions.js'
+import { TextField } from './text-field.js'
 
 /** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
 const far_m = 15
@@ -36,6 +39,8 @@ interface Typed {
   epoch: string
   isCorrected: boolean
   isChosen: boolean
+  /** Under which it is kept in the list; empty: not there. */
+  name: string
 }
 const nothing: Typed = {
   text: '',
@@ -47,6 +52,7 @@ const nothing: Typed = {
   epoch: '',
   isCorrected: false,
   isChosen: true,
+  name: '',
 }
 
 /** What the page finds wrong, by field. */
@@ -94,6 +100,15 @@ export function PositionForm({ done }: { done: () => void }) {
   const send = async () => {
     if (!entry) return
     try {
+      if (typed.name.trim() !== '') {
+        await keepPlace(typed.name, placeOf(entry))
+        if (!entry.isChosen) {
+          setMessage({ text: t('saved.kept'), isTrouble: false })
+          setTyped(nothing)
+          setChecked(false)
+          return done()
+        }
+      }
       const { errors = [], result } = await api.change(changeOf(entry))
       const isTrouble = result === 'failed'
       setMessage({
@@ -191,6 +206,7 @@ export function PositionForm({ done }: { done: () => void }) {
         />
         {t('positions.choose')}
       </label>
+      <TextField label={t('saved.name')} help={t('saved.nameHelp')} value={typed.name} set={(name) => set({ name })} />
       {entry && <Preview entry={entry} />}
       <div class="actions">
         <button type="submit" class="main" disabled={hello.value?.role === 'viewer'}>
