@@ -11,6 +11,7 @@ import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
 import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
 import { addTexts } from './texts.js'
+import { tileOrigin, tilesFault } from './tiles.js'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
@@ -21,11 +22,17 @@ const Options = Type.Object(
       default: '',
       maxLength: 300,
       pattern: '^($|https?://[^\\s;,\'"]+$)',
-      description: 'Map tiles under the rovers: an address with {z}, {x} and {y}; empty: a drawing without a map',
+      description: 'Default of the parameter map-tiles; http is allowed here too, for a server in the local network',
     }),
   },
   { additionalProperties: false },
 )
+
+const TilesSchema = Type.String({
+  maxLength: 300,
+  pattern: '^[^\\s;,\'"]*$',
+  description: 'address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map',
+})
 
 /** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */
 export default definePlugin({
@@ -46,8 +53,13 @@ export default definePlugin({
       isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
     )
     const panelFiles = new PanelFiles(ctx)
-    const hub = new EventHub(ctx, survey, panelFiles, tiles)
-    new Pages(ctx, tiles).register()
+    const map = ctx.config.define('map-tiles', TilesSchema, { default: tiles, title: 'Map under the rovers' })
+    ctx.config.rule([map.name], (get) => {
+      const wanted = String(get(map.name))
+      return wanted === tiles ? undefined : tilesFault(wanted)
+    })
+    const hub = new EventHub(ctx, survey, panelFiles, () => map.get())
+    new Pages(ctx, () => tileOrigin(map.get())).register()
     panelFiles.register()
     addTexts(ctx)
     const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())

@@ -7,12 +7,12 @@ import client from './ui/main.tsx?client'
  * No inline code, no external sources. Never HSTS or `upgrade-insecure-requests`: the access point has no https, and they would
  * blank the page.
  */
-const policyOf = (tiles: string) =>
+const policyOf = (pictures: string) =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self' data: ${tiles && new URL(tiles).origin}`.trim(),
+    `img-src 'self' data: ${pictures}`.trim(),
     "connect-src 'self'",
     "manifest-src 'self'",
     "base-uri 'none'",
@@ -55,13 +55,12 @@ ${[...importedBy(client.entry)].map((name) => `<link rel="modulepreload" href="/
 export class Pages {
   readonly #ctx: PluginContext
   readonly #files = new Map(client.files.map((file) => [file.name, file]))
+  readonly #pictures: () => string
 
-  readonly #policy: string
-
-  /** @param tiles address of map tiles; '' for none */
-  constructor(ctx: PluginContext, tiles: string) {
+  /** @param pictures the foreign origin that pictures may come from; '' for none */
+  constructor(ctx: PluginContext, pictures: () => string) {
     this.#ctx = ctx
-    this.#policy = policyOf(tiles)
+    this.#pictures = pictures
   }
 
   register(): void {
@@ -86,7 +85,7 @@ export class Pages {
     return secured(reply)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', this.#policy)
+      .header('content-security-policy', policyOf(this.#pictures()))
       .header('permissions-policy', 'camera=(), microphone=(), geolocation=()')
       .send(page)
   }

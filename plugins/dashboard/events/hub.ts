@@ -56,10 +56,10 @@ export class EventHub {
   /** The last events sent to every page. */
   #told: { epoch?: SatelliteEpoch | undefined; panels: string; texts: string } = { panels: '', texts: '' }
 
-  readonly #tiles: string
+  readonly #tiles: () => string
 
   /** @param tiles address of map tiles, for the pages; '' for none */
-  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles, tiles: string) {
+  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles, tiles: () => string) {
     this.#ctx = ctx
     this.#tiles = tiles
     this.#survey = survey
@@ -84,7 +84,7 @@ export class EventHub {
     const { serial } = this.#ctx
     page.client.send({
       name: 'hello',
-      data: JSON.stringify({ serial, version, sha256, hardware, tiles: this.#tiles, role: caller.reader }),
+      data: JSON.stringify({ serial, version, sha256, hardware, tiles: this.#tiles(), role: caller.reader }),
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
     if (page.topics.has('survey')) page.client.send(this.#curve())

@@ -3,6 +3,7 @@ import { roversOf } from '../model/links.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'
 import { MapCard } from '../parts/map-card.js'
+import { MapTiles } from '../parts/map-tiles.js'
 import { document$ } from '../station/live.js'
 import { Clients, Rovers } from './links/clients.js'
 import { ForeignBases } from './links/foreign-bases.js'
@@ -23,6 +24,7 @@ export function RoversPage() {
       <RoverLogins document={document} />
       <Rovers document={document} />
       <MapCard />
+      <MapTiles />
       <ForeignBases document={document} />
     </>
   )

@@ -1,0 +1,25 @@
+import { t } from '../i18n/index.js'
+import { api } from '../station/api.js'
+import { Card } from './card.js'
+import { SettingForm } from './forms/setting-form.js'
+import { useLoaded } from './loaded.js'
+
+const load = () => api.parameters()
+
+/** The server of the map under the drawing. A page has the policy of its load: it is loaded again. */
+export function MapTiles() {
+  const { value: parameters = [] } = useLoaded(load)
+  const isMissing = !parameters.some(({ name }) => name === 'map-tiles')
+  if (isMissing) return null
+  return (
+    <Card title={t('tiles.title')}>
+      <p>{t('tiles.text')}</p>
+      <SettingForm
+        parameters={parameters}
+        settings={[{ name: 'map-tiles', label: t('tiles.address'), help: t('tiles.addressHelp') }]}
+        save={t('net.save')}
+        again={() => location.reload()}
+      />
+    </Card>
+  )
+}
