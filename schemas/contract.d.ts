@@ -92,8 +92,14 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
 export type Change = {
+  /** Cable: fixed address. e.g. 192.168.1.20/24 (24 if there is no prefix); empty: the network assigns an address (DHCP) */
+  "eth-address"?: string
+  /** Cable: DNS servers. at most three addresses, separated by commas; empty: the gateway */
+  "eth-dns"?: string
   /** Cable. 0: the port is down, and is taken down again if another program brings it up */
   "eth-en"?: number | boolean
+  /** Cable: gateway. address of the router in the same network; empty: no way to the internet through this port */
+  "eth-gateway"?: string
   /** Antenna: IGS name. IGS name of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-descriptor"?: string
   /** Antenna: height above the marker, m. Height of the antenna reference point above the marker, metres; 0: none */
@@ -152,6 +158,8 @@ export type Change = {
   "gnss-survey-mintime"?: number
   /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
+  /** Map under the rovers. address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map */
+  "map-tiles"?: string
   /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: taken from the APN table or the router */
   "mob-apn"?: string
   /** Host that the router pings. a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart) */
@@ -272,6 +280,8 @@ export type Change = {
   "udp-en"?: number | boolean
   /** RTCM over UDP: port */
   "udp-port"?: number
+  /** Updates: newest version. https or http URL of the image of the newest version, for the check on request; empty: no check */
+  "update-url"?: string
   /** Access point: channel */
   "wap-chan"?: number
   /** Access point */

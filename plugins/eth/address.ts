@@ -62,11 +62,12 @@ export function faultOf(
     const wider = Math.min(other.prefix, prefix)
     return networkOf(other.address, wider) === networkOf(address, wider)
   })
-  return taken && `${taken.name} is already in the network of ${address}/${prefix}: choose an address of another network`
+  return (
+    taken && `${taken.name} is already in the network of ${address}/${prefix}: choose an address of another network`
+  )
 }
 
-const numberOf = (address: string): number =>
-  address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+const numberOf = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 const sizeOf = (prefix: number) => 2 ** (32 - prefix)
 const networkOf = (address: string, prefix: number) => Math.floor(numberOf(address) / sizeOf(prefix))
 

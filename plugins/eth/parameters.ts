@@ -1,7 +1,7 @@
 import type { Caller, ConfigKey, PluginContext } from 'rtk-base/plugin'
 import type { FixedAddress, NetworkInterface } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { faultOf, fixedAddressOf } from './address.js'
+import { type Entered, faultOf, fixedAddressOf } from './address.js'
 
 export interface Parameters {
   readonly names: readonly string[]
@@ -32,7 +32,10 @@ export function defineParameters({ config }: PluginContext, { reaches, others }:
   ]
   config.rule([address.name, gateway.name, dns.name], (get, changed) => {
     const wanted = (key: ConfigKey<string>) => String(get(key.name))
-    const entered = { address: wanted(address), gateway: wanted(gateway), dns: wanted(dns) }
+    const isFollowing = !changed.has(dns.name) && wanted(dns) === gateway.get()
+    // The DNS server of an earlier router goes with it.
+    const servers = isFollowing ? '' : wanted(dns)
+    const entered: Entered = { address: wanted(address), gateway: wanted(gateway), dns: servers }
     // Back to DHCP is one entry for a person, not three.
     const isBack = entered.address === '' && changed.has(address.name)
     const left = [gateway, dns].filter((key) => wanted(key) !== '' && !changed.has(key.name))
@@ -42,7 +45,7 @@ export function defineParameters({ config }: PluginContext, { reaches, others }:
     const fault = faultOf(entered, networks)
     if (fault) return fault
     // Without a name server no caster and no broker is found; routers of small networks are one.
-    return entered.gateway !== '' && entered.dns === '' ? { set: { [dns.name]: entered.gateway } } : undefined
+    return entered.dns === '' && entered.gateway !== wanted(dns) ? { set: { [dns.name]: entered.gateway } } : undefined
   })
   return {
     names: [enabled.name, address.name, gateway.name, dns.name],

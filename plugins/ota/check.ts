@@ -60,7 +60,10 @@ export class VersionCheck {
     const { version: running } = this.#ctx.services.use(device)
     const { name, version, type } = manifest
     if (type === 'plugin') {
-      throw new RtkError('RTK_ERR_IMAGE', `the address has the plugin ${name} ${version}, and not a version of the service`)
+      throw new RtkError(
+        'RTK_ERR_IMAGE',
+        `the address has the plugin ${name} ${version}, and not a version of the service`,
+      )
     }
     const isNewer = valid(running) === null || gt(version, running)
     if (isNewer) await this.#deps.fits(manifest)

@@ -33,8 +33,10 @@ import {
   changeOf,
   type HistoryEntry,
   historyRows,
+  placeOf,
   previewOf,
   referenceOf,
+  savedOf,
 } from '../../../plugins/dashboard/ui/model/gnss/positions.js'
 import {
   edgesOf,
@@ -389,6 +391,20 @@ t.test('positions', async (t) => {
   )
   const centre = antennaOf({ read, of: 'phase-centre', height_m: 0.07 })
   t.ok(Math.abs(distance_m(centre, point) - 0.07) < 1e-6, 'the preview lowers a phase centre as the station does')
+  const kept = placeOf({ ...sent, of: 'marker', height_m: 1.5 })
+  t.match(kept, { acc: 0.02, corr: false, frame: 'ETRF2000', epoch: '' })
+  t.ok(Math.abs(toGeodetic(kept).alt - 51.5) < 1e-3, 'the antenna is kept, and not its marker')
+  t.strictSame(Object.keys(savedOf(' North ', { ...kept, id: 3, evidence: 'x' } as never)).sort(), [
+    'acc',
+    'corr',
+    'epoch',
+    'frame',
+    'name',
+    'x',
+    'y',
+    'z',
+  ])
+  t.match(savedOf(' North ', { x: 1, y: 2, z: 3, acc: 0, corr: true }), { name: 'North', frame: '', epoch: '' })
   t.match(changeOf({ ...sent, read: { kind: 'ecef', point } }), {
     'gnss-ref-manual-x': Number(point.x.toFixed(4)),
     'gnss-ref-manual-lat': null,

@@ -1,11 +1,11 @@
 /** The map server that the page may load pictures from. */
 import { createTestStation, until } from 'rtk-base/testing'
 import t from 'tap'
-import dashboard from '../../../plugins/dashboard/index.js'
 import { tileOrigin, tilesFault } from '../../../plugins/dashboard/tiles.js'
-import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { openEvents } from '../../harness/peers/event-stream.js'
+import { shippedPlugin } from '../../harness/shipped.js'
 
+const dashboard = await shippedPlugin('dashboard')
 const template = 'https://tile.example.org/{z}/{x}/{y}.png'
 
 t.test('the address of a map server', async (t) => {
@@ -39,7 +39,7 @@ t.test('the address of a map server', async (t) => {
 })
 
 t.test('the policy of the page follows the parameter at once', async (t) => {
-  const station = await createTestStation({ plugins: { dashboard: dashboard as AnyPlugin } })
+  const station = await createTestStation({ plugins: { dashboard: dashboard } })
   t.teardown(() => station.stop())
   const pictures = async () => {
     const policy = String((await station.request('/')).headers['content-security-policy'])
@@ -69,7 +69,7 @@ t.test('the option is the default, by http too; a broken one adds nothing to the
     ['http://10.0.0.2:8080/{z}/{x}/{y}', ' http://10.0.0.2:8080'],
     ['https://*/{z}/{x}/{y}', ''],
   ] as const) {
-    const station = await createTestStation({ plugins: { dashboard: [dashboard as AnyPlugin, { tiles }] } })
+    const station = await createTestStation({ plugins: { dashboard: [dashboard, { tiles }] } })
     t.teardown(() => station.stop())
     const { headers } = await station.request('/')
     t.match(headers['content-security-policy'], `img-src 'self' data:${origin};`)

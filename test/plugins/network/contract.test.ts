@@ -103,7 +103,8 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
 
     t.test('gives a port a fixed address, and what it had before', async (t) => {
       const fixed = { address: '192.168.1.20', prefix: 24, gateway: '192.168.1.1', dns: ['192.168.1.1', '9.9.9.9'] }
-      const set = (address: typeof fixed | undefined) => world.during(Promise.resolve(network.setAddress?.('eth0', address)))
+      const set = (address: typeof fixed | undefined) =>
+        world.during(Promise.resolve(network.setAddress?.('eth0', address)))
       const has = (address: string) =>
         world.reach(() => find('eth0')?.ip4[0]?.address === address && find('eth0')?.reach === 'internet', address)
       await set(fixed)

@@ -242,6 +242,11 @@ t.test('a fixed address', async (t) => {
     await clock.advance(1_000)
     t.match(block(), { ip: '192.168.1.20', mask: '255.255.255.0', gw: '192.168.1.1' })
     t.equal(stored(rig)['eth-dns'], '192.168.1.1', 'the router answers for names')
+    t.match(await change({ 'eth-gateway': '192.168.1.254' }), { result: 'ok' })
+    t.equal(stored(rig)['eth-dns'], '192.168.1.254', 'another router, another server')
+    t.match(await change({ 'eth-dns': '9.9.9.9' }), { result: 'ok' })
+    t.match(await change({ 'eth-gateway': '192.168.1.1' }), { result: 'ok' })
+    t.equal(stored(rig)['eth-dns'], '9.9.9.9', 'an entered server stays')
     t.match(await change({ 'eth-gateway': '192.168.2.1' }), {
       result: 'failed',
       errors: [{ message: /not in the network/ }],

@@ -910,22 +910,25 @@ t.test('is there a newer version', async (t) => {
     }
   })
 
-  t.test('an image of another maker, of other hardware, a plugin or anything else is refused with the reason', async (t) => {
-    const foreign = readPrivateKey(generateKeys().privatePem)
-    const cases: [Buffer, RegExp][] = [
-      [await bundleImage(t, '2.0.0', {}, foreign), /not signed by a key that this device trusts/],
-      [await bundleImage(t, '2.0.0', { hardware: ['other'] }), /for the hardware other/],
-      [await imageOf(t, { 'index.mjs': '' }, { type: 'plugin', name: 'mast' }), /the plugin mast/],
-      [Buffer.from('<html>not found</html>\n\n\n'), /not a signature/],
-      [Buffer.alloc(2_000_000, 'x'), /does not begin with a manifest/],
-    ]
-    for (const [image, text] of cases) {
-      const rig = await checking(t, image)
-      await rig.set(rig.url)
-      t.match(await rig.check(), { status: 422, text })
-      t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 }, 'no update has failed')
-    }
-  })
+  t.test(
+    'an image of another maker, of other hardware, a plugin or anything else is refused with the reason',
+    async (t) => {
+      const foreign = readPrivateKey(generateKeys().privatePem)
+      const cases: [Buffer, RegExp][] = [
+        [await bundleImage(t, '2.0.0', {}, foreign), /not signed by a key that this device trusts/],
+        [await bundleImage(t, '2.0.0', { hardware: ['other'] }), /for the hardware other/],
+        [await imageOf(t, { 'index.mjs': '' }, { type: 'plugin', name: 'mast' }), /the plugin mast/],
+        [Buffer.from('<html>not found</html>\n\n\n'), /not a signature/],
+        [Buffer.alloc(2_000_000, 'x'), /does not begin with a manifest/],
+      ]
+      for (const [image, text] of cases) {
+        const rig = await checking(t, image)
+        await rig.set(rig.url)
+        t.match(await rig.check(), { status: 422, text })
+        t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 }, 'no update has failed')
+      }
+    },
+  )
 
   t.test('a server that is not there or refuses, and an address that is none', async (t) => {
     const rig = await checking(t, Buffer.alloc(0))

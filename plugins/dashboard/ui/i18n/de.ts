@@ -958,7 +958,8 @@ export const de: Texts = {
   'saved.title': 'Gemerkte Positionen',
   'saved.none': 'Noch keine. Eine Position mit Namen ist hier wiederzufinden.',
   'saved.name': 'Name',
-  'saved.nameHelp': 'Merkt die Position in der Liste der gemerkten, z. B. Nordpfeiler. Leer: Sie kommt nicht in die Liste.',
+  'saved.nameHelp':
+    'Merkt die Position in der Liste der gemerkten, z. B. Nordpfeiler. Leer: Sie kommt nicht in die Liste.',
   'saved.kept': 'In der Liste gemerkt. Die aktuelle Referenz bleibt in Gebrauch.',
   'saved.keep': 'Unter einem Namen merken',
   'saved.save': 'Merken',

@@ -243,7 +243,8 @@ export const pages = {
   'newer.foundOf': 'Version {version} of {date} is there.',
   'newer.install': 'Install {version}',
   'eth.change': 'Fixed address',
-  'eth.changeText': 'For a network whose router does not assign addresses, or to find the station always at the same one.',
+  'eth.changeText':
+    'For a network whose router does not assign addresses, or to find the station always at the same one.',
   'eth.fixed': 'Address of this station',
   'eth.fixedHelp':
     'Unused in this network and outside the range that the router assigns, e.g. 192.168.1.20. Empty: the network assigns one (DHCP). The size of the network may follow: 192.168.1.20/24, which is the mask 255.255.255.0.',

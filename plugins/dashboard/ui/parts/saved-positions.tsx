@@ -33,7 +33,12 @@ export function SavedList(props: {
   )
 }
 
-function Saved({ place, reference, again, used }: Omit<Parameters<typeof SavedList>[0], 'places'> & { place: SavedPlace }) {
+function Saved({
+  place,
+  reference,
+  again,
+  used,
+}: Omit<Parameters<typeof SavedList>[0], 'places'> & { place: SavedPlace }) {
   const { acc, epoch, frame, id, name } = place
   const away_m = reference && distance_m(place, reference)
   const { lat, lon, alt } = toGeodetic(place)
