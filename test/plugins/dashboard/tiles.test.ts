@@ -42,7 +42,7 @@ t.test('the policy of the page follows the parameter at once', async (t) => {
   const station = await createTestStation({ plugins: { dashboard: dashboard } })
   t.teardown(() => station.stop())
   const pictures = async () => {
-    const policy = String((await station.request('/')).headers['content-security-policy'])
+    const policy = String((await station.request('/')).headers.get('content-security-policy'))
     return policy.split('; ').filter((rule) => rule.startsWith('img-src'))
   }
   const told = async () => {
@@ -72,6 +72,6 @@ t.test('the option is the default, by http too; a broken one adds nothing to the
     const station = await createTestStation({ plugins: { dashboard: [dashboard, { tiles }] } })
     t.teardown(() => station.stop())
     const { headers } = await station.request('/')
-    t.match(headers['content-security-policy'], `img-src 'self' data:${origin};`)
+    t.match(headers.get('content-security-policy'), `img-src 'self' data:${origin};`)
   }
 })

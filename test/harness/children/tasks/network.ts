@@ -68,4 +68,16 @@ export async function networkTasks(player: Player): Promise<void> {
     await tap(page.locator('details[open]').getByRole('button', { name: 'Save' }))
     await until(async () => (await info()).modem.cfg.apn === 'internet', 'the APN')
   })
+  await player.task('a fixed address for the cable, and back to DHCP', 6, async () => {
+    const save = () => tap(page.locator('details[open]').getByRole('button', { name: 'Save' }))
+    await tap(group('Device'))
+    await tap(more('Fixed address'))
+    await hands.enter(field('Address of this station'), '192.168.1.20')
+    await hands.enter(field('Router (gateway)'), '192.168.1.1')
+    await save()
+    await until(async () => (await info()).eth?.ip === '192.168.1.20', 'the fixed address')
+    await hands.enter(field('Address of this station'), '')
+    await save()
+    await until(async () => (await info()).eth?.ip === '192.168.1.50', 'the address of the network')
+  })
 }

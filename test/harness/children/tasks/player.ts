@@ -14,6 +14,7 @@ export interface Document {
   ntrip: { server: { state: string }[]; caster: { port: number } }
   /** With a network to join only. */
   sta?: { ssid: string; ip4: string }
+  eth?: { ip: string }
   modem: { cfg: { apn: string; plmn: number } }
 }
 

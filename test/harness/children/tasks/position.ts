@@ -56,6 +56,21 @@ export async function positionTasks(player: Player): Promise<void> {
   })
   await is('fixed')
 
+  await player.task('a position is kept under a name, without being used, and deleted', 6, async () => {
+    const form = page.locator('main form').filter({ has: button('Review') })
+    await tap(group('Position'))
+    await hands.enter(field('Position'), '52° 00\' 00.07" N 4° 00\' 00.06" E 50.5 m')
+    await tap(form.getByRole('checkbox', { name: 'Use as reference' }))
+    await hands.enter(form.getByLabel('Name', { exact: true }), 'North <b>marker')
+    await tap(button('Review'))
+    await tap(yes('Keep'))
+    const kept = page.getByRole('heading', { name: 'North <b>marker' })
+    await kept.waitFor()
+    await tap(button('Delete North <b>marker'))
+    await tap(yes(/^Yes/))
+    await kept.waitFor({ state: 'detached' })
+  })
+
   await player.task('a far position needs a second yes', 4, async () => {
     await tap(group('Position'))
     await hands.enter(field('Position'), '53 4 50')

@@ -257,7 +257,12 @@ function Ask({ entry, answer }: { entry: PositionEntry; answer: (isYes: boolean)
   const [isSure, setSure] = useState(false)
   const isFar = (previewOf(antennaOf(entry), document$.value).away_m ?? 0) > far_m
   return (
-    <Confirm title={t('positions.reviewTitle')} yes={t('positions.send')} isBlocked={isFar && !isSure} answer={answer}>
+    <Confirm
+      title={t('positions.reviewTitle')}
+      yes={t(entry.isChosen ? 'positions.send' : 'saved.save')}
+      isBlocked={isFar && !isSure}
+      answer={answer}
+    >
       <Preview entry={entry} />
       <p>{t(entry.isChosen ? 'positions.willUse' : 'positions.willKeep')}</p>
       {isFar && (
