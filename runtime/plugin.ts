@@ -89,12 +89,16 @@ export interface ConfigKey<T> {
  * Looks at a combination of parameters before a change is stored.
  * @param get the value that a parameter would have
  * @param changed the parameters that the change sets
- * @returns the problem, or further own parameters to set in the same change, e.g. the value it replaces
+ * @param source where the change comes from
+ * @returns the problem, or what is stored together with the change, so that a power cut leaves both or neither. `set`:
+ * further own parameters, e.g. the value it replaces; `store`: values of `ctx.store`, which return if the change is
+ * undone
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
   changed: ReadonlySet<string>,
-) => string | { set: Readonly<Record<string, unknown>> } | undefined
+  source: Source,
+) => string | { set?: Readonly<Record<string, unknown>>; store?: Readonly<Record<string, unknown>> } | undefined
 
 export interface ConfigOptions<T> {
   default: T
