@@ -8,6 +8,7 @@ import type { AnyPlugin } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { createTestStation, until } from '../harness/index.js'
+import { inOwnNetwork, noNetwork } from '../harness/peers/own-network.js'
 import { freeUdpPort } from '../harness/process.js'
 
 const noChrony = spawnSync('chronyd', ['--version']).status === 0 ? false : 'needs chronyd'
@@ -87,4 +88,10 @@ t.test('chrony measures the receiver, not the clock of the machine', { skip: noC
   const { stdout, stderr } = await promisify(execFile)('chronyd', args, { timeout: 40_000 })
   const [, wrong] = /System clock wrong by (-?[\d.]+) seconds/.exec(stdout + stderr) ?? []
   t.ok(Math.abs(Number(wrong) - 1_000) < 0.25, `chrony: ${stdout}${stderr}`)
+})
+
+t.test('chrony follows the receiver, and the document says that it keeps the clock', { skip: noChrony || noNetwork }, async (t) => {
+  const [found] = await Array.fromAsync(inOwnNetwork<Record<string, unknown>>(t, 'chrony-follows', []))
+  t.match(found, { before: 'nobody', after: 'ntp', set: 0, reference: '127.0.0.1', stratum: 2, leap: 'Normal' })
+  t.ok(Math.abs(Number(found?.wrong_s) - 1_000) < 0.25, `wrong by ${found?.wrong_s} s`)
 })
