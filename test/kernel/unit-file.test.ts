@@ -46,7 +46,7 @@ t.test('plugins open nothing in /dev but serial ports, and what one needs beyond
   t.ok(sources.length > 300, `${sources.length} sources`)
   const named = (folder: string) =>
     sources.flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(new RegExp(`['"\`]${folder}/[^'"\`$ ]*`, 'g'))].map(([path]) =>
+      [...readFileSync(file, 'utf8').matchAll(new RegExp(`['"\`]${folder}/[^'"\`$ ]*`, 'g'))].map(([path = '']) =>
         path.slice(1),
       ),
     )
