@@ -258,9 +258,7 @@ export class ConfigRegistry {
     if (later.size > 0 && answered) {
       void answered
         .catch(() => {})
-        .then(() =>
-          this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source, undo)),
-        )
+        .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source, undo)))
     }
     if (now.size > 0) this.#settled()
     return { result: 'ok', leftover: plan.leftover }

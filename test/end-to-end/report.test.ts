@@ -1,7 +1,16 @@
 /** The report for support: whole, small, and without a secret, made by the running service and without one. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -158,7 +167,10 @@ t.test('has 7 days of the record, or the newest of them that 5 MB hold', async (
       writeFileSync(join(folder, `${10_000 + at / eachFile}.record`), lines.slice(at, at + eachFile).join(''))
     const packed = await makeReport({ data, store: undefined, live: undefined, version: '1.0.0' })
     const text = unpack(packed).get('record.jsonl') ?? ''
-    const times = text.trimEnd().split('\n').map((line) => (JSON.parse(line) as { t: number }).t)
+    const times = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { t: number }).t)
     return { size: packed.length, times }
   }
   const hour_ms = 3_600_000

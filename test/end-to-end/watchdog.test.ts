@@ -92,37 +92,40 @@ MqttClient.prototype.emit = function (name, packet, ...rest) {
 }
 `
 
-t.test('a block by what a broker sends: the plugin that handles it is named, or mqtt-link if it gets no farther', async (t) => {
-  const broker = await startBroker(t)
-  const { folder, file, data, release } = variant(
-    t,
-    `ctx.mqtt.on('stall/+', ({ topic }) => { if (topic.endsWith('/spin')) spin() })`,
-    120,
-    {
-      plugins: { 'mqtt-link': { insecure: true } },
-      changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port },
-    },
-  )
-  const preload = join(folder, 'slow-client.mjs')
-  writeFileSync(preload, slowClient(release))
-  const running = await startStation([file], { data, env: { NODE_OPTIONS: `--import=${pathToFileURL(preload)}` } })
-  t.teardown(() => running.end('SIGKILL'))
-  await until(() => /the MQTT link is up/.test(running.output()), 'the link')
-  for (const [topic, plugin, place] of [
-    ['stall/spin', 'staller', 'staller/index\\.ts'],
-    ['stall/slow', 'mqtt-link', '.*mqtt-link'],
-  ] as const) {
-    broker.observer.publish(topic, 'x')
-    const line = /plugin (\S+) blocks the event loop at (\S+)/g
-    const seen = () => [...running.output().matchAll(line)].at(-1)
-    const before = seen()?.index
-    await until(() => seen()?.index !== before, `the report of ${topic}`)
-    t.match(seen()?.slice(1), [plugin, new RegExp(place)])
-    writeFileSync(release, '')
-    await until(() => running.output().includes(`plugin ${plugin} blocked the event loop for`), 'its end')
-    rmSync(release)
-  }
-})
+t.test(
+  'a block by what a broker sends: the plugin that handles it is named, or mqtt-link if it gets no farther',
+  async (t) => {
+    const broker = await startBroker(t)
+    const { folder, file, data, release } = variant(
+      t,
+      `ctx.mqtt.on('stall/+', ({ topic }) => { if (topic.endsWith('/spin')) spin() })`,
+      120,
+      {
+        plugins: { 'mqtt-link': { insecure: true } },
+        changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port },
+      },
+    )
+    const preload = join(folder, 'slow-client.mjs')
+    writeFileSync(preload, slowClient(release))
+    const running = await startStation([file], { data, env: { NODE_OPTIONS: `--import=${pathToFileURL(preload)}` } })
+    t.teardown(() => running.end('SIGKILL'))
+    await until(() => /the MQTT link is up/.test(running.output()), 'the link')
+    for (const [topic, plugin, place] of [
+      ['stall/spin', 'staller', 'staller/index\\.ts'],
+      ['stall/slow', 'mqtt-link', '.*mqtt-link'],
+    ] as const) {
+      broker.observer.publish(topic, 'x')
+      const line = /plugin (\S+) blocks the event loop at (\S+)/g
+      const seen = () => [...running.output().matchAll(line)].at(-1)
+      const before = seen()?.index
+      await until(() => seen()?.index !== before, `the report of ${topic}`)
+      t.match(seen()?.slice(1), [plugin, new RegExp(place)])
+      writeFileSync(release, '')
+      await until(() => running.output().includes(`plugin ${plugin} blocked the event loop for`), 'its end')
+      rmSync(release)
+    }
+  },
+)
 
 for (const [where, setup] of [
   ['a timer', "ctx.timers.after(500, () => spin()); ctx.status('armed')"],

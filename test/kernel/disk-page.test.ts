@@ -20,7 +20,10 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
   'state: missing, empty, damaged, unreadable, a folder': [
     [disk, 'state is missing', 'state is empty', 'state is garbage', 'state cannot be read', 'state is a folder'],
   ],
-  'state.new: left over, of any kind': [[disk, 'state.new is a folder', 'state.new is a FIFO, and there is a trial'], traps],
+  'state.new: left over, of any kind': [
+    [disk, 'state.new is a folder', 'state.new is a FIFO, and there is a trial'],
+    traps,
+  ],
   'state, exits: a FIFO, device, folder, loop or huge file': [[disk, 'state is a FIFO', 'exits is a FIFO'], traps],
   'the good slot: missing, damaged, unreadable, without SHA256SUMS': [
     [disk, 'the good slot is missing', 'the good slot is damaged', 'the good slot cannot be read'],
@@ -68,7 +71,9 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
   'the folder: cannot be created or read, a file': [
     [disk, 'the data folder is a file', 'the data folder cannot be read', 'the disk is read-only and empty'],
   ],
-  'store, a file in it: unreadable for the service': [[disk, 'the store cannot be read', 'a generation cannot be read']],
+  'store, a file in it: unreadable for the service': [
+    [disk, 'the store cannot be read', 'a generation cannot be read'],
+  ],
   'store/snapshot-0, -1: one is missing or damaged': [
     [disk, 'one generation of the settings is damaged', 'one generation of the settings is missing'],
   ],

@@ -49,32 +49,35 @@ function service(t: Test) {
   return { root, own, write, start, gone, proven, kept: join(root, 'kept.json') }
 }
 
-t.test('whatever lies in the place of exits and kept.json keeps nothing waiting, and is as if it were missing', async (t) => {
-  const { root, own, write, start, proven, kept } = service(t)
-  const exits = join(root, 'exits')
-  const settings = start(write(), given())
-  const traps: readonly ((file: string) => void)[] = [
-    (file) => execFileSync('mkfifo', [file]),
-    (file) => symlinkSync('/dev/zero', file),
-    (file) => symlinkSync(file, file),
-    (file) => mkdirSync(join(file, 'x'), { recursive: true }),
-    (file) => {
-      writeFileSync(file, '')
-      truncateSync(file, 2 ** 40)
-    },
-  ]
-  for (const put of traps) {
-    for (const file of [exits, kept]) {
-      rmSync(file, { recursive: true, force: true })
-      put(file)
+t.test(
+  'whatever lies in the place of exits and kept.json keeps nothing waiting, and is as if it were missing',
+  async (t) => {
+    const { root, own, write, start, proven, kept } = service(t)
+    const exits = join(root, 'exits')
+    const settings = start(write(), given())
+    const traps: readonly ((file: string) => void)[] = [
+      (file) => execFileSync('mkfifo', [file]),
+      (file) => symlinkSync('/dev/zero', file),
+      (file) => symlinkSync(file, file),
+      (file) => mkdirSync(join(file, 'x'), { recursive: true }),
+      (file) => {
+        writeFileSync(file, '')
+        truncateSync(file, 2 ** 40)
+      },
+    ]
+    for (const put of traps) {
+      for (const file of [exits, kept]) {
+        rmSync(file, { recursive: true, force: true })
+        put(file)
+      }
+      t.match(start(own, given(), 'kept'), { set: [loopback], careful: true }, 'nothing was kept')
+      proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
+      proven(settings)
+      t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
+      t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
     }
-    t.match(start(own, given(), 'kept'), { set: [loopback], careful: true }, 'nothing was kept')
-    proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
-    proven(settings)
-    t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
-    t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
-  }
-})
+  },
+)
 
 t.test('what the person has set runs as long as it is not refused', async (t) => {
   const { write, start, own } = service(t)

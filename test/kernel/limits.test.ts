@@ -93,9 +93,21 @@ const rows: Row[] = [
     'datagrams beyond are dropped',
     size(option(udp, 'queue_bytes')),
   ],
-  ['`mdns`', '', '', `${mostPackets} packets/s on an interface, ${count(most_bytes)} bytes each; packets beyond are dropped`, 'none'],
+  [
+    '`mdns`',
+    '',
+    '',
+    `${mostPackets} packets/s on an interface, ${count(most_bytes)} bytes each; packets beyond are dropped`,
+    'none',
+  ],
   ['the time server (`system`), for this machine', '', '', '48 bytes, each answered at once', 'none'],
-  ['`mqtt-broker`, for this machine', `${clientLimit} connections`, '', `messages of ${size(payloadLimit)}`, '100 messages'],
+  [
+    '`mqtt-broker`, for this machine',
+    `${clientLimit} connections`,
+    '',
+    `messages of ${size(payloadLimit)}`,
+    '100 messages',
+  ],
   [
     '`control.sock`, for the user of the service',
     `${mostClients} connections`,
@@ -161,8 +173,14 @@ t.test('whoever listens has a row', (t) => {
   }
   const known = Object.entries(listeners).map(([file, all]) => [file, all.length])
   t.strictSame(found, Object.fromEntries(known), 'calls that open a socket for others, by file')
-  const named = Object.values(listeners).flat().filter((row) => typeof row === 'string')
-  for (const name of named) t.ok(rows.some(([listener]) => listener === name), name)
+  const named = Object.values(listeners)
+    .flat()
+    .filter((row) => typeof row === 'string')
+  for (const name of named)
+    t.ok(
+      rows.some(([listener]) => listener === name),
+      name,
+    )
   t.end()
 })
 
@@ -193,6 +211,10 @@ t.test('a running listener has the limits of its row', async (t) => {
   t.strictSame(asked.map(({ plugin }) => plugin).sort(), wanted, 'all of them listen')
   for (const { plugin, limits } of asked) {
     const row = rows.find(([listener]) => listener.startsWith(`\`${plugin}\``)) ?? rows.find(([name]) => name === ofNet)
-    t.strictSame(limits, row?.slice(1, 3).map((text) => Number.parseInt(text, 10)), plugin)
+    t.strictSame(
+      limits,
+      row?.slice(1, 3).map((text) => Number.parseInt(text, 10)),
+      plugin,
+    )
   }
 })

@@ -186,19 +186,22 @@ t.test('tries the next rate after 10 s of bytes that make no frame', async (t) =
   t.same(port.openings, [38_400, 115_200], 'and stays there')
 })
 
-t.test('frames that break off, and silence, say that another program may read the port, and what names it', async (t) => {
-  const other = /; another program may read this port \(gpsd, ModemManager\): `sudo rtk-base report` names it$/
-  for (const [bytes, reason] of [
-    [Uint8Array.of(1, 2, 3, 4), /^bytes but no valid frame for 10 s: another rate is tried; /],
-    ['nothing', /^no answer for 15 s: check power and cable; /],
-  ] as const) {
-    const { flow, reasons } = await linkOn()
-    await flow(16, bytes)
-    const found = reasons.find((text) => reason.test(text))
-    t.match(found, reason)
-    t.match(found, other)
-  }
-})
+t.test(
+  'frames that break off, and silence, say that another program may read the port, and what names it',
+  async (t) => {
+    const other = /; another program may read this port \(gpsd, ModemManager\): `sudo rtk-base report` names it$/
+    for (const [bytes, reason] of [
+      [Uint8Array.of(1, 2, 3, 4), /^bytes but no valid frame for 10 s: another rate is tried; /],
+      ['nothing', /^no answer for 15 s: check power and cable; /],
+    ] as const) {
+      const { flow, reasons } = await linkOn()
+      await flow(16, bytes)
+      const found = reasons.find((text) => reason.test(text))
+      t.match(found, reason)
+      t.match(found, other)
+    }
+  },
+)
 
 t.test(
   'silence: stalled after 3 s, asked every 3 s, tried anew after 15 s, but never while it only listens',

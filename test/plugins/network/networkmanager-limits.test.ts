@@ -73,25 +73,28 @@ t.test('a bus that takes no connection holds the start up for 2 s, and not longe
   t.equal(network.ready, false)
 })
 
-t.test('a network that is joined, or an access point, has 60 s to come up, and its profile goes back then', async (t) => {
-  const { clock, network, asked } = setUp(t)
-  await network.start()
-  for (const begin of [
-    () => network.join('wlan0', { ssid: 'hall', password: '' }),
-    () => network.startAccessPoint('wlan0', { ssid: 'base', password: '', channel: 6, address: '192.168.4.1/24' }),
-  ]) {
-    asked.length = 0
-    const call = begin()
-    const state = followed(call)
-    await clock.advance(59_999)
-    t.equal(state(), '')
-    t.notOk(asked.includes('Delete'))
-    await clock.advance(1)
-    t.equal(state(), 'wlan0: not connected within 60 s')
-    await t.rejects(call, { code: 'RTK_ERR_NETWORK', cause: { failure: 'timeout' } })
-    t.ok(asked.includes('Delete'), 'the profile that did not come up')
-  }
-})
+t.test(
+  'a network that is joined, or an access point, has 60 s to come up, and its profile goes back then',
+  async (t) => {
+    const { clock, network, asked } = setUp(t)
+    await network.start()
+    for (const begin of [
+      () => network.join('wlan0', { ssid: 'hall', password: '' }),
+      () => network.startAccessPoint('wlan0', { ssid: 'base', password: '', channel: 6, address: '192.168.4.1/24' }),
+    ]) {
+      asked.length = 0
+      const call = begin()
+      const state = followed(call)
+      await clock.advance(59_999)
+      t.equal(state(), '')
+      t.notOk(asked.includes('Delete'))
+      await clock.advance(1)
+      t.equal(state(), 'wlan0: not connected within 60 s')
+      await t.rejects(call, { code: 'RTK_ERR_NETWORK', cause: { failure: 'timeout' } })
+      t.ok(asked.includes('Delete'), 'the profile that did not come up')
+    }
+  },
+)
 
 t.test('a scan that does not end gives what is known after 15 s', async (t) => {
   const { clock, network, asked } = setUp(t)
