@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
 import { gateOnly, startStation, until } from '../harness/index.js'
 import { startBroker } from '../harness/peers/brokers.js'
 
@@ -82,11 +81,11 @@ t.test('a block is reported with plugin, file and line while it lasts, and count
   await until(async () => (await metrics()).includes(`${stalls} 3`), 'all blocks in the metrics')
 })
 
-/** Loaded before the station: its MQTT client takes until \`release\` is there with a message on a topic \`…/slow\`. */
-const slowClient = (release: string) => `import { existsSync } from 'node:fs'
-import { MqttClient } from ${JSON.stringify(join(packageRoot(), 'node_modules', 'mqtt', 'build', 'index.js'))}
-const { emit } = MqttClient.prototype
-MqttClient.prototype.emit = function (name, packet, ...rest) {
+/** Loaded before the station: a message on a topic `…/slow` keeps its MQTT client busy until `release` is there. */
+const slowClient = (release: string) => `import { EventEmitter } from 'node:events'
+import { existsSync } from 'node:fs'
+const { emit } = EventEmitter.prototype
+EventEmitter.prototype.emit = function (name, packet, ...rest) {
   if (name === 'packetreceive' && packet.topic?.endsWith('/slow')) while (!existsSync(${JSON.stringify(release)}));
   return emit.call(this, name, packet, ...rest)
 }
