@@ -57,7 +57,7 @@ export async function positionTasks(player: Player): Promise<void> {
   await is('fixed')
 
   await player.task('a position is kept under a name, without being used, and deleted', 6, async () => {
-    const form = page.locator('main form').filter({ has: button('Review') })
+    const form = page.locator('main form').filter({ hasText: 'Use as reference' })
     await tap(group('Position'))
     await hands.enter(field('Position'), '52° 00\' 00.07" N 4° 00\' 00.06" E 50.5 m')
     await tap(form.getByRole('checkbox', { name: 'Use as reference' }))
