@@ -18,7 +18,6 @@ import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type TSchema, Type } from 'typebox'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
@@ -56,7 +55,6 @@ import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/store/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
-import { parseBySchema, quote } from '../../runtime/validate.js'
 import { ownerSymbol } from '../../runtime/watchdog/activity.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock, until } from '../harness/index.js'
@@ -167,20 +165,6 @@ t.test('what a plugin waits for is named with the plugin that would provide it',
     ['toString', 'no known plugin provides it'],
   ] as const)
     t.equal(pluginSet.named([service]), `${service} (${home})`)
-})
-
-t.test('a value of a command line is read by its schema', async (t) => {
-  for (const [schema, ...cases] of [
-    [Type.Boolean(), ['true', true], ['1', true], ['false', false], ['0', false], ['yes', undefined], ['', undefined]],
-    [Type.Integer(), ['12', 12], ['-1', -1], ['0x10', 16], [' ', undefined], ['x', undefined], ['1e999', undefined]],
-    [Type.Number(), ['0.5', 0.5], ['Infinity', undefined]],
-    [Type.String(), ['12345678', '12345678'], ['true', 'true'], ['', '']],
-    [Type.Array(Type.Number()), ['[1,2]', [1, 2]], ['[', undefined]],
-    [{ const: 'auto' }, ['auto', 'auto'], ['"auto"', 'auto'], ['manual', undefined]],
-    [Type.Union([Type.Literal('auto'), Type.Integer({ maximum: 9 })]), ['auto', 'auto'], ['9', 9], ['10', undefined]],
-    [Type.Union([Type.Boolean(), Type.String()]), ['1', true], ['no', 'no']],
-  ] as [TSchema, ...[string, unknown][]][])
-    for (const [text, value] of cases) t.same(parseBySchema(schema, text), value, `${JSON.stringify(schema)}: ${text}`)
 })
 
 t.test('what a plugin owns is undone once, the last first; one that hangs is left after 5 s', async (t) => {
@@ -1035,12 +1019,6 @@ t.test('five wrong tries block a peer until its minute is over; the oldest of 1,
   for (let n = 0; n < 1_023; n++) order.add(`stranger ${n}`)
   t.notOk(order.isBlocked('second'))
   t.ok(order.isBlocked('early'), 'its minute before the last does not make it the oldest')
-})
-
-t.test('a value in a message is quoted whole up to 60 characters', async (t) => {
-  t.equal(quote('x'.repeat(58)).length, 60)
-  t.equal(quote('x'.repeat(59)), `"${'x'.repeat(56)}…`)
-  t.equal(quote(undefined), 'undefined')
 })
 
 /** The real file system, with a list of what was asked of it; a call fails with the code that `failing` names. */
