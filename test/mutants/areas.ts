@@ -81,6 +81,8 @@ export const areas: readonly Area[] = [
     code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
     tests: [
       'kernel/validate',
+      'kernel/instance',
+      'kernel/plugins',
       'kernel/parts',
       'kernel/registry',
       'kernel/manager',

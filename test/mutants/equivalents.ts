@@ -92,4 +92,9 @@ export const equivalents: readonly Equivalent[] = [
     after: 'this.sequence += 2',
     because: 'epochs are told apart by it, not counted',
   },
+  {
+    source: 'runtime/kernel/instance/raw-handles.ts',
+    after: '; owners.push',
+    because: 'weak references to lives that have gone cost a few bytes and are passed over',
+  },
 ]

@@ -242,7 +242,7 @@ t.test('profiles are stored under an id of their own, always the same', async (t
     ipv4: { 'address-data': ['aa{sv}', [{ prefix: ['u', 24] }]] },
   })
   // A station that was updated finds the profile of the version before.
-  t.equal(uuidOf('rtk-base-sta-wlan0'), 'UUID')
+  t.equal(uuidOf('rtk-base-sta-wlan0'), 'e85a2567-d937-8de5-82d3-87a779b980db')
   t.match(uuidOf('x'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
