@@ -110,6 +110,12 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
           { ssid: 'guests', channel: 11, rssi: -70, auth: 'open' },
         ],
       )
+      world.happens('network shed open 11 -85')
+      const again = await world.during(network.scan('wlan0'))
+      t.ok(
+        again.some(({ ssid }) => ssid === 'shed'),
+        'the answer is what this scan found, not what was known before',
+      )
       const given = new AbortController()
       const scan = network.scan('wlan0', given.signal)
       scan.catch(() => {})
@@ -367,6 +373,25 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
     await t.rejects(world.during(network.setEnabled('eth0', false)), { message: /out of order/ })
     world.happens('break nothing')
     t.equal(world.asked('MayConnect'), 'eth0 wlan0')
+  })
+
+  t.test('three calls in a row without an answer are a dead connection: it is made anew', async (t) => {
+    await world.reach(() => network.ready, 'it answers')
+    world.silent(true)
+    const begun = () => /cannot be reached: 3 calls in a row were not answered/.test(network.failure)
+    for (const [call, isLost] of [
+      [1, false],
+      [2, false],
+      [3, true],
+    ] as const) {
+      const asked = network.scan('wlan0')
+      asked.catch(() => {})
+      await world.clock.advance(4_000)
+      await t.rejects(asked, {}, `call ${call}`)
+      t.equal(begun(), isLost, `after call ${call}`)
+    }
+    world.silent(false)
+    await world.reach(isUp, 'its state is known again')
   })
 
   t.test('nothing of a password is in the log', async (t) => {
