@@ -1,10 +1,12 @@
 /** NetworkManager without its bus: what its objects mean, what is stored in it, and what its refusals say. */
-import { BusError, BusLost, BusTimeout } from 'rtk-base/link'
+import { Bus, BusError, type BusEvents, BusLost, BusTimeout, type Call } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
 import { networkFailureOf } from 'rtk-base/services'
 import { ManualClock } from 'rtk-base/testing'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Activation } from '../../../plugins/network/networkmanager/activation.js'
 import { interfaces as names, rootPath, service } from '../../../plugins/network/networkmanager/names.js'
+import { NetworkManager } from '../../../plugins/network/networkmanager/network-manager.js'
 import { ObjectModel } from '../../../plugins/network/networkmanager/object-model.js'
 import {
   accessPointSettings,
@@ -153,13 +155,14 @@ t.test('a scan shows the networks of others, with the strongest protection that 
     [[privacy, 0, psk | sae], 'wpa2-psk'],
     [[privacy, 0, sae], 'wpa3-sae'],
     [[privacy, sae, 0], 'wep'],
+    [[0, 0x1, 0x1], 'open'],
     [[privacy, 0, eap | psk], 'wpa-eap'],
     [[privacy, eap, 0], 'wpa-eap'],
   ] as const
   const points = Object.fromEntries(
     cases.map(([[Flags, WpaFlags, RsnFlags], auth], index) => [
       `/p${index}`,
-      { Ssid: Buffer.from(auth), HwAddress: `AA:00:00:00:00:0${index}`, Mode: 2, Frequency: 2412, Flags, WpaFlags, RsnFlags },
+      { Ssid: Buffer.from(auth), HwAddress: `AA:00:00:00:00:${10 + index}`, Mode: 2, Frequency: 2412, Flags, WpaFlags, RsnFlags },
     ]),
   )
   const strength = { HwAddress: 'aa:00:00:00:00:99', Ssid: Buffer.from(''), Mode: 2, Strength: 81 }
@@ -175,7 +178,7 @@ t.test('a scan shows the networks of others, with the strongest protection that 
     found.slice(0, cases.length).map(({ auth }) => auth),
     cases.map(([, auth]) => auth),
   )
-  t.match(found[9], { ssid: 'wpa-eap', bssid: 'aa:00:00:00:00:09', channel: 1, rssi: -100 })
+  t.match(found[10], { ssid: 'wpa-eap', bssid: 'aa:00:00:00:00:20', channel: 1, rssi: -100 })
   t.same(found.slice(cases.length), [{ ssid: '', bssid: 'aa:00:00:00:00:99', channel: 0, rssi: -51, auth: 'open' }])
 })
 
@@ -350,4 +353,185 @@ t.test('objects follow the signals; of those that were removed the newest hundre
     if (n < 99) t.ok(model.wasRemoved('/a'))
   }
   t.same([model.wasRemoved('/a'), model.wasRemoved('/n0'), model.wasRemoved('/n99')], [false, true, true])
+})
+
+/** The client of a daemon whose answers a test writes, by the name of the call; what is not in them is answered with nothing. */
+async function scripted(t: Test, objects: Objects, answers: Record<string, (call: Call) => unknown> = {}) {
+  const clock = new ManualClock()
+  const calls: [member: string, body: unknown][] = []
+  const programs: string[] = []
+  let signal: BusEvents['signal'] = () => {}
+  const bus = {
+    match: async () => {},
+    ownerOf: async () => ':1.1',
+    close() {},
+    async call(call: Call) {
+      call.answered?.()
+      if (call.member === 'GetManagedObjects') return [objects]
+      calls.push([call.member, written(call.body)])
+      return [answers[call.member]?.(call)]
+    },
+    callRaw: (call: Call) => bus.call(call),
+  }
+  t.intercept(Bus, 'open', {
+    value: async (_address: string, events: BusEvents) => {
+      signal = events.signal
+      return bus
+    },
+  })
+  const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
+  const event = () => ({ on: () => () => {}, emit() {} })
+  const execFile = async (file: string, args: string[], options: object) => {
+    programs.push(`${file} ${args.join(' ')} ${JSON.stringify(options)}`)
+    return { code: args[2] === 'eth9' ? 4 : 0, stderr: ' no such device\n' }
+  }
+  const ctx = {
+    ...{ log: { info() {}, warn: t.comment }, clock, timers, event, signal: new AbortController().signal },
+    process: { execFile },
+  } as unknown as PluginContext
+  const network = new NetworkManager(ctx, 'unix:path=/nowhere')
+  await network.start()
+  await clock.advance(0)
+  const from = { sender: ':1.1' }
+  const changes = async (path: string, name: string, values: object) => {
+    signal({ ...from, path, interface: 'org.freedesktop.DBus.Properties', member: 'PropertiesChanged', body: [name, values] })
+    await new Promise(setImmediate)
+  }
+  const settles = async (work: Promise<unknown>) => {
+    let outcome: unknown = 'under way'
+    work.then(
+      (value) => {
+        outcome = value ?? 'done'
+      },
+      ({ message }: Error) => {
+        outcome = message
+      },
+    )
+    await new Promise(setImmediate)
+    return () => outcome
+  }
+  return { network, clock, calls, programs, changes, settles }
+}
+
+t.test('a scan ends with what it found when the daemon says so, else after 15 s with what is known', async (t) => {
+  const points = { '/a': { Ssid: Buffer.from('yard'), HwAddress: 'AA:00:00:00:00:01', Mode: 2 } }
+  const { network, clock, changes, settles, calls } = await scripted(
+    t,
+    radio({ State: 30 }, { LastScan: 5, AccessPoints: [] }, points),
+  )
+  const scan = await settles(network.scan('wlan0'))
+  t.same(calls, [['RequestScan', [{}]]])
+  await changes(at('wlan0'), names.wireless, { AccessPoints: ['/a'] })
+  t.equal(scan(), 'under way')
+  await changes(at('wlan0'), names.wireless, { LastScan: 6 })
+  t.match(scan(), [{ ssid: 'yard' }])
+  const late = await settles(network.scan('wlan0'))
+  await clock.advance(14_999)
+  t.equal(late(), 'under way')
+  await clock.advance(1)
+  t.match(late(), [{ ssid: 'yard' }])
+  t.equal(clock.pending, 0)
+})
+
+t.test('what is stored stays on disk and starts nothing by itself; a join has 60 s, then the old profile returns', async (t) => {
+  const old = { connection: { id: 'old' } }
+  const { network, clock, settles, calls } = await scripted(t, radio({ State: 30 }, {}), {
+    GetConnectionByUuid: () => '/settings/1',
+    GetSettings: () => old,
+    ActivateConnection: () => '/active/1',
+  })
+  const join = await settles(network.join('wlan0', { ssid: 'yard', password: '' }))
+  await clock.advance(59_999)
+  t.equal(join(), 'under way')
+  await clock.advance(1)
+  t.equal(join(), 'wlan0: not connected within 60 s')
+  const [onDisk, notActivated] = [0x1, 0x20]
+  const flags = onDisk | notActivated
+  t.match(calls, [
+    ['GetConnectionByUuid', [uuidOf('rtk-base-sta-wlan0')]],
+    ['GetSettings', []],
+    ['Update2', [{ '802-11-wireless': { ssid: ['ay', 'yard'] } }, flags, {}]],
+    ['ActivateConnection', ['/settings/1', at('wlan0'), '/']],
+    ['Set', [names.device, 'Autoconnect', ['b', true]]],
+    ['Update2', [old, flags, {}]],
+  ])
+  t.equal(calls.length, 6)
+})
+
+t.test('a profile that was not there is added, and deleted again where it does not come up', async (t) => {
+  const { network, settles, calls, clock } = await scripted(t, radio({ State: 30 }, {}), {
+    GetConnectionByUuid: () => {
+      throw new BusError(`${service}.Settings.InvalidConnection`, 'no such')
+    },
+    AddConnection2: () => '/settings/7',
+    ActivateConnection: () => {
+      throw new BusError('else', 'out of order')
+    },
+  })
+  const start = await settles(
+    network.startAccessPoint('wlan0', { ssid: 'base', password: '', channel: 1, address: '10.0.0.1/24' }),
+  )
+  await clock.advance(0)
+  t.equal(start(), 'wlan0: it was not set up: out of order')
+  t.match(calls, [
+    ['GetConnectionByUuid', [uuidOf('rtk-base-ap-wlan0')]],
+    ['AddConnection2', [{ '802-11-wireless': { mode: ['s', 'ap'] } }, 0x21, {}]],
+    ['ActivateConnection', ['/settings/7', at('wlan0'), '/']],
+    ['Delete', []],
+  ])
+})
+
+t.test('a port is enabled with its own profile where the daemon has none, and stays enabled where it cannot be ended', async (t) => {
+  const port = (device: object) => scripted(t, wired(device), { ActivateConnection: () => '/active/2', GetConnectionByUuid: () => '/settings/1' })
+  const known = await port({ State: 30, AvailableConnections: ['/settings/4'] })
+  await known.network.setEnabled('eth0', true)
+  t.same(known.calls, [
+    ['Set', [names.device, 'Autoconnect', ['b', true]]],
+    ['ActivateConnection', ['/', at('eth0'), '/']],
+  ])
+  const unknown = await port({ State: 120, AvailableConnections: [] })
+  await unknown.network.setEnabled('eth0', true)
+  t.same(unknown.calls.at(-1), ['ActivateConnection', ['/settings/1', at('eth0'), '/']])
+  for (const State of [20, 50, 100]) {
+    const { network, calls } = await port({ State })
+    await network.setEnabled('eth0', true)
+    t.same(
+      calls.map(([member]) => member),
+      ['Set'],
+      'the daemon brings it up itself',
+    )
+  }
+  const refused = () => {
+    throw new BusError('else', 'out of order')
+  }
+  const busy = await scripted(t, wired({ State: 100, Autoconnect: true }), { Disconnect: refused })
+  await t.rejects(busy.network.setEnabled('eth0', false), { message: 'eth0: it was not disabled: out of order' })
+  t.same(busy.calls, [
+    ['Set', [names.device, 'Autoconnect', ['b', false]]],
+    ['Disconnect', []],
+    ['Set', [names.device, 'Autoconnect', ['b', true]]],
+  ])
+  for (const device of [{ ActiveConnection: '/', Autoconnect: false }, { ActiveConnection: 5, Autoconnect: false }]) {
+    const { network, calls } = await scripted(t, wired({ State: 30, ...device }))
+    await network.setEnabled('eth0', false)
+    t.same(calls, [], 'it is off already')
+  }
+  const foreign = await port({ State: 10 })
+  await t.rejects(foreign.network.setEnabled('eth0', false), { message: /configured not to manage/ })
+})
+
+t.test('the default route goes to one interface: the one before, also of an earlier life, gives it back', async (t) => {
+  const first = { dest: '0.0.0.0', prefix: 0, metric: 1 }
+  const rest = { '/4': { [names.ip4]: { RouteData: [first] } } }
+  const { network, programs } = await scripted(t, wired({ State: 100 }, rest))
+  const env = JSON.stringify({ env: { DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/nowhere' } })
+  const given = (name: string) => `nmcli device modify ${name} ipv4.route-metric 1 ipv6.route-metric 1 ${env}`
+  const back = (name: string) => `nmcli device reapply ${name} ${env}`
+  await network.steer('wlan0')
+  t.same(programs.splice(0), [back('eth0'), given('wlan0')])
+  await network.steer('eth0')
+  t.same(programs.splice(0), [back('wlan0'), given('eth0')])
+  await network.steer(undefined)
+  t.same(programs.splice(0), [back('eth0')])
+  await t.rejects(network.steer('eth9'), { message: 'eth9: it was not given the default route: no such device' })
 })
