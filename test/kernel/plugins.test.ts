@@ -258,3 +258,25 @@ t.test('a plugin that a person loads again while it is retried is retried on, fr
   await station.clock.advance(600_000)
   t.equal(starts, last, 'one that was unloaded is not')
 })
+
+t.test('while a plugin is replaced, those that need it are stopped, and say for what', async (t) => {
+  const sky = { id: 'sky' }
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const provider = plugin('provider', {
+    provides: [sky],
+    setup: (ctx: PluginContext) => ctx.services.provide(sky as never, {} as never),
+    stop: () => held,
+  })
+  const station = await createTestStation({ plugins: { provider, consumer: plugin('consumer', { needs: [sky] }) } })
+  t.teardown(() => station.stop())
+  const reloaded = station.reload('provider')
+  await until(() => station.station.plugins()[0]?.state === 'stopping', 'the old version stops')
+  t.match(station.station.plugins(), [
+    { name: 'provider', state: 'stopping', reason: 'reload' },
+    { name: 'consumer', state: 'stopped', reason: 'reload' },
+  ])
+  release()
+  await reloaded
+  t.ok(station.station.plugins().every(({ state }) => state === 'running'))
+})

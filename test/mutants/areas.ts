@@ -124,7 +124,7 @@ export const areas: readonly Area[] = [
   {
     name: 'codec and framer',
     code: ['rtcm', 'framer.ts', 'crc24q.ts', 'nmea.ts', 'ubx.ts'].map((part) => `runtime/gnss/${part}`),
-    tests: ['gnss/rtcm', 'gnss/framer', 'gnss/ubx', 'fuzz/framer'],
+    tests: ['gnss/rtcm', 'gnss/rtcm-times', 'gnss/framer', 'gnss/ubx', 'fuzz/framer'],
     sample: 12,
   },
   {
@@ -136,7 +136,7 @@ export const areas: readonly Area[] = [
   {
     name: 'radio',
     code: ['plugins/radio'],
-    tests: ['arbitration', 'radio', 'sta', 'wap'].map((file) => `plugins/wifi/${file}`),
+    tests: ['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/wifi/${file}`),
     sample: 12,
   },
   {
