@@ -66,7 +66,14 @@ t.test('an epoch ends with its last message, with the first one of another time,
   t.same(epochs(msm('GPS', tow_ms, false), msm('GPS', tow_ms + 1_000, false)), [[[tow_ms, 1]], [[tow_ms + 1_000, 1]]])
   t.same(
     epochs(msm('GPS', tow_ms, true), msm('Galileo', tow_ms, true), msm('GPS', tow_ms + 1_000, false)),
-    [[], [], [[tow_ms, 2], [tow_ms + 1_000, 1]]],
+    [
+      [],
+      [],
+      [
+        [tow_ms, 2],
+        [tow_ms + 1_000, 1],
+      ],
+    ],
     'its last message was lost',
   )
   t.same(
@@ -80,7 +87,23 @@ t.test('an epoch ends with its last message, with the first one of another time,
 })
 
 t.test('a GGA has degrees within the globe, and nothing where its fields are empty or no numbers', async (t) => {
-  const whole = ['GNGGA', '123519.00', '4807.038', 'N', '01131.000', 'E', '4', '08', '0.9', '545.4', 'M', '46.9', 'M', '1.5', '31']
+  const whole = [
+    'GNGGA',
+    '123519.00',
+    '4807.038',
+    'N',
+    '01131.000',
+    'E',
+    '4',
+    '08',
+    '0.9',
+    '545.4',
+    'M',
+    '46.9',
+    'M',
+    '1.5',
+    '31',
+  ]
   const read = (changes: Record<number, string> = {}) =>
     decodeGga(encodeNmea(whole.map((field, index) => changes[index] ?? field).join(',')))
   const found = read()

@@ -182,7 +182,10 @@ t.test('who signed it decides before anything is read', async (t) => {
 
   t.test('a key is named by the first 16 digits of the SHA-256 of its public part', async (t) => {
     // The first key of RFC 8032, 7.1.
-    const spki = Buffer.from('302a300506032b6570032100d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex')
+    const spki = Buffer.from(
+      '302a300506032b6570032100d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+      'hex',
+    )
     t.equal(keyId(createPublicKey({ key: spki, format: 'der', type: 'spki' })), '06e3fd8fda29bb60')
     t.equal(keyId(privateKey), keyId(createPublicKey(privateKey)))
     const made = generateKeys()

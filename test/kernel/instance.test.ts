@@ -385,7 +385,12 @@ t.test('the place of an error is the first that is neither of the runtime nor of
     ),
     '/srv/rover.js:5:6',
   )
-  for (const strange of [error(`    at start (${runtime}:1:2)`), error(), Object.assign(new Error('x'), { stack: 5 }), 'x'])
+  for (const strange of [
+    error(`    at start (${runtime}:1:2)`),
+    error(),
+    Object.assign(new Error('x'), { stack: 5 }),
+    'x',
+  ])
     t.equal(ownPlace(strange), '')
 })
 

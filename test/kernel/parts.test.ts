@@ -1,5 +1,4 @@
 /** The parts of the kernel without a station: each at its limits. */
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -21,6 +20,7 @@ import t, { type Test } from 'tap'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
+import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { AddressBudgets } from '../../runtime/link/intake.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'

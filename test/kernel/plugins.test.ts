@@ -1,12 +1,12 @@
 /** The parts by which the kernel decides which plugins run: who waits, who is retried, and who stays out of a start. */
 import t from 'tap'
+import { Type } from 'typebox'
 import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import { startOrder } from '../../runtime/kernel/plugins/graph.js'
 import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import type { Watchdog } from '../../runtime/watchdog/index.js'
-import { Type } from 'typebox'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 
 const plugin = (name: string, rest: object = {}): AnyPlugin =>
@@ -146,41 +146,47 @@ t.test('the plugin that ended the process before stays out of the start for its 
   t.ok(setUps >= 2)
 })
 
-t.test('a start with a mistake in the options of a plugin names that alone: its parameters are not known', async (t) => {
-  const options = Type.Object({ pin: Type.Integer() }, { additionalProperties: false })
-  const lamp = plugin('lamp', { options })
-  const start = (pin: unknown, variant: object) =>
-    createTestStation({ plugins: { lamp: [lamp, { pin } as Record<string, unknown>] }, variant })
-  const told = await start('x', { changes: { 'lamp-en': 1 } }).catch(({ message }: Error) => message)
-  t.match(told, /lamp.*pin.*must be integer/)
-  t.notMatch(told, /lamp-en/)
-  await t.rejects(start(1, { changes: { 'lamp-en': 1 } }), { message: /lamp-en is an unknown parameter/ })
-})
+t.test(
+  'a start with a mistake in the options of a plugin names that alone: its parameters are not known',
+  async (t) => {
+    const options = Type.Object({ pin: Type.Integer() }, { additionalProperties: false })
+    const lamp = plugin('lamp', { options })
+    const start = (pin: unknown, variant: object) =>
+      createTestStation({ plugins: { lamp: [lamp, { pin } as Record<string, unknown>] }, variant })
+    const told = await start('x', { changes: { 'lamp-en': 1 } }).catch(({ message }: Error) => message)
+    t.match(told, /lamp.*pin.*must be integer/)
+    t.notMatch(told, /lamp-en/)
+    await t.rejects(start(1, { changes: { 'lamp-en': 1 } }), { message: /lamp-en is an unknown parameter/ })
+  },
+)
 
-t.test('parameters of a plugin that waits are known at the start; of one that cannot be set up they may be', async (t) => {
-  const waits = plugin('waits', {
-    needs: [{ id: 'nowhere' }],
-    setup: (ctx: PluginContext) => {
-      ctx.config.define('depth', Type.Integer(), { default: 1 })
-      ctx.config.action('dig', Type.Boolean(), () => {})
-    },
-  })
-  const start = (plugins: Record<string, AnyPlugin>, changes: Record<string, unknown>) =>
-    createTestStation({ plugins, variant: { changes } as never })
-  const station = await start({ waits }, { depth: 2 })
-  t.teardown(() => station.stop())
-  t.match(station.station.plugins(), [{ name: 'waits', state: 'waiting' }])
-  await t.rejects(start({ waits }, { width: 2 }), { message: /width is an unknown parameter/ })
-  const setup = () => {
-    throw new Error('no')
-  }
-  const other = await start({ broken: plugin('broken', { setup }), waits }, { width: 2 })
-  t.teardown(() => other.stop())
-  t.match(
-    other.lines.find(({ parameter }) => parameter === 'width'),
-    { msg: /kept until one has it/, plugins: ['broken'] },
-  )
-})
+t.test(
+  'parameters of a plugin that waits are known at the start; of one that cannot be set up they may be',
+  async (t) => {
+    const waits = plugin('waits', {
+      needs: [{ id: 'nowhere' }],
+      setup: (ctx: PluginContext) => {
+        ctx.config.define('depth', Type.Integer(), { default: 1 })
+        ctx.config.action('dig', Type.Boolean(), () => {})
+      },
+    })
+    const start = (plugins: Record<string, AnyPlugin>, changes: Record<string, unknown>) =>
+      createTestStation({ plugins, variant: { changes } as never })
+    const station = await start({ waits }, { depth: 2 })
+    t.teardown(() => station.stop())
+    t.match(station.station.plugins(), [{ name: 'waits', state: 'waiting' }])
+    await t.rejects(start({ waits }, { width: 2 }), { message: /width is an unknown parameter/ })
+    const setup = () => {
+      throw new Error('no')
+    }
+    const other = await start({ broken: plugin('broken', { setup }), waits }, { width: 2 })
+    t.teardown(() => other.stop())
+    t.match(
+      other.lines.find(({ parameter }) => parameter === 'width'),
+      { msg: /kept until one has it/, plugins: ['broken'] },
+    )
+  },
+)
 
 t.test('a plugin whose routes do not fit costs the others none of theirs', async (t) => {
   const route = (ctx: PluginContext, url: string) =>
@@ -191,7 +197,10 @@ t.test('a plugin whose routes do not fit costs the others none of theirs', async
     ctx.defer(() => void undone++)
     route(ctx, 'no slash')
   }
-  for (const plugins of [{ bad: plugin('bad', { setup }), good }, { good, bad: plugin('bad', { setup }) }]) {
+  for (const plugins of [
+    { bad: plugin('bad', { setup }), good },
+    { good, bad: plugin('bad', { setup }) },
+  ]) {
     undone = 0
     const station = await createTestStation({ plugins })
     t.teardown(() => station.stop())
@@ -279,4 +288,23 @@ t.test('while a plugin is replaced, those that need it are stopped, and say for 
   release()
   await reloaded
   t.ok(station.station.plugins().every(({ state }) => state === 'running'))
+})
+
+t.test('a plugin that failed by itself is neither started nor forgiven by a reload of one that it needs', async (t) => {
+  const sky = { id: 'sky' }
+  let starts = 0
+  const start = () => {
+    starts++
+    throw new Error('no antenna')
+  }
+  const provider = plugin('provider', {
+    provides: [sky],
+    setup: (ctx: PluginContext) => ctx.services.provide(sky as never, {} as never),
+  })
+  const consumer = plugin('consumer', { needs: [sky], start })
+  const station = await createTestStation({ plugins: { provider, consumer } })
+  t.teardown(() => station.stop())
+  await station.reload('provider')
+  t.equal(starts, 1)
+  t.match(station.station.plugins(), [{ state: 'running' }, { state: 'failed', reason: /no antenna/ }])
 })

@@ -144,7 +144,10 @@ t.test('a change', async (t) => {
       await clock.advance(9_999)
       return answer
     }, 'the answer')
-    t.match(answer, { result: 'failed', errors: [{ name: 'stuck', message: /stuck: change of stuck took longer than 10 s/ }] })
+    t.match(answer, {
+      result: 'failed',
+      errors: [{ name: 'stuck', message: /stuck: change of stuck took longer than 10 s/ }],
+    })
     t.strictSame(applied, [1, 0])
   })
 
@@ -689,9 +692,12 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'flag'), true)
     const wrong = settings(t, { changes: { 'udp-port': '0', min: 'x', max: '0', 'udp-prot': '1' } })
     await t.rejects(wrong, {
-      message: /--change min: "x" is of the wrong type[^]*--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
+      message:
+        /--change min: "x" is of the wrong type[\s\S]*--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
     })
-    await t.rejects(settings(t, { changes: { 'udp-port': '0' } }), { message: /--change udp-port: must be >= 1, not 0/ })
+    await t.rejects(settings(t, { changes: { 'udp-port': '0' } }), {
+      message: /--change udp-port: must be >= 1, not 0/,
+    })
     await t.rejects(settings(t, { changes: { max: '0' } }), { message: /--change max: is above max|--change min/ })
     const full = new MemoryStore()
     full.failure = 'disk full'

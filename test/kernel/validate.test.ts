@@ -30,7 +30,11 @@ t.test('each wrong field is named once, with its reason', async (t) => {
     [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', ['', 'must be "a" or "b"']],
     [Type.Union([Type.Number({ maximum: 90 }), Type.Null()]), 91, ['', 'must be <= 90 or null']],
     [Type.Union([port, Type.Integer({ maximum: 9 })]), 'x', ['', 'must be integer']],
-    [Type.Object({ p: Type.Union([Type.Object({ a: port }), Type.Null()]) }), { p: { a: 'x' } }, ['/p', /^must be .*null/]],
+    [
+      Type.Object({ p: Type.Union([Type.Object({ a: port }), Type.Null()]) }),
+      { p: { a: 'x' } },
+      ['/p', /^must be .*null/],
+    ],
     [letters(), '1', ['', /must match pattern/]],
     [letters('A few letters'), '1', ['', 'must be a few letters']],
     [letters('IPv4 address'), '1', ['', 'must be IPv4 address']],
@@ -55,25 +59,28 @@ t.test('of several problems the deepest is the one that is told, the first of th
   t.same(problemOf(schema, { a: 0, in: { b: 1, c: 2 } }), { field: '/a', message: 'must be >= 1' })
 })
 
-t.test('an option that is wrong is shown with its value, unless that may be a secret, or is no single value', async (t) => {
-  const schema = Type.Object({ http: Type.Object({ port, token: Type.String() }, strict) }, strict)
-  const root = { http: { port: 0, token: 'abc', prot: 1 } }
-  for (const [field, message, wanted] of [
-    ['/http/port', 'must be >= 1', 'must be >= 1, not 0'],
-    ['/http/token', 'is too short', 'is too short'],
-    ['/http', 'must be something', 'must be something'],
-    ['/http/host', 'is missing', 'is missing'],
-    ['/nowhere/at/all', 'is missing', 'is missing'],
-    ['', 'must be object', 'must be object'],
-    ['/http/prot', 'unknown field', 'unknown field (did you mean "port"?)'],
-    ['/htp', 'unknown field', 'unknown field (did you mean "http"?)'],
-    ['/http/xyzzy', 'unknown field', 'unknown field'],
-    ['/nowhere/at', 'unknown field', 'unknown field'],
-  ])
-    t.equal(explain({ field, message }, schema, root), wanted, field)
-  t.equal(explain({ field: '', message: 'must be object' }, schema, 'text'), 'must be object')
-  t.same([pointerNames(''), pointerNames('/a~1b/~0c')], [[], ['a/b', '~c']])
-})
+t.test(
+  'an option that is wrong is shown with its value, unless that may be a secret, or is no single value',
+  async (t) => {
+    const schema = Type.Object({ http: Type.Object({ port, token: Type.String() }, strict) }, strict)
+    const root = { http: { port: 0, token: 'abc', prot: 1 } }
+    for (const [field, message, wanted] of [
+      ['/http/port', 'must be >= 1', 'must be >= 1, not 0'],
+      ['/http/token', 'is too short', 'is too short'],
+      ['/http', 'must be something', 'must be something'],
+      ['/http/host', 'is missing', 'is missing'],
+      ['/nowhere/at/all', 'is missing', 'is missing'],
+      ['', 'must be object', 'must be object'],
+      ['/http/prot', 'unknown field', 'unknown field (did you mean "port"?)'],
+      ['/htp', 'unknown field', 'unknown field (did you mean "http"?)'],
+      ['/http/xyzzy', 'unknown field', 'unknown field'],
+      ['/nowhere/at', 'unknown field', 'unknown field'],
+    ])
+      t.equal(explain({ field, message }, schema, root), wanted, field)
+    t.equal(explain({ field: '', message: 'must be object' }, schema, 'text'), 'must be object')
+    t.same([pointerNames(''), pointerNames('/a~1b/~0c')], [[], ['a/b', '~c']])
+  },
+)
 
 t.test('the names that were probably meant: three, the nearest first, and none by chance', async (t) => {
   for (const [name, known, wanted] of [
@@ -121,7 +128,10 @@ t.test('64 levels are not too deep, 65 are, wherever they are', async (t) => {
     (inner: unknown) => [1, null, inner],
     (inner: unknown) => ({ a: 1, b: null, c: inner }),
   ])
-    t.same([64, 65].map((levels) => isTooDeep(nested(levels, around))), [false, true])
+    t.same(
+      [64, 65].map((levels) => isTooDeep(nested(levels, around))),
+      [false, true],
+    )
 })
 
 t.test('a value of a command line is read by its schema', async (t) => {

@@ -141,7 +141,11 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'image',
-    code: ['runtime/image', 'plugins/ota/slots', ...['download', 'installer', 'receive'].map((f) => `plugins/ota/${f}.ts`)],
+    code: [
+      'runtime/image',
+      'plugins/ota/slots',
+      ...['download', 'installer', 'receive'].map((f) => `plugins/ota/${f}.ts`),
+    ],
     tests: ['kernel/image', 'plugins/ota/trial', 'plugins/ota/ota'],
     sample: 12,
   },

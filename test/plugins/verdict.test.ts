@@ -6,9 +6,9 @@ import rtcm from '../../plugins/rtcm/index.js'
 import system from '../../plugins/system/index.js'
 import { type BaseFacts, baseState, summaryOf } from '../../plugins/verdict/base-state.js'
 import verdict from '../../plugins/verdict/index.js'
+import { ObservationFlow } from '../../plugins/verdict/observation-flow.js'
 import { type Facts, judge, rules } from '../../plugins/verdict/rules.js'
 import { Steady } from '../../plugins/verdict/steady.js'
-import { ObservationFlow } from '../../plugins/verdict/observation-flow.js'
 import { failedOutput } from '../../plugins/verdict/verdict-watch.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { textFiles } from '../../runtime/loader/text-files.js'
@@ -520,7 +520,11 @@ t.test('the verdict', async (t) => {
     const flow = new ObservationFlow()
     t.equal(flow.left_ms(0, 1), Number.NEGATIVE_INFINITY, 'none ever came')
     flow.begin(10_000)
-    t.same([flow.left_ms(10_000, 1), flow.left_ms(14_000, undefined)], [3_000, -1_000], 'from the opening of the stream')
+    t.same(
+      [flow.left_ms(10_000, 1), flow.left_ms(14_000, undefined)],
+      [3_000, -1_000],
+      'from the opening of the stream',
+    )
     t.equal(flow.seen, false)
     flow.epoch(20_000)
     t.same([flow.seen, flow.left_ms(20_000, undefined)], [true, 3_000])

@@ -62,12 +62,22 @@ t.test('a simulated radio without its machine says so, also to a person', async 
     () => none.writeFile('/x', ''),
     () => none.removeFile('/x'),
   ])
-    await t.rejects(ask(), { code: 'RTK_ERR_UNAVAILABLE', message: /needs the plugin simulated-machine/ })
+    await t.rejects(ask() as Promise<void>, {
+      code: 'RTK_ERR_UNAVAILABLE',
+      message: /needs the plugin simulated-machine/,
+    })
   const told: unknown[] = []
   let watch: (service: unknown) => unknown = () => {}
   watchSimulated({
-    services: { watch: (_: unknown, fn: typeof watch) => void (watch = fn) },
-    errors: { raise: (code: string, { advice }: { advice: string }) => told.push([code, advice]), clear: (code: string) => told.push([code]) },
+    services: {
+      watch(_: unknown, fn: typeof watch) {
+        watch = fn
+      },
+    },
+    errors: {
+      raise: (code: string, { advice }: { advice: string }) => told.push([code, advice]),
+      clear: (code: string) => told.push([code]),
+    },
     status: (text: string) => told.push(text),
   } as never)
   watch(undefined)
