@@ -1,6 +1,7 @@
 /**
- * Types of a plugin's non-code imports (`rtk-base/client`): texts, bytes and browser bundles. Name it in the `types` of
- * tsconfig.json, or in one file: `/// <reference types="rtk-base/client" />`.
+ * Types of the files that a plugin imports (`rtk-base/client`): texts, bytes and programs for the browser. It is not a
+ * client of a station. Add it to `types` in tsconfig.json (`"types": ["node", "rtk-base/client"]`), or to one file:
+ * `/// <reference types="rtk-base/client" />`.
  */
 
 declare module '*.txt' {

@@ -161,7 +161,7 @@ export const errorTable = {
     help: 'The server is not the expected server, or its certificate has expired: check the certificate before you change the pin.',
   },
   RTK_ERR_FETCH_TIMEOUT: { status: 504, help: 'The server did not answer in time: try again later.' },
-  RTK_ERR_FETCH_TOO_LARGE: { status: 502, help: 'The answer is larger than the plugin takes: check the URL.' },
+  RTK_ERR_FETCH_TOO_LARGE: { status: 502, help: 'The answer is larger than the plugin accepts: check the URL.' },
   RTK_ERR_FETCH_REDIRECT: { status: 502, help: 'Use the URL that the server redirects to, if you trust it.' },
   RTK_ERR_FETCH_ANSWER: {
     status: 502,
@@ -201,7 +201,7 @@ export const errorTable = {
   },
   RTK_ERR_IMAGE_LARGE: {
     status: 413,
-    help: 'The image is larger than this device takes.',
+    help: 'The image is larger than this device accepts.',
   },
   RTK_ERR_IMAGE_SLOW: {
     status: 408,
@@ -213,7 +213,7 @@ export const errorTable = {
   },
   RTK_ERR_UPDATE_TARGET: {
     status: 400,
-    help: 'Use `?rut` with a URL for the router, or `?esp` with an image for the controller.',
+    help: 'Use `?rut` with a URL for the router, or `?esp` with an image of the service or of a plugin.',
   },
   RTK_ERR_UPDATE_UNKNOWN: { status: 404, help: 'Add the plugin that the message names to the variant.' },
   RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
@@ -233,7 +233,7 @@ export type RtkErrorCode = keyof typeof errorTable
 /** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
-  /** Of an error in a variant: the names that lead to the place. */
+  /** For an error in a variant: the names on the path to the place. */
   readonly place?: readonly string[]
   /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]

@@ -26,20 +26,20 @@ export interface RuntimeOptions {
   changes?: Readonly<Record<string, string>>
   /** Reload a plugin when its source changes. */
   watch?: boolean
-  /** Take uncaught errors of the process: a plugin's end the plugin, others the process. */
+  /** Handle uncaught errors of the process: those of a plugin end the plugin, others end the process. */
   ownProcess?: boolean
   /**
    * Trace every timer, socket and process listener to its plugin, so that leaks are attributed. Slows down each call a
    * little.
    */
   tracesHandles?: boolean
-  /** Sees blocks of the event loop; the caller closes it. */
+  /** Detects a blocked event loop. The caller closes it. */
   watchdog?: Watchdog
   /** The supervisor that started and watches the service, e.g. systemd. */
   supervisor?: Supervisor
   /** The slot that the service runs from; default: from the launcher's environment. */
   slots?: RunningSlot
-  /** Receivers are only listened to: the option `configure` of every plugin that has it is false. */
+  /** Only listen to receivers: the option `configure` of every plugin that has it is false. */
   careful?: boolean
   /** Failures from before the service started, for `base.state.errors`. */
   notices?: readonly Notice[]

@@ -1,13 +1,13 @@
 /**
  * Types of a panel (`rtk-base/panel`): the exports of the browser module of `ctx.ui.panel`, and its access to the
- * station. Its `tsconfig.json` has `dom` in `lib`.
+ * station. Add `dom` to `lib` in the `tsconfig.json` of the panel.
  */
 
 /** The station, as a panel reaches it. Requests have the rights of the person who looks at the page. */
 export interface PanelStation {
-  /** Calls `fn` with the information document, at once and then about once a second. The returned function ends it. */
+  /** Calls `fn` with the status document, at once and then about once a second. The returned function ends it. */
   onDocument(fn: (document: Readonly<Record<string, unknown>>) => void): () => void
-  /** `GET` of a path of this station, e.g. `/epoch-meter`. Rejects with the station's answer to a refused request. */
+  /** `GET` of a path of this station, e.g. `/epoch-meter`: resolves with the JSON of the answer, rejects if it is refused. */
   get(path: string): Promise<unknown>
   /** `POST /change`. */
   change(values: Readonly<Record<string, unknown>>): Promise<{
@@ -21,8 +21,8 @@ export interface PanelStation {
 }
 
 /**
- * The module exports it as `show`. It draws into `element`, which is empty and its own; the page has a
- * Content-Security-Policy without inline styles, inline scripts and `innerHTML`. Its return value is called when the
- * panel is left or replaced.
+ * The function that the module exports as `show`. It draws into `element`, which is empty and belongs to the panel. The
+ * Content-Security-Policy of the page forbids inline styles, inline scripts and `innerHTML`. The returned function is
+ * called when the panel is left or replaced.
  */
 export type ShowPanel = (element: HTMLElement, station: PanelStation) => (() => void) | undefined

@@ -1,8 +1,11 @@
 /**
- * The author's side of rtk-base: everything a plugin may import from the runtime (`rtk-base/plugin`).
+ * Everything that a plugin may import from the runtime (`rtk-base/plugin`).
  *
  * A plugin is one `definePlugin({ … })`. `setup` registers, `start` begins I/O, `stop` ends it. The runtime undoes
  * everything registered through `ctx`, so a plugin needs no bookkeeping of its own.
+ *
+ * Types of other packages: `Logger` (pino), `RouteOptions` and `FastifyPluginAsync` (fastify), `TSchema` and `Static`
+ * (typebox). `Rate` is described in `rtk-base/link`, `ErrorValues` in `rtk-base/services`.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -60,10 +63,10 @@ export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 export type { Moved, MovedWhen } from './splits.js'
 export { anySignal } from './waits.js'
 
-/** The version of this interface. A plugin names the range it was written for in `api`. */
+/** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
 export const apiVersion = '1.2.0'
 
-/** The provider's side of an event. It offers `on` in its service and keeps the rest. */
+/** An event, for its provider, which puts `on` into its service and keeps `emit` and `listeners` to itself. */
 export interface EventSource<T> {
   readonly on: Event<T>
   /** Calls every listener in the order of subscription. Never throws. */
@@ -75,7 +78,7 @@ export interface EventSource<T> {
 /** A change parameter, as its owner sees it. */
 export interface ConfigKey<T> {
   readonly name: string
-  /** The current value: stored, else the variant's, else the default. */
+  /** The current value: stored, otherwise that of the variant (the file that lists the plugins), otherwise the default. */
   get(): T
   /**
    * Applies a change. Called after the value was stored, also when the submitted value equals the old one. A rejection
@@ -86,15 +89,18 @@ export interface ConfigKey<T> {
 }
 
 /**
- * Looks at a combination of parameters before a change is stored.
+ * Checks a combination of parameters before a change is stored.
  * @param get the value that a parameter would have
  * @param changed the parameters that the change sets
- * @returns the problem, or further own parameters to set in the same change, e.g. the value it replaces
+ * @param source where the change comes from
+ * @returns a text that says what is wrong, or what is stored in the same write as the change: `set`, further parameters of
+ * this plugin; `store`, values of `ctx.store`, which return if the change is undone
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
   changed: ReadonlySet<string>,
-) => string | { set: Readonly<Record<string, unknown>> } | undefined
+  source: Source,
+) => string | { set?: Readonly<Record<string, unknown>>; store?: Readonly<Record<string, unknown>> } | undefined
 
 export interface ConfigOptions<T> {
   default: T
@@ -110,14 +116,17 @@ export interface ConfigOptions<T> {
    */
   trial?: {
     /**
-     * Whether this caller connects through the interface that the parameter governs, with the wanted settings live.
-     * False while they are still being applied (an access point restarts, a network is being joined).
+     * Whether this caller is connected through the interface that the parameter controls, and this interface already
+     * uses the new settings. False while they are being applied (an access point restarts, a network is being joined).
      */
     reaches(caller: Caller): boolean
   }
 }
 
-/** The parts of the document that a caller asked for. */
+/**
+ * The parts of the document that a caller asked for, as booleans: `static`, `runtime` and `config` are the classes, `basic`
+ * and `all` (also the detail parts) the granularity.
+ */
 export type InfoSelection = MaskSelection
 
 export type InfoClass = 'static' | 'runtime' | 'config'
@@ -127,13 +136,13 @@ export interface InfoParts {
   static?: InfoBuilder
   runtime?: InfoBuilder
   config?: InfoBuilder
-  /** Parts that are only wanted with the all-granularity bit. */
+  /** Parts that are only built if the mask asks for detail (`0x100`). */
   detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
   /** Fallback fields for blocks that no other plugin builds: the variant decides which plugins run. */
   fallback?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
 }
 export interface InfoBlock {
-  /** Drops the cached static part (and every cached text) of this block. */
+  /** The next document is built anew, including the static part of this block. */
   changed(): void
 }
 
@@ -143,7 +152,7 @@ export type Source = 'http' | 'mqtt' | 'console' | 'plugin'
 /** A client that reached the station. */
 export interface Caller {
   readonly source: Source
-  /** The station's own address that was reached; undefined where that is not known, as on the console. */
+  /** The station's own address that was reached; undefined if that is not known, as on the console. */
   readonly address?: string
 }
 
@@ -153,7 +162,7 @@ export interface CommandCall {
   /** The text behind `=`, undefined when there is none. */
   readonly arg: string | undefined
   readonly source: Source
-  /** Aborts when the plugin goes or the caller gives up. */
+  /** Aborts when the plugin is stopped or the client disconnects. */
   readonly signal: AbortSignal
 }
 
@@ -174,7 +183,10 @@ export interface TapOptions {
   stage?: number
 }
 
-/** A hook point. One plugin that throws costs its own part only; async taps have 10 s. */
+/**
+ * A hook point. If a tap (a function registered here) throws, only its own effect is lost. An asynchronous tap may take
+ * 10 s.
+ */
 export interface HookPort<A extends unknown[], R> {
   tap(fn: (...args: A) => R, options?: TapOptions): void
 }
@@ -199,7 +211,10 @@ export interface MqttMessage {
   readonly correlationData?: Buffer
 }
 
-/** `sent`: handed to the socket. `offline`: the link is down. `full`: the outbox had no room, or the broker takes no packet of this size. Nothing is queued otherwise. */
+/**
+ * `sent`: handed to the socket. `offline`: the link is down. `full`: the outbox had no room, or the broker accepts no packet of
+ * this size. With `offline` and `full` the message is lost.
+ */
 export type PublishResult = 'sent' | 'offline' | 'full'
 
 export interface PublishOptions {
@@ -221,12 +236,12 @@ export interface PluginStore {
 
 export interface PluginContext {
   readonly name: string
-  /** {SN}: only `[A-Za-z0-9_-]`. */
+  /** The serial number of the station, `{SN}` in topics. Characters: `[A-Za-z0-9_-]`. */
   readonly serial: string
   /** The release that created the data folder; '' if the folder is older than this record. For defaults that only new stations get. */
   readonly since: string
   readonly log: Logger
-  /** Aborts first thing when the plugin is stopped. */
+  /** Aborts as the first step when the plugin is stopped. */
   readonly signal: AbortSignal
   readonly clock: {
     /** Milliseconds of UTC by the system clock; may step. */
@@ -239,7 +254,7 @@ export interface PluginContext {
     every(ms: number, fn: Callback): Dispose
     after(ms: number, fn: Callback): Dispose
   }
-  /** Makes an event that this plugin emits. Its listeners go when this plugin goes. */
+  /** Makes an event that this plugin emits. Its listeners are removed when this plugin stops. */
   event<T>(): EventSource<T>
   /** Listens to an event of another plugin (or of the runtime), on behalf of this plugin and for its lifetime. */
   on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
@@ -248,8 +263,7 @@ export interface PluginContext {
     /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
     action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
     /**
-     * Checks a combination: returns the mistake, or further parameters to set with it. Runs when one of `names` is in a
-     * change.
+     * Checks a combination of parameters. Runs when one of `names` is in a change.
      */
     rule(names: readonly string[], check: RuleCheck): void
     /**
@@ -267,7 +281,7 @@ export interface PluginContext {
     /**
      * @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not
      * run it. `words`: the possible first words of its value; the console completes them and shows the command as a
-     * group.
+     * group. `caution`: a warning that the page shows before the command runs.
      */
     add(
       name: string,
@@ -279,11 +293,14 @@ export interface PluginContext {
   readonly hooks: Hooks
   readonly http: {
     route(options: RouteOptions): void
-    /** A Fastify plugin; run again in every generation, so its `onClose` must not close what the rtk-base plugin owns. */
+    /**
+     * A Fastify plugin. It runs again whenever the set of plugins changes, so its `onClose` must not close anything that
+     * the rtk-base plugin owns.
+     */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
     /**
      * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest
-     * one wins, an exact path wins over it; `request.url` has the whole path. If tokens are set, it requires an
+     * one wins, an exact path wins over it; `request.url` has the whole path. If a login is set, an upgrade requires an
      * operator unless `role` is `'viewer'`.
      */
     upgrade(
@@ -302,6 +319,9 @@ export interface PluginContext {
     /**
      * Describes a topic that this plugin publishes or subscribes to, for `GET /asyncapi.json`. A subscribed topic is
      * listed even without a description.
+     * @param topic `address` (with `{SN}`, `+`, `#`), `from` (`'station'` or `'client'`), `summary`. Optional: `payload` (a
+     *   TypeBox schema; default: any bytes), `contentType` (default: `application/json`), `retain`, `userProperties` (a
+     *   schema), `name` (for several messages on one address), `replyOn` (address of the answers)
      */
     describe(topic: MqttTopic): void
   }
@@ -309,7 +329,7 @@ export interface PluginContext {
     provide<T>(token: ServiceToken<T>, value: T): void
     /** From `start` on; `token` must be listed in `needs`. */
     use<T>(token: ServiceToken<T>): T
-    /** The soft variant: undefined while no plugin provides it. Ask again at each use. */
+    /** Like `use`, but optional: undefined while no plugin provides the service. Call it again at each use. */
     find<T>(token: ServiceToken<T>): T | undefined
     /**
      * Follows a service that may come and go: `fn` is called at once and at every change with the service, or undefined
@@ -318,8 +338,8 @@ export interface PluginContext {
      */
     watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown): Dispose
     /**
-     * For a provider: a callback that a user of its service handed over, wrapped so that it runs on behalf of that user. It
-     * never throws: its fault is reported as the user's, and the wrapped call returns undefined.
+     * For a provider: a callback that another plugin passed to its service, wrapped so that its errors and its time count
+     * as those of the other plugin. The wrapped callback never throws. After an error it returns undefined.
      */
     callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined
   }
@@ -328,11 +348,11 @@ export interface PluginContext {
    * and a replaced or deleted secret soon disappears from the files as well.
    */
   readonly store: PluginStore & { readonly protected: PluginStore }
-  /** Trouble that a person should see: an entry of `base.state.errors`, gone when cleared or when the plugin goes. */
+  /** Entries of `base.state.errors`, for problems that a person should see. They are removed with the plugin. */
   readonly errors: {
     /**
-     * @param trouble the failure, the remedy for a person, and the severity; a plain text has no advice and `degrades`.
-     * Text beyond 480 characters is cut off.
+     * @param trouble the failure, the remedy for a person, and the severity. A string is the text alone: no advice, and the
+     *   severity `degrades`. Text beyond 480 characters is cut off.
      */
     raise(code: string, trouble: string | Trouble): void
     clear(code: string): void
@@ -346,8 +366,8 @@ export interface PluginContext {
   banner(label: string, text: () => string, options?: { onTerminal?: boolean }): void
   readonly ui: {
     /**
-     * Adds a page to the page of the station (plugin `dashboard`), which serves `module` and calls what it exports as
-     * `show`: see `rtk-base/panel`. At most one per plugin; without `dashboard` it is not shown.
+     * Adds a panel (an entry in the navigation) to the web page of the station (plugin `dashboard`), which serves `module`
+     * and calls its export `show`: see `rtk-base/panel`. At most one per plugin; without `dashboard` it is not shown.
      * @param panel `title`: 1 to 40 characters, for the navigation; `module`: from an import that ends with `?client`
      */
     panel(panel: { readonly title: string; readonly module: ClientBundle }): void
@@ -359,8 +379,8 @@ export interface PluginContext {
   readonly net: {
     /**
      * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded, clients wait for
-     * the next version, and live connections go over to it when both versions want that. An address that cannot be had is
-     * tried again and shown in `base.state.errors`; it never fails a start.
+     * the next version, and live connections go over to it if both versions want that. If the address cannot be opened, the
+     * runtime tries again and shows this in `base.state.errors`. The start of the plugin does not fail.
      */
     listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
   }
@@ -412,12 +432,12 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
-  /** Commands of the specification that it brings, without their values: a station without this plugin names it in its answer. */
+  /** For a shipped plugin: commands that it provides, without their values. A station without the plugin names it when it refuses them. */
   commands?: readonly string[]
   /**
-   * The plugins that this plugin was split from. A variant that lists an old plugin but not this plugin also gets this
-   * plugin, with the options it took over. A value is the names of those options, or an object that also names the
-   * option containing them and the condition for adding this plugin.
+   * The plugins that this plugin was split from → the options that moved from them to this plugin, e.g.
+   * `{ 'old-plugin': ['port'] }`. A variant that lists an old plugin but not this plugin also gets this plugin, with these
+   * options.
    */
   splitFrom?: Readonly<Record<string, Moved>>
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
@@ -432,7 +452,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
    * `start` and `stop`. Two instances of one definition may exist for a moment, so no state may live in the module.
    */
   setup(ctx: PluginContext, options: Static<O>): S
-  /** I/O begins here. Must not fail for missing hardware, network or peers: those are the plugin's own state and retry. */
+  /** I/O begins here. Must not fail if hardware, network or peers are missing: report this and try again. */
   start?(ctx: PluginContext, handoff: Handoff, state: S): void | Promise<void>
   /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
   // Also called after a `start` that failed or took too long, so that it can close what `start` had opened.
@@ -464,7 +484,7 @@ interface PackedClient {
   files: { name: string; type: string; packed: boolean; data: string }[]
 }
 
-/** Unpacks a browser bundle. The build calls it in place of a `?client` import; authors have no use for it. */
+/** For the build: unpacks a program for the browser, in place of a `?client` import. Plugins do not call it. */
 export function clientBundle({ entry, styles, files }: PackedClient): ClientBundle {
   return {
     entry,

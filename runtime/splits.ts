@@ -1,14 +1,14 @@
-/** Plugins that were a part of others once: a variant that is older than that gets them too. */
+/** Plugins that were split from other plugins. An older variant gets them automatically. */
 
-/** Options that a new plugin takes over from an old one: their names, or an object with more detail. */
+/** The options that moved from an old plugin to a new one: their names, or an object with more detail. */
 export type Moved = readonly string[] | MovedWhen
 
 export interface MovedWhen {
-  /** Options of the old plugin that the new one has now, under the same name. */
+  /** Options that moved, under the same names. */
   readonly options?: readonly string[]
-  /** The old plugin's object option with members that are now options of the new plugin. */
+  /** An option of the old plugin, an object: its members are options of the new plugin now. */
   readonly inside?: string
-  /** The new plugin is added only where these options of the old one have these values. */
+  /** The new plugin is added only if these options of the old plugin have these values. */
   readonly when?: Readonly<Record<string, unknown>>
 }
 

@@ -3,15 +3,15 @@ import { RtkError } from './errors.js'
 import type { Clock } from './ports/clock.js'
 
 /**
- * One signal that aborts with the first of several. `release` lets go of them: the signal of a plugin lives as long as the
- * plugin, and would keep every call that ever listened to it. `AbortSignal.any` gives no such release, and Node 20 keeps an
- * entry for each of its signals for the life of the source, so the lint rules forbid it.
+ * One signal that aborts with the first of several. Call `release` when the wait is over. Otherwise the long-lived signal
+ * of the plugin keeps every call in memory. For the same reason do not use `AbortSignal.any`.
  */
 export function anySignal(signals: readonly (AbortSignal | null | undefined)[]): {
   readonly signal: AbortSignal
   abort(reason: unknown): void
   release(): void
 } {
+  // Not `AbortSignal.any`: Node 20 keeps an entry for each of its signals for the life of the source.
   const controller = new AbortController()
   const given = signals.filter((signal) => signal instanceof AbortSignal)
   const release = () => {

@@ -215,7 +215,7 @@ export type Change = {
     tls?: boolean
     /** false: kept, but not pushed to; default true */
     enabled?: boolean
-    /** Message numbers that go out beside the position (1005 or 1006); left out: all */
+    /** Messages to send besides the position (1005 or 1006); default: all */
     messages?: Array<number>
     /** Observation interval in seconds; default: each epoch */
     interval_s?: number
@@ -263,7 +263,7 @@ export type Change = {
   "sta-hidden"?: boolean
   /** WiFi: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
   "sta-pswd"?: string
-  /** WiFi: network. name of the network; empty: no WiFi */
+  /** WiFi: network. name of the network, at most 32 bytes in UTF-8; empty: no WiFi */
   "sta-ssid"?: string
   /** Name of the station. Shown on the page, in Home Assistant, and when the station is announced in the network */
   "station-name"?: string
@@ -286,7 +286,7 @@ export type Change = {
   "wap-revgw-dns"?: string
   /** Reverse gateway: MAC of the client. MAC of the access point client that provides internet access; empty: none */
   "wap-revgw-mac"?: string
-  /** Access point: network name */
+  /** Access point: network name. at most 32 bytes in UTF-8 */
   "wap-ssid"?: string
   /** Access point: transmit power, dBm. dBm */
   "wap-txpwr"?: number
@@ -334,7 +334,7 @@ export type ErrorAnswer = {
   field?: string
 }
 
-/** The controller that runs the service */
+/** The service and the machine that runs it */
 export type EspInfo = {
   /** Release of the service */
   version: string
@@ -707,7 +707,7 @@ export type GnssStatus = "offline" | "stalled" | "identify" | "configure" | "acq
 /** Type of fix. time: fixed position of a base. none: also if the last epoch is older than 5 s */
 export type GpsFixName = "none" | "dead-reckoning" | "2d" | "3d" | "3d-dr" | "time" | "rtk-float" | "rtk-fixed"
 
-/** The information document. A block is present while its plugin runs. Other plugins add further blocks */
+/** The status document. A block is present while its plugin runs. Other plugins add further blocks */
 export type InfoDocument = {
   esp?: EspInfo
   gnss?: GnssInfo
@@ -725,9 +725,9 @@ export type InfoDocument = {
   rtcm_serial?: RtcmSerialInfo
 }
 
-/** The part of the information document that a mask selects: any field may be missing */
+/** The part of the status document that a mask selects: any field may be missing */
 export type InfoDocumentPart = {
-  /** The controller that runs the service */
+  /** The service and the machine that runs it */
   esp?: {
     /** Release of the service */
     version?: string
@@ -1308,7 +1308,7 @@ export type InfoDocumentPart = {
       malformed?: number
     }
     rtcm?: {
-      /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM goes out while the reference is trusted and the link is up */
+      /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
       enabled?: boolean
       /** a publication went out within the last two periods */
       active?: boolean
@@ -1739,7 +1739,7 @@ export type MqttInfo = {
     malformed?: number
   }
   rtcm?: {
-    /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM goes out while the reference is trusted and the link is up */
+    /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
     enabled: boolean
     /** a publication went out within the last two periods */
     active: boolean

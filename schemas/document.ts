@@ -1,9 +1,9 @@
-/** The information document: its sections, and the bitmask that selects parts of it, in both published assignments. */
+/** The status document: its sections, and the bitmask that selects parts of it, in both published assignments. */
 
-/** Top-level names of the information document, in the order of the specification. */
+/** Top-level names of the status document, in the order of the specification. */
 export const documentOrder = ['esp', 'gnss', 'base', 'eth', 'wap', 'sta', 'udp', 'mqtt', 'router', 'modem'] as const
 
-/** The value at a path such as `gnss.state.status` in the information document; undefined if missing. */
+/** The value at a path such as `gnss.state.status` in the status document; undefined if missing. */
 export const valueAt = (document: unknown, path: string): unknown =>
   path
     .split('.')

@@ -1,4 +1,4 @@
-/** The information document as a whole, and the part of it that a mask selects. */
+/** The status document as a whole, and the part of it that a mask selects. */
 import Type, { type Static } from 'typebox'
 import { BaseInfo } from './info/base.js'
 import { EspInfo } from './info/esp.js'
@@ -28,12 +28,12 @@ export const InfoDocument = Type.Object(
     rtcm_serial: Type.Optional(RtcmSerialInfo),
   },
   {
-    description: 'The information document. A block is present while its plugin runs. Other plugins add further blocks',
+    description: 'The status document. A block is present while its plugin runs. Other plugins add further blocks',
   },
 )
 export type InfoDocument = Static<typeof InfoDocument>
 
-const partText = 'The part of the information document that a mask selects: any field may be missing'
+const partText = 'The part of the status document that a mask selects: any field may be missing'
 
 /** Placeholder for `infoDocumentPart()`, which is built on demand to keep the start-up short. */
 export const InfoDocumentPart = Type.Object({}, { description: partText })

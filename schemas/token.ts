@@ -19,8 +19,8 @@ export interface ServiceToken<T> {
 
 /**
  * @param name unique, e.g. `'rtcm-stream'`; a third party prefixes its own name
- * @param contract `version` of the interface, default `'1.0.0'`: different major versions are different services. `shape`: its
- *   required members, checked when the service is provided
+ * @param version version of the interface, default `'1.0.0'`: different major versions are different services
+ * @param shape name of each required member → `'function'` or `'value'`, checked when the service is provided
  */
 export function defineService<T>(
   name: string,

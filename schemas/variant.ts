@@ -30,12 +30,12 @@ export const HttpSection = Type.Object(
         maxLength: 512,
         pattern: '^[!-~]+$',
         description:
-          'A read-only token, without the passwords of the document; requires token. 16 to 512 printable characters without spaces',
+          'A read-only token, without passwords, IMEI, IMSI and ICCID; requires token. 16 to 512 printable characters without spaces',
       }),
     ),
     open: Type.Optional(
       Type.Union([Type.Literal('none'), Type.Literal('read'), Type.Literal('all')], {
-        description: 'Access from the local network without a login if token is set; default: none',
+        description: 'Rights of the local network without a login; default: none. `none` and `read` require token',
       }),
     ),
   },
@@ -57,7 +57,7 @@ export const NetSection = Type.Object(
 )
 export type NetSection = Static<typeof NetSection>
 
-/** The kernel's own section on the information document. */
+/** The kernel's own section on the status document. */
 export const InfoSection = Type.Object(
   {
     mask: Type.Union([Type.Literal(1), Type.Literal(2)], {
@@ -129,7 +129,7 @@ export const Variant = Type.Object(
     ),
     http: Type.Optional(Type.Partial(HttpSection, { description: 'The HTTP server and its access rules' })),
     net: Type.Optional(Type.Partial(NetSection, { description: 'TCP listeners of plugins' })),
-    info: Type.Optional(Type.Partial(InfoSection, { description: 'The information document' })),
+    info: Type.Optional(Type.Partial(InfoSection, { description: 'The status document' })),
     watchdog: Type.Optional(
       Type.Partial(WatchdogSection, { description: 'Limits that end a blocked or oversized service' }),
     ),

@@ -8,7 +8,7 @@ const help = `set-up.mjs CASTER HOST[:PORT] MOUNT=STATION… [--token TEXT]
   CASTER        station with the caster, e.g. http://192.168.1.10
   HOST[:PORT]   NTRIP address of the caster for the other stations, e.g. 192.168.1.10:2101
   MOUNT=STATION mount point and address of each other station, e.g. NORTH=http://192.168.1.11
-  --token TEXT  operator's token, if the stations have a login
+  --token TEXT  operator's password or token, if the stations have a login
 
 Creates a random password for each mount point. Each run creates new passwords.
 Exit codes: 0 done, 1 a station refused or was unreachable, 2 usage error.
@@ -56,7 +56,7 @@ for (const [, mount, station] of named) {
   const password = randomBytes(12).toString('hex')
   try {
     await post(caster, `/system?ntrip-base=${mount}:${password}`)
-    // The list is one parameter: this replaces the existing targets. To keep them, add them here.
+    // The list is one parameter: this replaces the existing casters. To keep them, add them here.
     const target = { host, port: Number(port), mount, password, version: 1 }
     await post(station, '/change', JSON.stringify({ 'ntrip-server': [target] }))
     process.stdout.write(`${mount}  ${station} pushes to ${host}:${port}\n`)

@@ -54,12 +54,12 @@ export const ZedOptions = Type.Object(
     ),
     secondFix: Type.Boolean({
       default: true,
-      description: 'Request the second solution (NAV2-PVT) if the firmware has it; it shows a moved antenna',
+      description: 'Request the second fix (NAV2-PVT) if the firmware has it; it shows a moved antenna',
     }),
     otherPorts: Type.Union([Type.Literal('off'), Type.Literal('keep')], {
       default: 'off',
       description:
-        'Corrections (RTCM) on the other ports of the receiver: off, or keep: as the receiver has it. The station does not know whose they are',
+        'Input of corrections (RTCM) on the other ports of the receiver: off, or keep: as the receiver has it. The station does not know whose they are',
     }),
     raiseBaud: Type.Boolean({
       default: true,

@@ -62,7 +62,7 @@ function addReadings(ctx: PluginContext, station: () => Station): void {
       method: 'GET',
       url,
       schema: {
-        summary: 'The information document, or the part selected by a mask such as `?0x02`',
+        summary: 'The status document, or the part selected by a mask such as `?0x02`',
         parameters: [maskParameter],
         response: { 200: Type.Union([InfoDocument, InfoDocumentPart]) },
       },

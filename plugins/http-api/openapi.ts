@@ -119,7 +119,7 @@ export function openApi({ version, serial, routes, own }: ApiFacts): Json {
       title: `rtk-base ${serial}`,
       version,
       description:
-        'The HTTP interface of this station, with the plugins that run in it. Tokens are needed only where they are set.',
+        'The HTTP interface of this station, with the plugins that run in it. A login is needed only if one is set.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'This station' }],

@@ -8,7 +8,7 @@ import { Publications } from './publications.js'
 import { Refusals } from './responses.js'
 import { whenIdentified } from './triggers.js'
 
-/** The MQTT surface of the specification: the information document, commands and changes. The twin of `http-api`. */
+/** The MQTT surface of the specification: the status document, commands and changes. The twin of `http-api`. */
 export default definePlugin({
   name: 'mqtt-api',
   version: '1.0.0',

@@ -12,7 +12,7 @@ const queueCapacity = 4
 type Trigger = 'connect' | 'periodic' | 'identified' | 'demand'
 
 /**
- * Publishes the information document, always the whole of it (spec: Events, triggers 1 to 4 and their six rules). Triggers 1 to 3
+ * Publishes the status document, always the whole of it (spec: Events, triggers 1 to 4 and their six rules). Triggers 1 to 3
  * go through a work queue with one pending job each, trigger 4 publishes directly. There is no retry: trigger 2 fires again while
  * its condition holds.
  */
@@ -130,13 +130,13 @@ export class Publications {
     this.#periodic.pause(tooLargePause_ms)
     const limit_bytes = Math.max(0, limit)
     const isBroker = limit < payloadLimit
-    const text = `the information document is not published over MQTT because it exceeds ${limit_bytes} bytes`
+    const text = `the status document is not published over MQTT because it exceeds ${limit_bytes} bytes`
     this.#ctx.errors.raise('mqtt-info-size', {
       text: isBroker
         ? `${text}, the limit of the broker: raise it, or read the document over HTTP`
         : `${text}: read it over HTTP`,
       values: { limit_bytes, broker: isBroker },
     })
-    this.#ctx.log.debug({ bytes, limit }, 'the information document is too large')
+    this.#ctx.log.debug({ bytes, limit }, 'the status document is too large')
   }
 }

@@ -20,7 +20,7 @@ export const CasterOptions = Type.Object(
     host: Type.String({ default: '0.0.0.0', description: 'Address to listen on' }),
     world: Type.Boolean({
       default: false,
-      description: 'Rovers outside the local network may connect: with a user only',
+      description: 'Outside the local network, rovers may connect with a login, and bases may push with their password',
     }),
     mounts: Type.Array(Mount, {
       default: [],

@@ -36,7 +36,7 @@ const Options = Type.Object(
       pattern: '^(|(unix|tcp):.+)$',
       description: 'D-Bus address of RAUC; empty: DBUS_SYSTEM_BUS_ADDRESS, else the system bus of the machine',
     }),
-    limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 8_192, description: 'Largest image that is taken' }),
+    limit_mb: Type.Integer({ default: 64, minimum: 1, maximum: 8_192, description: 'Largest image that is accepted' }),
     trial_min: Type.Number({
       default: 20,
       minimum: 1,

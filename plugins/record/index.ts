@@ -97,7 +97,7 @@ export default definePlugin({
       method: 'GET',
       url: '/record/timeline',
       schema: {
-        summary: 'When RTCM went out, and the cause when it did not',
+        summary: 'When RTCM was sent, and the cause of each interruption',
         description:
           'Contiguous spans, the oldest first, at most 500. Default: the last 24 hours. The causes are in the README of the plugin.',
         parameters: queryParameters,

@@ -39,7 +39,7 @@ export const ReceiverOptions = Type.Object(
       default: 'quiet',
       description: 'Signal conditions',
     }),
-    nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second solution' }),
+    nav2: Type.Boolean({ default: true, description: 'false: older firmware, without the second fix' }),
     satellites: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 128, description: 'Maximum number of received satellites' }),
     ),

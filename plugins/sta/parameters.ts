@@ -44,7 +44,7 @@ export function defineParameters({ config }: PluginContext, reaches: (caller: Ca
 export const SsidSchema = Type.String({
   maxLength: mostSsid_bytes,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
-  description: 'name of the network; empty: no WiFi',
+  description: 'name of the network, at most 32 bytes in UTF-8; empty: no WiFi',
 })
 const HiddenSchema = Type.Boolean({ description: 'the station then calls for it by name, which others can hear' })
 const PasswordSchema = Type.String({

@@ -48,7 +48,7 @@ function addRestarts(ctx: PluginContext): void {
   })
 }
 
-/** Commands that end a change on trial. */
+/** Commands that end a provisional change. */
 function addTrialCommands(ctx: PluginContext): void {
   const nothing = unavailable('no change is on trial')
   const keep = async () => {
@@ -59,8 +59,8 @@ function addTrialCommands(ctx: PluginContext): void {
     if (!(await ctx.services.use(station).undoChange())) throw nothing
     return 'the values before the change are back'
   }
-  ctx.commands.add('confirm-change', 'keeps the change that is on trial', keep, { value: false })
-  ctx.commands.add('undo-change', 'reverts the change that is on trial', undo, { value: false })
+  ctx.commands.add('confirm-change', 'keeps the provisional change', keep, { value: false })
+  ctx.commands.add('undo-change', 'reverts the provisional change', undo, { value: false })
 }
 
 function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void): void {

@@ -77,6 +77,7 @@ const SsidSchema = Type.String({
   minLength: 1,
   maxLength: mostSsid_bytes,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
+  description: 'at most 32 bytes in UTF-8',
 })
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',

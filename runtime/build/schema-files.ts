@@ -80,7 +80,7 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
   const text = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
   const { definitions } = withReferences(named, at, own)
   return {
-    'schemas/document.schema.json': text(schemaFile('document', 'Information document', named.InfoDocument)),
+    'schemas/document.schema.json': text(schemaFile('document', 'Status document', named.InfoDocument)),
     'schemas/change.schema.json': text(schemaFile('change', 'Change', own.Change)),
     'schemas/variant.schema.json': text(schemaFile('variant', 'Variant', variantOf(shipped))),
     // The version of the interface: it does not follow the releases.

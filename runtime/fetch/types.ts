@@ -1,4 +1,5 @@
-/** The author's side of `ctx.fetch`. */
+/** Types of `ctx.fetch`. */
+
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
   /** Until the head of the answer, and between two pieces of its body; default: 30 s. */
   timeout_ms?: number
@@ -11,8 +12,8 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
   /** PEM: authorities that are trusted beside the public ones. */
   extraCa?: string | readonly string[]
   /**
-   * SHA-256 of the server's own certificate (hexadecimal, colons are fine). With it a self-signed certificate will do, also for
-   * another name or after its end; without `ca` or `extraCa` nothing else is checked.
+   * SHA-256 of the server's own certificate (hexadecimal, with or without colons). A certificate with this digest is accepted even
+   * if it is self-signed, for another name or expired. Without `ca` or `extraCa` nothing else is checked.
    */
   fingerprint256?: string
 }

@@ -30,16 +30,16 @@ export interface NmeaFrame {
   readonly arrival_ms: number
 }
 
-/** Of a framing that the owner of the framer brought. */
+/** A frame of one of the `framings` in the options. */
 export interface OtherFrame {
   readonly kind: 'other'
   readonly bytes: Uint8Array
   readonly arrival_ms: number
-  /** Its `Framing.kind`. */
+  /** `Framing.kind` of the framing. */
   readonly framing: string
 }
 
-/** How frames of another protocol are found, beside UBX, RTCM 3 and NMEA: SBF, Unicore's sentences and binary, … */
+/** How to find frames of another protocol than UBX, RTCM 3 and NMEA, e.g. SBF or Unicore's formats. */
 export interface Framing {
   /** For people and for `OtherFrame.framing`: `sbf`. */
   readonly kind: string
@@ -64,9 +64,9 @@ export interface FramerStats {
 }
 
 export interface FramerOptions {
-  /** Line rate, 10 bits a byte; left out where bytes come at no known rate (USB, TCP, files). */
+  /** Line rate, 10 bits per byte. Default: no known rate (USB, TCP, files). */
   baud?: number
-  /** Found beside the three; where two fit, the first that is whole counts, UBX, RTCM 3 and NMEA before these. */
+  /** Further framings. If two fit, the first complete frame counts; UBX, RTCM 3 and NMEA come first. */
   framings?: readonly Framing[]
   onFrame(frame: Frame): void
 }

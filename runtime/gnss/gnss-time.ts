@@ -25,7 +25,7 @@ export function unixToGps(unix_s: number, leap_s: number): GpsTime {
   return { week, tow_s: gps_s - week * secondsPerWeek }
 }
 
-/** UTC as the information document writes it: `YYYY-MM-DD_hh:mm:ss`, fractions cut off; '' for 0, an unknown time. */
+/** UTC as the status document shows it: `YYYY-MM-DD_hh:mm:ss`, fractions cut off; '' for 0, an unknown time. */
 export function formatTm(unix_s: number): string {
   if (!(unix_s > 0)) return ''
   return new Date(Math.floor(unix_s) * 1000).toISOString().slice(0, 19).replace('T', '_')

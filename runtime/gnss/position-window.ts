@@ -10,7 +10,7 @@ export function isPosition(fix: ReceiverFix | undefined): fix is ReceiverFix {
   return fix?.ok === true && kinds.includes(fix.fix) && Number.isFinite(fix.acc_m)
 }
 
-/** It was shifted by another base: by as much as the position is wrong that this base announces. */
+/** Whether the fix follows another base, so it contains the error of the position that this base announces. */
 export function followsBase({ fix, corrected, sbas }: ReceiverFix): boolean {
   return fix === 'rtk-fixed' || fix === 'rtk-float' || (corrected && sbas !== true)
 }

@@ -1,4 +1,7 @@
-/** Signed images, as a plugin that installs them needs them (`rtk-base/image`): verify and unpack, keys. */
+/**
+ * For a plugin that installs updates (`rtk-base/image`): verify and unpack a signed image, read keys. An image is an update
+ * of the service or of one plugin.
+ */
 export { keyId, readPublicKey } from './keys.js'
 export type { ImageManifest } from './manifest.js'
 export { type UnpackOptions, unpackImage } from './unpack.js'

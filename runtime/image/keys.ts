@@ -17,9 +17,12 @@ export function generateKeys(): { privatePem: string; publicPem: string; id: str
   }
 }
 
-/** @throws RTK_ERR_USAGE: no PEM, or another algorithm */
+/** Reads a private Ed25519 key. @throws RTK_ERR_USAGE: not PEM, or not an Ed25519 key */
 export const readPrivateKey = (pem: string): KeyObject => read(pem, createPrivateKey, 'private')
-/** @throws RTK_ERR_USAGE: no PEM, or another algorithm */
+/**
+ * Reads a public Ed25519 key.
+ * @throws RTK_ERR_USAGE: not PEM, or not an Ed25519 key
+ */
 export const readPublicKey = (pem: string): KeyObject => read(pem, createPublicKey, 'public')
 
 function read(pem: string, create: (pem: string) => KeyObject, kind: string): KeyObject {

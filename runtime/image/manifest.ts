@@ -1,7 +1,7 @@
 /**
- * The head of an image. Line 1: the manifest, JSON. Line 2: the Ed25519 signature of line 1's bytes, base64. Then the
- * payload, a gzip tar. All decisions (hardware, version, paths) rest on the signed manifest and are made before the
- * payload is read.
+ * An image has three parts. Line 1 is the manifest in JSON. Line 2 is the Ed25519 signature of the bytes of line 1, in
+ * base64. The rest is the payload, a gzip tar. All decisions (hardware, version, paths) rest on the signed manifest and
+ * are made before the payload is read.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Static, Type } from 'typebox'
@@ -24,24 +24,24 @@ export const ImageManifest = Type.Object(
   {
     format: Type.Literal(imageFormat),
     type: Type.Union([Type.Literal('bundle'), Type.Literal('plugin')]),
-    /** Of a plugin: its name; of a bundle: the variant's. */
+    /** For `plugin` the plugin's name, for `bundle` (the service with its plugins) the name of the variant. */
     name: Name,
     version: Version,
-    /** The variants' `hardware` that it is for. */
+    /** Devices that the image is for: values of `hardware` in their variants. */
     hardware: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 32 }),
-    /** `linux-arm64`, `linux-x64`, `linux-arm`; `any` where nothing in it is native. */
+    /** `linux-arm64`, `linux-x64`, `linux-arm`; `any` if nothing in it is native. */
     arch: Type.String({ pattern: '^(any|linux-(x64|arm64|arm))$' }),
     /** The signing key: see `keyId`. */
     key: Type.String({ pattern: '^[0-9a-f]{16}$' }),
-    /** Of a bundle: names of further variants that accept it. */
+    /** For `bundle`: names of further variants that accept it. */
     replaces: Type.Optional(Type.Array(Name, { minItems: 1, maxItems: 32 })),
-    /** It is also taken where a newer version runs. */
+    /** The image is accepted even if a newer version is running. */
     downgrade: Type.Optional(Type.Literal(true)),
-    /** Once this version is confirmed, no older one is taken. */
+    /** Once this image is confirmed (a plugin: installed), images older than `minVersion` are refused. */
     minVersion: Type.Optional(Version),
-    /** Public keys, SPKI PEM, that are trusted besides once this bundle is confirmed. */
+    /** Public keys (SPKI PEM) that are also trusted after this bundle has been confirmed. */
     newKeys: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 4 })),
-    /** Of a plugin: digest of the bundle that it was made for; another bundle drops it. */
+    /** For `plugin`: `esp.sha256` of the bundle that it is for. Other bundles refuse it. */
     bundle: Type.Optional(Digest),
     payload: Type.Object({ size: Type.Integer({ minimum: 1 }), sha256: Digest }, { additionalProperties: false }),
     files: Type.Array(

@@ -18,20 +18,21 @@ export interface UnpackFs {
 export interface UnpackOptions {
   /** Public keys by id. */
   keys: ReadonlyMap<string, KeyObject>
-  /** Of the payload. */
+  /** Largest payload. */
   largest_bytes: number
   /**
-   * Decides by the signed manifest; throws to refuse. Nothing is written before it has returned. Resolves with the
-   * folder, which is empty.
+   * Checks the signed manifest. Throws to refuse the image, otherwise resolves with the path of an empty folder for the
+   * files. Nothing is written before that.
    */
   accept(manifest: ImageManifest): Promise<string>
   progress?(received: number, total: number): void
+  /** For tests. */
   fs?: UnpackFs
 }
 
 /**
- * Reads an image and writes its files, each synced. The result was signed, is complete, and is durable except for its
- * folders, which the caller syncs. On any error the folder holds a useless fragment.
+ * Verifies an image and writes its files, each of them synced. Then sync the folders with `syncFolder`: before that, a
+ * power cut may lose files. After an error, delete the folder.
  * @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE, an error of `accept`, an error of the file system
  */
 export async function unpackImage(source: AsyncIterable<Uint8Array>, options: UnpackOptions): Promise<ImageManifest> {

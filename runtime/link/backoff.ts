@@ -1,5 +1,5 @@
 export interface BackoffOptions {
-  /** The first wait, milliseconds; each one is twice the one before. */
+  /** The first wait, milliseconds. Each further wait is twice as long. */
   first_ms: number
   longest_ms: number
   /**

@@ -1,4 +1,4 @@
-/** A connection to a D-Bus, as little of it as is needed: the library can be replaced behind this file. */
+/** A connection to a D-Bus. */
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Message, MessageBus } from '@jellybrick/dbus-next'
@@ -83,7 +83,7 @@ export class Bus {
     connectionOf(bus).on('end', () => ended('the D-Bus daemon closed the connection'))
   }
 
-  /** @param limit_ms of the connection and of every call. @throws when the daemon is not reached */
+  /** @param limit_ms for connecting and for every call. @throws if the daemon is not reached */
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
     const raw = library().sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
@@ -96,12 +96,12 @@ export class Bus {
     return bus
   }
 
-  /** With plain values. @throws BusError, BusTimeout, BusLost */
+  /** Answers with plain values. @throws BusError, BusTimeout, BusLost */
   async call(call: Call): Promise<readonly unknown[]> {
     return (await this.callRaw(call)).map(plain)
   }
 
-  /** With the library's own types inside, to be sent back as they came. @throws BusError, BusTimeout, BusLost */
+  /** Answers with the library's own types, which can be sent back unchanged. @throws BusError, BusTimeout, BusLost */
   async callRaw(call: Call): Promise<readonly unknown[]> {
     if (this.#end !== undefined) throw new BusLost(this.#end)
     const { signature = '', body = [], answered, ...target } = call
@@ -117,7 +117,7 @@ export class Bus {
     return reply?.body ?? []
   }
 
-  /** Signals that fit `rule` come from now on. */
+  /** Subscribes to the signals that match `rule`. */
   async match(rule: string): Promise<void> {
     await this.call({ ...daemon, member: 'AddMatch', signature: 's', body: [rule] })
   }

@@ -1,7 +1,7 @@
 import { Mutex } from 'async-mutex'
 import type { Edges } from './time.js'
 
-/** Looks at a message; anything but undefined is the answer. */
+/** Returns the answer if the message is one, otherwise undefined. */
 export type Matcher<M, T> = (message: M) => T | undefined
 
 interface Waiting<M> {
@@ -28,12 +28,12 @@ export class Dialog<M> {
     this.#answer_ms = answer_ms
   }
 
-  /** Every message of the device goes through here. */
+  /** Call this with every message of the device. */
   hear(message: M): void {
     this.#waiting?.hear(message)
   }
 
-  /** The link was lost: no question that was asked will be answered. */
+  /** The link was lost: open questions end without an answer. */
   abort(): void {
     this.#generation++
     this.#waiting?.giveUp()

@@ -99,7 +99,7 @@ export class AddressBudgets {
   }
 }
 
-/** For a text about a peer that sent too much. */
+/** The budget in words, for a text about a peer that sent too much. */
 export function rateText({ bytes_s, packets_s }: Rate): string {
   const packets = packets_s === undefined ? '' : ` or ${packets_s} packets`
   return `more than ${Math.round(bytes_s / 1_024)} KiB${packets} a second for ${patience_ms / 1_000} s`
@@ -126,11 +126,9 @@ const realTime: IntakeTime = {
 }
 
 export interface IntakeOptions {
-  /** Left out: the bytes are not limited, only the time that their work takes. */
+  /** Default: the bytes are not limited, only the time that their work takes. */
   budget?: Budget
-  /**
-   * It was held back for 30 s without a break. Without a callback, it is held back for as long as the overload lasts.
-   */
+  /** Called when the stream was slowed down for 30 s without a break. Without a callback, this lasts as long as the overload. */
   overrun?: () => void
   time?: IntakeTime
 }
@@ -156,12 +154,12 @@ export class Intake {
     this.#ended_ms = time.now_ms()
   }
 
-  /** The stream was paused here and is not read. */
+  /** Whether the stream is paused because of its budget. */
   get rests(): boolean {
     return this.#rests
   }
 
-  /** Hands bytes on, with their work on the account of this stream. */
+  /** Runs `work` for these bytes. Its time counts against this stream. */
   run(bytes: number, packets: number, work: () => void): void {
     const began_ms = this.#time.now_ms()
     try {
@@ -175,7 +173,7 @@ export class Intake {
     }
   }
 
-  /** So much came and is with the parser. */
+  /** Counts bytes and packets that the parser has got. */
   took(bytes: number, packets = 1): void {
     const now_ms = this.#time.now_ms()
     if (this.#heldSince_ms !== undefined && this.#budget?.isCalm(now_ms)) this.#heldSince_ms = undefined

@@ -11,6 +11,7 @@ export class LogLimit {
   readonly #last = new Map<string, number>()
   #omitted = 0
 
+  /** @param clock `ctx.clock` */
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
   }

@@ -1,18 +1,19 @@
-/** The author's side of `ctx.metrics`. */
+/** Types of `ctx.metrics`. */
+
 export type MetricLabels = Readonly<Record<string, string | number>>
 
 export interface MetricOptions {
   /**
-   * Snake case, without the prefix `rtk_base_`, as Prometheus has names: a counter ends in `_total`, a unit is a base unit in full
+   * Snake case, without the prefix `rtk_base_`, by the rules of Prometheus: a counter ends in `_total`, a unit is a base unit in full
    * (`_seconds`, `_bytes`, `_meters`, `_ratio`).
    */
   name: string
-  /** One sentence for the reader of the page. */
+  /** One sentence that explains the metric. */
   help: string
   labels?: readonly string[]
   /**
-   * Series of a counter that are there from the start, at 0: an increase from nothing to 1 is none for Prometheus. A counter without labels
-   * always begins so.
+   * Series of a counter that exist from the start, with 0. Prometheus does not count a step from *no series* to 1. A counter
+   * without labels always starts with 0.
    */
   zeros?: readonly MetricLabels[]
   /** Combinations of label values that are kept; default: 200. Further ones are dropped and counted. */
@@ -32,9 +33,9 @@ export interface HistogramOptions extends MetricOptions {
   buckets: readonly number[]
 }
 
-/** A call with wrong labels or no number is reported as the plugin's fault; it never throws. */
+/** Wrong labels, or a value that is not a number, are reported as the plugin's fault. A call never throws. */
 export interface Counter {
-  /** @param value 1 when left out; never negative */
+  /** @param value default: 1; never negative */
   inc(value?: number, labels?: MetricLabels): void
 }
 

@@ -34,6 +34,8 @@ interface Place {
 interface Crowd {
   readonly address: string
   readonly network: string
+  /** Asked once: under an attack all crowds are looked at for each newcomer. */
+  readonly isLoopback: boolean
   readonly places: Set<Place>
 }
 
@@ -90,18 +92,20 @@ export class Admission {
     giveWay: () => void,
     isSilent: () => boolean = () => false,
   ): (() => void) | undefined {
-    const ofAddress = this.#byAddress.get(address)?.places.size ?? 0
-    const isKeptFor = keptForLoopback > 0 && this.#isLoopback(address)
-    const places = isKeptFor ? maxConnections : maxConnections - keptForLoopback
-    if (ofAddress >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${ofAddress}`)
-    if (this.#open >= places && !this.#makeRoom(address, keptForLoopback > 0))
-      return this.#refuse(`${this.#open} are open`)
-    return this.#let(address, { giveWay, isSilent })
+    const crowd = this.#byAddress.get(address) ?? this.#crowdOf(address)
+    const isKeptFor = keptForLoopback > 0 && crowd.isLoopback
+    const most = isKeptFor ? maxConnections : maxConnections - keptForLoopback
+    if (crowd.places.size >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${crowd.places.size}`)
+    if (this.#open >= most && !this.#makeRoom(crowd, keptForLoopback > 0)) return this.#refuse(`${this.#open} are open`)
+    return this.#let(crowd, { giveWay, isSilent })
   }
 
-  #let(address: string, place: Place): () => void {
-    const crowd = this.#byAddress.get(address) ?? { address, network: networkOf(address), places: new Set() }
-    this.#byAddress.set(address, crowd)
+  #crowdOf(address: string): Crowd {
+    return { address, network: networkOf(address), isLoopback: this.#isLoopback(address), places: new Set() }
+  }
+
+  #let(crowd: Crowd, place: Place): () => void {
+    this.#byAddress.set(crowd.address, crowd)
     crowd.places.add(place)
     this.#open++
     return () => void this.#out(crowd, place)
@@ -113,21 +117,17 @@ export class Admission {
     if (places.size === 0) this.#byAddress.delete(address)
   }
 
-  #makeRoom(address: string, sparesLoopback: boolean): boolean {
-    const crowds = [...this.#byAddress.values()].filter((one) => !(sparesLoopback && this.#isLoopback(one.address)))
-    const network = networkOf(address)
+  #makeRoom(own: Crowd, sparesLoopback: boolean): boolean {
+    const crowds = [...this.#byAddress.values()].filter((one) => !(sparesLoopback && one.isLoopback))
     const ofNetworks = new Map<string, number>()
     for (const one of crowds) ofNetworks.set(one.network, (ofNetworks.get(one.network) ?? 0) + one.places.size)
     const largest = mostOf([...ofNetworks], ([, size]) => size)
-    if (largest && largest[1] > (ofNetworks.get(network) ?? 0) + 1) {
+    if (largest && largest[1] > (ofNetworks.get(own.network) ?? 0) + 1) {
       const inIt = crowds.filter((one) => one.network === largest[0])
       return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
     }
-    const own = this.#byAddress.get(address)
-    const hasAsked = !own || !oldestSilent([own])
-    return this.#displace(
-      newestOfMost(crowds, (own?.places.size ?? 0) + 1) ?? (hasAsked ? oldestSilent(crowds) : undefined),
-    )
+    const hasAsked = !oldestSilent([own])
+    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? oldestSilent(crowds) : undefined))
   }
 
   #displace(found: Found | undefined): boolean {

@@ -1,4 +1,4 @@
-/** The author's side of `ctx.net`. */
+/** Types of `ctx.net`. */
 import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
 import type { Rate } from '../link/intake.js'
@@ -22,26 +22,23 @@ export interface ListenOptions {
   name: string
   /** The address of one interface; `'0.0.0.0'` or `'::'` for all of them. */
   host: string
-  /** 0 takes a free one: see `Listener.address`. */
+  /** 0: a free port, see `Listener.address`. */
   port: number
   /** The parameter or the option that sets the port, e.g. `ntrip-caster-port`: named in the error if the port is unavailable. */
   setting?: string
   /** A function is asked when the listener opens, and again by `Listener.renew()`. */
   tls?: ListenTls | (() => ListenTls)
-  /** In all; default: 256. More are refused and counted. */
+  /** Limit of connections in all; default: 256. More are refused and counted. */
   maxConnections?: number
-  /** From one address; default: 16. */
+  /** Limit of connections from one address; default: 16. */
   maxPerAddress?: number
-  /** A connection with more unsent bytes than this takes no further write: it is cut off. 1 MiB when left out. */
+  /** A connection with more unsent bytes than this is cut off at the next write; default: 1 MiB. */
   maxBuffered_bytes?: number
-  /**
-   * Receive limit of one connection; default: 128 KiB a second. A faster connection is read slowly, and ended after 30
-   * s.
-   */
+  /** Receive limit of one connection; default: 128 KiB/s. A faster connection is read slowly, and ended after 30 s. */
   rate?: Rate
   /** A connection without traffic in either direction for this long is closed. Default: never. */
   idle_ms?: number
-  /** This version takes over the connections that the one before it gives away, see `Connection.handOver`. */
+  /** This version takes over the connections that the previous version hands over, see `Connection.handOver`. */
   handover?: boolean
 }
 
@@ -57,8 +54,8 @@ export interface HandedOver {
 }
 
 /**
- * Takes a connection. Reading begins when it has returned, or when its promise is resolved; bytes without an `onData` are dropped.
- * When it fails, the connection is cut off.
+ * Takes a connection. Reading begins when the handler has returned, or its promise is resolved. Bytes without an `onData` are
+ * dropped. If the handler fails, the connection is cut off.
  */
 export type ConnectionHandler = Callback<[connection: Connection, handed: HandedOver | undefined]>
 
@@ -69,7 +66,7 @@ export interface Connection {
   readonly remotePort: number
   /** For details of TLS, e.g. the client's certificate. Listeners on it are not attributed: use `onData` and `onClose`. */
   readonly socket: Socket
-  /** Bytes that were written and are not with the system yet. */
+  /** Bytes that were written and that the system has not accepted yet. */
   readonly bufferedAmount: number
   /** Ended, cut off, or given to the next version. */
   readonly closed: boolean
@@ -82,14 +79,14 @@ export interface Connection {
   /** Stops reading until `resume`. */
   pause(): void
   resume(): void
-  /** A handler that fails costs this connection. */
+  /** If the handler fails, this connection is cut off. */
   onData(fn: Callback<[bytes: Buffer]>): void
   onDrain(fn: Callback): void
   /** Called once; not when the connection is handed over or ends with the plugin. */
   onClose(fn: Callback<[error: Error | undefined]>): void
   /**
-   * Whether the other end has acknowledged none of the waiting data for 10 s: its line was cut, or it does not read. A
-   * returning client takes such a place; the system shows no error for a quarter of an hour.
+   * Whether the other end has acknowledged nothing for 10 s although data waits. Use this to give the place of a dead
+   * connection to a client that returns: the system reports such a connection only after a quarter of an hour.
    */
   isCut(): Promise<boolean>
   /**
@@ -100,9 +97,9 @@ export interface Connection {
 }
 
 export interface Listener {
-  /** Undefined while the address could not be had. */
+  /** Undefined until the address has been opened. */
   readonly address: ListenAddress | undefined
-  /** Resolves when the address was had for the first time. Never rejects. */
+  /** Resolves when the address has been opened for the first time. Never rejects. */
   readonly opened: Promise<ListenAddress>
   /** Open connections, including those about to be given to `onConnection`. */
   readonly connections: number
@@ -110,7 +107,7 @@ export interface Listener {
   readonly refused: number
   /**
    * Listens at another address; connections stay. The new address is opened before the old one is given up.
-   * @throws RTK_ERR_NET_LISTEN when it cannot be had: the old one stays then.
+   * @throws RTK_ERR_NET_LISTEN if it cannot be opened: the old address stays open then
    */
   move(to: { host?: string; port?: number }): Promise<void>
   /** Asks the `tls` function again; connections from now on get that certificate. @throws RTK_ERR_NET_LISTEN */

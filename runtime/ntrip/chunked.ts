@@ -14,7 +14,7 @@ export interface ChunkPosition {
   state: string
 }
 
-/** Takes the coding away again, however the bytes are split. */
+/** Decodes chunks, however the bytes are split. */
 export class ChunkReader {
   readonly #largest: number
   #line: string

@@ -6,7 +6,7 @@
 
 export type HeadHeaders = ReadonlyMap<string, string>
 
-/** Bytes up to the blank line that ends a head; bounded for any input. */
+/** Collects the bytes of a head, up to its blank line. The size is limited. */
 export class HeadReader {
   readonly #limit: number
   readonly #oneLine: RegExp | undefined
@@ -69,9 +69,9 @@ export interface NtripRequest {
   mount: string
   /** Behind `?`, as written. */
   query: string
-  /** By the header `Ntrip-Version` alone: clients that write HTTP/1.1 want `ICY` all the same. */
+  /** From the header `Ntrip-Version` alone: clients that send HTTP/1.1 without it expect `ICY`. */
   version: 1 | 2
-  /** Of SOURCE: from the request line. */
+  /** For `SOURCE`: the password in the request line. */
   password: string | undefined
   headers: HeadHeaders
 }
@@ -114,7 +114,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Names in lower case; the first of two counts. */
+/** Names are in lower case. If a name appears twice, the first one counts. */
 export function parseHeaders(lines: readonly string[]): HeadHeaders {
   const headers = new Map<string, string>()
   for (const line of lines) {

@@ -20,7 +20,7 @@ export const selectionFields = {
   messages: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
       maxItems: 64,
-      description: 'Message numbers that go out beside the position (1005 or 1006); left out: all',
+      description: 'Messages to send besides the position (1005 or 1006); default: all',
     }),
   ),
   interval_s: Type.Optional(

@@ -19,7 +19,7 @@ export class Piece {
   }
 }
 
-/** Takes the stream as NTRIP sends it: observations by the epoch, everything else at once. */
+/** Receives the stream as NTRIP sends it: observations by epoch, everything else frame by frame. */
 export interface StreamSink {
   /** @param sequence its number in the stream */
   frame(frame: RtcmFrame, sequence: number): void
@@ -76,14 +76,12 @@ const mostKept = 64
 
 /** A client of an outlet's stream. */
 export interface OutletTaker {
-  /** It has the position of the base: observations go out after it only. */
+  /** The client has the position of the base. Observations are only sent after it. */
   primed: boolean
 }
 
 export interface OutletEvents<T> {
-  /**
-   * @returns false: it was skipped because the client is slow
-   */
+  /** @returns false: the piece was skipped because the client is slow */
   send(client: T, piece: Piece): boolean
   /** A frame of this length is sent, with or without clients. */
   counted?(type: number, bytes: number, frame: Uint8Array): void
@@ -98,7 +96,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   readonly #events: OutletEvents<T>
   #selector: Selector
   #kept: { piece: Piece; sequence: number }[] = []
-  /** Of the newest item of the stream that was looked at. */
+  /** Number of the newest item of the stream that was processed. */
   sequence = 0
 
   /** @param now_ms monotonic */

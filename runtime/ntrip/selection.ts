@@ -60,7 +60,7 @@ export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[]
   return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
 }
 
-/** Epochs come with some jitter. */
+/** Allowed jitter of epochs. */
 export const jitter_ms = 300
 
 /** Selects epochs at an average interval: of 5 Hz, every fifth for one a second. */
@@ -84,7 +84,7 @@ export class Pace {
   }
 }
 
-/** Chooses frames and epochs; thinned by epoch, so that a rover never gets half of one. */
+/** Selects frames and epochs. Whole epochs are skipped, so a rover never gets a part of one. */
 export class Selector {
   readonly #wanted: Selection
   readonly #numbers: ReadonlySet<number> | undefined
@@ -100,7 +100,7 @@ export class Selector {
     return this.#numbers === undefined || isPosition(type) || this.#numbers.has(type)
   }
 
-  /** The frames of an epoch that go out; none: it is thinned out. @param now_ms monotonic */
+  /** The frames of an epoch that are sent; none if the epoch is skipped. @param now_ms monotonic */
   epoch(frames: readonly Numbered[], now_ms: number): readonly Numbered[] {
     const { interval_s = 0, msm4 } = this.#wanted
     if (!this.#pace.isDue(now_ms, interval_s * 1_000)) return []

@@ -36,7 +36,7 @@ const clean = (text: string) => text.replace(/[;\r\n\t]/g, ' ').replace(/[^\x20-
 
 /** The caster itself. */
 export interface CasterRow {
-  /** As the client reaches it. */
+  /** The address that the client used. */
   host: string
   port: number
   identifier: string
@@ -48,7 +48,7 @@ export interface CasterRow {
 
 const lineOf = (...fields: (string | number)[]) => fields.map((field) => clean(String(field))).join(';')
 
-/** It accepts GGA from every client, and has no fallback caster. */
+/** A row for a caster that accepts GGA from every client and has no fallback caster. */
 export function casterLine({ host, port, identifier, operator, country, lat, lon }: CasterRow): string {
   return lineOf('CAS', host, port, identifier, operator, 1, country, lat.toFixed(2), lon.toFixed(2), '0.0.0.0', 0, '')
 }
@@ -68,22 +68,22 @@ export function streamLine(row: StreamRow): string {
   return lineOf('STR', mount, identifier, format, details, carrier, systems, network, ...where, ...origin)
 }
 
-/** With line ends, and the end that readers wait for. */
+/** The table as it is sent, with the line that ends it. */
 export const tableText = (lines: readonly string[]): string => [...lines, 'ENDSOURCETABLE', ''].join('\r\n')
 
 /** No row is as long: the rest of a line is left out. */
 const longestLine = 4_096
 
 /**
- * A foreign table while it comes, in pieces of any size: each row is read when it is there, so that a large table stops nothing else.
- * Too few fields are filled, junk is left out, `;` in the last field is kept.
+ * Reads the table of another caster from pieces of any size. Each row is read when it is complete, so that a large table blocks nothing.
+ * Missing fields are filled, lines that are no rows are skipped, and `;` in the last field is kept.
  */
 export class TableReader {
   readonly #row: (row: StreamRow) => void
   #line = ''
   /** Bytes received so far. */
   bytes = 0
-  /** The line that ends a table came. */
+  /** The end of the table was received. */
   over = false
 
   constructor(row: (row: StreamRow) => void) {
@@ -100,7 +100,7 @@ export class TableReader {
     }
   }
 
-  /** Nothing follows: the last line may have no end. */
+  /** The input has ended: the last line may lack its line end. */
   end(): void {
     const line = this.#line.trimEnd()
     this.#line = ''

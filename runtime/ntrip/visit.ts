@@ -1,4 +1,4 @@
-/** Looks at a caster once, as a rover does: its source table, or one of its streams. */
+/** Visits a caster once, as a rover does, to read its source table or one of its streams. */
 import { Framer } from '../gnss/index.js'
 import { type DialFailure, dial } from '../link/index.js'
 import type { PluginContext } from '../plugin.js'
@@ -15,7 +15,7 @@ export interface Visit extends GetOptions {
   row?(row: StreamRow): boolean
   /** Each valid RTCM frame of a stream. @returns whether the visit can end */
   frame?(frame: Uint8Array): boolean
-  /** Sent where a stream begins: some mountpoints send nothing before they know where the rover is. */
+  /** Sent when a stream begins, because some mountpoints send nothing until they know the position of the rover. */
   gga?: Uint8Array | undefined
 }
 

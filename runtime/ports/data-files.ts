@@ -9,9 +9,7 @@ export interface DataDirOptions {
   quota_bytes?: number
   /** A factory reset keeps it. */
   protected?: boolean
-  /**
-   * It may be lost when the machine restarts: it is in memory, if the machine has a place for it, and wears no flash.
-   */
+  /** May be lost when the machine restarts. It is in memory if possible, which saves the flash. */
   volatile?: boolean
 }
 
@@ -19,7 +17,7 @@ export interface DataDirOptions {
 export interface DataDir {
   readonly path: string
   readonly quota_bytes: number
-  /** Its current usage. */
+  /** Current usage of the folder. */
   usage(): Promise<{ bytes: number; files: number }>
   /**
    * @throws RTK_ERR_DATA_QUOTA if this many more bytes would exceed the quota, or do not fit on the disk

@@ -18,8 +18,8 @@ const queues = new Map<string, Promise<void>>()
 
 /**
  * Puts a file of mode 0600 in place: written aside, synced, renamed over the old one, and the folder synced. When this
- * resolves, the new content is durable. When it rejects, the old content stands, or no file where the rename was done but
- * could not be made durable. Of several at once for one file each waits for the one before.
+ * resolves, the new content is durable. If it rejects, the old content is still there. Exception: if the folder could not be
+ * synced after the rename, there is no file. Calls for the same file run one after another.
  * @param aside in the same folder; an existing file of this name is removed
  */
 export async function replaceFile(
@@ -85,9 +85,9 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
 }
 
 /**
- * `replaceFile` for urgent writes: by an ending process, by the watchdog's thread. Durable when it returns.
+ * `replaceFile`, but synchronous, for urgent writes: by an ending process, by the watchdog's thread. Durable when it returns.
  * @param aside in the same folder; an existing file of this name is removed
- * @throws an error of the file system; the old content remains unless only the folder could not be synced
+ * @throws an error of the file system. The old content remains, or the new content if only the folder could not be synced
  */
 export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
   rmSync(aside, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /**
- * The way to read a file that somebody else may have put there. At its path there may be anything: a FIFO would block
- * its reader for ever, and a device or a huge file would take all the memory. A test fails for other ways.
+ * Reads a file that somebody else may have put there. There may be anything at its path: a FIFO would block its reader
+ * for ever, and a device or a huge file would take all the memory. Tests forbid other ways in rtk-base itself.
  */
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { type FileSystem, nodeFileSystem } from './durable-file.js'
@@ -16,21 +16,27 @@ function requirePlain(stats: Stats, path: string, largest_bytes: number): void {
   throw new Error(`${path} is not a file of at most ${size}`)
 }
 
-/** @throws an error of the file system, or an error that it is not such a file */
+/**
+ * Reads a regular file of at most `largest_bytes`.
+ * @throws an error of the file system, or an error that it is something else (FIFO, device, folder) or too large
+ */
 export async function readPlain(path: string, largest_bytes: number, fs: Files = nodeFileSystem): Promise<Buffer> {
   requirePlain(await fs.stat(path), path, largest_bytes)
   return fs.readFile(path)
 }
 
-/** As `readPlain`, at once. */
+/** As `readPlain`, but synchronous. */
 export function readPlainSync(path: string, largest_bytes: number): Buffer {
   requirePlain(statSync(path), path, largest_bytes)
   return readFileSync(path)
 }
 
-/** The text of a file of at most 1 MiB. @throws as `readPlain` */
+/**
+ * Reads a text file of at most 1 MiB. (It has nothing to do with the flight record.)
+ * @throws as `readPlain`
+ */
 export const readRecord = async (path: string, fs?: Files): Promise<string> =>
   (await readPlain(path, largestRecord_bytes, fs)).toString('utf8')
 
-/** As `readRecord`, at once. */
+/** As `readRecord`, but synchronous. */
 export const readRecordSync = (path: string): string => readPlainSync(path, largestRecord_bytes).toString('utf8')

@@ -3,20 +3,20 @@ import { messageOf, RtkError } from '../errors.js'
 import { type Clock, systemClock } from './clock.js'
 
 export interface ExecOptions {
-  /** Default: 10 s. The process is killed then. */
+  /** The process is killed after this time; default: 10 s. */
   timeout_ms?: number
-  /** Of both outputs together; default: 1 MiB. */
+  /** Limit of both outputs together; default: 1 MiB. */
   maxOutput_bytes?: number
-  /** Its standard input; default: empty. */
+  /** Standard input of the program; default: empty. */
   input?: string | Uint8Array
-  /** Beside the environment of the service. */
+  /** Added to the environment of the service. */
   env?: Readonly<Record<string, string>>
   cwd?: string
   signal?: AbortSignal
 }
 
 export interface ExecResult {
-  /** The exit code, null where a signal ended it. */
+  /** The exit code; null if a signal ended the program. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string

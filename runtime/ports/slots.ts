@@ -4,7 +4,7 @@ export interface RunningSlot {
   readonly root: string
   /** `a`, `b`, or `f` for the version installed with the system. */
   readonly running: string
-  /** It is not the slot confirmed last. */
+  /** The running slot is not confirmed yet. */
   readonly onTrial: boolean
 }
 

@@ -54,7 +54,7 @@ const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The information document: one builder for every surface. A part that throws or is not JSON is missing from the answer
+ * The status document: one builder for every surface. A part that throws or is not JSON is missing from the answer
  * and reported as its owner's fault; the rest is always built.
  */
 export class InfoRegistry {

@@ -4,7 +4,7 @@ import { GaussMarkov, type Random } from './random.js'
 /** The observation of one signal of a satellite in an epoch. */
 export interface SignalTrack {
   readonly cno_dbhz: number
-  /** Since the signal was locked. */
+  /** Seconds since the signal was locked. */
   readonly lock_s: number
   /** Cycles of the phase ambiguity, a half one too; it stays the same while the lock holds. */
   readonly ambiguity: number
@@ -68,7 +68,7 @@ export class Channel {
     })
   }
 
-  /** Its phases jump. @param silent the lock indicators do not show it */
+  /** The phases of the satellite jump. @param silent the lock indicators do not show it */
   slip(cycles: number, gps_s: number, silent: boolean): void {
     for (const lock of this.#locks) {
       lock.ambiguity += cycles

@@ -31,7 +31,7 @@ export interface Track {
   readonly cno_dbhz: number
   /** Code error of this epoch. */
   readonly noise_m: number
-  /** Of the first signal. */
+  /** Lock time of the first signal. */
   readonly lock_s: number
   /** One or both; low satellites have the first only. */
   readonly signals: readonly SignalTrack[]
@@ -68,7 +68,7 @@ const lossOfLock_dbhz = 24
 /** Offset of the phases' seed from that of the code. */
 const fineSeed = 0x5bd1e995
 
-/** Of the satellites that are tracked. */
+/** Number of tracked satellites. */
 export type HowMany = number | 'most' | 'all'
 const mostShare = 0.8
 

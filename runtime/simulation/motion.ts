@@ -6,7 +6,7 @@ export interface Enu {
   up: number
 }
 
-/** Plain data: it goes over to the next instance on a reload. */
+/** Plain data, handed over to the next instance on a reload. */
 export type Movement =
   | { kind: 'way'; by: Enu; over_s: number; from_gps_s: number | undefined }
   | { kind: 'sway'; by: Enu; period_s: number; over_s: number; from_gps_s: number | undefined }
@@ -50,12 +50,12 @@ export class Motion {
     else this.#settled = add(this.#settled, by, 1)
   }
 
-  /** To and fro by `by` on both sides; it ends where it began. */
+  /** The antenna swings by `by` to both sides, and ends where it began. */
   sway(by: Enu, period_s: number, over_s: number): void {
     this.#movements.push({ kind: 'sway', by, period_s, over_s, from_gps_s: this.#gps_s })
   }
 
-  /** It stays where it is. */
+  /** The antenna stays where it is. */
   stop(): void {
     this.#settled = this.offset
     this.#movements = []

@@ -4,7 +4,7 @@ import { GaussMarkov, type Random } from './random.js'
 export type NoiseName = 'quiet' | 'typical' | 'obstructed'
 
 export interface NoiseProfile {
-  /** Code error beside that of a quiet place. */
+  /** Factor of the code error, compared with a quiet place. */
   readonly code: number
   /** Code multipath by direction, which comes again every sidereal day; in parts of the code error of that elevation. */
   readonly sidereal: number
@@ -12,7 +12,7 @@ export interface NoiseProfile {
   readonly phase_m: number
   /** Cycle slips per signal and second at 45 dB-Hz; ten times as many at 25. */
   readonly slips_per_s: number
-  /** Code position, and RTK-fixed position, beside that of a quiet place. */
+  /** Factors of the errors of code and RTK-fixed positions, compared with a quiet place. */
   readonly position: number
   readonly rtk: number
   /** Position: Gauss-Markov of 2 to 8 h and sidereal multipath, 1 sigma, metres. */

@@ -13,7 +13,7 @@ export interface Signal {
 
 export interface ConstellationModel {
   readonly name: Constellation
-  /** Its own; the keys of its satellites are made of it. */
+  /** Unique number of the constellation, used in the keys of its satellites. */
   readonly number: number
   /** Number of the first satellite. */
   readonly first: number

@@ -4,11 +4,11 @@ import Type, { type Static } from 'typebox'
 /** `base.state.base` */
 export const BaseStateName = Type.Union(
   [
-    Type.Literal('starting', { description: 'no RTCM goes out yet; lasts up to 120 s after the start or a survey-in' }),
+    Type.Literal('starting', { description: 'no RTCM is sent yet; lasts up to 120 s after the start or a survey-in' }),
     Type.Literal('surveying', { description: 'a survey-in is running' }),
-    Type.Literal('ready', { description: 'a receiver is up and RTCM goes out' }),
+    Type.Literal('ready', { description: 'a receiver is up and RTCM is sent' }),
     Type.Literal('degraded', {
-      description: 'no RTCM goes out; for the reason see `gnss.state.status` and `base.state.errors`',
+      description: 'no RTCM is sent; for the reason see `gnss.state.status` and `base.state.errors`',
     }),
     Type.Literal('updating', { description: 'an update is being installed' }),
     Type.Literal('stopping', { description: 'a restart or a shutdown is under way' }),
@@ -49,9 +49,9 @@ export const fitnesses = ['fit', 'degraded', 'unfit'] as const
 /** `base.state.verdict.fitness` */
 export const Fitness = Type.Union(
   [
-    Type.Literal('fit', { description: 'RTCM goes out from a verified position, without errors' }),
-    Type.Literal('degraded', { description: 'RTCM goes out, but something needs attention' }),
-    Type.Literal('unfit', { description: 'no RTCM goes out' }),
+    Type.Literal('fit', { description: 'RTCM is sent from a verified position, without errors' }),
+    Type.Literal('degraded', { description: 'RTCM is sent, but something needs attention' }),
+    Type.Literal('unfit', { description: 'no RTCM is sent' }),
   ],
   { description: 'Whether the base can serve rovers' },
 )

@@ -1,4 +1,4 @@
-/** The `esp` block of the document: the controller that runs the service. */
+/** The `esp` block of the document: the service and the machine that runs it. */
 import Type, { type Static } from 'typebox'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -30,6 +30,6 @@ export const EspInfo = Type.Object(
       spiram: memory('Memory of the machine'),
     }),
   },
-  { description: 'The controller that runs the service' },
+  { description: 'The service and the machine that runs it' },
 )
 export type EspInfo = Static<typeof EspInfo>

@@ -1,5 +1,5 @@
 /**
- * The `gnss` block of the information document. Every field is always present; an unknown value is `''`, `0`, `false` or
+ * The `gnss` block of the status document. Every field is always present; an unknown value is `''`, `0`, `false` or
  * `[]`. The description names the field that tells whether the value is valid.
  */
 import { type Static, type TSchema, Type } from 'typebox'

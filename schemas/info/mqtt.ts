@@ -40,7 +40,7 @@ export type MqttFailureCause = Static<typeof MqttFailureCause>
 /** `mqtt.rtcm`, built by mqtt-rtcm. */
 export const MqttRtcmInfo = Type.Object({
   enabled: Type.Boolean({
-    description: 'mqtt-rtcm runs and `mqtt-en` is 1: RTCM goes out while the reference is trusted and the link is up',
+    description: 'mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up',
   }),
   active: Type.Boolean({ description: 'a publication went out within the last two periods' }),
   topic: Type.String({ description: '`base/{SN}/drtk`' }),

@@ -1,4 +1,4 @@
-/** MQTT payloads besides the information document and RTCM. */
+/** MQTT payloads besides the status document and RTCM. */
 import Type, { type Static } from 'typebox'
 
 /** `base/{SN}/online`: one byte. Lower case from the device, upper case from the broker. */

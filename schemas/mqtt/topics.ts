@@ -43,13 +43,13 @@ export const topics = {
     address: 'base/{SN}/info',
     from: 'station',
     summary:
-      'The information document, at most 131,072 bytes: on connect, every 6 h, when the receiver is identified, on demand',
+      'The status document, at most 131,072 bytes: on connect, every 6 h, when the receiver is identified, on demand',
     payload: InfoDocument,
   },
   infoGet: {
     address: 'base/{SN}/info/get',
     from: 'client',
-    summary: 'Asks for the information document',
+    summary: 'Asks for the status document',
     payload: anything,
     contentType: 'text/plain',
     replyOn: 'base/{SN}/info',

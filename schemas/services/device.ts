@@ -1,4 +1,4 @@
-/** Provided by the runtime: the controller that runs the service, and its local network. */
+/** Provided by the runtime: the running service with its machine, and the local network. */
 import type { Dispose } from '../event.js'
 import { defineService } from '../token.js'
 
@@ -18,8 +18,8 @@ export interface RunEnd {
 }
 
 /**
- * `silences`: the reason if no RTCM goes out. `doubts`: RTCM goes out, but its position may be wrong. `degrades`: anything else
- * that needs attention.
+ * `silences`: a reason why no RTCM is sent. Raising it does not close the gate. `doubts`: RTCM is sent, but its position may be
+ * wrong. `degrades`: anything else that needs attention.
  */
 export type Severity = 'silences' | 'doubts' | 'degrades'
 
@@ -31,7 +31,7 @@ export interface Trouble {
   readonly advice?: string
   /** Default: `degrades`. */
   readonly severity?: Severity
-  /** Numbers and names of the text, so that it can be said in another language. Units in the names: `distance_m`. */
+  /** Numbers and names of the text, for translations. Units in the names: `distance_m`. */
   readonly values?: ErrorValues
 }
 
@@ -52,7 +52,7 @@ export interface StationError {
   readonly t: number
 }
 
-/** The controller that runs the service. */
+/** The service and the machine that runs it. */
 export interface Device {
   /** The variant's hardware name. */
   readonly hardware: string

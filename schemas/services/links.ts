@@ -13,7 +13,7 @@ export interface Link {
   /** `host:port` */
   readonly peer: string
   readonly state: LinkInfo['state']
-  /** `out` (default): RTCM goes out. `in`: corrections come in. `control`: remote control of the station. */
+  /** `out` (default): RTCM is sent. `in`: corrections are received. `control`: remote control of the station. */
   readonly carries?: 'out' | 'in' | 'control'
   /** The peer is in a local network: the link proves nothing about the uplink. */
   readonly local: boolean

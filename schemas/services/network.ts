@@ -115,7 +115,7 @@ export function networkFailureOf(error: unknown): NetworkFailure | undefined {
 export interface StationProfile {
   readonly ssid: string
   readonly password: string
-  /** The network does not announce its name: it is called by it. Default: false. */
+  /** The network does not announce its name, so the station calls for it by name. Default: false. */
   readonly hidden?: boolean
 }
 

@@ -129,7 +129,7 @@ export interface Receiver {
   sendCorrections(frames: Uint8Array): boolean
   /**
    * Sets the mode of the receiver and configures everything a base needs. Writes only the differences and verifies them by
-   * reading back. `refused` lists the keys that the receiver rejected. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
+   * reading back. `refused` lists the keys that the receiver refused. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
    * not answer, is listen-only, or does not hold the written values. A receiver that restarts unexpectedly loses the
    * configuration: `configured` turns false and `onState` is emitted.
    */
@@ -157,7 +157,7 @@ export interface Receiver {
   readonly onTime?: Event<number>
   /** Once per epoch, for the movement check: range residuals relative to the held position. */
   readonly onResiduals?: Event<readonly SatelliteResidual[]>
-  /** A second position solution that continues in fixed mode, if the firmware has one. */
+  /** The second fix, which continues in fixed mode, if the firmware has one. */
   readonly onSecondFix?: Event<ReceiverFix>
   /** Warnings in the receiver's own words. */
   readonly onWarning?: Event<string>
@@ -236,7 +236,7 @@ export interface Satellite {
   /** 0-360 from north over east; undefined while the receiver does not know the orbit. */
   readonly azimuth_deg: number | undefined
   readonly elevation_deg: number | undefined
-  /** Of the strongest signal; 0: not received. */
+  /** C/N0 of the strongest signal; 0: not received. */
   readonly cno_dbhz: number
   /** Code and carrier are locked. */
   readonly locked: boolean

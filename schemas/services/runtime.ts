@@ -4,7 +4,7 @@ import type { Event } from '../event.js'
 import type { MqttTopic } from '../mqtt/topics.js'
 import { defineService } from '../token.js'
 
-/** One file of a browser bundle, ready to be served. */
+/** One file of a program for the browser, ready to be served. */
 export interface ClientFile {
   /** File name with a hash of its content. */
   readonly name: string
@@ -42,7 +42,7 @@ export const panels = defineService<Panels>('panels')
 
 /** The plugins' texts in other languages than English, for the plugin that serves the page of the station. */
 export interface PluginTexts {
-  /** In which a running plugin has texts, e.g. `de`. */
+  /** Languages in which a running plugin has texts, e.g. `de`. */
   readonly languages: readonly string[]
   /** Changes when a plugin with texts starts, stops or is replaced. */
   readonly version: string
@@ -58,7 +58,7 @@ export interface HttpRoute {
   plugin: string
   /** Schema of the route: `summary`, `description`, JSON Schemas of `querystring`, `params`, `body`, `response`. */
   schema: Readonly<Record<string, unknown>>
-  /** Required role if tokens are set. */
+  /** Required role if a login is set. */
   role: 'none' | 'viewer' | 'operator'
   /** Parsing of the body. */
   body: 'json' | 'stream' | 'buffer' | 'ignore'

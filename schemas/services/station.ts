@@ -16,7 +16,7 @@ export type CallSource = 'http' | 'mqtt' | 'console' | 'plugin'
 
 /** The operations on the station, the same for every interface. */
 export interface Station {
-  /** {SN} */
+  /** Serial number of the station. */
   readonly serial: string
   /**
    * One change transaction. `values` is the received JSON value; anything but an object rejects with
@@ -32,9 +32,9 @@ export interface Station {
    * reverted after `left_s`. Undefined: none.
    */
   readonly trial: { parameters: string[]; left_s: number } | undefined
-  /** Keeps the change on trial. False: no change is on trial. */
+  /** Keeps the provisional change. False: there is none. */
   confirmChange(): Promise<boolean>
-  /** Reverts the change on trial now. False: no change is on trial. */
+  /** Reverts the provisional change now. False: there is none. */
   undoChange(): Promise<boolean>
   /** Every change parameter with its value, by name. */
   parameters(): ParameterEntry[]
@@ -42,9 +42,9 @@ export interface Station {
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
   commands(): CommandEntry[]
-  /** The information document. The mask uses assignment 1 (HTTP) unless the variant sets 2; omitted: everything. */
+  /** The status document. The mask uses assignment 1 (HTTP) unless the variant sets 2; omitted: everything. */
   document(mask?: number): Record<string, unknown>
-  /** The serialised document, cached for up to 100 ms. For a viewer, passwords are empty. */
+  /** The serialised document, cached for up to 100 ms. For a viewer, passwords, IMEI, IMSI and ICCID are empty. */
   documentText(mask?: number, reader?: 'viewer' | 'operator'): string
   /**
    * The document changed; at most 10 times a second. Continuously changing values (uptime, position) raise no event: read the

@@ -18,11 +18,11 @@ const misbehaviour =
   /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped)|; the plugin keeps running$/
 
 /**
- * What every plugin must stand: it starts, stops and starts again, a reload that is refused and one whose new version cannot start
- * leave the running version as it was, and nothing is left behind: no timer, socket, server, watcher, child process or
- * listener of the process. Throws with everything that is wrong.
+ * Checks every plugin: it starts, stops and starts again. A refused reload, and a reload whose new version cannot start, leave the
+ * running version as it was. Nothing is left behind: no timer, socket, server, watcher, child process or listener of the
+ * process. Throws one error with all failures.
  * @param plugin a definition; or the path of a plugin, source or prebuilt, which may then import texts and other assets
- * @param surroundings the plugins that it needs
+ * @param surroundings other plugins that the plugin needs
  */
 export async function conformance(
   plugin: AnyPlugin | string,

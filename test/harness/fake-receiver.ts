@@ -14,7 +14,7 @@ import {
   type Spoofing,
 } from '../../schemas/services.js'
 
-/** A receiver that says what a test tells it to: the edge in front of `rtcm` and everything behind it. */
+/** A receiver that a test controls. It takes the place of the receiver plugin. */
 export interface FakeReceiver {
   readonly definition: AnyPlugin
   /** Sends one frame, now. */
@@ -30,17 +30,17 @@ export interface FakeReceiver {
   residuals(residuals: readonly SatelliteResidual[]): void
   secondFix(fix: ReceiverFix): void
   warn(text: string): void
-  /** What it says of the antenna and of the air, once: a station believes the air for 10 s. */
+  /** Reports of the antenna, interference and spoofing, sent once. The station uses the latter two for 10 s. */
   antenna(status: AntennaStatus): void
   interference(jamming: Jamming): void
   spoofing(state: Spoofing): void
-  /** The mode that it was put into, and what it answers when it is read. */
+  /** The mode that was set last, which is also the answer when the mode is read. */
   target: ReceiverTarget
   /** Makes `configure` reject with this message. */
   refuseToConfigure: string | undefined
-  /** How often it was asked to determine its ambiguities again. */
+  /** How often `resetAmbiguities` was called. */
   resets: number
-  /** What was sent to it as corrections. */
+  /** Corrections that were sent to the receiver. */
   readonly corrections: Uint8Array[]
 }
 

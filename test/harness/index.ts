@@ -1,4 +1,4 @@
-/** What tests of the project and of third-party plugins are written with (`rtk-base/testing`). */
+/** Helpers for tests of plugins (`rtk-base/testing`). */
 export * from './conformance.js'
 export * from './fake-processes.js'
 export * from './fake-receiver.js'

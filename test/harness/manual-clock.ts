@@ -48,7 +48,7 @@ export class ManualClock implements Clock {
     this.#utc_ms += by_ms
   }
 
-  /** Goes on by `ms`; between timers, promises that are ready get their turn. */
+  /** Advances the clock by `ms`. Between timers, promises that are ready get their turn. */
   async advance(ms: number): Promise<void> {
     const end_ms = this.#monotonic_ms + ms
     let atOnce = 0
@@ -90,8 +90,8 @@ async function turn(): Promise<void> {
 }
 
 /**
- * Waits for something that real I/O brings about, by looking again and again. Not a sleep: it ends
- * with the condition, or fails after `limit_ms` of real time.
+ * Waits for an effect of real I/O by polling `condition`. It ends when the condition is true, or fails after `limit_ms` of
+ * real time.
  */
 export async function until(condition: () => unknown, what: string, limit_ms = 60_000): Promise<void> {
   const end_ms = performance.now() + limit_ms

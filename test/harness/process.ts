@@ -75,14 +75,14 @@ export interface StationProcess {
 }
 
 export interface StationProcessOptions {
-  /** Kept when given, else a temporary folder that `end` removes. */
+  /** Default: a temporary folder, which `end` removes. A given folder is kept. */
   data?: string
   execPath?: string
-  /** Another program than the checkout's, e.g. a device folder's. */
+  /** Default: the program of the checkout. Another one is e.g. that of a device folder. */
   entry?: string
   /** Arguments of Node itself. */
   nodeOptions?: readonly string[]
-  /** Beside the test's own. */
+  /** Added to the environment of the test. */
   env?: NodeJS.ProcessEnv
 }
 

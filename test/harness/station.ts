@@ -36,7 +36,7 @@ export interface TestStation extends Runtime {
   readonly data: string
   /** Everything that was logged. */
   readonly lines: LogLine[]
-  /** Puts another version of a plugin in place; the next reload takes it. */
+  /** Provides another version of a plugin, which the next reload loads. */
   define(name: string, definition: AnyPlugin): void
   /** How often the machine was asked to restart. */
   readonly restarts: () => number

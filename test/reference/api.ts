@@ -11,14 +11,14 @@ const entries = {
   gnss: ['runtime/gnss/index.ts', 'framing, RTCM, geodesy, time'],
   link: ['runtime/link/index.ts', 'ports, dialogs, outbound connections'],
   ntrip: ['runtime/ntrip/index.ts', 'parts of NTRIP casters and clients'],
-  image: ['runtime/image/index.ts', 'signed images'],
+  image: ['runtime/image/index.ts', 'signed images: updates of the service or of one plugin'],
   simulation: ['runtime/simulation/index.ts', 'simulated receivers'],
   testing: ['test/harness/index.ts', 'tests of plugins'],
   runtime: ['runtime/index.ts', 'the whole station, for programs that embed it'],
 } as const
 /** Declarations that are written by hand. */
 const written = {
-  panel: ['runtime/panel.d.ts', 'types of a panel of the page'],
+  panel: ['runtime/panel.d.ts', 'types for a panel: a page of a plugin in the web page of the station'],
   client: ['runtime/client.d.ts', 'types of `?client` and other imported files'],
 } as const
 
@@ -43,12 +43,13 @@ function contents(): string {
 
 ${generated}
 
-From the docstrings of the code. How to use it: [Writing a plugin](../plugins.md). \`rtk-base/schemas\` holds the schemas of the
-[status document](../reference/document.md).
+This reference is made from the comments in the code. [Writing a plugin](../plugins.md) shows how to use the API.
 
 | import | for |
 |---|---|
 ${rows.join('\n')}
+| [\`rtk-base/schemas\`](../../../schemas/README.md) | TypeBox schemas of the [status document](../reference/document.md), changes and answers |
+| [\`rtk-base/contract\`](../../../schemas/README.md#types) | the same as TypeScript types, for programs that talk to a station |
 `
 }
 
@@ -62,11 +63,13 @@ function pageOf(id: string, entry: Entry | undefined): string {
 ${generated}
 
 ${doc}
-
+${modules.length > 1 ? `\nImport everything on this page from \`${id}\`. The headings are source files.\n` : ''}
 **Exports:** ${links.map(([name, anchor]) => `[${name}](#${anchor})`).join(', ')}
 `
+  // A page with a part of a file of services has no use for the sentence about the whole file.
+  const isPart = ({ path }: Module) => path.startsWith('schemas/services/') && id !== 'rtk-base/services'
   const sections = modules.map((module) =>
-    section(module.doc === doc ? { ...module, doc: '' } : module, modules.length > 1),
+    section(module.doc === doc || isPart(module) ? { ...module, doc: '' } : module, modules.length > 1),
   )
   return [head, ...sections].join('\n')
 }
@@ -95,9 +98,9 @@ function item({ name, doc, text }: Declaration): string {
 /** The tags of a docstring as a list. */
 const paragraphs = (doc: string) =>
   doc
-    .replaceAll(/\n?^@param (\S+) /gm, '\n- `$1`: ')
-    .replaceAll(/\n?^@returns? /gm, '\n- returns ')
-    .replaceAll(/\n?^@throws /gm, '\n- throws ')
+    .replaceAll(/(?:^|\s+)@param (\S+) /g, '\n- `$1`: ')
+    .replaceAll(/(?:^|\s+)@returns? /g, '\n- returns ')
+    .replaceAll(/(?:^|\s+)@throws /g, '\n- throws ')
     .replaceAll(/^@(see|example|default) /gm, '$1 ')
     .replace(/([^\n])\n- /, '$1\n\n- ')
     .trim()

@@ -29,7 +29,7 @@ loads it without esbuild, and refuses it if a byte was changed.
   --sign KEY  also makes the signed image that updates this one plugin by POST /update-firmware
   --image     image file (default: NAME.img beside DIR, as files in DIR are published with the plugin)
   --hardware  the hardware of its variants (field hardware)
-  --min-version      once this image is installed on a station, the station refuses older images of this plugin
+  --min-version      once this image is installed on a station, it refuses images of this plugin older than VERSION
   --allow-downgrade  stations with a newer version of the plugin accept the image too
   --bundle    only for stations with this esp.sha256
 

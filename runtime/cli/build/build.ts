@@ -19,7 +19,7 @@ On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
   --release       version of the build, e.g. 1.4.0; default: the version of rtk-base
   --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). The bundle
                   trusts this key from then on
-  --min-version   once this image is confirmed on a station, the station refuses older images
+  --min-version   once this image is confirmed on a station, it refuses images older than VERSION
   --replaces      the image is also for stations with a variant of this name; default: only the name of VARIANT
   --allow-downgrade  stations with a newer version accept the image too
   --new-key PUB   once this image is confirmed, the station also trusts this public key

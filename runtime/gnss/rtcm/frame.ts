@@ -16,7 +16,7 @@ export function encodeFrame(payload: Uint8Array): Uint8Array {
   return frame
 }
 
-/** Its CRC-24Q: frames that differ have another one. */
+/** The CRC-24Q of a frame, to tell different frames apart. */
 export function checksumOf(frame: Uint8Array): number {
   return ((frame.at(-3) ?? 0) << 16) | ((frame.at(-2) ?? 0) << 8) | (frame.at(-1) ?? 0)
 }

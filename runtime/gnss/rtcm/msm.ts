@@ -246,7 +246,7 @@ const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: fa
 export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 
 export interface MsmEncodeOptions {
-  /** As u-blox receivers do: the payload has room for every satellite × signal pair, the tail is zero. */
+  /** Like u-blox receivers: the payload has room for every satellite × signal pair, and the rest is zero. */
   padToGrid?: boolean
   /** `invalid`: a signal's range or rate that is too far from the common part of its satellite is sent as invalid. */
   outOfRange?: 'throw' | 'invalid'

@@ -15,7 +15,7 @@ export interface LoginOptions {
   token?: string
   /** A second token that can only read. */
   viewerToken?: string
-  /** Access from the local network without a login if `token` is set; default: none. */
+  /** Rights of the local network without a login; default: none. `none` and `read` require `token`. */
   open?: 'none' | 'read' | 'all'
 }
 

@@ -7,7 +7,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers without a login too: pages and their assets, nothing that tells or changes anything. */
     public?: boolean
-    /** Role needed for the route if tokens are set; default: viewer for GET and HEAD, operator for the rest. */
+    /** Role needed for the route if a login is set; default: viewer for GET and HEAD, operator for the rest. */
     role?: LoginRole
     /** The handler must have begun its answer by then, instead of the runtime's 60 s. */
     timeout_ms?: number

@@ -6,7 +6,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 export interface Upgrade {
   readonly handler: UpgradeHandler
-  /** Role needed to open it if tokens are set. */
+  /** Role needed to open it if a login is set. */
   readonly role: LoginRole
 }
 
@@ -30,5 +30,5 @@ export interface RouteOwner {
 /** The role of a logged-in user: a viewer reads, an operator does everything. */
 export type LoginRole = 'viewer' | 'operator'
 
-/** The caller's role. Without `http.token` everybody on the local network is an operator. */
+/** The caller's role. Without a login (a password or a token) everybody on the local network is an operator. */
 export type Role = 'none' | LoginRole

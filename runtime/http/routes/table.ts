@@ -53,7 +53,7 @@ export class RouteTable {
 }
 
 /**
- * Role needed for the route if tokens are set: viewer to read, operator for the rest, unless the route overrides it.
+ * Role needed for the route if a login is set: viewer to read, operator for the rest, unless the route overrides it.
  */
 export function neededRole(
   method: string,

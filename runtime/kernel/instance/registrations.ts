@@ -97,7 +97,7 @@ export interface TopicDescription {
   readonly topic: MqttTopic
 }
 
-/** A page in the page of the station. */
+/** A panel on the page of the station. */
 export interface PanelRecord {
   readonly owner: Registrant
   readonly title: string

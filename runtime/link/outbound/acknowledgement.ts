@@ -74,11 +74,14 @@ export class Acknowledgement {
   }
 }
 
-/** In words, as the reason for which a connection is ended. */
+/** The reason for which a connection is ended, in words. */
 export const cutText = (silent_ms: number): string =>
   `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
 
-/** Looks at a connection until it is disposed of. @param cut called once, with the reason */
+/**
+ * Watches a connection until the returned function is called.
+ * @param cut called once, with the reason
+ */
 export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {
   const acknowledgement = new Acknowledgement(socket, clock)
   const stop = timers.every(Acknowledgement.every_ms, async () => {

@@ -39,7 +39,10 @@ export function stepOf({ failures }: DialState): DialStep {
   return failures % 2 === 1 ? 'resolve' : 'family'
 }
 
-/** The addresses of the next attempt in their order. @param answer what the name resolves to now; never empty */
+/**
+ * The addresses of the next attempt, in order.
+ * @param answer addresses that the name resolves to now, never empty
+ */
 export function addressesFor(state: DialState, answer: readonly DialAddress[]): readonly DialAddress[] {
   const step = stepOf(state)
   const { good, failed } = state

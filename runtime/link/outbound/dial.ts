@@ -26,12 +26,12 @@ export interface DialEvents {
   /** Connected, and over TLS the certificate is good. */
   connected(socket: Socket): void
   data(bytes: Buffer): void
-  /** Bytes that waited are with the system. */
+  /** The system has accepted the waiting bytes. */
   drain?(): void
   /**
-   * It could not be made, or failed; called once, and never after `hangUp`.
-   * @param answered the other end was reached: only it can change that
-   * @param code the same for a program
+   * The connection could not be made, or failed. Called once, never after `hangUp`.
+   * @param answered the other end was reached, so only it can solve the problem
+   * @param code the reason, for a program
    */
   failed(text: string, answered: boolean, code: DialFailure): void
   /** The other end closed the connection, in order or by a reset; called once, in place of `failed`. */
@@ -41,7 +41,7 @@ export interface DialEvents {
 /** A connection that the station makes. */
 export interface Dialled {
   readonly socket: Socket
-  /** Ends it; nothing is reported any more. */
+  /** Ends the connection. Nothing is reported after that. */
   hangUp(): void
 }
 
@@ -82,7 +82,7 @@ export function dial(
   })
   const intake = new Intake(socket, {
     budget: new Budget(dialledRate, performance.now()),
-    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true, 'flood'),
+    overrun: () => failed(`${host} sends ${rateText(dialledRate)}: check host and port`, true, 'flood'),
   })
   socket.on('data', (bytes) => {
     if (!over) intake.run(bytes.length, 1, () => events.data(bytes))

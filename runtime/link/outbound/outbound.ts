@@ -72,7 +72,7 @@ export class Outbound {
     return this.#uplinks
   }
 
-  /** From `start` of the plugin on. @param events of the uplinks, if the owner follows them here */
+  /** Call it in `start` of the plugin or later. @param events callbacks for changes of the uplinks */
   start(events?: UplinkEvents): void {
     this.#ends.push(this.#ctx.services.watch(links, (service) => service?.report(this.#link)))
     if (events) this.#ends.push(this.#uplinks.follow(events))
@@ -86,7 +86,7 @@ export class Outbound {
     this.#report({ peer, reason: '', local: false })
   }
 
-  /** It is not kept any more. */
+  /** Ends the reports about this connection. */
   close(): void {
     for (const end of this.#ends.splice(0)) void end()
     this.#ctx.services.find(links)?.remove(this.#link.name)
@@ -133,7 +133,7 @@ export class Outbound {
     this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 
-  /** It was not reached, or was lost. @param wait_ms until the next attempt */
+  /** The peer was not reached, or the connection was lost. @param wait_ms until the next attempt */
   down(reason: string, wait_ms: number, options: { evidence?: boolean } = {}): void {
     if (options.evidence !== false) this.#uplinks.failed(reason)
     this.#failed('down', reason, wait_ms)
@@ -144,7 +144,7 @@ export class Outbound {
     this.#failed('refused', reason, wait_ms)
   }
 
-  /** It is not wanted now. @param reason why not */
+  /** No connection is wanted now. @param reason why not */
   idle(reason: string): void {
     this.#report({ state: 'idle', reason, next_ms: 0 })
   }

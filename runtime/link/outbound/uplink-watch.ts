@@ -79,10 +79,10 @@ export interface Ends {
   remoteAddress: string | undefined
 }
 
-/** IPv4 addresses without the form that they have on a socket of IPv6. */
+/** An address without the prefix `::ffff:`, which IPv4 addresses have on an IPv6 socket. */
 export const plain = (address = '') => address.replace(/^::ffff:/, '')
 
-/** In a network of one of these addresses: reached without the gateway. */
+/** Whether an address is in a network of one of these addresses, so that it is reached without the gateway. */
 export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
   const family = (one: string) => (isIPv6(one) ? 'ipv6' : 'ipv4')
   const networks = new BlockList()

@@ -1,4 +1,4 @@
-/** A serial port that no other program gets, and why one cannot be opened. */
+/** Opens serial ports exclusively, and explains why one cannot be opened. */
 import { spawn } from 'node:child_process'
 import { userInfo } from 'node:os'
 

@@ -22,13 +22,13 @@ import type { Edges } from '../time.js'
 export type KeptPortPhase = 'stopped' | 'waiting' | 'opening' | 'open' | 'ended'
 
 export interface KeptPortEvents {
-  /** The rate to open it with; 0 if the line has none. */
+  /** The rate for opening the port; 0 if the line has none. */
   baud(): number
-  /** It is about to be opened. */
+  /** The port is about to be opened. */
   opening?(): void
   opened(): void
   data(chunk: Uint8Array): void
-  /** It is closed, or could not be opened; it is opened again. */
+  /** The port is closed, or could not be opened. It will be opened again. */
   closed(reason: string): void
   /** A recording came to its end. */
   ended(reason: string): void
@@ -94,7 +94,7 @@ export class KeptPort {
     return generation === this.#generation
   }
 
-  /** Closes it and opens it again. */
+  /** Closes the port and opens it again. */
   drop(reason: string): void {
     this.#generation++
     this.#phase = 'waiting'

@@ -8,7 +8,7 @@ export interface ReplayOptions {
   pace: number
   /** Starts again at the end. */
   loop: boolean
-  /** Seconds before it starts, so that subscribers can connect before its first byte. */
+  /** Start delay in seconds, so that subscribers can connect before the first byte. */
   delay: number
 }
 

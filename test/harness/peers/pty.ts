@@ -9,9 +9,9 @@ import { until } from '../manual-clock.js'
 export interface Pty {
   readonly near: string
   readonly far: string
-  /** Pulls it: both ends are gone. */
+  /** Removes both ends, like an unplugged adapter. */
   pull(): Promise<void>
-  /** Gives it back under the same names. */
+  /** Restores both ends under the same names. */
   giveBack(): Promise<void>
   close(): Promise<void>
 }

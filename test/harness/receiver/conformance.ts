@@ -8,14 +8,14 @@ import type { ReceiverDevice } from './device.js'
 export interface ReceiverConformanceOptions {
   /** Options of the plugin: its port. */
   options?: Record<string, unknown>
-  /** What else the station needs, e.g. the plugin that is the simulator. */
+  /** Further parts of the station, e.g. the plugin of the simulator. */
   surroundings?: TestStationOptions
 }
 
 /**
- * What the plugin of every receiver must stand, in a station that makes a base of it: the states of the link, its identity, a
- * reference that it takes and is read back, a restart, a refusal and a silence that show, a wrong 1005, a reload; every report that
- * it claims and no other; nothing made up. Throws with everything that is wrong. `conformance` checks what every plugin must stand.
+ * Checks the plugin of a receiver, in a station that makes the receiver a base: link states, identity, setting and reading back a
+ * reference, a restart, a refusal, silence, a wrong 1005, a reload, and exactly the reports that the plugin claims. Throws one
+ * error with all failures. `conformance` checks every plugin.
  * @param plugin a definition, or the path of a plugin
  * @param device the receiver, or what stands for it
  */

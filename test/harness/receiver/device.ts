@@ -11,24 +11,24 @@ type Done = void | Promise<void>
 export interface ReceiverDevice {
   /** Called once, as soon as the station runs: for a simulator that is driven through it, e.g. by its commands. */
   begin?(station: TestStation): Done
-  /** It is there and has power; as after a power cut. */
+  /** The receiver is connected and has power, as after a power cut. */
   connect(): Done
-  /** It is gone: unplugged, or its port is. The checks begin with that. */
+  /** The receiver or its port is unplugged. The checks begin with this state. */
   disconnect(): Done
-  /** It is there, but says and answers nothing. */
+  /** The receiver is connected, but sends and answers nothing. */
   silence(on: boolean): Done
-  /** It restarts by itself, and forgets what is volatile. */
+  /** The receiver restarts by itself and loses its volatile settings. */
   restart?(): Done
-  /** It refuses to be put into a mode. */
+  /** The receiver refuses every change of its mode. */
   refuse?(on: boolean): Done
-  /** Its 1005 is metres away from the reference that it was given. */
+  /** The receiver sends a 1005 that is metres away from its reference. */
   wrongReference?(on: boolean): Done
   antenna?(status: Extract<AntennaStatus, 'ok' | 'short' | 'open'>): Done
-  /** Strong interference: it can hardly work. */
+  /** Strong interference: the receiver can hardly work. */
   jam?(on: boolean): Done
   spoof?(on: boolean): Done
   /** Called once for each second of the station's clock, before the clock advances: for a device without its own clock. */
   second?(): Done
-  /** Called when all is over. */
+  /** Called at the end. */
   end?(): Done
 }
