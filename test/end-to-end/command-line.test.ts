@@ -20,7 +20,6 @@ import t, { type Test } from 'tap'
 import { simulated } from '../../examples/serial-receiver/test/simulated.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { portDropIn } from '../../runtime/cli/allow-port.js'
-import { nearest } from '../../runtime/validate.js'
 import {
   childEnv,
   conformance,
@@ -239,8 +238,6 @@ t.test('every mistake of a variant is named at once, with value, bounds and the 
     other,
     /udp-rtcm has no option port; it takes .*maxSubscribers.*; parameters that can change at run time are set by/,
   )
-  t.same(nearest('port', ['host', 'options']), [], 'half of a short name is no slip of the pen')
-  t.same(nearest('prot', ['host', 'port']), ['port'])
   t.match(slips, /--set udprtcm\.….*\(did you mean "udp-rtcm"\?\)/)
   t.match(secret, /http\.token: must not have fewer than 16 characters/)
   t.notMatch(secret, 'too-short')
