@@ -542,9 +542,18 @@ t.test(
     const known = await port({ State: 30, AvailableConnections: ['/settings/4'] })
     await known.network.setEnabled('eth0', true)
     t.same(known.calls, [
+      ['GetConnectionByUuid', [uuidOf('rtk-base-eth-eth0')]],
+      ['GetSettings', []],
       ['Set', [names.device, 'Autoconnect', ['b', true]]],
       ['ActivateConnection', ['/', at('eth0'), '/']],
     ])
+    const fixed = await scripted(t, wired({ State: 30, AvailableConnections: ['/settings/4'] }), {
+      ActivateConnection: () => '/active/2',
+      GetConnectionByUuid: () => '/settings/1',
+      GetSettings: () => ({ ipv4: { method: 'manual' } }),
+    })
+    await fixed.network.setEnabled('eth0', true)
+    t.same(fixed.calls.at(-1), ['ActivateConnection', ['/settings/1', at('eth0'), '/']], 'a fixed address comes first')
     const unknown = await port({ State: 120, AvailableConnections: [] })
     await unknown.network.setEnabled('eth0', true)
     t.same(unknown.calls.at(-1), ['ActivateConnection', ['/settings/1', at('eth0'), '/']])
