@@ -110,22 +110,25 @@ t.test('a station with two Ethernet ports', skip ? { skip } : {}, async (t) => {
     t.match(net.box('ip', 'route'), /default via 10\.77\.0\.1 dev eth0/)
   })
 
-  t.test('a fixed address is used, also after a restart of NetworkManager; then what the machine had before', async (t) => {
-    const fixed = { 'eth-address': '10.77.0.20/24', 'eth-gateway': '10.77.0.1', 'eth-dns': '10.77.0.1,9.9.9.9' }
-    t.match(await change(fixed), { result: 'ok' })
-    await until(async () => (await eth()).ip === '10.77.0.20', 'it is used', 60_000)
-    t.match(await eth(), { mask: '255.255.255.0', gw: '10.77.0.1' })
-    t.match(net.nmcli('-g', 'IP4.DNS', 'device', 'show', 'eth0').trim(), /^10\.77\.0\.1 \| 9\.9\.9\.9$/)
-    t.match(net.box('ip', 'route'), /default via 10\.77\.0\.1 dev eth0/)
-    await net.manager.stop()
-    await until(async () => (await eth()).mac === '', 'nothing is known without it')
-    net.manager.start()
-    await until(async () => (await eth()).ip === '10.77.0.20', 'it is used again', 60_000)
-    t.match(await change({ 'eth-address': '' }), { result: 'ok' })
-    await until(async () => (await eth()).ip === '10.77.0.2', 'the profile of the machine is used', 60_000)
-    t.notMatch(net.nmcli('-g', 'NAME', 'connection', 'show'), /rtk-base-eth/)
-    await until(isUp, 'the link is up', 60_000)
-  })
+  t.test(
+    'a fixed address is used, also after a restart of NetworkManager; then what the machine had before',
+    async (t) => {
+      const fixed = { 'eth-address': '10.77.0.20/24', 'eth-gateway': '10.77.0.1', 'eth-dns': '10.77.0.1,9.9.9.9' }
+      t.match(await change(fixed), { result: 'ok' })
+      await until(async () => (await eth()).ip === '10.77.0.20', 'it is used', 60_000)
+      t.match(await eth(), { mask: '255.255.255.0', gw: '10.77.0.1' })
+      t.match(net.nmcli('-g', 'IP4.DNS', 'device', 'show', 'eth0').trim(), /^10\.77\.0\.1 \| 9\.9\.9\.9$/)
+      t.match(net.box('ip', 'route'), /default via 10\.77\.0\.1 dev eth0/)
+      await net.manager.stop()
+      await until(async () => (await eth()).mac === '', 'nothing is known without it')
+      net.manager.start()
+      await until(async () => (await eth()).ip === '10.77.0.20', 'it is used again', 60_000)
+      t.match(await change({ 'eth-address': '' }), { result: 'ok' })
+      await until(async () => (await eth()).ip === '10.77.0.2', 'the profile of the machine is used', 60_000)
+      t.notMatch(net.nmcli('-g', 'NAME', 'connection', 'show'), /rtk-base-eth/)
+      await until(isUp, 'the link is up', 60_000)
+    },
+  )
 
   t.test('the port that carries the session is disabled: the link goes on at once', async (t) => {
     net.cable(1, false)
