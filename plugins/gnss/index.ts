@@ -64,7 +64,7 @@ export default definePlugin({
       },
     })
     receptionMetrics(ctx, observed)
-    outputRoute(ctx)
+    outputRoute(ctx, output)
     const restart = async () => {
       const present = services.find(receiver)
       if (!present) throw unavailable('there is no receiver')

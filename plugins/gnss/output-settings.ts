@@ -119,11 +119,11 @@ const Output = Type.Object(
     referenceInterval_s: Type.Optional(Type.Number()),
     biasInterval_s: Type.Optional(Type.Number()),
   },
-  { description: 'As configured; left out: unknown' },
+  { description: 'As chosen, or as the receiver is configured; left out: unknown' },
 )
 
 /** What the page needs to offer only what works. */
-export function outputRoute(ctx: PluginContext): void {
+export function outputRoute(ctx: PluginContext, { chosen }: Pick<OutputSettings, 'chosen'>): void {
   ctx.http.route({
     method: 'GET',
     url: '/receiver-output',
@@ -141,10 +141,13 @@ export function outputRoute(ctx: PluginContext): void {
     handler: async () => {
       const present = ctx.services.find(receiver)
       const isSettable = present !== undefined && present.mode !== 'listening'
-      const { constellations, ...rest } = present?.output ?? {}
+      const can = new Set(isSettable ? present.can?.output : undefined)
+      const own = Object.fromEntries(Object.entries(chosen() ?? {}).filter(([name]) => can.has(name as Member)))
+      // What was chosen a moment ago is on its way to the receiver.
+      const { constellations, ...rest }: ReceiverOutput = { ...present?.output, ...own }
       return {
         model: present?.identity.module ?? '',
-        can: isSettable ? [...(present.can?.output ?? [])] : [],
+        can: [...can],
         intervals: [...(present?.can?.intervals_s ?? [])],
         now: { ...rest, ...(constellations && { constellations: [...constellations] }) },
       }
