@@ -51,10 +51,10 @@ export function toggled(form: Entered, system: System): Entered {
 /** Parameters and their new values. A field that was emptied leaves it to the receiver's plugin. */
 export function changesOf(before: Entered, form: Entered): Record<string, unknown> {
   const changed = (Object.keys(parameters) as Member[]).filter((name) => form[name].trim() !== before[name])
-  return Object.fromEntries(changed.map((name) => [parameters[name], valueOf(name, form[name].trim())]))
+  return Object.fromEntries(changed.map((name) => [parameters[name], entryOf(name, form[name].trim())]))
 }
 
-function valueOf(name: Member, text: string): unknown {
+function entryOf(name: Member, text: string): unknown {
   if (name === 'constellations') return text === '' ? [] : text.split(' ')
   if (text === '') return null
   const number = Number(text.replace(',', '.'))
