@@ -221,6 +221,18 @@ for (const shell of few(1, shells)) {
       }
     })
 
+    t.test('a slot with a file above 64 MiB is not whole', async (t) => {
+      const { slots, launch } = device(t, shell, lines('b', '', 0, '', 'a'))
+      for (const [bytes, slot, fallback] of [
+        [67_108_864, 'b', ''],
+        [67_108_865, 'a', 'b'],
+      ] as const) {
+        truncateSync(join(slots.b, 'rtk-base.mjs'), bytes)
+        writeSums(slots.b)
+        t.match(launch(), { code: 0, slot, fallback }, `${bytes} bytes`)
+      }
+    })
+
     for (const [name, put] of traps) {
       const trap = (file: string) => {
         rmSync(file, { recursive: true, force: true })
@@ -257,6 +269,9 @@ for (const shell of few(1, shells)) {
 
         const own = join(folder, 'variant.json')
         trap(own)
+        // A huge file is one that a person has put there: it is refused by the service.
+        const isGiven = name === 'a huge file'
+        t.equal(launch({ RTK_BASE_VARIANT: own }).args?.includes(own), isGiven, 'as if the variant were missing')
         for (const _ of [1, 2, 3]) end('exit-code exited 2', [], { RTK_BASE_VARIANT: own })
         t.match(launch({ RTK_BASE_VARIANT: own }), { settings: 'kept' }, 'the variant')
       })

@@ -157,6 +157,24 @@ t.test('a change', async (t) => {
     })
   })
 
+  t.test('stores what a rule adds in one write, and takes it back if an owner refuses', async (t) => {
+    const keeper = plugin('keeper', (ctx) => {
+      const key = ctx.config.define('key', Type.Integer(), { default: 0 })
+      key.onChange((now) => {
+        if (now === 9) throw new Error('no')
+      })
+      ctx.config.rule(['key'], (get, _changed, source) => ({ store: { was: key.get(), is: get('key'), source } }))
+    })
+    const { station, store } = await stationWith(t, { keeper })
+    const { writes } = store
+    t.match(await station.change({ key: 1 }, { source: 'mqtt' }), { result: 'ok' })
+    t.equal(store.writes, writes + 1)
+    const kept = { was: 0, is: 1, source: 'mqtt' }
+    t.strictSame(await store.entries('plugin.keeper'), kept)
+    t.match(await station.change({ key: 9 }, { source: 'http' }), { result: 'failed' })
+    t.strictSame(await store.entries('plugin.keeper'), kept)
+  })
+
   t.test('begins when the one before is through', async (t) => {
     const order: string[] = []
     const slow = plugin('slow', (ctx) =>
