@@ -1,5 +1,5 @@
 /** The choice of satellites and messages: what is in the form, what it changes and what that costs. Pure. */
-import type { TextKey } from '../../i18n/index.js'
+import type { TextKey } from '../../i18n/en.js'
 
 export const systems = ['gps', 'galileo', 'beidou', 'glonass'] as const
 export type System = (typeof systems)[number]
