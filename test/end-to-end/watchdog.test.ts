@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { gateOnly, startStation, until } from '../harness/index.js'
+import { few, gateOnly, startStation, until } from '../harness/index.js'
 import { startBroker } from '../harness/peers/brokers.js'
 
 /** A variant with a plugin `staller` that blocks until the file `release` is there. */
@@ -126,10 +126,10 @@ t.test(
   },
 )
 
-for (const [where, setup] of [
+for (const [where, setup] of few(1, [
   ['a timer', "ctx.timers.after(500, () => spin()); ctx.status('armed')"],
   ['setup', 'spin()'],
-] as const) {
+] as const)) {
   t.test(`a block in ${where} ends the process at the limit, and stays out of the next start`, async (t) => {
     const { file, data } = variant(t, setup, 4)
     // A service that blocks in setup never says where to look.
