@@ -159,8 +159,8 @@ t.test('a constellation that is switched off', async (t) => {
   t.equal(rig.simulated.value('CFG-SIGNAL-GPS_ENA'), 1)
   const { constellations } = rig.field('state.rf') as { constellations: { name: string; satellites: number }[] }
   t.strictSame(
-    constellations.map(({ name }) => name).sort(),
-    ['beidou', 'galileo', 'gps'],
+    new Set(constellations.map(({ name }) => name)),
+    new Set(['beidou', 'galileo', 'gps']),
     'none is expected, none is seen',
   )
   t.strictSame(rig.station.device.errors(), [])
