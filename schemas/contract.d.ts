@@ -106,12 +106,22 @@ export type Change = {
   "gnss-antenna-height"?: number
   /** Antenna: serial number. Serial number of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-serial"?: string
+  /** RTCM: interval of the GLONASS biases (1230), s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  "gnss-bias-interval"?: number | null
+  /** Satellites: constellations. []: as the receiver has them. QZSS goes with GPS */
+  "gnss-constellations"?: Array<"gps" | "glonass" | "galileo" | "beidou">
+  /** Satellites: elevation mask, °. Degrees, 0 to 60; null: as the receiver has it */
+  "gnss-elevation-mask"?: number | null
   /** Start-up check: required accuracy of the first position, m */
   "gnss-initial-accuracy"?: number
   /** Start-up check: maximum distance to the reference, m */
   "gnss-initial-max-delta"?: number
   /** Start-up check: the same with corrections, m */
   "gnss-initial-max-delta-corr"?: number
+  /** RTCM: MSM type. 4, or 7 with Doppler and finer resolution at 1.6 times the size; null: as the plugin of the receiver has it */
+  "gnss-msm"?: 4 | 7 | null
+  /** RTCM: interval of the observations, s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  "gnss-msm-interval"?: number | null
   /** Corrections: epoch of the frame. The epoch of the correction source, e.g. 2010.0, at most 32 characters */
   "gnss-recvrtcm-epoch"?: string
   /** Corrections: frame. The frame of the correction source, e.g. ETRF2000, at most 32 characters */
@@ -146,6 +156,8 @@ export type Change = {
   "gnss-ref-manual-y"?: number | null
   /** Entered position: ECEF Z, m. ECEF metres, -7000000 to 7000000; null clears it */
   "gnss-ref-manual-z"?: number | null
+  /** RTCM: interval of the reference position (1005), s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  "gnss-reference-interval"?: number | null
   /** Station ID in RTCM */
   "gnss-station-id"?: number
   /** Survey-in: required accuracy, m */

@@ -45,8 +45,11 @@ export default definePlugin({
       identity.changed()
       ctx.status(`${zed.link}; ${zed.portName}: ${zed.linkReason}`)
     })
-    const take = (now: ReceiverSettings) => {
-      settings = { stationId: now.stationId, correctionMaxAge_s: now.correctionMaxAge_s }
+    /** @returns whether one of them changed */
+    const take = ({ stationId, correctionMaxAge_s }: ReceiverSettings) => {
+      const isSame = stationId === settings.stationId && correctionMaxAge_s === settings.correctionMaxAge_s
+      settings = { stationId, correctionMaxAge_s }
+      return !isSame
     }
     return { zed, isSimulated, take }
   },
@@ -66,7 +69,8 @@ export default definePlugin({
       if (!now) return undefined
       take(now)
       return ctx.on(now.onChange, () => {
-        take(now)
+        // Satellites and messages come with the next `configure`.
+        if (!take(now)) return
         // Notify the verifying plugin first: frames carry the new ID as soon as it is written.
         zed.events.state.emit()
         zed.upkeep.settingsChanged()

@@ -1,5 +1,6 @@
 import type { Receiver, ReceiverCapabilities } from 'rtk-base/services'
 import { rebootZed } from './commands.js'
+import { takenOutput } from './configure/output.js'
 import type { ZedReceiver } from './zed.js'
 
 const can: ReceiverCapabilities = {
@@ -21,6 +22,7 @@ const can: ReceiverCapabilities = {
   ]),
   rawObservations: ['RXM-RAWX', 'RXM-SFRBX'],
   intervals_s: [1, 2, 5, 10, 15, 30],
+  output: takenOutput,
 }
 
 /** The service `receiver` for other plugins. */
@@ -70,8 +72,13 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get stationId() {
       return (zed.listening ? facts.stationId : undefined) ?? zed.stationId
     },
-    intervals_s: zed.intervals_s,
-    configure: (target) => upkeep.configure(target),
+    get intervals_s() {
+      return zed.intervals_s
+    },
+    get output() {
+      return zed.output
+    },
+    configure: (target) => zed.configure(target),
     readTarget: async () => (zed.listening || zed.link === 'offline' ? undefined : upkeep.read()),
     restart: async () => void rebootZed(zed),
     resetAmbiguities: () => upkeep.resetAmbiguities(),

@@ -2,8 +2,16 @@
 import { type Frame, isMsm } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { ReceiverLink as LinkState, ReceiverFix, ReceiverIdentity } from 'rtk-base/services'
+import {
+  type ReceiverLink as LinkState,
+  type Receiver,
+  type ReceiverFix,
+  type ReceiverIdentity,
+  type ReceiverTarget,
+  switchableConstellations,
+} from 'rtk-base/services'
 import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
+import { type Output, outputOf } from './configure/output.js'
 import { Upkeep } from './configure/upkeep.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
 import { ReceiverFacts } from './facts/receiver-facts.js'
@@ -33,14 +41,11 @@ export class ZedReceiver {
   readonly facts: ReceiverFacts
   /** Listening mode: never writes, and trusts the receiver without checks. */
   readonly listening: boolean
-  /** Between two MSM of a constellation, and between two 1005, as configured. */
-  readonly intervals_s: { observations: number; reference: number }
   readonly events: ReceiverEvents
   readonly upkeep: Upkeep
   readonly #ctx: PluginContext
   readonly #port: BytePort
-  readonly #options: Pick<ZedOptions, 'stationId'>
-  readonly #msm: 4 | 7
+  readonly #options: Pick<ZedOptions, 'rtcm' | 'stationId'>
   readonly #link: ReceiverLink
   readonly #dialog: UbxDialog
   readonly #configurator: Configurator
@@ -50,6 +55,8 @@ export class ZedReceiver {
   /** The identity that was reported last, as text; '' before the first on this link. */
   #reported = ''
   #expectedSignals: ubx.ExpectedSignals | undefined
+  /** Satellites and messages of the newest target. */
+  #output: Output
   #wasUp: boolean = false
   #corruptBefore = 0
 
@@ -58,8 +65,7 @@ export class ZedReceiver {
     this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#options = options
-    this.#msm = options.rtcm.msm
-    this.intervals_s = { observations: options.rtcm.msmInterval_s, reference: options.rtcm.referenceInterval_s }
+    this.#output = outputOf(options.rtcm)
     this.listening = !options.configure || !port.live
     this.events = receiverEvents(ctx)
     this.#rates = new RateMemory(ctx)
@@ -136,6 +142,31 @@ export class ZedReceiver {
   /** The station ID that it is configured to send, as far as it takes one; may be changed while it runs. */
   get stationId(): number {
     return this.#configurator.lacksStationId ? 0 : this.#options.stationId
+  }
+
+  /** Between two MSM of a constellation, and between two 1005, as configured. */
+  get intervals_s(): { observations: number; reference: number } {
+    const { observationInterval_s, referenceInterval_s } = this.#output
+    return { observations: observationInterval_s, reference: referenceInterval_s }
+  }
+
+  /** Satellites and messages as configured. The constellations are those that the receiver reports. */
+  get output(): Receiver['output'] {
+    if (this.listening) return undefined
+    const { elevationMask_deg, constellations: chosen, ...messages } = this.#output
+    const held = this.#expectedSignals
+    const constellations = held ? switchableConstellations.filter((name) => held.has(name)) : chosen
+    return {
+      ...messages,
+      ...(constellations && { constellations }),
+      ...(elevationMask_deg !== undefined && { elevationMask_deg }),
+    }
+  }
+
+  configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
+    // From now on: messages of the type before are not forwarded while they are switched.
+    this.#output = outputOf(this.#options.rtcm, target.output)
+    return this.upkeep.configure(target)
   }
 
   get link(): LinkState {
@@ -238,7 +269,7 @@ export class ZedReceiver {
   /** Enabled by other software: a second MSM type would be mixed with the first. */
   #isUnwanted(type: number): boolean {
     if (!this.upkeep.configured) return false
-    const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#msm)
+    const unwanted = type === movingBase || (isMsm(type) && type % 10 !== this.#output.msm)
     if (unwanted) this.upkeep.suspect()
     return unwanted
   }

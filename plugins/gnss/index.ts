@@ -6,6 +6,7 @@ import { posBlock, receiverBlock, standInSettings, standIns, stateBlock, statusO
 import { receptionMetrics } from './metrics.js'
 import { Observed } from './observed.js'
 import { GnssOptions } from './options.js'
+import { defineOutput, outputRoute } from './output-settings.js'
 import { watchTrouble } from './trouble.js'
 
 /** The station's view of any receiver: the `gnss` blocks, errors, metrics and settings. */
@@ -29,9 +30,10 @@ export default definePlugin({
       default: options.stationId ?? (ctx.since ? drawnStationId(ctx.serial) : 0),
       title: 'Station ID in RTCM',
     })
+    const output = defineOutput(ctx)
     const observed = new Observed(ctx, options)
     const settingsChanged = ctx.event<void>()
-    config.onChange([maxAge.name, stationId.name], () => settingsChanged.emit())
+    config.onChange([maxAge.name, stationId.name, ...output.names], () => settingsChanged.emit())
     services.provide(reception, observed)
     services.provide(receiverSettings, {
       get stationId() {
@@ -39,6 +41,9 @@ export default definePlugin({
       },
       get correctionMaxAge_s() {
         return maxAge.get()
+      },
+      get output() {
+        return output.chosen()
       },
       onChange: settingsChanged.on,
     })
@@ -59,6 +64,7 @@ export default definePlugin({
       },
     })
     receptionMetrics(ctx, observed)
+    outputRoute(ctx, output)
     const restart = async () => {
       const present = services.find(receiver)
       if (!present) throw unavailable('there is no receiver')

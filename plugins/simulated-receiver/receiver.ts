@@ -28,6 +28,13 @@ const nav2Key = keyId('CFG-NAV2-OUT_ENABLED')
 const interferenceKey = keyId('CFG-ITFM-ENABLE')
 const navKey = keyId('CFG-RATE-NAV')
 const signalGroup = groupOf(keyId('CFG-SIGNAL-GPS_ENA'))
+/** By the names of the simulated sky. QZSS is not in it. */
+const enableKeys = [
+  ['GPS', keyId('CFG-SIGNAL-GPS_ENA')],
+  ['GLONASS', keyId('CFG-SIGNAL-GLO_ENA')],
+  ['Galileo', keyId('CFG-SIGNAL-GAL_ENA')],
+  ['BeiDou', keyId('CFG-SIGNAL-BDS_ENA')],
+] as const
 
 /** By the upper byte of a portId. */
 const portNumbers: readonly PortName[] = ['I2C', 'UART1', 'UART2', 'USB', 'SPI']
@@ -230,6 +237,8 @@ export class SimulatedZed implements CommandTarget {
   #epoch(utc_ms: number): void {
     const dt_s = this.#lastEpoch_ms === undefined ? 1 : Math.max(0, utc_ms - this.#lastEpoch_ms) / 1000
     this.#lastEpoch_ms = utc_ms
+    const off = enableKeys.filter(([, key]) => this.config.get(key) === 0).map(([name]) => name)
+    this.model.without = new Set([...this.#firmware.without, ...off])
     const epoch = this.model.epoch(utc_ms, dt_s, this.#gnssOn)
     const now_ms = this.#edges.clock.monotonic()
     const solution = this.navigation.solve(epoch, dt_s, this.#corrections.state(now_ms))

@@ -14,6 +14,7 @@ import {
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
 import { BaseWatch } from './procedure/base-watch.js'
+import { ChosenOutput } from './procedure/chosen-output.js'
 import { ListenedReceiver } from './procedure/listened-receiver.js'
 import { Reports } from './procedure/reports.js'
 import { Run, type RunSnapshot } from './procedure/run.js'
@@ -169,7 +170,17 @@ export class ReferenceStation implements ProcedureStatus {
     this.#survey = survey
     // Not sooner: from here on the verdict of the previous instance has no time limit.
     const judge = gate.judge()
-    this.#run = new Run({ ...shared, judge, survey, base: new BaseWatch(), store: this.#store }, changed)
+    this.#run = new Run(
+      {
+        ...shared,
+        judge,
+        survey,
+        base: new BaseWatch(),
+        output: new ChosenOutput(this.#ctx, receiver),
+        store: this.#store,
+      },
+      changed,
+    )
     this.#run.start(before)
   }
 

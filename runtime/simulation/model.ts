@@ -86,7 +86,8 @@ export class Model {
   readonly #seed: number
   readonly #motion = new Motion()
   readonly #channels = new Map<number, Channel>()
-  readonly #without: ReadonlySet<string>
+  /** Constellations by name that are not tracked; may be changed at any time. */
+  without: ReadonlySet<string>
   /** Satellites that are not received before a time. */
   readonly #away = new Map<number, number>()
   /** Satellites with a disturbed lock or phase in the next epoch. */
@@ -99,7 +100,7 @@ export class Model {
   limit: { satellites: number; mask_deg: number } = { satellites: Number.POSITIVE_INFINITY, mask_deg: lowest_deg }
 
   constructor(options: ModelOptions) {
-    this.#without = new Set(options.without)
+    this.without = new Set(options.without)
     this.random = new Random(options.seed)
     this.#seed = options.seed
     this.#fine = new Random(options.seed ^ fineSeed)
@@ -182,7 +183,7 @@ export class Model {
     const gps_s = week * secondsPerWeek + tow_s
     this.#motion.advance(gps_s)
     this.#disturbAt(gps_s)
-    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.#without).map(this.#movingSight())
+    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.without).map(this.#movingSight())
     const hears = listening && this.antenna === 'ok'
     const tracks = hears ? this.#limited(sky.flatMap((sight) => this.#track(sight, gps_s, dt_s) ?? [])) : []
     const tracked = new Set(tracks.map(({ sight }) => sight.key))

@@ -77,6 +77,28 @@ export interface ReceiverCapabilities {
   readonly rawObservations: readonly string[]
   /** Supported observation intervals, seconds. */
   readonly intervals_s: readonly number[]
+  /** Members of `ReceiverTarget.output` that `configure` takes; omitted: none. */
+  readonly output?: ReadonlySet<keyof ReceiverOutput>
+}
+
+/** Constellations that a person can switch. QZSS goes with GPS. */
+export const switchableConstellations = ['gps', 'glonass', 'galileo', 'beidou'] as const
+export type SwitchableConstellation = (typeof switchableConstellations)[number]
+
+/** Satellites and messages of a base. */
+export interface ReceiverOutput {
+  /** Tracked constellations. The MSM of all others, and without GLONASS also 1230, are not sent. */
+  readonly constellations?: readonly SwitchableConstellation[]
+  /** Elevation above which a satellite is used in the receiver's position, degrees. Some receivers also send no observations of lower ones. */
+  readonly elevationMask_deg?: number
+  /** MSM type of all constellations. */
+  readonly msm?: 4 | 7
+  /** Seconds between observations. */
+  readonly observationInterval_s?: number
+  /** Seconds between 1005 or 1006 messages. */
+  readonly referenceInterval_s?: number
+  /** Seconds between 1230 messages. */
+  readonly biasInterval_s?: number
 }
 
 export type ReceiverReport =
@@ -146,6 +168,8 @@ export interface Receiver {
   readonly startTimes?: { readonly uptime_s: number; readonly timeToFirstFix_s: number } | undefined
   /** The station ID to send: `onState` reports a change, and `configure` writes it. */
   readonly stationId: number
+  /** Satellites and messages as configured, by `output` of the last target or by the plugin's options; unknown members are omitted. */
+  readonly output?: ReceiverOutput | undefined
   /** Configured intervals of the MSM of a constellation and of 1005, seconds; default 1 each. */
   readonly intervals_s?: { readonly observations: number; readonly reference: number }
   /**
@@ -255,8 +279,13 @@ export interface SatelliteSignal {
   readonly used: boolean
 }
 
-/** Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). */
-export type ReceiverTarget = { mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }
+/**
+ * Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). `output`: what a person chose, only
+ * members of `can.output`. Missing members are as the plugin's options say, or as the receiver has them. `readTarget` omits it.
+ */
+export type ReceiverTarget = ({ mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }) & {
+  output?: ReceiverOutput
+}
 
 export interface SatelliteResidual {
   /** `gps`, `glonass`, `galileo`, `beidou`, `qzss`, `sbas`. */

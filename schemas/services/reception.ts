@@ -1,7 +1,7 @@
 /** Provided by gnss: the station's assessment of the reception, as in the document. */
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { AntennaStatus, Jamming, Spoofing } from './receiver.js'
+import type { AntennaStatus, Jamming, ReceiverOutput, Spoofing } from './receiver.js'
 
 /** Quality of the reception. Values are `unknown` or undefined if the receiver does not report them, or is disconnected. */
 export interface Reception {
@@ -30,6 +30,8 @@ export interface ReceiverSettings {
   readonly stationId: number
   /** `gnss-recvrtcm-max-age`: maximum age of corrections. */
   readonly correctionMaxAge_s: number
+  /** Satellites and messages that a person chose; missing members are as the receiver's plugin has them. */
+  readonly output?: ReceiverOutput
   /** One of them changed. */
   readonly onChange: Event<void>
 }

@@ -2,24 +2,18 @@
  * The configuration of a base as steps in write order. A step is one message, because one rejected key rejects the whole message.
  * So everything a base requires is together, everything else alone.
  */
-import type { ReceiverTarget } from 'rtk-base/services'
+import type { ReceiverTarget, SwitchableConstellation } from 'rtk-base/services'
 import type { ConfigPair } from '../ubx/config.js'
 import { infKey, keyId, messageOutKey, type OutputMessage, type PortName, portOffset } from '../ubx/keys.js'
 import type { Firmware } from './firmware.js'
+import { outputOf, type RtcmOptions, sends, signalPairs } from './output.js'
 import { tmodePairs } from './tmode.js'
 
 /** Options of the plugin that shape the configuration. */
 export interface BaseSettings {
   /** Read again for each configuration. */
   readonly stationId: number
-  rtcm: {
-    /** One type for all constellations: receivers of the stream need not expect a mixture. */
-    msm: 4 | 7
-    /** Seconds between two messages; all MSM have the same. */
-    msmInterval_s: number
-    referenceInterval_s: number
-    biasInterval_s: number
-  }
+  rtcm: RtcmOptions
   antenna: Record<AntennaSwitch, 'on' | 'off' | 'keep'>
   secondFix: boolean
   /** Corrections on the ports that the service does not speak through. */
@@ -93,21 +87,25 @@ export function shownSteps(port: PortName): Step[] {
 
 /** The MSM of a constellation, by MSM type. */
 const msmOf = {
-  GPS: { 4: 1074, 7: 1077 },
-  Galileo: { 4: 1094, 7: 1097 },
-  BeiDou: { 4: 1124, 7: 1127 },
-  GLONASS: { 4: 1084, 7: 1087 },
-} as const satisfies Record<string, Record<4 | 7, OutputMessage>>
+  gps: { 4: 1074, 7: 1077 },
+  galileo: { 4: 1094, 7: 1097 },
+  beidou: { 4: 1124, 7: 1127 },
+  glonass: { 4: 1084, 7: 1087 },
+} as const satisfies Record<SwitchableConstellation, Record<4 | 7, OutputMessage>>
 
 export function planOf({ port, target, settings, firmware }: PlanInput): Step[] {
   const { rtcm, stationId, antenna } = settings
+  const output = outputOf(rtcm, target.output)
   const out = (message: OutputMessage, rate: number): ConfigPair => [messageOutKey(message, port), rate]
   const optional = (name: string, ...pairs: ConfigPair[]): Step => ({ name, pairs, required: false })
   const mayLack = (name: string, ...pairs: ConfigPair[]): Step => ({ ...optional(name, ...pairs), mayLack: true })
-  const msm = (constellation: keyof typeof msmOf): ConfigPair[] => {
+  const msm = (constellation: SwitchableConstellation): ConfigPair[] => {
     const { 4: coarse, 7: fine } = msmOf[constellation]
-    return [out(coarse, rtcm.msm === 4 ? rtcm.msmInterval_s : 0), out(fine, rtcm.msm === 7 ? rtcm.msmInterval_s : 0)]
+    const rate = sends(output, constellation) ? output.observationInterval_s : 0
+    return [out(coarse, output.msm === 4 ? rate : 0), out(fine, output.msm === 7 ? rate : 0)]
   }
+  const signals = signalPairs(output, firmware)
+  const { elevationMask_deg } = output
   const antennaPairs = (Object.keys(antennaKeys) as AntennaSwitch[])
     .filter((part) => antenna[part] !== 'keep')
     .map((part): ConfigPair => [antennaKeys[part], antenna[part] === 'on' ? 1 : 0])
@@ -125,14 +123,18 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
         [keyId('CFG-RATE-TIMEREF'), 1],
         [keyId('CFG-NAVSPG-DYNMODEL'), 2],
         ...shown.map((message) => out(message, 1)),
-        out(1005, rtcm.referenceInterval_s),
-        ...msm('GPS'),
+        out(1005, output.referenceInterval_s),
+        ...msm('gps'),
       ],
     },
     // Changing a signal restarts the GNSS part of the receiver.
     { ...optional('SBAS off', [keyId('CFG-SIGNAL-SBAS_ENA'), 0]), settle_ms: 500 },
-    optional('Galileo', ...msm('Galileo')),
-    optional('BeiDou', ...msm('BeiDou')),
+    ...(signals.length > 0 ? [{ ...optional('constellations', ...signals), settle_ms: 500 }] : []),
+    ...(elevationMask_deg === undefined
+      ? []
+      : [optional('elevation mask', [keyId('CFG-NAVSPG-INFIL_MINELEV'), elevationMask_deg])]),
+    optional('Galileo', ...msm('galileo')),
+    optional('BeiDou', ...msm('beidou')),
     // Firmware before HPG 1.13 may know no other station than 0.
     { ...optional('station ID', [keyId('CFG-RTCM-DF003_OUT'), stationId]), mayLack: stationId === 0 },
     optional('NAV-EOE', out('NAV-EOE', 1)),
@@ -148,7 +150,8 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),
   ]
   if (firmware.glonass) {
-    steps.push(optional('GLONASS', ...msm('GLONASS')), optional('1230', out(1230, rtcm.biasInterval_s)))
+    const biases_s = sends(output, 'glonass') ? output.biasInterval_s : 0
+    steps.push(optional('GLONASS', ...msm('glonass')), optional('1230', out(1230, biases_s)))
   }
   if (firmware.private4072) steps.push(mayLack('4072 off', out('4072.0', 0), out('4072.1', 0)))
   // One message each: no receiver has all of these ports.

@@ -78,6 +78,8 @@ export class Upkeep {
       try {
         const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#lives)
         this.#configuredTo(target)
+        // Missing signals are those of the new constellations, also before the configuration is read again.
+        if (target.output?.constellations && life === this.#lives) await this.#askSignals()
         return result
       } catch (error) {
         this.#configuredTo(undefined)

@@ -15,6 +15,7 @@ import type { References } from '../reference/references.js'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import type { BaseWatch } from './base-watch.js'
+import type { ChosenOutput } from './chosen-output.js'
 import { ReceiverSetup } from './receiver-setup.js'
 import type { Reports } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
@@ -39,6 +40,7 @@ export interface ActionDeps {
   judge: RtcmJudge
   integrity: Integrity
   base: BaseWatch
+  output: ChosenOutput
   references: References
   reports: Reports
   store: ReferenceStore
@@ -62,7 +64,7 @@ export class Actions {
   constructor(deps: ActionDeps, course: Course) {
     this.#deps = deps
     this.#course = course
-    this.#setup = new ReceiverSetup(deps.ctx, deps.receiver)
+    this.#setup = new ReceiverSetup(deps.ctx, deps.receiver, deps.output)
   }
 
   /** @param event that it is done for */

@@ -87,11 +87,10 @@ export class Observer {
     const event = this.#ofReceiver(this.#course.state)
     if (event) this.#course.dispatch(event)
     const { base, receiver } = this.#deps
-    const { stationId } = receiver
-    if (stationId !== base.expected.stationId) {
-      base.expected = { ...base.expected, stationId }
-      this.#course.dispatch('station ID changed')
-    }
+    const { stationId, intervals_s = base.expected.intervals_s } = receiver
+    const isOther = stationId !== base.expected.stationId
+    base.expected = { stationId, intervals_s }
+    if (isOther) this.#course.dispatch('station ID changed')
     this.#question()
   }
 

@@ -1,7 +1,7 @@
 /** Sets the receiver's mode and reads its configuration. Results for a finished step are dropped. */
 import { pause } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Receiver, ReceiverTarget } from 'rtk-base/services'
+import type { Receiver, ReceiverOutput, ReceiverTarget } from 'rtk-base/services'
 
 const attempts = 3
 const retry_ms = 2000
@@ -11,11 +11,14 @@ export type HeldTarget = Awaited<ReturnType<Receiver['readTarget']>>
 export class ReceiverSetup {
   readonly #ctx: PluginContext
   readonly #receiver: Receiver
+  readonly #output: { readonly wanted: ReceiverOutput | undefined }
   #job = 0
   /** Why it was rejected last, for people. */
   trouble = ''
 
-  constructor(ctx: PluginContext, receiver: Receiver) {
+  /** @param output read at each configuration */
+  constructor(ctx: PluginContext, receiver: Receiver, output: { readonly wanted: ReceiverOutput | undefined }) {
+    this.#output = output
     this.#ctx = ctx
     this.#receiver = receiver
   }
@@ -60,7 +63,8 @@ export class ReceiverSetup {
 
   async #attempt(target: ReceiverTarget): Promise<boolean> {
     try {
-      await this.#receiver.configure(target)
+      const { wanted } = this.#output
+      await this.#receiver.configure(wanted ? { ...target, output: wanted } : target)
       return true
     } catch (error) {
       this.trouble = error instanceof Error ? error.message : String(error)

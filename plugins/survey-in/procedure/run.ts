@@ -57,6 +57,7 @@ export class Run implements Course {
     if (this.#state === 'offline') judge.hold(checkedFirst)
     if (this.#state !== 'fixed') integrity.leave()
     this.#observer.start()
+    this.#deps.output.start((event) => this.dispatch(event))
     ctx.timers.every(tick_ms, () => this.#second())
     this.#observer.look()
     this.#showStatus()

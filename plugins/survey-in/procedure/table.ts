@@ -66,6 +66,8 @@ export type Event =
   | 'agreed for 10 min'
   | 'receiver restarted'
   | 'station ID changed'
+  | 'messages changed'
+  | 'constellations changed'
   | 'reference changed'
   | 'survey asked for'
   | 'position confirmed'
@@ -155,6 +157,18 @@ export const table: readonly Row[] = [
   ['accept', 'station ID changed', 'base', ['hold', 'set base']],
   ['verify', 'station ID changed', 'configure', ['hold', 'set rover']],
   ['fixed', 'station ID changed', 'base', ['hold', 'set base']],
+
+  ['base', 'messages changed', 'base', ['set base']],
+  ['accept', 'messages changed', 'base', ['hold', 'set base']],
+  ['verify', 'messages changed', 'configure', ['hold', 'set rover']],
+  ['fixed', 'messages changed', 'base', ['hold', 'set base']],
+
+  ['offline', 'constellations changed', 'offline', []],
+  ['stalled', 'constellations changed', 'stalled', []],
+  ['identify', 'constellations changed', 'identify', []],
+  ['idle', 'constellations changed', 'idle', ['set rover']],
+  ['moved', 'constellations changed', 'moved', ['set rover']],
+  ['any', 'constellations changed', 'configure', ['hold', 'set rover']],
 
   ['moved', 'agreed for 10 min', 'base', ['hold', 'set base']],
   ['moved', 'position confirmed', 'base', ['hold', 'set base']],

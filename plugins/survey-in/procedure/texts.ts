@@ -211,6 +211,10 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
       return 'another reference was chosen: it is checked first'
     case 'station ID changed':
       return 'the receiver gets another station ID'
+    case 'messages changed':
+      return 'the receiver gets other RTCM messages'
+    case 'constellations changed':
+      return 'the receiver starts with other constellations: the reference is checked again'
     case 'survey over':
       return 'the survey-in has ended: the reference is checked first'
     case 'agreed for 10 min':

@@ -1,6 +1,6 @@
 /** What a receiver must stand, one function each, in the order in which it is asked for. */
-import { distance, median, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
-import type { Ecef, ReceiverTarget } from '../../../schemas/services.js'
+import { constellationOf, distance, isMsm, median, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
+import type { Ecef, ReceiverOutput, ReceiverTarget } from '../../../schemas/services.js'
 import type { Bench } from './bench.js'
 import { checkFaults, checkReports } from './fault-checks.js'
 
@@ -137,6 +137,47 @@ async function base(bench: Bench): Promise<boolean> {
   return true
 }
 
+/** Each claimed member of `output`, with a value that shows in the messages. */
+const choices: Readonly<Record<keyof ReceiverOutput, readonly [parameter: string, value: unknown, clear: unknown]>> = {
+  constellations: ['gnss-constellations', ['gps', 'galileo'], []],
+  elevationMask_deg: ['gnss-elevation-mask', 15, null],
+  msm: ['gnss-msm', 7, null],
+  observationInterval_s: ['gnss-msm-interval', 2, null],
+  referenceInterval_s: ['gnss-reference-interval', 3, null],
+  biasInterval_s: ['gnss-bias-interval', 5, null],
+}
+
+/** What a person can choose arrives in the RTCM of the station, and in `output`. */
+async function choice(bench: Bench): Promise<boolean | undefined> {
+  const { receiver, witness } = bench
+  const claimed = [...(receiver.can?.output ?? [])]
+  if (!isBase(bench) || claimed.length === 0) return undefined
+  const change = (at: 1 | 2) =>
+    bench.settled(
+      bench.station.station.change(Object.fromEntries(claimed.map((name) => [choices[name][0], choices[name][at]])), {
+        source: 'plugin',
+      }),
+    )
+  await change(1)
+  if (!(await bench.expectRtcm(patient_s, 'with other satellites and messages'))) return false
+  for (const name of claimed) {
+    const [parameter, value] = choices[name]
+    if (show(receiver.output?.[name]) !== show(value))
+      bench.problem(`output.${name} is ${show(receiver.output?.[name])} after ${parameter} ${show(value)}`)
+  }
+  const from = witness.frames.length
+  await bench.seconds(stale_s)
+  const sent = [...new Set(witness.frames.slice(from).map(({ type }) => type))]
+  for (const type of sent.filter(isMsm)) {
+    const system = constellationOf(type)
+    if (receiver.can?.output?.has('msm') && type % 10 !== 7) bench.problem(`it sends ${type} after gnss-msm 7`)
+    if (receiver.can?.output?.has('constellations') && system !== 'GPS' && system !== 'Galileo')
+      bench.problem(`it sends ${type} (${system}) after gnss-constellations gps, galileo`)
+  }
+  await change(2)
+  return bench.expectRtcm(patient_s, 'after the choice was cleared')
+}
+
 async function wrongReference(bench: Bench): Promise<boolean | undefined> {
   const { device, witness } = bench
   if (!isBase(bench)) return undefined
@@ -257,6 +298,7 @@ export const checks: readonly (readonly [name: string, check: Check])[] = [
   ['as a base', base],
   ['its reports', checkReports],
   ['its faults', checkFaults],
+  ['a choice', choice],
   ['a wrong 1005', wrongReference],
   ['a silence', silence],
   ['a restart', restart],

@@ -1,5 +1,13 @@
 /** What the pages of the guide, survey-in, network, timeline and update compute: without a browser. */
 import t from 'tap'
+import {
+  changesOf,
+  formOf,
+  isWeak,
+  noticesOf,
+  toggled,
+  wrongOf,
+} from '../../../plugins/dashboard/ui/model/gnss/output.js'
 import { readPosition } from '../../../plugins/dashboard/ui/model/gnss/position-text.js'
 import { liveText } from '../../../plugins/dashboard/ui/model/gnss/positions.js'
 import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
@@ -343,4 +351,55 @@ t.test('the log as a file has one dated line each', async (t) => {
     logText([{ level: 40, time: 0, plugin: 'rtcm', msg: 'late\nagain' }]),
     '1970-01-01T00:00:00.000Z WARN  rtcm: late ⏎ again\n',
   )
+})
+
+t.test('the choice of satellites and messages', async (t) => {
+  const now = {
+    constellations: ['glonass', 'gps', 'galileo', 'beidou'],
+    msm: 4,
+    observationInterval_s: 1,
+    referenceInterval_s: 1,
+  }
+  const before = formOf({ model: 'ZED-F9P', can: [], intervals: [1, 2, 5], now })
+  t.match(before, { constellations: 'gps galileo beidou glonass', msm: '4', elevationMask_deg: '', biasInterval_s: '' })
+  t.strictSame(changesOf(before, before), {})
+  t.strictSame(noticesOf(before, before), [])
+
+  t.test('changes only what was entered, in the types of the parameters', async (t) => {
+    const form = { ...toggled(before, 'glonass'), msm: '7', elevationMask_deg: ' 15 ', referenceInterval_s: '' }
+    t.strictSame(changesOf(before, form), {
+      'gnss-constellations': ['gps', 'galileo', 'beidou'],
+      'gnss-elevation-mask': 15,
+      'gnss-msm': 7,
+      'gnss-reference-interval': null,
+    })
+    t.strictSame(
+      changesOf(before, { ...before, elevationMask_deg: 'x' }),
+      { 'gnss-elevation-mask': 'x' },
+      'the station says so',
+    )
+    t.strictSame(toggled(toggled(before, 'glonass'), 'glonass'), before)
+  })
+
+  t.test('says what it costs', async (t) => {
+    t.strictSame(noticesOf(before, { ...before, msm: '7' }), ['output.cost.messages'])
+    t.strictSame(noticesOf(before, { ...before, observationInterval_s: '15' }), ['output.cost.rarer'])
+    t.strictSame(noticesOf(before, toggled(before, 'glonass')), ['output.cost.constellations'])
+  })
+
+  t.test('warns of a weaker movement check without Galileo and BeiDou, however many are left', async (t) => {
+    const weak = toggled(toggled(before, 'galileo'), 'beidou')
+    t.strictSame(noticesOf(before, weak), ['output.cost.constellations', 'output.weak'])
+    t.equal(isWeak(toggled(weak, 'glonass')), true)
+    t.equal(isWeak({ ...before, constellations: 'galileo' }), false)
+    t.equal(isWeak({ ...before, constellations: '' }), false, 'not known')
+  })
+
+  t.test('cannot be GLONASS alone', async (t) => {
+    t.equal(wrongOf(before, { ...before, constellations: 'glonass' }), 'output.wrong.constellations')
+    t.equal(wrongOf(before, { ...before, constellations: '' }), 'output.wrong.constellations')
+    t.equal(wrongOf(before, { ...before, constellations: 'beidou glonass' }), '')
+    const unknown = { ...before, constellations: '' }
+    t.equal(wrongOf(unknown, unknown), '', 'where they are not known, the rest can be saved')
+  })
 })

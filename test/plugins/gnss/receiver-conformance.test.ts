@@ -322,6 +322,15 @@ const wrongs: readonly [what: string, complaint: RegExp, Parameters<typeof wrong
     () => ({ intervals_s: { observations: 7, reference: 1 } }),
   ],
   [
+    'claims a choice that it ignores',
+    /a choice: output\.msm is undefined after gnss-msm 7; a choice: it sends 1074 after gnss-msm 7/,
+    (right) => ({
+      get can() {
+        return right.can && { ...right.can, output: new Set(['msm' as const]) }
+      },
+    }),
+  ],
+  [
     'does not see a short circuit',
     /an antenna that is short is ok for the station/,
     (right) => ({

@@ -1,5 +1,33 @@
 /** English texts of pages that are loaded on demand: the first screen has no use for them. */
 export const pages = {
+  'output.title': 'Satellites and messages',
+  'output.cannot':
+    'The station cannot choose satellites and messages of {model}. They are as configured in the receiver.',
+  'output.absent': 'No receiver is connected.',
+  'output.constellations': 'Constellations',
+  'output.constellations.help':
+    'More constellations give rovers a faster fix and the movement check more evidence. QZSS goes with GPS.',
+  'output.weak':
+    'Without Galileo and BeiDou, the movement check only sees moves from 20 cm on (50 cm straight up or down).',
+  'output.wrong.constellations': 'At least GPS, Galileo or BeiDou must stay on.',
+  'output.elevationMask_deg': 'Elevation mask',
+  'output.elevationMask_deg.help':
+    'Lower satellites are not used in the receiver’s own position. Rovers may still get them. Empty: as the receiver has it.',
+  'output.msm': 'Observations',
+  'output.msm.4': 'MSM4: compact, enough for RTK',
+  'output.msm.7': 'MSM7: with Doppler and finer resolution, 1.6 times the data',
+  'output.msm.help': 'One type for all constellations.',
+  'output.observationInterval_s': 'Interval of the observations',
+  'output.observationInterval_s.help': 'Longer intervals save data. Rovers and the movement check work best with 1 s.',
+  'output.referenceInterval_s': 'Interval of the reference position (1005)',
+  'output.referenceInterval_s.help': 'A rover waits for it once when it connects.',
+  'output.biasInterval_s': 'Interval of the GLONASS biases (1230)',
+  'output.biasInterval_s.help': '10 s is usual.',
+  'output.cost.constellations':
+    'Corrections stop for about a minute: the receiver starts its signals afresh, and the station checks the position again.',
+  'output.cost.messages': 'Corrections stop for about 5 s.',
+  'output.cost.rarer':
+    'Corrections stop several times in the next minutes, until the movement check is used to the longer interval.',
   'maintenance.report': 'Report for support',
   'maintenance.restart': 'Restart and switch off',
   'maintenance.reset': 'Reset',

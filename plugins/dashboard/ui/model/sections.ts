@@ -5,6 +5,7 @@ import type { Parameter } from '../station/api.js'
 const rules: readonly (readonly [begin: RegExp, section: string, page?: string])[] = [
   [/^(station-name|log-)/, 'station'],
   [/^gnss-antenna-/, 'antenna'],
+  [/^gnss-(constellations|elevation-mask|msm|reference-interval|bias-interval)/, 'satellites', 'rtcm'],
   [/^gnss-ref-/, 'position', 'positions'],
   [/^gnss-survey-/, 'survey', 'survey'],
   [/^gnss-initial-/, 'check'],

@@ -2,6 +2,7 @@ import { figure, t } from '../i18n/index.js'
 import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '../model/gnss/rtcm.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
+import { OutputCard } from '../parts/output-card.js'
 import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
 import { at, type Json, numberAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
@@ -18,6 +19,7 @@ export function RtcmPage() {
   return (
     <>
       <Messages document={document} />
+      <OutputCard />
       <Card title={t('rtcm.day')}>
         <DayPlot
           title={t('rtcm.rateDay')}
