@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { type Clock, systemClock } from '../clock.js'
-import { type FileSystem, nodeFileSystem, systemCode } from '../durable-file.js'
+import { diskRemedy, type FileSystem, nodeFileSystem, systemCode } from '../durable-file.js'
 import { FolderLock } from '../folder-lock.js'
 import { Generations, isDenied } from './generations.js'
 import { type Contents, copyOf, type StoreTrouble, setText, tooLarge } from './snapshot.js'
@@ -319,9 +319,9 @@ class SnapshotStore implements Store {
         `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
       )
     } else if (loss === 'everything') {
-      report('store-reset', `${inFolder} are lost (${finding}): defaults are used, set them again${copies}`)
+      report('store-reset', `${inFolder} are lost (${finding}): defaults are used and passwords are gone, set them again${copies}`)
     } else if (snapshot.number === 0 && founded) {
-      report('store-reset', `${inFolder} were deleted: defaults are used, set them again`)
+      report('store-reset', `${inFolder} were deleted: defaults are used and passwords are gone, set them again`)
     } else if (snapshot.number === 0 && oldFormat) {
       report('store-old-format', `${inFolder} are those of version 0.1.0 and are not read; set them again`)
     }
@@ -358,18 +358,20 @@ class SnapshotStore implements Store {
   #setFailure(error: unknown): void {
     if (error === undefined && this.#failure === undefined) return
     const before = this.#failure?.text
-    this.#failure = error === undefined ? undefined : this.#failureOf(messageOf(error))
+    this.#failure = error === undefined ? undefined : this.#failureOf(error)
     if (this.#failure === undefined) this.#log.info('the store takes writes again')
     else if (this.#failure.text !== before)
       this.#log.error({ err: error, code: this.#failure.code }, this.#failure.text)
     this.#tell()
   }
 
-  #failureOf(reason: string): StoreTrouble {
+  #failureOf(error: unknown): StoreTrouble {
+    const reason = messageOf(error)
     const until = 'every change is refused until then; the store retries automatically'
+    const advice = diskRemedy(error, this.#folder)
     return this.#loaded
-      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}` }
-      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}` }
+      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}`, advice }
+      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}`, advice }
   }
 
   #tell(): void {
