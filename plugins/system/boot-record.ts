@@ -35,7 +35,11 @@ export class BootRecord {
     } catch (error) {
       const reason = (error as Error).message
       const text = `this start could not be counted: ${reason}`
-      errors.raise('store', { text, advice: 'it is counted as soon as the disk takes writes again', values: { reason } })
+      errors.raise('store', {
+        text,
+        advice: 'it is counted as soon as the disk takes writes again',
+        values: { reason },
+      })
       timers.after(retry_ms, () => this.#count())
     }
   }

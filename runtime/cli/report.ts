@@ -33,9 +33,13 @@ export async function reportCommand(args: string[]): Promise<number> {
   const report = (await ofService(data)) ?? (await ofFiles(data))
   const out = resolve(values.out)
   await replaceFile(out, report).catch((error) => {
-    throw new RtkError('RTK_ERR_REPORT', `${out} cannot be written (${messageOf(error)}): ${diskRemedy(error, dirname(out))}`, {
-      cause: error,
-    })
+    throw new RtkError(
+      'RTK_ERR_REPORT',
+      `${out} cannot be written (${messageOf(error)}): ${diskRemedy(error, dirname(out))}`,
+      {
+        cause: error,
+      },
+    )
   })
   process.stdout.write(`${out}  ${Math.ceil(report.length / 1024)} kB\n`)
   return 0

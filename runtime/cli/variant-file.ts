@@ -64,7 +64,11 @@ export function readVariant(named?: string): VariantFile {
 /**
  * Prefixes errors that have a place in the variant with file and line, and sorts them by line; others stay unchanged.
  */
-export function located(error: unknown, { file, text }: VariantFile, isSet: (place: readonly string[]) => boolean): unknown {
+export function located(
+  error: unknown,
+  { file, text }: VariantFile,
+  isSet: (place: readonly string[]) => boolean,
+): unknown {
   if (!(error instanceof RtkError)) return error
   const root = parseTree(text)
   const lines = (error.all ?? [error]).map((one) => {

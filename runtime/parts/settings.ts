@@ -6,8 +6,8 @@ import type { Tables } from '../kernel/tables.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Store } from '../ports/store/store.js'
 import type { ConfigRegistry } from '../registry/config.js'
-import type { Foundation } from './foundation.js'
 import { didYouMean, parseBySchema, quote } from '../validate.js'
+import type { Foundation } from './foundation.js'
 
 /** Troubles of the store with which every change is refused. */
 const unwritable = ['store-unwritable', 'store-unreadable']

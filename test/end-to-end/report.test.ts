@@ -59,7 +59,11 @@ const leaks = (t: Test, files: Map<string, string>) => {
 
 t.test('a password is hidden whatever it is, a common word only where it is one', (t) => {
   const secrets = new Secrets()
-  secrets.addProtected({ since: '0.2.0', apn: { auth: 'none', pswd: 'hello', pin: '4711' }, pair: { user: 'admin', password: 'none-such' } })
+  secrets.addProtected({
+    since: '0.2.0',
+    apn: { auth: 'none', pswd: 'hello', pin: '4711' },
+    pair: { user: 'admin', password: 'none-such' },
+  })
   secrets.addProtected({ hash: 'scrypt-abcdefgh' })
   const text = '0.2.0 none admin hello 4711 none-such scrypt-abcdefgh'
   t.equal(secrets.hide(text), '0.2.0 none admin … … … …')

@@ -319,7 +319,10 @@ class SnapshotStore implements Store {
         `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
       )
     } else if (loss === 'everything') {
-      report('store-reset', `${inFolder} are lost (${finding}): defaults are used and passwords are gone, set them again${copies}`)
+      report(
+        'store-reset',
+        `${inFolder} are lost (${finding}): defaults are used and passwords are gone, set them again${copies}`,
+      )
     } else if (snapshot.number === 0 && founded) {
       report('store-reset', `${inFolder} were deleted: defaults are used and passwords are gone, set them again`)
     } else if (snapshot.number === 0 && oldFormat) {
