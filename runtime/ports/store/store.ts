@@ -197,23 +197,26 @@ class SnapshotStore implements Store {
     if (this.#closed) return Promise.reject(refused('the store is closed'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ edit, settings: changesSettings, resolve, reject })
-      this.#writer ??= this.#writeAll().finally(() => {
-        this.#writer = undefined
-      })
+      this.#writer ??= this.#writeAll()
     })
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0 || (this.#stale > 0 && !this.#failure)) {
-      const group = this.#waiting.splice(0)
-      try {
-        await this.#write(group)
-        this.#setFailure(undefined)
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        this.#setFailure(error)
-        for (const { reject } of group) reject(refused(messageOf(error), error))
+    try {
+      while (this.#waiting.length > 0 || (this.#stale > 0 && !this.#failure)) {
+        const group = this.#waiting.splice(0)
+        try {
+          await this.#write(group)
+          this.#setFailure(undefined)
+          for (const { resolve } of group) resolve()
+        } catch (error) {
+          this.#setFailure(error)
+          for (const { reject } of group) reject(refused(messageOf(error), error))
+        }
       }
+    } finally {
+      // Not a step later: an edit that came in between would find a writer, and wait for the next one.
+      this.#writer = undefined
     }
   }
 
