@@ -92,12 +92,15 @@ export interface ConfigKey<T> {
  * Checks a combination of parameters before a change is stored.
  * @param get the value that a parameter would have
  * @param changed the parameters that the change sets
- * @returns a text that says what is wrong, or further parameters of this plugin to set in the same change
+ * @param source where the change comes from
+ * @returns a text that says what is wrong, or what is stored in the same write as the change: `set`, further parameters of
+ * this plugin; `store`, values of `ctx.store`, which return if the change is undone
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
   changed: ReadonlySet<string>,
-) => string | { set: Readonly<Record<string, unknown>> } | undefined
+  source: Source,
+) => string | { set?: Readonly<Record<string, unknown>>; store?: Readonly<Record<string, unknown>> } | undefined
 
 export interface ConfigOptions<T> {
   default: T

@@ -32,8 +32,7 @@ function isValid(schema: TSchema, value: unknown): boolean {
     checker = { uses: 0, check: (given) => Value.Check(schema, given) }
     checkers.set(schema, checker)
   }
-  checker.uses += 1
-  if (checker.uses === compiledFrom) {
+  if (++checker.uses === compiledFrom) {
     const compiled = Compile(schema)
     checker.check = (given) => compiled.Check(given)
   }

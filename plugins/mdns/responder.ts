@@ -29,9 +29,9 @@ const spread_ms = 100
 /** Of an answer to a plain DNS client, which knows nothing of mDNS. */
 const plainTtl_s = 10
 /** Longer packets are none of mDNS (RFC 6762, section 17). */
-const most_bytes = 9_000
+export const most_bytes = 9_000
 /** Per second; more is a flood and is not read. */
-const mostPackets = 200
+export const mostPackets = 200
 /** The same for the time that packets take: names that point to names that point to names are dear to read. */
 const mostWork_ms = 50
 /** Of all kinds in a packet; a name of a few bytes may stand for a long one each time. */

@@ -10,8 +10,8 @@ export interface BrokerOptions {
 }
 
 /** The spec's largest publication. */
-const payloadLimit = 131_072
-const clientLimit = 64
+export const payloadLimit = 131_072
+export const clientLimit = 64
 const retainedLimit = 1_000
 const retry_ms = 5_000
 

@@ -19,12 +19,13 @@ export interface BrokerChange {
 
 /**
  * A broker that replaces a working one is on trial: if it does not accept the station in time, the old values return. If the link
- * was down there is nothing to return to, unless the change came over MQTT, because then the link was just up.
+ * was down there is nothing to return to, unless the change came over MQTT, because then the link was just up. The old values are
+ * stored in the same batch as the new ones: a power cut cannot leave a broker without its trial.
  */
 export class BrokerTrial {
   readonly #ctx: PluginContext
   readonly #limit_s: number
-  /** The current settings. */
+  /** The settings that are applied; undefined before the start. */
   #now: LinkSettings | undefined
   /** The parameters that return; undefined while nothing is on trial. */
   #old: Broker | undefined
@@ -36,35 +37,36 @@ export class BrokerTrial {
     this.#limit_s = limit_s
   }
 
-  /** Continues a trial that a restart interrupted. */
+  /** Begins the trial that is stored, also one that a restart interrupted. */
   async start(settings: LinkSettings): Promise<void> {
+    this.#end()
     this.#now = settings
     const old = await this.#ctx.store.get(stored)
     if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings.parameters)) this.#begin(old, settings)
-    else if (old !== undefined) await this.#keep(undefined)
+    else if (old !== undefined) await this.#forget()
   }
 
-  /** The settings changed. */
-  async changed(settings: LinkSettings, { source, wasUp }: BrokerChange): Promise<void> {
-    const before = this.#old
-    const previous = this.#now
-    this.#end()
-    this.#now = settings
-    this.#ctx.errors.clear('mqtt-broker-change')
+  /** What a change to `next` stores with its values. */
+  pledge(next: Broker, { source, wasUp }: BrokerChange): Record<string, Broker | undefined> {
+    // Not started yet: an interrupted trial stays as it is stored.
+    if (this.#now === undefined) return {}
     // A second change while the first is on trial: the broker before both returns.
-    const worked = before ?? (wasUp || source === 'mqtt' ? previous?.parameters : undefined)
-    const isNew = previous !== undefined && !sameBroker(settings, previous)
-    const isOld = worked !== undefined && sameBroker(worked, settings.parameters)
-    if (this.#limit_s > 0 && worked !== undefined && !isOld && (isNew || before !== undefined))
-      this.#begin(worked, settings)
-    if (this.#old !== before) await this.#keep(this.#old)
+    const worked = this.#old ?? (wasUp || source === 'mqtt' ? this.#now.parameters : undefined)
+    const isTried = this.#limit_s > 0 && worked !== undefined && !sameBroker(next, worked)
+    return { [stored]: isTried ? worked : undefined }
+  }
+
+  /** A change is stored, and the settings are these now. */
+  async changed(settings: LinkSettings): Promise<void> {
+    this.#ctx.errors.clear('mqtt-broker-change')
+    await this.start(settings)
   }
 
   /** The broker accepted the station. */
   async accepted(): Promise<void> {
     if (this.#old === undefined) return
     this.#end()
-    await this.#keep(undefined)
+    await this.#forget()
   }
 
   /** The time does not run while the link is switched off. */
@@ -81,17 +83,13 @@ export class BrokerTrial {
 
   async #goBack(old: Broker): Promise<void> {
     this.#end()
-    // With nothing before it, the change that follows starts no trial.
-    const tried = this.#now
-    this.#now = undefined
     const result = await this.#ctx.services
       .use(station)
       .change({ 'mqtt-host': old.host, 'mqtt-port': old.port }, { source: 'plugin' })
     const what = `the new broker did not accept this station within ${this.#limit_s} s`
-    if (result.result !== 'ok') this.#now = tried
-    // Not sooner: a power cut in between would leave the new broker without a trial.
-    await this.#keep(this.#old)
     const restored = result.result === 'ok'
+    // It is tried again at the next start.
+    if (!restored) this.#end()
     const reason = result.errors?.[0]?.message ?? ''
     const text = restored
       ? `${what}: back to ${nameOf(old)}`
@@ -100,11 +98,12 @@ export class BrokerTrial {
     this.#ctx.errors.raise('mqtt-broker-change', { text, values })
   }
 
-  async #keep(old: Broker | undefined): Promise<void> {
+  async #forget(): Promise<void> {
     try {
-      await this.#ctx.store.batch({ [stored]: old })
+      await this.#ctx.store.set(stored, undefined)
     } catch (error) {
-      this.#ctx.log.warn({ err: error }, 'the trial of the broker could not be stored: a restart would end it')
+      const text = 'the end of the trial of the broker could not be stored: a restart begins it again'
+      this.#ctx.log.warn({ err: error }, text)
     }
   }
 }

@@ -83,8 +83,13 @@ export default definePlugin({
     ctx.mqtt.on(topics.online.address, (message) => {
       if (isStale(message)) link.driver.sayOnline()
     })
-    ctx.config.onChange([enabled.name, host.name, port.name], (_changed, source) => {
-      void trial.changed(settings(), { source, wasUp: link.session !== undefined })
+    ctx.config.rule([host.name, port.name], (get, _changed, source) => {
+      const next = { host: get(host.name) as string, port: get(port.name) as number }
+      return { store: trial.pledge(next, { source, wasUp: link.session !== undefined }) }
+    })
+    ctx.config.onChange([enabled.name, host.name, port.name], async () => {
+      // Before the link: the broker on trial may accept the station at once.
+      await trial.changed(settings())
       link.apply()
       broker.settled()
     })

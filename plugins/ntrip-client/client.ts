@@ -11,7 +11,7 @@ const answer_ms = 10_000
 /** An open stream without a valid frame for this long is dead. */
 const silent_ms = 30_000
 const gga_ms = 10_000
-/** A wrong password does not become right by asking often. */
+/** A wrong password does not become right by asking often, and a caster that floods costs megabytes each time. */
 const final_ms = 600_000
 const mostTable_bytes = 4_194_304
 /** A large table takes seconds; a trickling one is abandoned. */
@@ -166,7 +166,7 @@ export class NtripClient {
             this.#over(false, (error as Error).message)
           }
         },
-        failed: (text, answered) => this.#over(false, text, answered),
+        failed: (text, answered, code) => this.#over(code === 'flood', text, answered),
         closed: () => this.#ended(),
       },
       this.#out,

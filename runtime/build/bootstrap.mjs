@@ -128,6 +128,8 @@ async function ensureBuilt() {
     // The earliest that runs it: earlier ones have no import attributes.
     target: 'node20.19',
     sourcemap: true,
+    // Node reads the map of every file that it loads; the source is beside it.
+    sourcesContent: false,
     logLevel: 'error',
   })
   bundleTypebox(buildSync, join(temporary, 'node_modules', 'typebox'))

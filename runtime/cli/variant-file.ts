@@ -1,10 +1,10 @@
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../schemas/variant.js'
 import { readCatalogue } from '../build/catalogue.js'
 import { bundledVariant, packageRoot } from '../build/release.js'
-import { RtkError } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import { readRecordSync } from '../ports/plain-file.js'
 import { splitsOf, withSplits } from '../splits.js'
 import { didYouMean, explain, pointerNames, problemsOf, quote } from '../validate.js'
@@ -53,7 +53,8 @@ export function readVariant(named?: string): VariantFile {
   let text: string
   try {
     text = readRecordSync(file)
-  } catch {
+  } catch (error) {
+    if (existsSync(file)) throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read: ${messageOf(error)}`)
     const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))
     const like = didYouMean(source, names)
     throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read${like}; shipped variants: ${names.join(', ')}`)

@@ -12,7 +12,7 @@ import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } f
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
 
-const mostClients = 16
+export const mostClients = 16
 
 function text(params: Params, name: string): string {
   const value = params[name]

@@ -9,7 +9,7 @@ import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance
 import type { Tables } from '../kernel/tables.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import type { BatchOptions, Store, StoreOps } from '../ports/store/store.js'
+import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../ports/store/store.js'
 import { deepest, type FieldProblem, isTooDeep, pointerNames, problemOf, quote, relaxSwitch } from '../validate.js'
 import { withLimit } from '../waits.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
@@ -34,6 +34,16 @@ interface Plan {
   readonly actions: Map<string, unknown>
   readonly leftover: Record<string, unknown>
   readonly problems: Problem[]
+  /** Plugins' own values that are stored in the same batch. */
+  readonly beside: StoreOps[]
+}
+
+/** What returns when a change is undone, besides its values. */
+interface Undo {
+  /** Plugins' own values before it. */
+  readonly beside: readonly StoreOps[]
+  /** Undefined: the change is not on trial. */
+  readonly trial: { readonly earlier: ValuesBefore | undefined } | undefined
 }
 
 export const changeTroubles = [
@@ -213,7 +223,7 @@ export class ConfigRegistry {
       log.warn({ source, errors }, 'change refused')
       return { result: 'failed', leftover: submitted, errors }
     }
-    const plan = this.#plan(submitted)
+    const plan = this.#plan(submitted, source)
     if (plan.problems.length > 0) return refused(plan.problems)
 
     const before = new Map([...plan.values.keys()].map((name) => [name, this.#stored.get(name)]))
@@ -223,8 +233,9 @@ export class ConfigRegistry {
     )
     const earlier = this.trial.before
     const tried = this.trial.concerns(differing, caller)
+    const undo: Undo = { beside: await this.#asStored(plan.beside), trial: tried && { earlier } }
     try {
-      await this.#store(plan.values, undefined, tried && this.trial.pledge(tried))
+      await this.#store(plan.values, undefined, [...plan.beside, ...(tried ? this.trial.pledge(tried) : [])])
     } catch (error) {
       return refused([...plan.values.keys()].map((name) => ({ name, message: messageOf(error) })))
     }
@@ -239,7 +250,7 @@ export class ConfigRegistry {
     if (tried) this.trial.begin(tried)
     const problems = await this.#apply(now, plan.actions, source, effective)
     if (problems.length > 0) {
-      await this.#rollBack(before, now, effective, source, problems, tried && { earlier })
+      await this.#rollBack(before, now, effective, source, problems, undo)
       return refused(problems)
     }
     // A change that concerns nothing on trial does not give the trial more time.
@@ -247,11 +258,7 @@ export class ConfigRegistry {
     if (later.size > 0 && answered) {
       void answered
         .catch(() => {})
-        .then(() =>
-          this.#transactions.runExclusive(() =>
-            this.#applyLater(later, before, effective, source, tried && { earlier }),
-          ),
-        )
+        .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source, undo)))
     }
     if (now.size > 0) this.#settled()
     return { result: 'ok', leftover: plan.leftover }
@@ -268,15 +275,15 @@ export class ConfigRegistry {
     before: Map<string, unknown>,
     effective: Map<string, unknown>,
     source: Source,
-    trial: { earlier: ValuesBefore | undefined } | undefined,
+    undo: Undo,
   ): Promise<void> {
     const problems = await this.#apply(values, new Map(), source, effective)
     if (problems.length === 0) {
-      if (trial) this.trial.applied()
+      if (undo.trial) this.trial.applied()
       return this.#settled()
     }
     const mine = new Map([...before].filter(([name]) => values.has(name)))
-    await this.#rollBack(mine, values, effective, source, problems, trial)
+    await this.#rollBack(mine, values, effective, source, problems, undo)
     const text = problems.map(({ name, message }) => `${name} ${message}`).join('; ')
     this.#deps.trouble('change-undone', { text: `a change was undone: ${text}`, values: { reason: text } })
   }
@@ -338,11 +345,12 @@ export class ConfigRegistry {
   }
 
   /** Sorts and validates without touching anything. */
-  #plan(submitted: Readonly<Record<string, unknown>>): Plan {
+  #plan(submitted: Readonly<Record<string, unknown>>, source: Source = 'plugin'): Plan {
     const { parameters, actions, rules } = this.#deps.tables()
     const values = new Map<string, unknown>()
     const wanted = new Map<string, unknown>()
     const problems: Problem[] = []
+    const beside: StoreOps[] = []
     const isKnown = (name: string) => Object.hasOwn(submitted, name)
     // A copy of thousands of foreign names costs milliseconds.
     const concerns = [...parameters.keys(), ...actions.keys()].some(isKnown)
@@ -367,12 +375,17 @@ export class ConfigRegistry {
       for (const rule of rules) {
         const concerned = rule.names.find((name) => values.has(name))
         if (concerned === undefined) continue
-        const found = this.#check(rule, get, changed)
-        if (typeof found === 'string') problems.push({ name: concerned, message: found })
-        else for (const [name, value] of Object.entries(found?.set ?? {})) values.set(name, value)
+        const found = this.#check(rule, get, changed, source)
+        if (typeof found === 'string') {
+          problems.push({ name: concerned, message: found })
+          continue
+        }
+        for (const [name, value] of Object.entries(found?.set ?? {})) values.set(name, value)
+        const namespace = pluginNamespace(rule.owner.name)
+        for (const [key, value] of Object.entries(found?.store ?? {})) beside.push({ namespace, key, value })
       }
     }
-    return { values, actions: wanted, leftover, problems }
+    return { values, actions: wanted, leftover, problems, beside }
   }
 
   /** A rule that throws refuses: its verdict is unknown. */
@@ -387,6 +400,13 @@ export class ConfigRegistry {
   #effective(name: string): unknown {
     const record = this.#deps.tables().parameters.get(name)
     return record ? this.value(record) : undefined
+  }
+
+  #asStored(ops: readonly StoreOps[]): Promise<StoreOps[]> {
+    const { store } = this.#deps
+    return Promise.all(
+      ops.map(async ({ namespace, key }) => ({ namespace, key, value: await store.get(namespace, key) })),
+    )
   }
 
   /** First durable, then live. `undefined` forgets a value. */
@@ -474,11 +494,11 @@ export class ConfigRegistry {
     effective: ReadonlyMap<string, unknown>,
     source: Source,
     refusals: readonly Problem[],
-    trial: { earlier: ValuesBefore | undefined } | undefined,
+    { beside, trial }: Undo,
   ): Promise<void> {
     try {
       // Values on trial before this change stay on trial.
-      await this.#store(stored, undefined, trial && this.trial.pledge(trial.earlier))
+      await this.#store(stored, undefined, [...beside, ...(trial ? this.trial.pledge(trial.earlier) : [])])
       if (trial) this.trial.end(trial.earlier)
     } catch (error) {
       // The stored value stays on trial: it is retried at the end of the trial.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
-import { childEnv, gateOnly, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
+import { childEnv, few, gateOnly, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
 async function station(t: Test, setup: string) {
@@ -177,7 +177,7 @@ t.test('a signal while the command line is still being loaded ends it with 0', a
   }
 })
 
-for (const signal of ['SIGHUP', 'SIGQUIT', 'SIGINT'] as const) {
+for (const signal of few(1, ['SIGINT', 'SIGHUP', 'SIGQUIT'] as const)) {
   t.test(`${signal} is a graceful stop`, async (t) => {
     const goodbye = "setup () {}, stop () { console.log('goodbye') }"
     const running = await startStation([variantOf(t, { polite: goodbye })])
@@ -195,7 +195,7 @@ t.test('SIGUSR1 opens no debugger', async (t) => {
   t.notMatch(running.output(), /Debugger listening/)
 })
 
-t.test('the console shows a document of any size', async (t) => {
+t.test('the console shows a document of any size', { skip: gateOnly }, async (t) => {
   const large = "setup (ctx) { ctx.info.block('large', () => ({ text: 'x'.repeat(300_000) })) }"
   const running = await startStation([variantOf(t, { large })])
   t.teardown(() => running.end('SIGKILL'))

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { writeSums } from '../../runtime/build/deb/slot.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { few } from '../harness/index.js'
+import { few, gateOnly, sample } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const files = join(packageRoot(), 'runtime', 'build', 'deb', 'files')
@@ -112,6 +112,10 @@ const lines = (good: string, trial: string, tries: number | string, back: string
 const crash = 'exit-code exited 1'
 
 for (const shell of few(1, shells)) {
+  /** Cases of one kind: with CI=true all of them in the sh of Debian, a few in the other shell, which has all of them on the machine. */
+  const some = <T>(inTest: number, all: readonly T[]): readonly T[] =>
+    shell === 'dash' ? few(inTest, all) : all.slice(0, sample(inTest, all.length))
+
   t.test(`the launcher in ${shell}`, { skip: noPeer(shell) }, async (t) => {
     t.test('starts the good slot, with root, slot, data folder and arguments', async (t) => {
       const { root, slots, launch, stateNow } = device(t, shell, lines('b', '', 0, 'a'))
@@ -153,21 +157,21 @@ for (const shell of few(1, shells)) {
     t.test('starts something whatever the state says', async (t) => {
       const states: [name: string, state: string | undefined, slot: string][] = [
         ['missing', undefined, 'f'],
-        ['empty', '', 'f'],
         ['bytes', `\0\x01\xff=\n==\n$(exit 1)\n\`exit 1\`\n`, 'f'],
         ['another slot', lines('../../etc', 'c', 0, ''), 'f'],
+        ['cut in the middle', 'good=a\ntri', 'a'],
+        ['a count that is none', lines('a', 'b', 'x', ''), 'a'],
+        ['twice the same', `${lines('a', '', 0, '')}good=b\n`, 'b'],
+        ['empty', '', 'f'],
         ['a command', 'good=a; rm -rf x\n', 'f'],
         ['spaces', 'good = a\n', 'f'],
         ['windows', 'good=a\r\ntrial=b\r\ntries=0\r\n', 'f'],
-        ['cut in the middle', 'good=a\ntri', 'a'],
         ['a trial without a count', 'good=a\ntrial=b\n', 'a'],
-        ['a count that is none', lines('a', 'b', 'x', ''), 'a'],
         ['a count of two digits', lines('a', 'b', 10, ''), 'a'],
-        ['twice the same', `${lines('a', '', 0, '')}good=b\n`, 'b'],
         ['unknown names', `colour=red\n${lines('b', '', 0, '')}`, 'b'],
         ['one very long line', `${'x'.repeat(100_000)}\ngood=b\n`, 'b'],
       ]
-      for (const [name, state, slot] of states) {
+      for (const [name, state, slot] of some(6, states)) {
         const { launch } = device(t, shell, state)
         t.match(launch(), { code: 0, slot, trial: '' }, name)
       }
@@ -202,7 +206,7 @@ for (const shell of few(1, shells)) {
         ['a line that is none', (slot) => appendFileSync(join(slot, 'SHA256SUMS'), 'nonsense\n')],
         ['no slot', (slot) => rmSync(slot, { recursive: true })],
       ]
-      for (const [name, damage] of damages) {
+      for (const [name, damage] of some(2, damages)) {
         const onTrial = device(t, shell, lines('a', 'b', 0, ''))
         damage(onTrial.slots.b)
         t.match(onTrial.launch(), { code: 0, slot: 'a', trial: '' }, `${name}: the trial`)
@@ -221,7 +225,19 @@ for (const shell of few(1, shells)) {
       }
     })
 
-    for (const [name, put] of traps) {
+    t.test('a slot with a file above 64 MiB is not whole', async (t) => {
+      const { slots, launch } = device(t, shell, lines('b', '', 0, '', 'a'))
+      for (const [bytes, slot, fallback] of [
+        [67_108_864, 'b', ''],
+        [67_108_865, 'a', 'b'],
+      ] as const) {
+        truncateSync(join(slots.b, 'rtk-base.mjs'), bytes)
+        writeSums(slots.b)
+        t.match(launch(), { code: 0, slot, fallback }, `${bytes} bytes`)
+      }
+    })
+
+    for (const [name, put] of some(2, traps)) {
       const trap = (file: string) => {
         rmSync(file, { recursive: true, force: true })
         put(file)
@@ -257,6 +273,9 @@ for (const shell of few(1, shells)) {
 
         const own = join(folder, 'variant.json')
         trap(own)
+        // A huge file is one that a person has put there: it is refused by the service.
+        const isGiven = name === 'a huge file'
+        t.equal(launch({ RTK_BASE_VARIANT: own }).args?.includes(own), isGiven, 'as if the variant were missing')
         for (const _ of [1, 2, 3]) end('exit-code exited 2', [], { RTK_BASE_VARIANT: own })
         t.match(launch({ RTK_BASE_VARIANT: own }), { settings: 'kept' }, 'the variant')
       })
@@ -299,10 +318,10 @@ for (const shell of few(1, shells)) {
         }
         t.match(launch(), { slot: 'f' })
         t.equal(stateNow(), lines('f', '', 0, 'a'))
-        for (const _ of [...ends, ...ends]) end(crash)
+        for (const _ of some(5, [...ends, ...ends])) end(crash)
         t.match(launch(), { slot: 'f' }, 'there is no older one')
 
-        t.test('one before that is not whole is passed over', async (t) => {
+        t.test('one before that is not whole is passed over', { skip: gateOnly }, async (t) => {
           const { launch, slots, end, stateNow } = device(t, shell, lines('b', '', 0, '', 'a'))
           rmSync(join(slots.a, 'SHA256SUMS'))
           for (const how of ends) end(how)
@@ -317,7 +336,7 @@ for (const shell of few(1, shells)) {
           t.equal(stateNow(), lines('b', '', 0, 'f'))
         })
 
-        t.test('a device that never had an update has nothing else', async (t) => {
+        t.test('a device that never had an update has nothing else', { skip: gateOnly }, async (t) => {
           const { launch, end } = device(t, shell)
           for (const how of [...ends, ...ends]) end(how)
           t.match(launch(), { slot: 'f' })
@@ -334,7 +353,7 @@ for (const shell of few(1, shells)) {
         'resources exited 0',
         'exec-condition exited 1',
       ]
-      for (const how of [...innocent, ...innocent, ...innocent]) end(how)
+      for (const how of some(5, [...innocent, ...innocent, ...innocent])) end(how)
       t.notOk(existsSync(join(root, 'exits')))
       t.match(launch(), { slot: 'b' })
       for (const _ of [1, 2, 3, 4]) end(crash)
@@ -348,7 +367,7 @@ for (const shell of few(1, shells)) {
       writeFileSync(join(root, 'state'), lines('a', '', 0, '', 'b'))
       end(crash)
       t.match(launch(), { slot: 'a' }, 'the count is that of one slot')
-      for (const text of ['', 'slot=a\ncount=x\n', '\0\xff', 'count=5\n', 'slot=a\ncount=55\n']) {
+      for (const text of some(2, ['slot=a\ncount=x\n', 'count=5\n', '', '\0\xff', 'slot=a\ncount=55\n'])) {
         writeFileSync(join(root, 'exits'), text)
         t.match(launch(), { code: 0, slot: 'a', stderr: '' }, JSON.stringify(text))
       }
@@ -411,7 +430,7 @@ for (const shell of few(1, shells)) {
     t.test(
       'killed at any call of its own, it starts a slot the next time, and the trial three times at most',
       async (t) => {
-        for (const when of ['before', 'after']) {
+        for (const when of some(1, ['before', 'after'])) {
           for (let call = 1; call <= 3; call++) {
             const { tools, root, launch, stateNow } = device(t, shell, lines('a', 'b', 2, ''))
             const count = join(tools, 'count')

@@ -1,5 +1,16 @@
 /** The report for support: whole, small, and without a secret, made by the running service and without one. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -7,8 +18,12 @@ import t, { type Test } from 'tap'
 import { readRelease } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import { paddingOf, readUstarHeader } from '../../runtime/image/ustar.js'
-import { largestReport_bytes } from '../../runtime/report/index.js'
+import { systemFacts } from '../../runtime/report/facts.js'
+import { largestReport_bytes, makeReport } from '../../runtime/report/index.js'
 import { Secrets } from '../../runtime/report/secrets.js'
+import { until } from '../harness/manual-clock.js'
+import { noPeer } from '../harness/peers/peers.js'
+import { openPty } from '../harness/peers/pty.js'
 import { rtkBase, startStation } from '../harness/process.js'
 
 function unpack(archive: Buffer): Map<string, string> {
@@ -136,4 +151,67 @@ t.test('the report for support', async (t) => {
     leaks(t, stopped)
     t.match(await rtkBase(['report', '--data', join(folder, 'none')]), { code: 2, stderr: /no such data folder/ })
   })
+})
+
+t.test('names another program that has a serial port open', { skip: noPeer('socat') }, async (t) => {
+  const pty = await openPty()
+  t.teardown(() => pty.close())
+  const port = realpathSync(pty.near)
+  const reader = spawn('cat', [pty.near], { stdio: 'ignore' })
+  t.teardown(() => void reader.kill('SIGKILL'))
+  const linkOf = (path: string) => {
+    try {
+      return readlinkSync(path)
+    } catch {
+      return ''
+    }
+  }
+  const fds = `/proc/${reader.pid}/fd`
+  await until(() => readdirSync(fds).some((fd) => linkOf(join(fds, fd)) === port), 'it has the port')
+  const { openBy } = await systemFacts(tmpdir())
+  const { programs } = openBy as { programs: { pid: number }[] }
+  t.strictSame(
+    programs.filter(({ pid }) => pid === reader.pid),
+    [{ pid: reader.pid, program: 'cat', port }],
+  )
+})
+
+t.test('has 7 days of the record, or the newest of them that 5 MB hold', async (t) => {
+  const newest_ms = Date.UTC(2026, 10, 21)
+  const day_ms = 86_400_000
+  /** The times that are in a report on 8 days of a record with an entry every `step_ms`. */
+  const timesIn = async (step_ms: number, noise: () => string) => {
+    const data = t.testdir()
+    const folder = join(data, 'files', 'record', 'main')
+    mkdirSync(folder, { recursive: true })
+    const lines = Array.from({ length: 1 + (8 * day_ms) / step_ms }, (_, index) => {
+      const t_ms = newest_ms - 8 * day_ms + index * step_ms
+      return `00000000 ${JSON.stringify({ t: t_ms, noise: noise() })}\n`
+    })
+    const eachFile = 1_000
+    for (let at = 0; at < lines.length; at += eachFile)
+      writeFileSync(join(folder, `${10_000 + at / eachFile}.record`), lines.slice(at, at + eachFile).join(''))
+    const packed = await makeReport({ data, store: undefined, live: undefined, version: '1.0.0' })
+    const text = unpack(packed).get('record.jsonl') ?? ''
+    const times = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { t: number }).t)
+    return { size: packed.length, times }
+  }
+  const hour_ms = 3_600_000
+  const quiet = await timesIn(hour_ms, () => '')
+  t.equal(quiet.times[0], newest_ms - 7 * day_ms)
+  t.equal(quiet.times.at(-1), newest_ms)
+  t.equal(quiet.times.length, 7 * 24 + 1)
+  const noisy = await timesIn(15_000, () => randomBytes(300).toString('base64'))
+  t.ok(noisy.size <= 5_242_880, `${noisy.size} bytes`)
+  t.ok(noisy.size > 2_500_000, `${noisy.size} bytes: not less than there is room for`)
+  const [first = 0] = noisy.times
+  t.ok(first > newest_ms - 7 * day_ms, 'the oldest ones are left out')
+  t.strictSame(
+    noisy.times,
+    Array.from({ length: noisy.times.length }, (_, index) => newest_ms - (noisy.times.length - 1 - index) * 15_000),
+    'and none of the newer ones',
+  )
 })

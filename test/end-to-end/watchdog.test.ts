@@ -4,11 +4,18 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { gateOnly, startStation, until } from '../harness/index.js'
+import { few, gateOnly, startStation, until } from '../harness/index.js'
+import { startBroker } from '../harness/peers/brokers.js'
 
 /** A variant with a plugin `staller` that blocks until the file `release` is there. */
-function variant(t: Test, setup: string, limit_s: number): { file: string; data: string; release: string } {
+function variant(
+  t: Test,
+  setup: string,
+  limit_s: number,
+  more: { plugins?: object; changes?: object } = {},
+): { folder: string; file: string; data: string; release: string } {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-watchdog-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const release = join(folder, 'release')
@@ -27,10 +34,11 @@ export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', 
   )
   const file = join(folder, 'variant.json')
   const http = { host: '127.0.0.1', port: 0 }
-  const plugins = { 'http-api': {}, system: {}, './staller': {} }
+  const plugins = { 'http-api': {}, system: {}, ...more.plugins, './staller': {} }
   const watchdog = { warn_s: 0.5, limit_s }
-  writeFileSync(file, JSON.stringify({ name: 'stall', hardware: 'stall', serial: 'STALL1', http, watchdog, plugins }))
-  return { file, data: join(folder, 'data'), release }
+  const rest = { http, watchdog, plugins, changes: more.changes ?? {} }
+  writeFileSync(file, JSON.stringify({ name: 'stall', hardware: 'stall', serial: 'STALL1', ...rest }))
+  return { folder, file, data: join(folder, 'data'), release }
 }
 
 const command = (url: string, text: string) => fetch(`${url}/system?${text}`, { method: 'POST' })
@@ -73,10 +81,55 @@ t.test('a block is reported with plugin, file and line while it lasts, and count
   await until(async () => (await metrics()).includes(`${stalls} 3`), 'all blocks in the metrics')
 })
 
-for (const [where, setup] of [
+/** Loaded before the station: a message on a topic `…/slow` keeps its MQTT client busy until `release` is there. */
+const slowClient = (release: string) => `import { EventEmitter } from 'node:events'
+import { existsSync } from 'node:fs'
+const { emit } = EventEmitter.prototype
+EventEmitter.prototype.emit = function (name, packet, ...rest) {
+  if (name === 'packetreceive' && packet.topic?.endsWith('/slow')) while (!existsSync(${JSON.stringify(release)}));
+  return emit.call(this, name, packet, ...rest)
+}
+`
+
+t.test(
+  'a block by what a broker sends: the plugin that handles it is named, or mqtt-link if it gets no farther',
+  async (t) => {
+    const broker = await startBroker(t)
+    const { folder, file, data, release } = variant(
+      t,
+      `ctx.mqtt.on('stall/+', ({ topic }) => { if (topic.endsWith('/spin')) spin() })`,
+      120,
+      {
+        plugins: { 'mqtt-link': { insecure: true } },
+        changes: { 'mqtt-host': '127.0.0.1', 'mqtt-port': broker.port },
+      },
+    )
+    const preload = join(folder, 'slow-client.mjs')
+    writeFileSync(preload, slowClient(release))
+    const running = await startStation([file], { data, env: { NODE_OPTIONS: `--import=${pathToFileURL(preload)}` } })
+    t.teardown(() => running.end('SIGKILL'))
+    await until(() => /the MQTT link is up/.test(running.output()), 'the link')
+    for (const [topic, plugin, place] of [
+      ['stall/spin', 'staller', 'staller/index\\.ts'],
+      ['stall/slow', 'mqtt-link', '.*mqtt-link'],
+    ] as const) {
+      broker.observer.publish(topic, 'x')
+      const line = /plugin (\S+) blocks the event loop at (\S+)/g
+      const seen = () => [...running.output().matchAll(line)].at(-1)
+      const before = seen()?.index
+      await until(() => seen()?.index !== before, `the report of ${topic}`)
+      t.match(seen()?.slice(1), [plugin, new RegExp(place)])
+      writeFileSync(release, '')
+      await until(() => running.output().includes(`plugin ${plugin} blocked the event loop for`), 'its end')
+      rmSync(release)
+    }
+  },
+)
+
+for (const [where, setup] of few(1, [
   ['a timer', "ctx.timers.after(500, () => spin()); ctx.status('armed')"],
   ['setup', 'spin()'],
-] as const) {
+] as const)) {
   t.test(`a block in ${where} ends the process at the limit, and stays out of the next start`, async (t) => {
     const { file, data } = variant(t, setup, 4)
     // A service that blocks in setup never says where to look.

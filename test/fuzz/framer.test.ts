@@ -365,7 +365,7 @@ t.test(
         )
         assert.equal(framer.deadline_ms, undefined)
       }),
-      { numRuns: sample(100, 400, 400) },
+      { numRuns: sample(100, 400, 200) },
     )
     t.ok(others > sample(25, 100, 100), `${others} frames of theirs`)
   },

@@ -86,6 +86,9 @@ export interface StationProcessOptions {
   env?: NodeJS.ProcessEnv
 }
 
+/** Whoever waits for something in the document asks no more often: it costs the station as much as all else that it does meanwhile. */
+const betweenDocuments_ms = 100
+
 /** Starts `rtk-base run` on a free HTTP port and waits until it tells where to look. */
 export async function startStation(
   args: readonly string[] = [],
@@ -117,7 +120,13 @@ export async function startStation(
     child.stderr?.on('data', read)
     void closed.then(([code]) => reject(new Error(`the station ended with ${code} before it was up:\n${output}`)))
   })
-  const info = async <T>() => (await (await fetch(`${url}/get-info`)).json()) as T
+  let asked_ms = 0
+  const info = async <T>() => {
+    const pause_ms = asked_ms + betweenDocuments_ms - performance.now()
+    if (pause_ms > 0) await new Promise((resolve) => setTimeout(resolve, pause_ms))
+    asked_ms = performance.now()
+    return (await (await fetch(`${url}/get-info`)).json()) as T
+  }
   return {
     child,
     url,

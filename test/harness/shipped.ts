@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot, shippedPlugins } from '../../runtime/build/release.js'
+import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/build/release.js'
 import { Loader } from '../../runtime/loader/load.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 
@@ -16,7 +16,9 @@ export async function shippedPlugin(name: string): Promise<AnyPlugin> {
   }
   const cache = mkdtempSync(join(tmpdir(), 'rtk-base-shipped-'))
   try {
-    const { definition } = await new Loader({ builtIn: shippedPlugins(), base: root, cache }).load(name)
+    // The bundle that the build made, as `npm start` takes it: to make another costs a second.
+    const places = { builtIn: shippedPlugins(), ready: readyFolder(), base: root, cache }
+    const { definition } = await new Loader(places).load(name)
     return definition as unknown as AnyPlugin
   } finally {
     rmSync(cache, { recursive: true, force: true })

@@ -1013,6 +1013,11 @@ t.test('hostile and slow input', async (t) => {
     })
     await until(() => asked >= 400, 'the burst')
     for (let n = 0; n < 20; n++) t.equal((await served.ask('/x')).status, 200)
+    const own = await raw(
+      served.port,
+      `${'GET /x HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(600)}GET /x HTTP/1.0\r\n\r\n`,
+    )
+    t.equal(own.match(/HTTP\/1\.1 200/g)?.length, 601, 'programs of this machine speak for many')
     await until(() => flood.every(({ closed }) => closed), 'the connections of the flood end')
     const most = 400 + (performance.now() - began_ms) / 10
     t.ok(asked <= most, `${asked} answers`)

@@ -1,5 +1,5 @@
 /** The signed image: what was signed comes out whole, and nothing else comes out at all. */
-import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -180,6 +180,18 @@ t.test('who signed it decides before anything is read', async (t) => {
     },
   )
 
+  t.test('a key is named by the first 16 digits of the SHA-256 of its public part', async (t) => {
+    // The first key of RFC 8032, 7.1.
+    const spki = Buffer.from(
+      '302a300506032b6570032100d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+      'hex',
+    )
+    t.equal(keyId(createPublicKey({ key: spki, format: 'der', type: 'spki' })), '06e3fd8fda29bb60')
+    t.equal(keyId(privateKey), keyId(createPublicKey(privateKey)))
+    const made = generateKeys()
+    t.same([keyId(readPrivateKey(made.privatePem)), keyId(readPublicKey(made.publicPem))], [made.id, made.id])
+  })
+
   t.test('other algorithms are no keys', async (t) => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
     t.throws(() => readPublicKey(rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()), {
@@ -245,6 +257,46 @@ t.test('signed, but not what an image may be', async (t) => {
     Buffer.from(`no json\n${sign(null, Buffer.from('no json'), privateKey).toString('base64')}\n`),
     /is not JSON/,
   )
+})
+
+t.test('a manifest at its limits, and just beyond them', async (t) => {
+  const list = (length: number, of: (n: number) => unknown) => Array.from({ length }, (_, n) => of(n))
+  const text = (length: number) => 'x'.repeat(length)
+  for (const [field, least, most, of] of [
+    ['hardware', 1, 32, (n) => list(n, String)],
+    ['hardware', 1, 64, (n) => [text(n)]],
+    ['replaces', 1, 32, (n) => list(n, (one) => `v${one}`)],
+    ['name', 1, 64, text],
+    ['version', 7, 64, (n) => `1.2.3-${text(n - 6)}`],
+    ['minVersion', 7, 64, (n) => `1.2.3-${text(n - 6)}`],
+    ['newKeys', 0, 4, (n) => list(n, String)],
+    ['newKeys', 0, 256, (n) => [text(n)]],
+  ] as [string, number, number, (n: number) => unknown][]) {
+    for (const [n, fits] of [
+      [least - 1, false],
+      [least, true],
+      [most, true],
+      [most + 1, false],
+    ] as const) {
+      if (n < 0) continue
+      const { outcome } = await unpack(t, handmade({ entries: [entry('a')], manifest: { [field]: of(n) } }))
+      t.match(outcome, fits ? /^whole$/ : new RegExp(`RTK_ERR_IMAGE: .*manifest /${field}`), `${field} ${n}`)
+    }
+  }
+})
+
+t.test('a path has 100 bytes of name and 155 before that, cut at a slash', async (t) => {
+  const fields = (path: string) => {
+    const header = ustarHeader(path, 1)
+    const field = (from: number, length: number) => header.toString('latin1', from, from + length).replace(/\0.*/s, '')
+    return [field(0, 100), field(345, 155)]
+  }
+  const [name, folder] = ['n'.repeat(100), 'f'.repeat(155)]
+  t.same(fields(name), [name, ''])
+  t.same(fields(`${folder}/${name}`), [name, folder])
+  t.same(fields(`a/${'b'.repeat(99)}`), ['b'.repeat(99), 'a'])
+  for (const path of [`${name}n`, `${folder}f/${name}`, `${folder}/${name}n`, `${folder}f/n`])
+    t.throws(() => ustarHeader(path, 1), { code: 'RTK_ERR_IMAGE', message: /is too long/ })
 })
 
 t.test('the limits hold before memory or disk is used', async (t) => {

@@ -49,31 +49,35 @@ function service(t: Test) {
   return { root, own, write, start, gone, proven, kept: join(root, 'kept.json') }
 }
 
-t.test('whatever lies in the place of exits and kept.json keeps nothing waiting', async (t) => {
-  const { root, write, start, proven, kept } = service(t)
-  const exits = join(root, 'exits')
-  const settings = start(write(), given())
-  const traps: readonly ((file: string) => void)[] = [
-    (file) => execFileSync('mkfifo', [file]),
-    (file) => symlinkSync('/dev/zero', file),
-    (file) => symlinkSync(file, file),
-    (file) => mkdirSync(join(file, 'x'), { recursive: true }),
-    (file) => {
-      writeFileSync(file, '')
-      truncateSync(file, 2 ** 40)
-    },
-  ]
-  for (const put of traps) {
-    for (const file of [exits, kept]) {
-      rmSync(file, { recursive: true, force: true })
-      put(file)
+t.test(
+  'whatever lies in the place of exits and kept.json keeps nothing waiting, and is as if it were missing',
+  async (t) => {
+    const { root, own, write, start, proven, kept } = service(t)
+    const exits = join(root, 'exits')
+    const settings = start(write(), given())
+    const traps: readonly ((file: string) => void)[] = [
+      (file) => execFileSync('mkfifo', [file]),
+      (file) => symlinkSync('/dev/zero', file),
+      (file) => symlinkSync(file, file),
+      (file) => mkdirSync(join(file, 'x'), { recursive: true }),
+      (file) => {
+        writeFileSync(file, '')
+        truncateSync(file, 2 ** 40)
+      },
+    ]
+    for (const put of traps) {
+      for (const file of [exits, kept]) {
+        rmSync(file, { recursive: true, force: true })
+        put(file)
+      }
+      t.match(start(own, given(), 'kept'), { set: [loopback], careful: true }, 'nothing was kept')
+      proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
+      proven(settings)
+      t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
+      t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
     }
-    proven({ ...settings, notice: { code: 'settings-refused', text: '', advice: '' } })
-    proven(settings)
-    t.equal(lstatSync(exits, { throwIfNoEntry: false }), undefined, 'what it counted is forgotten')
-    t.match(JSON.parse(readFileSync(kept, 'utf8')), given())
-  }
-})
+  },
+)
 
 t.test('what the person has set runs as long as it is not refused', async (t) => {
   const { write, start, own } = service(t)
@@ -117,6 +121,18 @@ t.test('settings that were refused give way to those that ran well', async (t) =
     rmSync(own)
     t.strictSame(start(own, given(), 'kept').set, [...good.set, loopback], 'what cannot be read may hold one')
   })
+})
+
+t.test('a variant above 1 MiB is refused, and may hold a login', async (t) => {
+  const { write, own, start, proven } = service(t)
+  proven(start(write(), given('gnss-zed.port=/dev/ttyAMA0')))
+  const large = readFileSync(own, 'utf8')
+  writeFileSync(own, large.padEnd(1_048_576))
+  t.match(start(own, given()), { file: { file: own } })
+  writeFileSync(own, large.padEnd(1_048_577))
+  t.throws(() => start(own, given()), { code: 'RTK_ERR_VARIANT', message: /is not a file of at most 1 MiB/ })
+  const started = start(own, given(), 'kept')
+  t.match(started, { set: ['gnss-zed.port=/dev/ttyAMA0', loopback], notice: { code: 'settings-refused' } })
 })
 
 t.test('without settings that ran well HTTP is on this machine only, and no receiver is written to', async (t) => {

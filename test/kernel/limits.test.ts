@@ -1,21 +1,32 @@
-/** The page of limits says what the code does: each row is made of the constant or the option that it is about. */
+/**
+ * The page of limits says what the code does: each row is made of the constant or the option that it is about, and whoever listens
+ * has a row.
+ */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import t from 'tap'
 import type { TSchema } from 'typebox'
+import { most_bytes, mostPackets } from '../../plugins/mdns/responder.js'
 import { mostWaiting } from '../../plugins/mqtt-api/command-requests.js'
+import { clientLimit, payloadLimit } from '../../plugins/mqtt-broker/broker.js'
 import { largestInbound } from '../../plugins/mqtt-link/session/inspection.js'
 import { outboxLimit } from '../../plugins/mqtt-link/session/session.js'
 import caster from '../../plugins/ntrip-caster/index.js'
 import { receiverInputRate } from '../../plugins/rtcm-in/forwarder.js'
 import rtcmTcp from '../../plugins/rtcm-tcp/index.js'
 import udp from '../../plugins/udp-rtcm/index.js'
-import { packageRoot } from '../../runtime/build/release.js'
+import { filesBelow, packageRoot } from '../../runtime/build/release.js'
+import { longestAnswer, longestRequest } from '../../runtime/control/protocol.js'
+import { mostClients } from '../../runtime/control/server.js'
 import { defaultLimits } from '../../runtime/http/limits.js'
 import { mostPrograms, mostWaitingPrograms } from '../../runtime/kernel/context/process.js'
 import { type Rate, rates } from '../../runtime/link/index.js'
 import { mostOfKind } from '../../runtime/log/log-limit.js'
+import { Network } from '../../runtime/net/index.js'
 import { handshakeLimits, listenerDefaults } from '../../runtime/net/listening.js'
+import type { AnyPlugin } from '../../runtime/plugin.js'
+import { createTestStation, fakeReceiver, freeTcpPort, ManualClock } from '../harness/index.js'
+import { shippedPlugin } from '../harness/shipped.js'
 
 const count = (value: number) => value.toLocaleString('en-US')
 
@@ -83,6 +94,28 @@ const rows: Row[] = [
     size(option(udp, 'queue_bytes')),
   ],
   [
+    '`mdns`',
+    '',
+    '',
+    `${mostPackets} packets/s on an interface, ${count(most_bytes)} bytes each; packets beyond are dropped`,
+    'none',
+  ],
+  ['the time server (`system`), for this machine', '', '', '48 bytes, each answered at once', 'none'],
+  [
+    '`mqtt-broker`, for this machine',
+    `${clientLimit} connections`,
+    '',
+    `messages of ${size(payloadLimit)}`,
+    '100 messages',
+  ],
+  [
+    '`control.sock`, for the user of the service',
+    `${mostClients} connections`,
+    '',
+    `${size(longestRequest)} a request`,
+    `${size(longestAnswer)} an answer`,
+  ],
+  [
     'the broker (`mqtt-link`)',
     '1 session',
     '',
@@ -109,4 +142,79 @@ t.test('runtime/docs/limits.md has every limit as it is', (t) => {
   for (const row of table) t.ok(page.includes(`${row}\n`), row)
   t.equal(page.split('\n').filter((line) => line.startsWith('| ')).length, table.length + 1, 'no other row')
   t.end()
+})
+
+const ofNet = 'a listener of `ctx.net`, unless its plugin sets another limit'
+/** Where sockets are opened for others: a row for each call that does it. */
+const listeners: Readonly<Record<string, readonly (string | { none: string })[]>> = {
+  'runtime/http/gateway.ts': ['HTTP'],
+  'runtime/net/door.ts': [ofNet, 'a TLS handshake, at any of them'],
+  'runtime/control/server.ts': ['`control.sock`, for the user of the service'],
+  'runtime/ports/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
+  'plugins/mdns/link.ts': ['`mdns`'],
+  'plugins/mqtt-broker/broker.ts': ['`mqtt-broker`, for this machine'],
+  'plugins/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
+  'plugins/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
+  'plugins/simulated-receiver/tcp.ts': [{ none: 'a simulator on a desk' }],
+  'plugins/simulated-router/http/listeners.ts': [{ none: 'a simulator on a desk' }, { none: 'the same' }],
+  'plugins/system/time-server.ts': ['the time server (`system`), for this machine'],
+  'plugins/udp-rtcm/socket.ts': ['`udp-rtcm`'],
+}
+
+t.test('whoever listens has a row', (t) => {
+  const root = packageRoot()
+  const calls = /\b(create\w*Server|createSocket)\(|\.net\.listen\(/g
+  const found: Record<string, number> = {}
+  for (const folder of ['plugins', 'runtime']) {
+    for (const file of filesBelow(join(root, folder))) {
+      const times = /\.tsx?$/.test(file) ? [...readFileSync(file, 'utf8').matchAll(calls)].length : 0
+      if (times > 0) found[relative(root, file)] = times
+    }
+  }
+  const known = Object.entries(listeners).map(([file, all]) => [file, all.length])
+  t.strictSame(found, Object.fromEntries(known), 'calls that open a socket for others, by file')
+  const named = Object.values(listeners)
+    .flat()
+    .filter((row) => typeof row === 'string')
+  for (const name of named)
+    t.ok(
+      rows.some(([listener]) => listener === name),
+      name,
+    )
+  t.end()
+})
+
+t.test('a running listener has the limits of its row', async (t) => {
+  const asked: { plugin: string; limits: (number | undefined)[] }[] = []
+  const { listen } = Network.prototype
+  t.intercept(Network.prototype, 'listen', {
+    value(this: Network, ...args: Parameters<typeof listen>) {
+      const [{ name }, options] = args
+      const { maxConnections, maxPerAddress } = { ...listenerDefaults, ...options }
+      asked.push({ plugin: name, limits: [maxConnections, maxPerAddress] })
+      return listen.apply(this, args)
+    },
+  })
+  const clock = new ManualClock()
+  const plugins: Record<string, AnyPlugin | [AnyPlugin, Record<string, unknown>]> = {
+    'fake-receiver': fakeReceiver(() => clock.monotonic()).definition,
+    rtcm: await shippedPlugin('rtcm'),
+  }
+  const changes: Record<string, number> = {}
+  const wanted = ['ntrip-caster', 'rtcm-tcp']
+  for (const name of wanted) {
+    plugins[name] = [await shippedPlugin(name), { host: '127.0.0.1' }]
+    changes[`${name}-port`] = await freeTcpPort()
+  }
+  const station = await createTestStation({ clock, plugins, variant: { changes } })
+  t.teardown(() => station.stop())
+  t.strictSame(new Set(asked.map(({ plugin }) => plugin)), new Set(wanted), 'all of them listen')
+  for (const { plugin, limits } of asked) {
+    const row = rows.find(([listener]) => listener.startsWith(`\`${plugin}\``)) ?? rows.find(([name]) => name === ofNet)
+    t.strictSame(
+      limits,
+      row?.slice(1, 3).map((text) => Number.parseInt(text, 10)),
+      plugin,
+    )
+  }
 })

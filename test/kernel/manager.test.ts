@@ -787,6 +787,12 @@ t.test('conflicts are refused with both names', async (t) => {
       t.equal(undone, setUps, 'what the second one did in its setup is undone')
     })
   }
+  t.test('two plugins of the variant with the same name', async (t) => {
+    const plugins = { left: plugin('twin'), right: plugin('twin') }
+    await t.rejects(createTestStation({ plugins }), {
+      message: /two plugins of this variant are called twin: "left" and "right"/,
+    })
+  })
   t.test('two plugins with the same service', async (t) => {
     const provide = { provides: [number], setup: (ctx: PluginContext) => ctx.services.provide(number, { value: 1 }) }
     const station = await createTestStation({

@@ -1,5 +1,4 @@
 /** The parts of the kernel without a station: each at its limits. */
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -18,24 +17,10 @@ import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type TSchema, Type } from 'typebox'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
-import {
-  type CrashHandler,
-  catchUncaught,
-  guardExit,
-  type Owner,
-  runAs,
-} from '../../runtime/kernel/instance/attribution.js'
-import { EventHub } from '../../runtime/kernel/instance/events.js'
-import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
-import { Scope } from '../../runtime/kernel/instance/scope.js'
-import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
-import { Failures } from '../../runtime/kernel/plugins/failures.js'
-import { startOrder } from '../../runtime/kernel/plugins/graph.js'
-import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
+import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { AddressBudgets } from '../../runtime/link/intake.js'
 import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
@@ -56,17 +41,9 @@ import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/ports/store/snapshot.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
-import { parseBySchema, quote } from '../../runtime/validate.js'
-import { ownerSymbol } from '../../runtime/watchdog/activity.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
 import { ManualClock, until } from '../harness/index.js'
-
-const owner = (name: string, failures: string[] = []): Owner => ({
-  ...{ name, activity: 0, ended: false },
-  failed: (error, what) => failures.push(`${name} ${what}: ${(error as Error).message}`),
-  leftBehind: (error) => failures.push(`${name} left behind: ${(error as Error).message}`),
-  own: (_, dispose) => dispose,
-})
+import { ownerOf } from './owner.js'
 
 t.test('what is periodic shares its wake-ups, and what was cancelled keeps none', async (t) => {
   const tick = systemClock.tick as NonNullable<Clock['tick']>
@@ -76,176 +53,6 @@ t.test('what is periodic shares its wake-ups, and what was cancelled keeps none'
   const times = await Promise.all([260, 300, 400].map(after))
   t.ok(Math.max(...times) - Math.min(...times) < 20, 'in one turn')
 })
-
-t.test('a plugin may ask whether a process lives, and may not end the station', async (t) => {
-  const real = process.kill
-  const asked: [unknown, unknown][] = []
-  process.kill = (pid, signal) => {
-    asked.push([pid, signal])
-    return true
-  }
-  const failures: string[] = []
-  const plugin = owner('wild', failures)
-  const undo = guardExit()
-  try {
-    const kill = (pid: number, signal?: string | number) => runAs(plugin, () => process.kill(pid, signal))
-    for (const pid of [process.pid, 0, -1]) {
-      t.throws(() => kill(pid, 'SIGTERM'), { code: 'RTK_ERR_PROCESS_EXIT' }, String(pid))
-      t.throws(() => kill(pid), { code: 'RTK_ERR_PROCESS_EXIT' })
-      t.ok(kill(pid, 0), 'signal 0 asks')
-    }
-    t.ok(kill(1, 'SIGTERM'), 'another process')
-    t.throws(() => runAs(plugin, () => process.exit(1)), { code: 'RTK_ERR_PROCESS_EXIT' })
-    t.throws(() => runAs(plugin, () => process.abort()), { code: 'RTK_ERR_PROCESS_EXIT' })
-    t.equal(failures.length, 8)
-    t.ok(process.kill(process.pid, 'SIGTERM'), 'the runtime itself may')
-    t.same(asked.length, 5)
-  } finally {
-    undo()
-    t.notOk(process.kill === real)
-    process.kill = real
-  }
-})
-
-t.test('an uncaught error is put down to whose context it is, or to who handed the callback over', async (t) => {
-  const outcome = (by: Owner | undefined, inStack: string | undefined, depends: boolean, running = true) => {
-    const crashed: [string, string | undefined][] = []
-    const fatal: string[] = []
-    const handler: CrashHandler = {
-      ownerOfFiles: () => inStack,
-      dependsOn: (plugin, provider) => depends && plugin === inStack && provider === by?.name,
-      crashed: (name, _, of) => crashed.push([name, of?.name]) > 0 && running,
-    }
-    const others = new Set(process.listeners('uncaughtException'))
-    const undo = catchUncaught({ fatal: (_: object, line: string) => fatal.push(line) } as never, handler)
-    const handle = process.listeners('uncaughtException').find((one) => !others.has(one))
-    const exit = process.exit
-    process.exit = ((code: number) => fatal.push(`exit ${code}`)) as never
-    try {
-      const call = () => handle?.(new Error('late'), 'uncaughtException')
-      if (by) runAs(by, call)
-      else call()
-    } finally {
-      process.exit = exit
-      undo()
-      t.ok(process.listeners('uncaughtException').every((one) => others.has(one)))
-    }
-    return { crashed, fatal }
-  }
-  // The watchdog asks a thread that it has stopped.
-  const whose = (globalThis as Record<symbol, unknown>)[Symbol.for(ownerSymbol)] as () => string
-  t.same([whose(), runAs(owner('rover'), whose), whose()], ['', 'rover', ''])
-  const provider = owner('provider')
-  t.same(outcome(provider, undefined, false).crashed, [['provider', 'provider']])
-  t.same(outcome(provider, 'provider', false).crashed, [['provider', 'provider']])
-  t.same(
-    outcome(provider, 'taker', true).crashed,
-    [['taker', undefined]],
-    'its callback failed in the context of its provider',
-  )
-  t.same(outcome(provider, 'stranger', false).crashed, [['provider', 'provider']])
-  t.same(outcome(undefined, 'taker', false).crashed, [['taker', undefined]])
-  t.match(outcome(undefined, undefined, false), {
-    crashed: [],
-    fatal: [/uncaught error that no plugin owns: late/, 'exit 1'],
-  })
-  const failures: string[] = []
-  t.same(outcome(owner('gone', failures), undefined, false, false).fatal, [])
-  t.same(failures, ['gone left behind: late'])
-})
-
-t.test('what a plugin waits for is named with the plugin that would provide it', async (t) => {
-  const homes = { clock: 'here', map: 'away' }
-  const pluginSet = new PluginSet({ find: () => undefined } as never, homes, () => {})
-  pluginSet.add(newEntry('here', { source: 'here', options: {} }))
-  const provider = newEntry('other', { source: 'other', options: {} })
-  pluginSet.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
-  for (const [service, home] of [
-    ['sky', 'plugin other, which is failed'],
-    ['clock', 'plugin here, which does not run'],
-    ['map', 'plugin away, which this variant does not have'],
-    ['toString', 'no known plugin provides it'],
-  ] as const)
-    t.equal(pluginSet.named([service]), `${service} (${home})`)
-})
-
-t.test('a value of a command line is read by its schema', async (t) => {
-  for (const [schema, ...cases] of [
-    [Type.Boolean(), ['true', true], ['1', true], ['false', false], ['0', false], ['yes', undefined], ['', undefined]],
-    [Type.Integer(), ['12', 12], ['-1', -1], ['0x10', 16], [' ', undefined], ['x', undefined], ['1e999', undefined]],
-    [Type.Number(), ['0.5', 0.5], ['Infinity', undefined]],
-    [Type.String(), ['12345678', '12345678'], ['true', 'true'], ['', '']],
-    [Type.Array(Type.Number()), ['[1,2]', [1, 2]], ['[', undefined]],
-    [{ const: 'auto' }, ['auto', 'auto'], ['"auto"', 'auto'], ['manual', undefined]],
-    [Type.Union([Type.Literal('auto'), Type.Integer({ maximum: 9 })]), ['auto', 'auto'], ['9', 9], ['10', undefined]],
-    [Type.Union([Type.Boolean(), Type.String()]), ['1', true], ['no', 'no']],
-  ] as [TSchema, ...[string, unknown][]][])
-    for (const [text, value] of cases) t.same(parseBySchema(schema, text), value, `${JSON.stringify(schema)}: ${text}`)
-})
-
-t.test('what a plugin owns is undone once, the last first; one that hangs is left after 5 s', async (t) => {
-  const clock = new ManualClock()
-  const lines: string[] = []
-  const say = (_: unknown, text: string) => void lines.push(text)
-  const scope = new Scope('rover', { warn: say, error: say } as never, clock)
-  const undone: string[] = []
-  const own = (label: string) => scope.own(label, () => void undone.push(label))
-  const early = own('early')
-  own('first')
-  scope.own('hanging', () => new Promise(() => {}))
-  own('last')
-  t.same([scope.size, scope.closed, scope.signal.aborted], [4, false, false])
-  void early()
-  t.same([scope.size, undone], [3, ['early']])
-  void early()
-  t.same([scope.size, undone], [3, ['early']])
-  scope.abort()
-  t.same([scope.closed, scope.signal.aborted], [false, true])
-  const closing = scope.close()
-  t.equal(scope.close(), closing)
-  await new Promise(setImmediate)
-  t.same([undone, scope.closed], [['early', 'last'], true])
-  void own('late')()
-  t.same(undone.splice(2), ['late'])
-  await clock.advance(4_999)
-  t.same(undone, ['early', 'last'])
-  await clock.advance(1)
-  await new Promise(setImmediate)
-  t.same([undone, scope.size], [['early', 'last', 'first'], 0])
-  await closing
-  t.match(lines, [/^registered after/, /^could not undo hanging: .*; the rest is undone$/])
-})
-
-t.test(
-  'a listener that fails is reported as its plugin’s, by the name of the event, and the others are called',
-  async (t) => {
-    const failures: string[] = []
-    const hub = new EventHub<number>(new ManualClock(), 'fix')
-    const heard: string[] = []
-    const undone: string[] = []
-    const listener: Owner = {
-      ...owner('rover', failures),
-      own: (label, dispose) => () => {
-        undone.push(label)
-        return dispose()
-      },
-    }
-    const leave = runAs(listener, () =>
-      hub.on(() => {
-        throw new Error('x')
-      }),
-    )
-    hub.on((value) => heard.push(`runtime ${value}`))
-    t.equal(hub.listeners, 2)
-    hub.emit(1)
-    t.same([failures, heard], [['rover fix: x'], ['runtime 1']])
-    void leave()
-    t.same([undone, hub.listeners], [['fix'], 1])
-    hub.close()
-    hub.emit(2)
-    t.equal(heard.length, 1)
-  },
-)
 
 t.test('connections are counted by address, up and down', async (t) => {
   const clock = new ManualClock()
@@ -646,7 +453,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     t.teardown(() => network.close())
     let release = () => {}
     const plugin: Owner = {
-      ...owner('caster'),
+      ...ownerOf('caster'),
       own: (_, dispose) => {
         release = () => void dispose()
         return dispose
@@ -694,7 +501,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     const { clock, network, plugin, listener, taken, connected } = await listen(t)
     const first = await connected()
     await until(() => taken.length === 1, 'the first')
-    network.leaving(owner('caster'), 'reload')
+    network.leaving(ownerOf('caster'), 'reload')
     await connected()
     await until(() => taken.length === 2, 'another version of the plugin says nothing about this one')
     network.leaving(plugin, 'reload')
@@ -773,7 +580,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
 function trialRig(store = new MemoryStore()) {
   const clock = new ManualClock()
   const events = { over: 0, changed: 0 }
-  const live = owner('net')
+  const live = ownerOf('net')
   const record = (trial: object | undefined) => ({
     owner: { ...live, live: true, run: (fn: () => unknown) => fn() },
     options: trial ? { trial } : {},
@@ -1037,12 +844,6 @@ t.test('five wrong tries block a peer until its minute is over; the oldest of 1,
   t.ok(order.isBlocked('early'), 'its minute before the last does not make it the oldest')
 })
 
-t.test('a value in a message is quoted whole up to 60 characters', async (t) => {
-  t.equal(quote('x'.repeat(58)).length, 60)
-  t.equal(quote('x'.repeat(59)), `"${'x'.repeat(56)}…`)
-  t.equal(quote(undefined), 'undefined')
-})
-
 /** The real file system, with a list of what was asked of it; a call fails with the code that `failing` names. */
 function watched(failing: (call: string) => string | undefined = () => undefined) {
   const calls: string[] = []
@@ -1304,180 +1105,4 @@ t.test('which generation a start takes, and what may be lost', async (t) => {
       number: 9,
     })
   }
-})
-
-t.test('whoever needs a plugin that waits, or one of a circle, waits as well, however many they are', async (t) => {
-  const node = (name: string, needs: string[], provides: string[] = []) => ({ name, needs, provides })
-  const waiter = node('waiter', ['nothing'], ['waited'])
-  const dependants = ['first', 'second', 'third'].map((name) => node(name, ['waited']))
-  const { order, waiting, cycles } = startOrder([waiter, ...dependants], new Set())
-  t.same([order, cycles.size], [[], 0])
-  t.same([...waiting].sort(), [
-    ['first', ['waited']],
-    ['second', ['waited']],
-    ['third', ['waited']],
-    ['waiter', ['nothing']],
-  ])
-  const circle = [node('egg', ['hen'], ['egg']), node('hen', ['egg'], ['hen'])]
-  const fed = [node('farmer', ['egg']), node('cook', ['egg'])]
-  const round = startOrder([...circle, ...fed], new Set())
-  t.same(
-    [round.order, [...round.cycles.keys()].sort(), [...round.waiting.keys()].sort()],
-    [[], ['egg', 'hen'], ['cook', 'farmer']],
-  )
-})
-
-t.test('a watch of files is open until it is closed', async (t) => {
-  const stop = noteRawHandles()
-  t.teardown(stop)
-  const plugin = { ...owner('watcher'), ended: false }
-  const folder = t.testdir({ file: '' })
-  // By the module object: it is what the trace wraps.
-  const watcher = runAs(plugin, () => process.getBuiltinModule('node:fs').watch(folder))
-  t.same(
-    openHandles(plugin).map(({ what }) => what),
-    [`watch of ${folder}`],
-  )
-  watcher.close()
-  await until(() => openHandles(plugin).length === 0, 'closed')
-})
-
-t.test('what a plugin leaves open is named, with its place, until it is closed', async (t) => {
-  const real = globalThis.setTimeout
-  const stop = noteRawHandles()
-  const stopOther = noteRawHandles()
-  const plugin = { ...owner('wild'), ended: false }
-  const open = () => openHandles(plugin).map(({ what }) => what)
-  const close: (() => unknown)[] = []
-  const listener = () => {}
-  const server = createServer()
-  let port = 0
-  runAs(plugin, () => {
-    const timer = setTimeout(() => {}, 5_000)
-    const interval = setInterval(() => {}, 7_000)
-    const socket = createSocket('udp4').bind(0, '127.0.0.1')
-    process.on('SIGUSR2', listener)
-    server.listen(0, '127.0.0.1')
-    close.push(
-      () => clearTimeout(timer),
-      () => clearInterval(interval),
-      () => new Promise<void>((resolve) => socket.close(resolve)),
-      () => process.off('SIGUSR2', listener),
-    )
-  })
-  await once(server, 'listening')
-  port = (server.address() as AddressInfo).port
-  const client = runAs(plugin, () => connect(port, '127.0.0.1'))
-  await once(client, 'connect')
-  const others = ['timer of 5000 ms', 'interval of 7000 ms', 'UDP socket', 'process listener of "SIGUSR2"']
-  const tcp = [`TCP server 127.0.0.1:${port}`, `TCP connection to 127.0.0.1:${port}`]
-  t.same(open(), [...others, ...tcp])
-  const [first] = openHandles(plugin)
-  t.match(first && describeHandle(first), /^timer of 5000 ms \(made at .*parts\.test\.[jt]s:\d+:\d+\)$/)
-  t.same(leftOpen('wild', 0), [], 'it has not ended')
-  plugin.ended = true
-  t.equal(leftOpen('wild', 0).length, 6)
-  t.same([leftOpen('other', 0), leftOpen('wild', performance.now())], [[], []])
-  client.unref()
-  t.notOk(
-    open().some((what) => what.startsWith('TCP connection')),
-    'one that waits in a pool is of the pool',
-  )
-  client.ref()
-  client.destroy()
-  await new Promise((resolve) => server.close(resolve))
-  t.same(open(), others)
-  for (const [at, end] of close.entries()) {
-    await end()
-    await until(() => open().length === 3 - at, 'one less')
-  }
-  let fired = false
-  runAs(plugin, () => {
-    for (let n = 0; n < 200; n++)
-      setTimeout(() => {
-        fired = true
-      }, 1)
-  })
-  await until(() => fired && open().length === 0, 'timers that fired')
-  stop()
-  stop()
-  t.not(globalThis.setTimeout, real, 'somebody else still wants to know')
-  stopOther()
-  t.equal(globalThis.setTimeout, real)
-  runAs(plugin, () => setTimeout(() => {}, 1)).unref()
-  t.same(open(), [])
-})
-
-t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good minutes count anew', async (t) => {
-  const clock = new ManualClock()
-  const entry = newEntry('wild', { source: 'wild', options: {} })
-  const tried: number[] = []
-  let utc_s = 1_000
-  const pluginSet = {
-    entries: [entry],
-    setState: (of: Entry, state: Entry['state'], reason: string) => Object.assign(of, { state, reason }),
-  } as unknown as PluginSet
-  const log = { error() {} } as never
-  const counted: string[] = []
-  const tryAgain = () => tried.push(clock.monotonic())
-  const failures = new Failures(
-    { log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) },
-    pluginSet,
-  )
-  const fails = () => failures.failed(entry, new Error('broken'), 'start')
-  const retriedAfter = async (ms: number) => {
-    const before = tried.length
-    await clock.advance(ms - 1)
-    t.equal(tried.length, before, `not before ${ms} ms`)
-    await clock.advance(1)
-    t.equal(tried.length, before + 1, `${ms} ms`)
-  }
-  for (const [ms, state] of [
-    [1_000, 'failed'],
-    [5_000, 'failed'],
-    [300_000, 'quarantined'],
-    [300_000, 'quarantined'],
-  ] as const) {
-    fails()
-    utc_s++
-    t.equal(entry.state, state)
-    const why = 'plugin wild does not run: broken'
-    const advice = `it is retried after ${ms / 1000} s, or at once with "rtk-base plugins reload wild"`
-    const values = { plugin: 'wild', reason: 'broken', retry_s: ms / 1000 }
-    const error = {
-      code: 'plugin-failed',
-      text: `${why}; ${advice}`,
-      why,
-      advice,
-      severity: 'silences',
-      values,
-      t: 1_000,
-    }
-    t.same(failures.troubles(), [error], 'since the first failure')
-    await retriedAfter(ms)
-  }
-  t.equal(counted.length, 4)
-  entry.startedAt_ms = clock.monotonic()
-  await clock.advance(300_000)
-  fails()
-  t.equal(entry.state, 'quarantined', 'not quite')
-  entry.startedAt_ms = clock.monotonic()
-  await clock.advance(300_001)
-  utc_s = 5_000
-  const { length } = tried
-  fails()
-  t.equal(entry.state, 'failed')
-  t.match(failures.troubles(), [{ t: 5_000 }])
-  fails()
-  await clock.advance(4_999)
-  t.equal(tried.length, length, 'one retry at a time, and the one from before is void')
-  failures.stopTrying(entry)
-  await clock.advance(1_000_000)
-  t.equal(tried.length, length)
-  const blocked = newEntry('blocked', { source: 'blocked', options: {} })
-  failures.blocked(blocked, { plugin: 'blocked', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
-  t.match(blocked, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
-  await retriedAfter(60_000)
-  entry.state = 'running'
-  t.same(failures.troubles(), [])
 })

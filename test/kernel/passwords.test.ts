@@ -6,7 +6,7 @@ import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
 import { keptSessions } from '../../runtime/http/login/kept-sessions.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
-import { createTestStation, ManualClock, until } from '../harness/index.js'
+import { createTestStation, few, gateOnly, ManualClock, until } from '../harness/index.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
 
 const token = 'an-operators-secret'
@@ -77,7 +77,7 @@ t.test('a bearer may be a password', async (t) => {
 })
 
 t.test('changing it', async (t) => {
-  await t.test('needs the present one, of the operator', async (t) => {
+  await t.test('needs the present one, of the operator', { skip: gateOnly }, async (t) => {
     const { clock, logIn, set, status } = await station(t)
     const { cookie } = await set({ role: 'operator', password: first })
     t.match(await set({ role: 'operator', password: second }, { cookie }), {
@@ -131,7 +131,7 @@ t.test('changing it', async (t) => {
     t.equal((await logIn('only-looking-here')).status, 200)
   })
 
-  await t.test('takes a token of the variant for the old one', async (t) => {
+  await t.test('takes a token of the variant for the old one', { skip: gateOnly }, async (t) => {
     const { ask, logIn, set, status } = await station(t, { token, viewerToken: 'a-viewers-secret' })
     t.equal((await set({ role: 'operator', password: first })).status, 401)
     t.match(await set({ role: 'operator', password: first }, bearer(token)), {
@@ -152,7 +152,7 @@ t.test('changing it', async (t) => {
   })
 })
 
-t.test('removing it', async (t) => {
+t.test('removing it', { skip: gateOnly }, async (t) => {
   const { ask, logIn, set, status, store } = await station(t)
   const { cookie } = await set({ role: 'operator', password: first })
   await set({ role: 'viewer', password: 'only-looking-here', old: first }, { cookie })
@@ -255,17 +255,17 @@ t.test('what was open before the password ends with it', async (t) => {
 })
 
 t.test('a damaged entry opens nothing', async (t) => {
-  for (const value of [
+  for (const value of few(3, [
+    { operator: 'no dot' },
     7,
+    { root: 'a.b' },
     null,
     'x',
     {},
     [],
     { operator: 7 },
-    { operator: 'no dot' },
     { viewer: 'a.b' },
-    { root: 'a.b' },
-  ]) {
+  ])) {
     const store = new MemoryStore()
     await store.batch([{ namespace: 'protected.kernel', key: 'passwords', value }])
     const { status, logIn } = await station(t, { store })

@@ -121,6 +121,61 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'min'), undefined)
   })
 
+  t.test('that its owner does not answer is refused after 10 s, and what others applied is taken back', async (t) => {
+    const applied: unknown[] = []
+    const quick = plugin('quick', (ctx) =>
+      ctx.config.define('quick', Type.Integer(), { default: 0 }).onChange((now) => void applied.push(now)),
+    )
+    const stuck = plugin('stuck', (ctx) =>
+      ctx.config.define('stuck', Type.Integer(), { default: 0 }).onChange(() => new Promise(() => {})),
+    )
+    const { station, clock } = await stationWith(t, { quick, stuck })
+    let answer: unknown
+    void station.change({ quick: 1, stuck: 1 }, { source: 'http' }).then((result) => {
+      answer = result
+    })
+    await until(() => applied.length === 1, 'the first owner')
+    await clock.advance(9_999)
+    await new Promise(setImmediate)
+    t.equal(answer, undefined)
+    // It hangs on the way back too, which is before that of the other one.
+    await until(async () => {
+      await clock.advance(1)
+      await clock.advance(9_999)
+      return answer
+    }, 'the answer')
+    t.match(answer, {
+      result: 'failed',
+      errors: [{ name: 'stuck', message: /stuck: change of stuck took longer than 10 s/ }],
+    })
+    t.strictSame(applied, [1, 0])
+  })
+
+  t.test('that is refused repeats what was wrong, unless it may be a secret', async (t) => {
+    const { change } = await settings(t)
+    const told = async (values: object) => (await change(values)).errors
+    t.strictSame(await told({ 'udp-port': 0, 'wifi-pswd': 'x'.repeat(17) }), [
+      { name: 'udp-port', message: 'must be >= 1, not 0' },
+      { name: 'wifi-pswd', message: 'must not have more than 16 characters' },
+    ])
+  })
+
+  t.test('may bring a value that a rule puts in its place, beside others', async (t) => {
+    const pair = plugin('pair', (ctx) => {
+      const [low, high] = ['low', 'high'].map((name) => ctx.config.define(name, Type.Integer(), { default: 0 }))
+      ctx.config.rule(['low', 'high'], (get, changed) =>
+        changed.has('low') && !changed.has('high') ? { set: { high: (get('low') as number) + 1 } } : undefined,
+      )
+      ctx.info.block('pair', () => ({ low: low?.get(), high: high?.get() }))
+    })
+    const station = await stationWith(t, { pair })
+    await station.station.change({ low: 5 }, { source: 'http' })
+    t.strictSame(station.field('pair'), { low: 5, high: 6 })
+    t.equal(await station.store.get('config', 'high'), 6)
+    await station.station.change({ high: 3 }, { source: 'http' })
+    t.strictSame(station.field('pair'), { low: 5, high: 3 })
+  })
+
   t.test('that fails is taken back in reverse: what was built on another goes before it', async (t) => {
     const { change, applied, refuse } = await settings(t)
     refuse.owner = 'min'
@@ -155,6 +210,24 @@ t.test('a change', async (t) => {
       result: 'failed',
       errors: [{ name: 'key', message: 'refused by rude: its rule failed: what now?' }],
     })
+  })
+
+  t.test('stores what a rule adds in one write, and takes it back if an owner refuses', async (t) => {
+    const keeper = plugin('keeper', (ctx) => {
+      const key = ctx.config.define('key', Type.Integer(), { default: 0 })
+      key.onChange((now) => {
+        if (now === 9) throw new Error('no')
+      })
+      ctx.config.rule(['key'], (get, _changed, source) => ({ store: { was: key.get(), is: get('key'), source } }))
+    })
+    const { station, store } = await stationWith(t, { keeper })
+    const { writes } = store
+    t.match(await station.change({ key: 1 }, { source: 'mqtt' }), { result: 'ok' })
+    t.equal(store.writes, writes + 1)
+    const kept = { was: 0, is: 1, source: 'mqtt' }
+    t.strictSame(await store.entries('plugin.keeper'), kept)
+    t.match(await station.change({ key: 9 }, { source: 'http' }), { result: 'failed' })
+    t.strictSame(await store.entries('plugin.keeper'), kept)
   })
 
   t.test('begins when the one before is through', async (t) => {
@@ -631,6 +704,26 @@ t.test('a change', async (t) => {
     t.equal(await store.get('config', 'absent'), 5, 'the value of a plugin that is not here is kept')
   })
 
+  t.test('of the command line is stored before anything starts, or every mistake in it is told at once', async (t) => {
+    const { station } = await settings(t, { changes: { 'udp-port': '2200', flag: 'true' } })
+    t.equal(station.field('udp.port'), 2200)
+    t.equal(await station.store.get('config', 'flag'), true)
+    const wrong = settings(t, { changes: { 'udp-port': '0', min: 'x', max: '0', 'udp-prot': '1' } })
+    await t.rejects(wrong, {
+      message:
+        /--change min: "x" is of the wrong type[\s\S]*--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
+    })
+    await t.rejects(settings(t, { changes: { 'udp-port': '0' } }), {
+      message: /--change udp-port: must be >= 1, not 0/,
+    })
+    await t.rejects(settings(t, { changes: { max: '0' } }), { message: /--change max: is above max|--change min/ })
+    const full = new MemoryStore()
+    full.failure = 'disk full'
+    const kept = await settings(t, { store: full, changes: { 'udp-port': '2200' } })
+    t.equal(kept.station.field('udp.port'), 2102, 'the station does not stay down for it')
+    t.match(kept.station.device.errors(), [{ code: 'change-not-stored', text: /--change of udp-port: .*disk full/ }])
+  })
+
   t.test('initial values of the variant stand between default and stored', async (t) => {
     const { station, change } = await settings(t, { variant: { changes: { 'udp-port': 3000 } } })
     t.equal(station.field('udp.port'), 3000)
@@ -1053,7 +1146,9 @@ t.test('commands', async (t) => {
       t.match(await post(name), { status: 404, text: /^unknown command/ }, name)
     }
     t.match(await post('wordless'), { status: 500, text: 'commander: command wordless returned no text\n' })
-    t.match(await post('x'.repeat(5_000)), { status: 400 })
+    const long = (length: number) => station.station.command(`log=${'d'.repeat(length - 4)}`, { source: 'console' })
+    t.match(await long(4_097), { status: 400, text: 'a command has at most 4096 characters\n' })
+    t.match(await long(4_096), { status: 400, text: 'log=n, e, w, i, d\n' })
   })
 
   t.test('a command that runs into its limit is aborted', async (t) => {

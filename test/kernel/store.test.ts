@@ -271,7 +271,7 @@ t.test('whatever single damage there is to a file', async (t) => {
           withOne(slot, Buffer.concat([bytes.subarray(0, at), Uint8Array.from(middle[kind as 'zero']), rest])),
         )
       }),
-      { numRuns: sample(150, 2_000, 600) },
+      { numRuns: sample(60, 2_000, 300) },
     )
   })
 
@@ -1036,7 +1036,7 @@ for (const namespace of ['loop', 'protected.loop']) {
     const folder = join(t.testdir(), 'store')
     const args = [writer, folder, '0', '', namespace]
     let answered = 0
-    for (let round = 0; round < sample(2, 40, 8); round++) {
+    for (let round = 0; round < sample(2, 40, 4); round++) {
       const child: ChildProcess = spawn(process.execPath, args, {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: childEnv(),

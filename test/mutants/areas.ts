@@ -80,6 +80,9 @@ export const areas: readonly Area[] = [
     name: 'registry',
     code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
     tests: [
+      'kernel/validate',
+      'kernel/instance',
+      'kernel/plugins',
       'kernel/parts',
       'kernel/registry',
       'kernel/manager',
@@ -106,6 +109,45 @@ export const areas: readonly Area[] = [
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
     tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/net'],
     sample: 14,
+  },
+  {
+    name: 'HTTP server',
+    code: [
+      ...['body', 'captive-portal', 'connection', 'gateway', 'generation', 'proxies', 'replies', 'turns'].map(
+        (file) => `runtime/http/${file}.ts`,
+      ),
+      'runtime/http/routes',
+    ],
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login'],
+    sample: 12,
+  },
+  {
+    name: 'codec and framer',
+    code: ['rtcm', 'framer.ts', 'crc24q.ts', 'nmea.ts', 'ubx.ts'].map((part) => `runtime/gnss/${part}`),
+    tests: ['gnss/rtcm', 'gnss/rtcm-times', 'gnss/framer', 'gnss/ubx', 'fuzz/framer'],
+    sample: 12,
+  },
+  {
+    name: 'NetworkManager',
+    code: ['plugins/network/networkmanager', 'runtime/link/d-bus.ts'],
+    tests: ['networkmanager', 'contract', 'uplinks'].map((file) => `plugins/network/${file}`),
+    sample: 12,
+  },
+  {
+    name: 'radio',
+    code: ['plugins/radio'],
+    tests: ['arbitration', 'machine', 'radio', 'sta', 'wap'].map((file) => `plugins/wifi/${file}`),
+    sample: 12,
+  },
+  {
+    name: 'image',
+    code: [
+      'runtime/image',
+      'plugins/ota/slots',
+      ...['download', 'installer', 'receive'].map((f) => `plugins/ota/${f}.ts`),
+    ],
+    tests: ['kernel/image', 'plugins/ota/trial', 'plugins/ota/ota'],
+    sample: 12,
   },
   {
     name: 'caster',

@@ -8,6 +8,7 @@ import type { AnyPlugin } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { createTestStation, until } from '../harness/index.js'
+import { inOwnNetwork, noNetwork } from '../harness/peers/own-network.js'
 import { freeUdpPort } from '../harness/process.js'
 
 const noChrony = spawnSync('chronyd', ['--version']).status === 0 ? false : 'needs chronyd'
@@ -88,3 +89,14 @@ t.test('chrony measures the receiver, not the clock of the machine', { skip: noC
   const [, wrong] = /System clock wrong by (-?[\d.]+) seconds/.exec(stdout + stderr) ?? []
   t.ok(Math.abs(Number(wrong) - 1_000) < 0.25, `chrony: ${stdout}${stderr}`)
 })
+
+t.test(
+  'chrony follows the receiver, and the document says that it keeps the clock',
+  { skip: noChrony || noNetwork },
+  async (t) => {
+    let found: Record<string, unknown> = {}
+    for await (const line of inOwnNetwork<typeof found>(t, 'chrony-follows', [])) found = line
+    t.match(found, { before: 'nobody', after: 'ntp', set: 0, reference: '127.0.0.1', stratum: 2, leap: 'Normal' })
+    t.ok(Math.abs(Number(found.wrong_s) - 1_000) < 0.25, `wrong by ${found.wrong_s} s`)
+  },
+)

@@ -30,7 +30,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (what === 'status') supervisor?.status(JSON.parse(line.slice(7)))
   else {
     if (at) now_ms = Number(at)
-    supervisor?.[what]?.()
+    supervisor?.[what]?.(now_ms)
   }
   console.log(JSON.stringify({ pid: process.pid, fd: process.env.NOTIFY_FD, isThere: supervisor !== undefined }))
 }`
@@ -65,15 +65,17 @@ async function setUp(t: Test, { watchdog_s = 30, abstract = false } = {}) {
   return { system, child, say, heard, folder, messages }
 }
 
-t.test('readiness, signs of life and the stop reach systemd', { skip }, async (t) => {
+t.test('readiness, more time for the start and the stop reach systemd', { skip }, async (t) => {
   for (const abstract of [false, true]) {
     const { child, say, heard } = await setUp(t, { abstract })
     t.match(await say('nothing'), { pid: child.pid, isThere: true }, 'the process that systemd started sends')
+    await say('extendStart 120000')
     await say('ready')
     await say('status "fixed, 2 outputs"')
     await say('status "x\\nMAINPID=1"')
     await say('stopping')
-    const all = ['READY=1', 'STATUS=fixed, 2 outputs', 'STATUS=x MAINPID=1', 'STOPPING=1']
+    const two_min = 'EXTEND_TIMEOUT_USEC=120000000'
+    const all = [two_min, 'READY=1', 'STATUS=fixed, 2 outputs', 'STATUS=x MAINPID=1', 'STOPPING=1']
     t.strictSame(await heard(all), all)
   }
 })

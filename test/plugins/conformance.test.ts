@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
-import { createTestStation, freeTcpPort, freeUdpPort, ManualClock, until } from '../harness/index.js'
+import { createTestStation, freeTcpPort, freeUdpPort, ManualClock, sample, until } from '../harness/index.js'
 import { type EventStream, openEvents } from '../harness/peers/event-stream.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { shippedPlugin } from '../harness/shipped.js'
@@ -72,7 +72,8 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       t.equal(page.isOver(), name === 'dashboard', 'an open page lives on')
       const commands = JSON.stringify(station.station.commands())
       const timers = clock.pending
-      for (let i = 0; i < 8; i++) {
+      const reloads = sample(3, 8, 8)
+      for (let i = 0; i < reloads; i++) {
         await station.reload(name)
         await clock.advance(100)
       }

@@ -7,7 +7,7 @@ import { MachineHealth } from '../../plugins/system/machine.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
-import { createTestStation, ManualClock, until } from '../harness/index.js'
+import { createTestStation, gateOnly, ManualClock, until } from '../harness/index.js'
 import { freeUdpPort } from '../harness/process.js'
 
 const plugins = { system }
@@ -87,45 +87,49 @@ t.test('the system clock is set from the receiver', async (t) => {
     })
   }
 
-  await t.test('for as long as it runs: a crystal drifts, and the first attempt may fail', async (t) => {
-    let synchronised = false
-    let refused = true
-    const asked_ms: number[] = []
-    const machine = new SimulatedMachine(() => {})
-    const station = await createTestStation({ plugins, machine })
-    t.teardown(() => station.stop())
-    const { clock, device } = station
-    machine.isClockSynchronised = async () => synchronised
-    machine.setSystemTime = async (utc_ms?: number) => {
-      asked_ms.push(clock.monotonic())
-      if (refused) throw new Error('no')
-      clock.stepUtc((utc_ms as number) - clock.now())
-    }
-    const codes = () => device.errors().flatMap(({ code }) => (code === 'clock' ? [code] : []))
-    device.setUtc(clock.now() + 3_600_000)
-    await clock.advance(24 * 3_600_000)
-    t.ok(asked_ms.length >= 6 && asked_ms.length <= 10, `${asked_ms.length} attempts in a day, all refused`)
-    t.strictSame(codes(), ['clock'])
-    refused = false
-    await clock.advance(6 * 3_600_000)
-    t.ok(Math.abs(device.utc_ms() - clock.now()) < 2_000)
-    t.strictSame(codes(), [], 'told no longer')
-    asked_ms.length = 0
-    // 100 s an hour: of something that sets it wrong.
-    for (let minutes = 0; minutes < 6 * 60; minutes++) {
-      clock.stepUtc(-100_000 / 60)
-      await clock.advance(60_000)
-    }
-    const least_ms = Math.min(...asked_ms.slice(1).map((at_ms, n) => at_ms - (asked_ms[n] as number)))
-    t.ok(least_ms >= 600_000, `${least_ms / 1000} s between two times`)
-    t.ok(asked_ms.length >= 30, 'again and again')
-    t.ok(Math.abs(device.utc_ms() - clock.now()) < 20_000)
-    synchronised = true
-    asked_ms.length = 0
-    clock.stepUtc(-100_000)
-    await clock.advance(3_600_000)
-    t.strictSame(asked_ms, [], 'what keeps it now is left to it')
-  })
+  await t.test(
+    'for as long as it runs: a crystal drifts, and the first attempt may fail',
+    { skip: gateOnly },
+    async (t) => {
+      let synchronised = false
+      let refused = true
+      const asked_ms: number[] = []
+      const machine = new SimulatedMachine(() => {})
+      const station = await createTestStation({ plugins, machine })
+      t.teardown(() => station.stop())
+      const { clock, device } = station
+      machine.isClockSynchronised = async () => synchronised
+      machine.setSystemTime = async (utc_ms?: number) => {
+        asked_ms.push(clock.monotonic())
+        if (refused) throw new Error('no')
+        clock.stepUtc((utc_ms as number) - clock.now())
+      }
+      const codes = () => device.errors().flatMap(({ code }) => (code === 'clock' ? [code] : []))
+      device.setUtc(clock.now() + 3_600_000)
+      await clock.advance(24 * 3_600_000)
+      t.ok(asked_ms.length >= 6 && asked_ms.length <= 10, `${asked_ms.length} attempts in a day, all refused`)
+      t.strictSame(codes(), ['clock'])
+      refused = false
+      await clock.advance(6 * 3_600_000)
+      t.ok(Math.abs(device.utc_ms() - clock.now()) < 2_000)
+      t.strictSame(codes(), [], 'told no longer')
+      asked_ms.length = 0
+      // 100 s an hour: of something that sets it wrong.
+      for (let minutes = 0; minutes < 6 * 60; minutes++) {
+        clock.stepUtc(-100_000 / 60)
+        await clock.advance(60_000)
+      }
+      const least_ms = Math.min(...asked_ms.slice(1).map((at_ms, n) => at_ms - (asked_ms[n] as number)))
+      t.ok(least_ms >= 600_000, `${least_ms / 1000} s between two times`)
+      t.ok(asked_ms.length >= 30, 'again and again')
+      t.ok(Math.abs(device.utc_ms() - clock.now()) < 20_000)
+      synchronised = true
+      asked_ms.length = 0
+      clock.stepUtc(-100_000)
+      await clock.advance(3_600_000)
+      t.strictSame(asked_ms, [], 'what keeps it now is left to it')
+    },
+  )
 
   await t.test('and where that may not be, it is told in one line, with what to do', async (t) => {
     const machine = new SimulatedMachine(() => {})

@@ -6,6 +6,7 @@ import rtcm from '../../plugins/rtcm/index.js'
 import system from '../../plugins/system/index.js'
 import { type BaseFacts, baseState, summaryOf } from '../../plugins/verdict/base-state.js'
 import verdict from '../../plugins/verdict/index.js'
+import { ObservationFlow } from '../../plugins/verdict/observation-flow.js'
 import { type Facts, judge, rules } from '../../plugins/verdict/rules.js'
 import { Steady } from '../../plugins/verdict/steady.js'
 import { failedOutput } from '../../plugins/verdict/verdict-watch.js'
@@ -411,6 +412,21 @@ t.test('the verdict', async (t) => {
   )
   t.match(judge({ ...good, ...cases.error?.[0], ...cases.antenna?.[0] }), { code: 'antenna' }, 'the worst decides')
 
+  for (const [facts, code] of [
+    [{ slips_percent: 10 }, 'ok'],
+    [{ slips_percent: 10.1 }, 'slips'],
+    [{ satellitesUsed: 8 }, 'ok'],
+    [{ satellitesUsed: 7 }, 'satellites'],
+    [{ reference: { ...good.reference, acc_m: 5 } }, 'ok'],
+    [{ reference: { ...good.reference, acc_m: 5.1 } }, 'coarse'],
+    [{ ...silent, antenna: 'open', satellitesUsed: 3, status: 'fixed' }, 'antenna'],
+    [{ ...silent, antenna: 'open', satellitesUsed: 4, status: 'acquire' }, 'starting-or-silent'],
+  ] as [Partial<Facts>, string][]) {
+    const found = judge({ ...good, ...facts }).code
+    if (code === 'starting-or-silent') t.not(found, 'antenna', 'four satellites give a position')
+    else t.equal(found, code, JSON.stringify(facts))
+  }
+
   const unknown: Facts = {
     ...good,
     antenna: 'unknown',
@@ -502,10 +518,35 @@ t.test('the verdict', async (t) => {
     const see = (...seen: [now_s: number, used: number][]) => seen.map(([now_s, used]) => few.see(used, now_s * 1000))
     t.strictSame(see([0, 5], [1, 9], [61, 9]), [5, 5, 9], 'without a good one before it at once')
     t.strictSame(see([62, 7], [63, 9], [64, 7], [93, 6]), [9, 9, 9, 9], 'a satellite that comes and goes')
-    t.strictSame(see([94, 6], [95, 8], [153, 8], [155, 8]), [6, 6, 6, 8])
+    t.strictSame(see([94, 6], [95, 8], [153, 8], [154, 8]), [6, 6, 6, 8])
     t.strictSame(see([300, 7], [320, 8], [330, 7], [350, 8]), [8, 8, 8, 8], 'again and again, but never for 30 s')
     t.strictSame(see([360, 7], [370, 7]), [8, 7], 'does count')
     t.strictSame(see([371, 9], [435, 9], [440, 7], [445, 9]), [7, 9, 9, 9], 'what is over begins anew')
+    t.end()
+  })
+
+  await t.test('observations flow for three intervals after the last one, but at least 3 s', (t) => {
+    const flow = new ObservationFlow()
+    t.equal(flow.left_ms(0, 1), Number.NEGATIVE_INFINITY, 'none ever came')
+    flow.begin(10_000)
+    t.same(
+      [flow.left_ms(10_000, 1), flow.left_ms(14_000, undefined)],
+      [3_000, -1_000],
+      'from the opening of the stream',
+    )
+    t.equal(flow.seen, false)
+    flow.epoch(20_000)
+    t.same([flow.seen, flow.left_ms(20_000, undefined)], [true, 3_000])
+    t.same(
+      [0.5, 1, 1.5, 30].map((interval_s) => flow.left_ms(20_000, interval_s)),
+      [3_000, 3_000, 4_500, 90_000],
+    )
+    flow.epoch(25_000)
+    t.equal(flow.left_ms(25_000, undefined), 15_000, 'as the last epochs came')
+    flow.epoch(65_000)
+    t.equal(flow.left_ms(65_000, undefined), 15_000, 'an interruption is no interval')
+    flow.epoch(105_000)
+    t.equal(flow.left_ms(106_000, undefined), 119_000, 'unless it comes twice')
     t.end()
   })
 

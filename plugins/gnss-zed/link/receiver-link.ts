@@ -194,7 +194,7 @@ export class ReceiverLink {
       this.#kept.drop(`bytes but no valid frame for ${patience_ms / 1000} s: another rate is tried; ${readByOthers}`)
     } else if (!babble && !this.#options.listenOnly && this.#port.live && sinceFrame_ms >= dead_ms) {
       this.#nextBaud()
-      this.#kept.drop(`no answer for ${dead_ms / 1000} s`)
+      this.#kept.drop(`no answer for ${dead_ms / 1000} s: check power and cable; ${readByOthers}`)
     } else if (now_ms - this.#silentAt_ms >= silence_ms) {
       this.#silentAt_ms = now_ms
       this.#change('stalled', `no frame for ${Math.round(sinceFrame_ms / 1000)} s`)

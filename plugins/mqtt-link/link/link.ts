@@ -20,8 +20,6 @@ import { TlsTime } from './tls-time.js'
 
 const ping_ms = 20_000
 const timeLook_ms = 1_000
-/** Uplinks, recovery and HTTP read the state of the interfaces at each sign of life. */
-const aliveApart_ms = 1_000
 /** For the answer to SUBSCRIBE: a link that hears nothing is none. */
 const subscribeLimit_ms = 20_000
 
@@ -50,7 +48,6 @@ export class BrokerLink {
   /** Counts the attempts, so that late results of earlier ones are dropped. */
   #turn = 0
   #accepted = 0
-  #alive_ms = Number.NEGATIVE_INFINITY
 
   constructor(
     ctx: PluginContext,
@@ -310,11 +307,13 @@ export class BrokerLink {
     })
   }
 
+  /**
+   * Uplinks, recovery and HTTP read the state of the interfaces each time, so it has to be seldom: a broker cannot answer more
+   * pings than it was sent (`inspection.ts`).
+   */
   #reportAlive(): void {
     const { session } = this
-    const now_ms = this.#ctx.clock.monotonic()
-    if (session?.localAddress === undefined || now_ms - this.#alive_ms < aliveApart_ms) return
-    this.#alive_ms = now_ms
+    if (session?.localAddress === undefined) return
     this.#events.alive(session.localAddress)
     this.#uplinks.reached(session, 'the broker answers')
   }
@@ -327,7 +326,6 @@ export class BrokerLink {
     this.#retry.succeeded()
     this.#ctx.log.info({ host, port, version: session?.version }, 'the MQTT link is up')
     this.#ctx.status(`connected to ${host}:${port}`)
-    this.#alive_ms = Number.NEGATIVE_INFINITY
     this.#reportAlive()
     this.#farewell.kept()
     if (this.#identity !== undefined) void this.#choice.connected(this.#identity).then(() => this.#events.settled())

@@ -20,7 +20,7 @@
  *
  * The station's own access point is not an uplink: `joined` only counts a radio in station mode.
  */
-import { hour_ms, type Limits, type Mode, type RadioMemory } from './memory.js'
+import { type Limits, type Mode, type RadioMemory, recentDepartures } from './memory.js'
 
 export interface Situation {
   /** There is a radio that the daemon manages. */
@@ -85,7 +85,7 @@ function whileAway({ memory }: Situation, limits: Limits, now_ms: number, as: As
 function asAccessPoint({ memory, clients }: Situation, limits: Limits, now_ms: number, as: As): Decision {
   if (memory.isFresh) return as('station', 'the uplink is tried')
   if (now_ms < memory.suppressedUntil_ms) return as('ap', suppressedText(memory, limits, now_ms))
-  const departures = memory.departures.filter((at_ms) => at_ms > now_ms - hour_ms).length
+  const departures = recentDepartures(memory, now_ms).length
   if (departures >= limits.mostDepartures)
     return as('ap', `the access point was given up ${departures} times within the hour`)
   const isHeld = clients > 0 && now_ms - memory.modeSince_ms < limits.clientsHold_ms

@@ -122,6 +122,10 @@ export function emptyMemory(now_ms: number): RadioMemory {
 
 export const hour_ms = 3_600_000
 
+/** Those of the last hour. */
+export const recentDepartures = ({ departures }: RadioMemory, now_ms: number): number[] =>
+  departures.filter((at_ms) => at_ms > now_ms - hour_ms)
+
 export function note(memory: RadioMemory, happening: Happening, limits: Limits, now_ms: number): RadioMemory {
   switch (happening.kind) {
     case 'settings':
@@ -163,7 +167,7 @@ export function note(memory: RadioMemory, happening: Happening, limits: Limits, 
 
 function changeMode(memory: RadioMemory, mode: Mode, now_ms: number): RadioMemory {
   if (mode === memory.mode) return memory
-  const departures = memory.departures.filter((at_ms) => at_ms > now_ms - hour_ms)
+  const departures = recentDepartures(memory, now_ms)
   const leaves = memory.mode === 'ap' && mode === 'station'
   return {
     ...memory,

@@ -1,5 +1,5 @@
 import type { PluginContext, PluginStore } from '../../plugin.js'
-import type { Store } from '../../ports/store/store.js'
+import { pluginNamespace, type Store } from '../../ports/store/store.js'
 import type { Instance } from '../instance/instance.js'
 import { type ContextHost, opening } from './host.js'
 
@@ -17,7 +17,9 @@ function namespaceOf(store: Store, namespace: string): PluginStore {
 
 /** `ctx.store`: the plugin's own values, and its protected ones. */
 export function storeOf(plugin: string, store: Store): PluginContext['store'] {
-  return Object.assign(namespaceOf(store, `plugin.${plugin}`), { protected: namespaceOf(store, `protected.${plugin}`) })
+  return Object.assign(namespaceOf(store, pluginNamespace(plugin)), {
+    protected: namespaceOf(store, `protected.${plugin}`),
+  })
 }
 
 /** `ctx.dataDir`: folders for data too large for the store. */

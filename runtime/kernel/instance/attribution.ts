@@ -107,10 +107,8 @@ export interface CrashHandler {
 function culprit(error: unknown, plugins: CrashHandler): { name: string | undefined; owner: Owner | undefined } {
   const owner = currentOwner()
   const inStack = plugins.ownerOfFiles(framesOfStack(error).map(({ file }) => file))
-  if (owner && (!inStack || inStack === owner.name || !plugins.dependsOn(inStack, owner.name))) {
-    return { name: owner.name, owner }
-  }
-  return { name: inStack, owner: undefined }
+  const isHandedOver = owner && inStack && plugins.dependsOn(inStack, owner.name)
+  return owner && !isHandedOver ? { name: owner.name, owner } : { name: inStack, owner: undefined }
 }
 
 /**

@@ -82,7 +82,7 @@ export function dial(
   })
   const intake = new Intake(socket, {
     budget: new Budget(dialledRate, performance.now()),
-    overrun: () => failed(`${host} sends ${rateText(dialledRate)}`, true, 'flood'),
+    overrun: () => failed(`${host} sends ${rateText(dialledRate)}: check host and port`, true, 'flood'),
   })
   socket.on('data', (bytes) => {
     if (!over) intake.run(bytes.length, 1, () => events.data(bytes))

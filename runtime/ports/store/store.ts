@@ -53,6 +53,9 @@ export interface Store {
   onTroubles(listener: () => void): void
 }
 
+/** Where the values of `ctx.store` are. */
+export const pluginNamespace = (plugin: string) => `plugin.${plugin}`
+
 const protectedPrefix = 'protected.'
 
 /** Where secrets are: nothing outside shows them, and a factory reset keeps them. */

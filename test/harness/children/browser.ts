@@ -1,6 +1,6 @@
 /**
- * Run in a network of its own: a browser that opens every page of a station. One JSON line for each look. Arguments: situations, views,
- * themes, folder for screenshots (or '').
+ * Run in a network of its own: a browser that opens every page of a station. One JSON line for each look. Arguments: situations, the views of
+ * each (`phone+desk`), themes, folder for screenshots (or '').
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -86,16 +86,17 @@ const ways: Record<string, [go: () => Promise<unknown>, back: () => Promise<unkn
 const experts = ['#/procedure', '#/commands', '#/plugins', '#/more']
 
 const browser = await startBrowser()
-for (const situation of situations.split(',')) {
+for (const [index, situation] of situations.split(',').entries()) {
+  const viewsNow = views.split(',')[index]?.split('+') ?? []
   if (situation === 'session expired') {
-    await expired()
+    await expired(viewsNow)
     continue
   }
   const way = ways[situation]
   if (!way) throw new Error(`no way to the situation ${situation}`)
   const [go, back] = way
   await go()
-  for (const view of views.split(',')) for (const theme of themes.split(',')) await look(situation, view, theme)
+  for (const view of viewsNow) for (const theme of themes.split(',')) await look(situation, view, theme)
   await back()
 }
 await browser.close()
@@ -134,7 +135,7 @@ async function report(page: Page, look: Look): Promise<void> {
 }
 
 /** On a station of its own, as the others have no login. */
-async function expired(): Promise<void> {
+async function expired(viewsNow: readonly string[]): Promise<void> {
   const token = 'an-operators-secret'
   const guarded = await localStation([
     '--set',
@@ -144,7 +145,7 @@ async function expired(): Promise<void> {
     '--change',
     'udp-port=2199',
   ])
-  for (const view of views.split(',')) {
+  for (const view of viewsNow) {
     for (const theme of themes.split(',')) {
       const { context, page, troubles } = await tab(view, theme)
       await page.goto(guarded.url)

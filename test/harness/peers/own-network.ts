@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -6,6 +6,10 @@ import type { Test } from 'tap'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { childEnv } from '../process.js'
 import { noPeer } from './peers.js'
+
+/** For `skip` of a test in a network of its own: not even root may make one in every container. */
+export const noNetwork: string | false =
+  spawnSync('unshare', ['-n', 'true']).status === 0 ? false : 'network namespaces are not permitted here'
 
 /** For `skip` of a test with a browser in a network of its own. */
 export const noBrowser: string | false =

@@ -70,6 +70,7 @@ async function linkOn({ listenOnly = false, bauds = [38_400, 115_200], port = ne
   }
   const frames: Frame[] = []
   const states: string[] = []
+  const reasons: string[] = []
   let silences = 0
   const link: ReceiverLink = new ReceiverLink(
     port,
@@ -78,7 +79,10 @@ async function linkOn({ listenOnly = false, bauds = [38_400, 115_200], port = ne
     { bauds, listenOnly, random: () => 0.5 },
     {
       frame: (received) => frames.push(received),
-      state: () => states.push(link.state),
+      state: () => {
+        states.push(link.state)
+        reasons.push(link.reason)
+      },
       silence: () => {
         silences++
       },
@@ -87,13 +91,13 @@ async function linkOn({ listenOnly = false, bauds = [38_400, 115_200], port = ne
   link.start()
   await clock.advance(0)
   /** Frames once a second. */
-  const flow = async (seconds: number, bytes = frame) => {
+  const flow = async (seconds: number, bytes: Uint8Array | 'nothing' = frame) => {
     for (let i = 0; i < seconds; i++) {
-      port.sink?.data(bytes)
+      if (bytes !== 'nothing') port.sink?.data(bytes)
       await clock.advance(1000)
     }
   }
-  return { clock, blocked, port, link, frames, states, flow, silences: () => silences }
+  return { clock, blocked, port, link, frames, states, reasons, flow, silences: () => silences }
 }
 
 t.test('goes from offline over stalled to up, and asks at once', async (t) => {
@@ -181,6 +185,23 @@ t.test('tries the next rate after 10 s of bytes that make no frame', async (t) =
   await flow(30)
   t.same(port.openings, [38_400, 115_200], 'and stays there')
 })
+
+t.test(
+  'frames that break off, and silence, say that another program may read the port, and what names it',
+  async (t) => {
+    const other = /; another program may read this port \(gpsd, ModemManager\): `sudo rtk-base report` names it$/
+    for (const [bytes, reason] of [
+      [Uint8Array.of(1, 2, 3, 4), /^bytes but no valid frame for 10 s: another rate is tried; /],
+      ['nothing', /^no answer for 15 s: check power and cable; /],
+    ] as const) {
+      const { flow, reasons } = await linkOn()
+      await flow(16, bytes)
+      const found = reasons.find((text) => reason.test(text))
+      t.match(found, reason)
+      t.match(found, other)
+    }
+  },
+)
 
 t.test(
   'silence: stalled after 3 s, asked every 3 s, tried anew after 15 s, but never while it only listens',

@@ -6,7 +6,7 @@ import system from '../../../plugins/system/index.js'
 import { decodeRtcm, distance, stationId } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import type { Ecef, RtcmFrame } from '../../../schemas/services.js'
-import { gateOnly } from '../../harness/index.js'
+import { few, gateOnly } from '../../harness/index.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 t.test('from nothing to fixed in 45 s, the document right all the way', async (t) => {
@@ -182,7 +182,7 @@ t.test('what the receiver does by itself', async (t) => {
     t.strictSame(rig.check(), [])
   })
 
-  for (const chosen of ['survey', 'manual'] as const) {
+  for (const chosen of few(1, ['survey', 'manual'] as const)) {
     t.test(`unplugged, carried 30 m and plugged in, with the ${chosen} reference chosen`, async (t) => {
       const rig = await start(t)
       if (chosen === 'manual') {
@@ -277,10 +277,10 @@ t.test('a base that nobody vouches for is wrong', async (t) => {
     t.strictSame(codes(rig), [])
   })
 
-  for (const [what, nav2] of [
+  for (const [what, nav2] of few(1, [
     ['the second solution', true],
     ['a position without its corrections', false],
-  ] as const) {
+  ] as const)) {
     t.test(`by 10 m, and the receiver restarts: ${what} keeps the reference, and they are named`, async (t) => {
       const rig = await setUp(t, { simulator: { nav2 }, survey: { initial_s: 60 } })
       await rig.until(() => rig.field('state.status') === 'fixed', 400)
@@ -343,16 +343,20 @@ t.test('a corrected survey-in with another base 12 km away', async (t) => {
     await rig.until(() => rig.arps().length > 0, 20)
   })
 
-  t.test('states what the position of a base that nobody vouches for leaves open: 2 m wrong is covered', async (t) => {
-    const rig = await setUp(t)
-    rig.simulated.corrections(12_000, { east: 2, north: 0, up: 0 })
-    await rig.until(() => rig.arps().length > 0, 600)
-    const survey = rig.field('ref.survey') as Ecef & { acc: number; acc_corr: number }
-    t.match(survey, { state: 'complete', corr: true })
-    t.ok(survey.acc_corr <= 0.042, `${survey.acc_corr} m relative to that base`)
-    const error_m = distance(rig.arps()[0] as Ecef, rig.simulated.truth)
-    t.ok(error_m > 1.9 && error_m < 3 * survey.acc, `${error_m} m wrong, ${survey.acc} m stated`)
-  })
+  t.test(
+    'states what the position of a base that nobody vouches for leaves open: 2 m wrong is covered',
+    { skip: gateOnly },
+    async (t) => {
+      const rig = await setUp(t)
+      rig.simulated.corrections(12_000, { east: 2, north: 0, up: 0 })
+      await rig.until(() => rig.arps().length > 0, 600)
+      const survey = rig.field('ref.survey') as Ecef & { acc: number; acc_corr: number }
+      t.match(survey, { state: 'complete', corr: true })
+      t.ok(survey.acc_corr <= 0.042, `${survey.acc_corr} m relative to that base`)
+      const error_m = distance(rig.arps()[0] as Ecef, rig.simulated.truth)
+      t.ok(error_m > 1.9 && error_m < 3 * survey.acc, `${error_m} m wrong, ${survey.acc} m stated`)
+    },
+  )
 
   t.test('uses no others than the trustedSources, where these are set', { skip: gateOnly }, async (t) => {
     const rig = await setUp(t, { survey: { trustedSources: ['udp 192.168.1.9'] } })

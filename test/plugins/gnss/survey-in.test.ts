@@ -17,7 +17,7 @@ import {
   roundEcef,
 } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import { arpFrame, conformance, few, ManualClock, msmFrame, sample } from '../../harness/index.js'
+import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
@@ -119,7 +119,7 @@ t.test('a first start', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
-  t.test('says so too when the fix comes and goes all the time', async (t) => {
+  t.test('says so too when the fix comes and goes all the time', { skip: gateOnly }, async (t) => {
     const rig = await setUp(t, { options: { initial_s: 60 } })
     for (let i = 0; i < 30; i++) {
       rig.base.hears = !rig.base.hears
@@ -135,24 +135,28 @@ t.test('a first start', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
-  t.test('says so when the receiver never tells who it is, and when it never sends observations', async (t) => {
-    const base = new FakeBase(new ManualClock())
-    base.receiver.become({ identity: { module: '', firmware: '', hardware: '', software: '', serial: '' } })
-    base.observes = false
-    const rig = await setUp(t, { receiver: base })
-    await rig.seconds(905)
-    t.equal(rig.state(), 'identify')
-    t.match(rig.errors(), [/the station waits for the identity and configuration of the receiver/])
-    base.receiver.become({ identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '01' } })
-    await rig.seconds(960)
-    t.match(rig.errors(), [/no observations/])
-    t.equal(rig.sent.length, 0)
-    base.observes = true
-    await rig.until(isFixed(rig), 60)
-    t.strictSame(rig.errors(), [])
-  })
+  t.test(
+    'says so when the receiver never tells who it is, and when it never sends observations',
+    { skip: gateOnly },
+    async (t) => {
+      const base = new FakeBase(new ManualClock())
+      base.receiver.become({ identity: { module: '', firmware: '', hardware: '', software: '', serial: '' } })
+      base.observes = false
+      const rig = await setUp(t, { receiver: base })
+      await rig.seconds(905)
+      t.equal(rig.state(), 'identify')
+      t.match(rig.errors(), [/the station waits for the identity and configuration of the receiver/])
+      base.receiver.become({ identity: { module: 'FAKE', firmware: '1', hardware: '1', software: '1', serial: '01' } })
+      await rig.seconds(960)
+      t.match(rig.errors(), [/no observations/])
+      t.equal(rig.sent.length, 0)
+      base.observes = true
+      await rig.until(isFixed(rig), 60)
+      t.strictSame(rig.errors(), [])
+    },
+  )
 
-  t.test('says it every 5 min at most, however its accuracy and its fix come and go', async (t) => {
+  t.test('says it every 5 min at most, however its accuracy and its fix come and go', { skip: gateOnly }, async (t) => {
     const rig = await setUp(t)
     for (let i = 0; i < 120; i++) {
       rig.base.acc_m = 15 + (i % 12)
@@ -1030,24 +1034,28 @@ t.test('the reference against evidence', async (t) => {
     t.strictSame(rig.errors(), [])
   })
 
-  t.test('a move that code showed is not undone by a poor reference that agrees with nearly anything', async (t) => {
-    const rig = await setUp(t, {
-      changes: { ...beside({}), 'gnss-ref-manual-acc': 3.3 },
-      options: { phases: { enabled: false, threshold_m: 0.03 } },
-    })
-    await rig.until(isFixed(rig), 60)
-    await rig.seconds(700)
-    rig.base.move(14)
-    await rig.until(() => rig.state() === 'moved', 60)
-    // Within four times the accuracy that is stated.
-    rig.base.move(-8)
-    await rig.seconds(1500)
-    t.equal(rig.state(), 'moved')
-    t.match(rig.errors(), [/the ranges show 1\d\.\d m: no RTCM is sent; .*send confirm-position; [^;]*$/])
-    rig.sent.length = 0
-    await rig.seconds(60)
-    t.equal(rig.sent.length, 0)
-  })
+  t.test(
+    'a move that code showed is not undone by a poor reference that agrees with nearly anything',
+    { skip: gateOnly },
+    async (t) => {
+      const rig = await setUp(t, {
+        changes: { ...beside({}), 'gnss-ref-manual-acc': 3.3 },
+        options: { phases: { enabled: false, threshold_m: 0.03 } },
+      })
+      await rig.until(isFixed(rig), 60)
+      await rig.seconds(700)
+      rig.base.move(14)
+      await rig.until(() => rig.state() === 'moved', 60)
+      // Within four times the accuracy that is stated.
+      rig.base.move(-8)
+      await rig.seconds(1500)
+      t.equal(rig.state(), 'moved')
+      t.match(rig.errors(), [/the ranges show 1\d\.\d m: no RTCM is sent; .*send confirm-position; [^;]*$/])
+      rig.sent.length = 0
+      await rig.seconds(60)
+      t.equal(rig.sent.length, 0)
+    },
+  )
 
   t.test('a height above the sea that was entered as one above the ellipsoid is said to be one', async (t) => {
     const base = new FakeBase(new ManualClock())
@@ -1435,9 +1443,8 @@ t.test('whatever happens, only the chosen position goes out, and not for long fr
       await rig.station.stop()
       return true
     }),
-    { numRuns: sample(4, 200, 40), seed: 7 },
+    { numRuns: sample(4, 200, 15), seed: 7 },
   )
-  t.pass('40 runs')
 })
 
 t.test('the ledger keeps its newest entries', async (t) => {

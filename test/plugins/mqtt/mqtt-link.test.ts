@@ -21,6 +21,7 @@ import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session
 import { OldBrokers } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.js'
 import { Backoff } from '../../../runtime/link/index.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import type { TestStation } from '../../harness/station.js'
 
@@ -840,7 +841,59 @@ t.test('a new broker is on trial', async (t) => {
     t.equal(station.field('mqtt.port'), broker.port)
   })
 
-  t.test('a power cut while it goes back: the old one is set, or the trial goes on', async (t) => {
+  t.test('a power cut at any moment of the change: the new one is stored with its trial, or not at all', async (t) => {
+    const { broker, nobody, station, change } = await trial(t)
+    const { store } = station
+    const disks: MemoryStore[] = []
+    const write = store.batch.bind(store)
+    store.batch = async (...batch) => {
+      await write(...batch)
+      const disk = new MemoryStore()
+      for (const namespace of await store.namespaces()) {
+        const values = Object.entries(await store.entries(namespace))
+        await disk.batch(values.map(([key, value]) => ({ namespace, key, value })))
+      }
+      disks.push(disk)
+    }
+    await change({ 'mqtt-port': nobody })
+    await until(() => broker.online() === 'yr', 'r')
+    await station.stop()
+    t.ok(disks.length > 0)
+    for (const [index, disk] of disks.entries()) {
+      const after = await startLinkStation(t, broker.port, {}, { store: disk })
+      t.equal(after.field('mqtt.port'), nobody, `after write ${index + 1}`)
+      await wait(after, 61)
+      t.equal(after.field('mqtt.port'), broker.port, `after write ${index + 1} the old one returns`)
+      await after.stop()
+    }
+  })
+
+  t.test('a change that is refused leaves the trial as it was', async (t) => {
+    const picky = definePlugin({
+      name: 'picky',
+      version: '1.0.0',
+      api: '^1.0.0',
+      setup: (ctx) =>
+        ctx.config.define('picky', Type.Integer(), { default: 0 }).onChange((now) => {
+          if (now === 1) throw new Error('no')
+        }),
+    }) as never
+    const broker = await startBroker(t)
+    const nobody = await unusedPort()
+    const station = await startLinkStation(t, broker.port, {}, { plugins: { picky } })
+    await until(isUp(station), 'up')
+    const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
+    await change({ 'mqtt-port': nobody })
+    const kept = await station.store.entries('plugin.mqtt-link')
+    t.strictSame(kept, { trial: { host: '127.0.0.1', port: broker.port } })
+    t.match(await change({ 'mqtt-port': broker.port, picky: 1 }), { result: 'failed' })
+    t.equal(station.field('mqtt.port'), nobody)
+    t.strictSame(await station.store.entries('plugin.mqtt-link'), kept)
+    await wait(station, 60)
+    await until(() => station.field('mqtt.port') === broker.port, 'the old one')
+  })
+
+  t.test('a power cut while it goes back: the old one is set in one write with the end of the trial', async (t) => {
     const { broker, nobody, station, change } = await trial(t)
     await change({ 'mqtt-port': nobody })
     await until(() => broker.online() === 'yr', 'r')
@@ -854,10 +907,7 @@ t.test('a new broker is on trial', async (t) => {
     }
     await wait(station, 60)
     await until(() => broker.online() === 'yry', 'back')
-    t.match(left, [
-      { isBack: true, isOnTrial: true },
-      { isBack: true, isOnTrial: false },
-    ])
+    t.strictSame(left, [{ isBack: true, isOnTrial: false }])
   })
 
   t.test('one that accepts stays', async (t) => {

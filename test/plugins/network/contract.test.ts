@@ -110,6 +110,12 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
           { ssid: 'guests', channel: 11, rssi: -70, auth: 'open' },
         ],
       )
+      world.happens('network shed open 11 -85')
+      const again = await world.during(network.scan('wlan0'))
+      t.ok(
+        again.some(({ ssid }) => ssid === 'shed'),
+        'the answer is what this scan found, not what was known before',
+      )
       const given = new AbortController()
       const scan = network.scan('wlan0', given.signal)
       scan.catch(() => {})
@@ -136,7 +142,7 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
         message: /wrong password/,
         cause: { failure: 'wrong password' },
       })
-      t.match(find('wlan0')?.reason, /wrong password/)
+      await world.reach(() => /wrong password/.test(find('wlan0')?.reason ?? ''), 'the reason is shown')
       const nowhere = world.during(network.join('wlan0', { ssid: 'nowhere', password: '' }))
       await t.rejects(nowhere, { code: 'RTK_ERR_NETWORK', cause: { failure: 'not found' } })
       world.happens('dhcp guests off')
@@ -198,7 +204,8 @@ for (const [name, { make, skip }] of Object.entries(worlds)) {
       const call = network.setEnabled('eth0', false)
       call.catch(() => {})
       await world.clock.advance(4_000)
-      await t.rejects(call, { code: 'RTK_ERR_NETWORK', cause: { failure: 'timeout' } })
+      const late = { code: 'RTK_ERR_NETWORK', message: /within 4 s/, cause: { failure: 'timeout' } }
+      await t.rejects(call, late)
       world.silent(false)
       await world.during(network.setEnabled('eth0', true))
       await is('eth0', 'connected')
@@ -367,6 +374,25 @@ t.test('the bus itself', { skip: noDbusMock() }, async (t) => {
     await t.rejects(world.during(network.setEnabled('eth0', false)), { message: /out of order/ })
     world.happens('break nothing')
     t.equal(world.asked('MayConnect'), 'eth0 wlan0')
+  })
+
+  t.test('three calls in a row without an answer are a dead connection: it is made anew', async (t) => {
+    await world.reach(() => network.ready, 'it answers')
+    world.silent(true)
+    const begun = () => /cannot be reached: 3 calls in a row were not answered/.test(network.failure)
+    for (const [call, isLost] of [
+      [1, false],
+      [2, false],
+      [3, true],
+    ] as const) {
+      const asked = network.scan('wlan0')
+      asked.catch(() => {})
+      await world.clock.advance(4_000)
+      await t.rejects(asked, { message: /NetworkManager/ }, `call ${call}`)
+      t.equal(begun(), isLost, `after call ${call}`)
+    }
+    world.silent(false)
+    await world.reach(isUp, 'its state is known again')
   })
 
   t.test('nothing of a password is in the log', async (t) => {

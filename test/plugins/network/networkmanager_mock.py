@@ -260,7 +260,12 @@ class World:
         self.check()
         if int(device.obj.props[WIRELESS]['Mode']) == 3:
             raise dbus.exceptions.DBusException('Scanning not allowed in AP mode', name=DEVICE + '.NotAllowed')
-        GLib.timeout_add(step_ms, lambda: change(device.obj, WIRELESS, {'LastScan': dbus.Int64(time.monotonic() * 1000)}) or False)
+
+        def end():
+            self.points()
+            change(device.obj, WIRELESS, {'LastScan': dbus.Int64(time.monotonic() * 1000)})
+
+        GLib.timeout_add(step_ms, lambda: end() or False)
 
     def add_point(self, path, network, address, mode):
         psk = 0x100 if network.password else 0
@@ -275,7 +280,6 @@ class World:
         self.count += 1
         network.path = f'{NM}/AccessPoint/{self.count}'
         self.add_point(network.path, network, f'02:00:5E:00:AA:{self.count:02X}', 2)
-        self.points()
 
     def points(self):
         paths = dbus.Array([dbus.ObjectPath(one.path) for one in self.air.values() if one.path], signature='o')

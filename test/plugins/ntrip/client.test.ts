@@ -3,12 +3,13 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
 import { ggaOf, type Nearest, nearer } from '../../../plugins/ntrip-client/source.js'
-import { decodeGga } from '../../../runtime/gnss/index.js'
+import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
+import { decodeGga, decodeMsmHeader } from '../../../runtime/gnss/index.js'
 import { chunkOf, parseTable, readAnswer, TableReader } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
-import { arpFrame, createTestStation, msmFrame, partOf, until } from '../../harness/index.js'
-import { fakeCaster, here } from './rig.js'
+import { arpFrame, createTestStation, freeTcpPort, gateOnly, msmFrame, partOf, until } from '../../harness/index.js'
+import { Client, fakeCaster, framesIn, here, setUpStation } from './rig.js'
 
 async function setUp(t: Test) {
   const state = { wants: true, fix: here as Ecef | undefined }
@@ -226,3 +227,82 @@ t.test('a caster that gives a message and ends the connection is not asked again
     t.ok(wait_s >= least_s - 1 && wait_s <= least_s * 1.4, `${wait_s} s after attempt ${index + 1}`)
   }
 })
+
+t.test(
+  'a caster that sends 10 MB/s is read at its pace and left alone for 10 min, and rovers lose nothing',
+  async (t) => {
+    const megabyte = Buffer.alloc(1_000_000, Buffer.concat(Array.from({ length: 1_000 }, () => frames)))
+    const caster = await fakeCaster(t, ({ socket }) => {
+      socket.write('ICY 200 OK\r\n\r\n')
+      const flood = setInterval(() => socket.writableLength < 2_000_000 && socket.write(megabyte), 100)
+      socket.once('close', () => clearInterval(flood))
+    })
+    let taken_bytes = 0
+    const around = definePlugin({
+      name: 'around',
+      version: '1.0.0',
+      api: '^1.0.0',
+      provides: [correctionInput, correctionStatus],
+      setup(ctx) {
+        const take = (bytes: Uint8Array) => {
+          taken_bytes += bytes.length
+          return ''
+        }
+        ctx.services.provide(correctionInput, { take })
+        ctx.services.provide(correctionStatus, partOf(correctionStatus, { input: 'on' }))
+      },
+    }) as AnyPlugin
+    const port = await freeTcpPort()
+    const { station, clock, change, second } = await setUpStation(t, {
+      plugins: {
+        around,
+        'rtcm-tcp': [rtcmTcp as AnyPlugin, { host: '127.0.0.1' }],
+        'ntrip-client': ntripClient as AnyPlugin,
+      },
+      variant: { changes: { 'rtcm-tcp-port': port } },
+    })
+    const shown = () => station.field('ntrip.client') as { state: string; text: string; next: number }
+    const rover = new Client(port)
+    t.teardown(() => rover.socket.destroy())
+    await until(() => (station.field('rtcm_tcp') as { connected: number }).connected === 1, 'the rover')
+    let seconds = 0
+    let last_ms = 0
+    /** A second of RTCM in a fifth of a second, until something is so. */
+    const goOnUntil = (condition: () => boolean, what: string) =>
+      until(
+        async () => {
+          if (performance.now() - last_ms < 200) return condition()
+          last_ms = performance.now()
+          await second()
+          seconds += 1
+          return condition()
+        },
+        what,
+        90_000,
+      )
+    await change({ 'ntrip-client': { host: '127.0.0.1', port: caster.port, mount: 'NET' } })
+    await goOnUntil(() => taken_bytes > 0, 'the stream')
+    const begun_ms = performance.now()
+    const allowed_bytes = () => 1_048_576 + 131_072 * (1 + (performance.now() - begun_ms) / 1_000)
+    await goOnUntil(() => performance.now() - begun_ms > 2_000, 'two seconds')
+    t.ok(taken_bytes > 500_000 && taken_bytes < allowed_bytes(), `${taken_bytes} bytes in 2 s`)
+    if (!gateOnly) {
+      await goOnUntil(() => shown().state === 'waiting', 'the end of the patience')
+      t.match(shown().text, /^127\.0\.0\.1 sends more than 128 KiB a second for 30 s: check host and port$/)
+      t.ok(taken_bytes < allowed_bytes(), `${taken_bytes} bytes`)
+      t.ok(shown().next > 590, `${shown().next} s`)
+      await until(() => caster.visits[0]?.socket.destroyed === true, 'the connection is ended')
+      await clock.advance(590_000)
+      t.equal(caster.visits.length, 1)
+      await clock.advance(12_000)
+      await until(() => caster.visits.length === 2, 'it is tried again')
+    }
+    const times = () => framesIn(rover.bytes).flatMap((frame) => decodeMsmHeader(frame)?.epochTime ?? [])
+    await until(() => times().length >= 2 * seconds, 'the last epoch')
+    t.strictSame(
+      times(),
+      Array.from({ length: 2 * seconds }, (_, index) => (1 + (index >> 1)) * 1_000),
+      'every epoch',
+    )
+  },
+)

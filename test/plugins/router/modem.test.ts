@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { ModemInfo } from 'rtk-base/schemas'
-import { conformance } from 'rtk-base/testing'
+import { conformance, gateOnly } from 'rtk-base/testing'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { apnsOf } from '../../../plugins/modem/apn/lookup.js'
@@ -171,7 +171,7 @@ t.test('the block', async (t) => {
     t.equal(await sample('reconnects_total'), '1')
   })
 
-  t.test('24 h of signal, only where everything is asked for, over a reload too', async (t) => {
+  t.test('24 h of signal, only where everything is asked for, over a reload too', { skip: gateOnly }, async (t) => {
     const { station, fake, clock, pass } = await modemStation(t)
     await pass(100_000, 25)
     const history = () => station.field('modem.history') as { t: number; rssi: number; rsrp: number }[]

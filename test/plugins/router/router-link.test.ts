@@ -691,7 +691,7 @@ t.test('a soak with faults: nothing grows, nothing is left unhandled, and it rec
     () => rut(rig, rpc('system', 'info')),
   ]
   let [done, failed, most] = [0, 0, 0]
-  for (const total = sample(300, 10_000, 1_000); done < total; ) {
+  for (const total = sample(150, 10_000, 600); done < total; ) {
     // Now and then more than may wait.
     const length = random() < 0.1 ? 48 : 8
     const burst = Array.from({ length }, () => calls[Math.floor(random() * calls.length)]?.())

@@ -16,7 +16,7 @@ import type { Transport } from '../../../plugins/teltonika-router/transport/call
 import { BrokenOff } from '../../../plugins/teltonika-router/transport/http.js'
 import { type PluginStore, RtkError } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import { few, gateOnly, ManualClock, until } from '../../harness/index.js'
+import { few, gateOnly, ManualClock, machineOnly, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { FakeRouter } from './fake-router.js'
 import { startRig } from './rig.js'
@@ -1064,8 +1064,10 @@ t.test('a router that misleads', async (t) => {
     'a default that worked': { users: { root: 'default-5' }, changes: { 'rtr-pswd': 'wrong' }, first: true },
   }
   for (const [world, { users, changes, first }] of Object.entries(worlds)) {
-    for (const [name, { scene, most_h, rejected }] of few(3, Object.entries(scenes))) {
-      t.test(`${world}: it ${name}`, { skip: world !== 'rtr-pswd that worked' && gateOnly }, async (t) => {
+    for (const [name, { scene, most_h, rejected }] of few(2, Object.entries(scenes))) {
+      // A password that worked is what there is for years: all it meets is in the gate, of the other worlds what takes the longest is not.
+      const elsewhere = most_h > 12 ? machineOnly : gateOnly
+      t.test(`${world}: it ${name}`, { skip: world !== 'rtr-pswd that worked' && elsewhere }, async (t) => {
         const router = await new FakeRouter({ ubus: current().ubus, users }).listen(t)
         const clock = new ManualClock()
         const store = new MemoryStore()

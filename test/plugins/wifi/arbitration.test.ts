@@ -106,8 +106,14 @@ const rules: [title: string, situation: Partial<Situation>, now_ms: number, expe
   [
     '10: given up often, an hour ago',
     { memory: { ...fallen, departures: [1, 2, 3, 4], seen: 9 } },
-    2 * hour_ms,
+    hour_ms + 1,
     { mode: 'station' },
+  ],
+  [
+    '10: given up often, not quite an hour ago',
+    { memory: { ...fallen, departures: [1, 2, 3, 4], seen: 9 } },
+    hour_ms,
+    { mode: 'ap' },
   ],
   [
     '11: with clients',
