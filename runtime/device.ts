@@ -55,6 +55,7 @@ export class StationDevice implements Device {
   readonly #started_ms: number
   /** UTC minus monotonic time, as the receiver gave it. */
   #offset_ms: number | undefined
+  #told: Device['toldUtc']
   /** The first time that a receiver gave, and since when it has been consistent. */
   #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
@@ -104,7 +105,7 @@ export class StationDevice implements Device {
     if (known_ms !== undefined) {
       const isJump = Math.abs(offset_ms - known_ms) > longestJump_ms
       contradicted(isJump ? utc_ms : undefined)
-      if (!isJump) this.#offset_ms = offset_ms
+      if (!isJump) this.#take(utc_ms, now_ms)
       return
     }
     const first = this.#unproved
@@ -112,7 +113,12 @@ export class StationDevice implements Device {
       this.#unproved = { offset_ms, since_ms: now_ms }
     const isProved = now_ms - (this.#unproved?.since_ms ?? now_ms) >= proof_ms
     const hasWitness = this.#isCredible(clock.now()) && Math.abs(utc_ms - clock.now()) <= longestJump_ms
-    if (isProved || hasWitness) this.#offset_ms = offset_ms
+    if (isProved || hasWitness) this.#take(utc_ms, now_ms)
+  }
+
+  #take(utc_ms: number, at_ms: number): void {
+    this.#offset_ms = utc_ms - at_ms
+    this.#told = { utc_ms, at_ms }
   }
 
   #isCredible(utc_ms: number): boolean {
@@ -122,6 +128,10 @@ export class StationDevice implements Device {
 
   get knowsUtc(): boolean {
     return this.#offset_ms !== undefined
+  }
+
+  get toldUtc(): Device['toldUtc'] {
+    return this.#told
   }
 
   isClockSynchronised(): Promise<boolean> {

@@ -15,7 +15,8 @@ export const errorTable = {
     help: 'Make the data folder readable and writable for the user that runs the service, or name another with --data.',
   },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
-  RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: start it with `rtk-base run`.' },
+  RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: the message says what to do.' },
+  RTK_ERR_REPORT: { status: 500, help: 'The report was not written: name another file with --out.' },
   RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again when it is wanted.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
@@ -134,7 +135,7 @@ export const errorTable = {
   },
   RTK_ERR_NET_LISTEN: {
     status: 503,
-    help: 'Choose another host or port, or stop the program that the message names.',
+    help: 'Choose another host or port, or stop the program that has it: `sudo ss -lntup` names it.',
   },
   RTK_ERR_ABORTED: {
     status: 503,
@@ -197,7 +198,7 @@ export const errorTable = {
   },
   RTK_ERR_IMAGE: {
     status: 422,
-    help: 'The image is for another device or fails its signature check: the message gives the reason. The running version is untouched.',
+    help: 'The message gives the reason: the image is incomplete or damaged, for another device, or not signed with a trusted key. The running version is untouched.',
   },
   RTK_ERR_IMAGE_LARGE: {
     status: 413,

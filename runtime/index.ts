@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { PluginReport, Station, StationError, Trouble } from '../schemas/services.js'
+import type { PluginReport, Station, StationError } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
 import type { StationDevice } from './device.js'
@@ -114,9 +114,8 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
 
   let address = { host: sections.http.host, port: sections.http.port }
   const ready = async (known: BootKnowledge) => {
-    const trouble = (code: string, found: Trouble) => foundation.troubles.raise(code, found)
     const all = { ...known, mistakes: [...sections.mistakes, ...known.mistakes] }
-    await applySettings(options, registries.config, registries.tables(), manager.report(), all, trouble)
+    await applySettings(options, registries.config, registries.tables(), manager.report(), all, foundation)
     await listen(parts, address, (at) => {
       address = at
     })

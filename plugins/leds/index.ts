@@ -29,6 +29,13 @@ const noMachine = 'folder=simulator needs the plugin simulated-machine, which th
 
 /** udev hands the files of a new trigger to our group a moment after they appear. */
 const retry_ms = [250, 500, 1_000, 2_000, 5_000]
+/** Between later attempts: somebody may have removed the cause. */
+const again_ms = 60_000
+
+const adviceFor = (error: unknown): string =>
+  (error as { code?: string }).code === 'ENOSPC'
+    ? 'free space on the disk of the simulated LEDs'
+    : 'check the udev rule of the LEDs'
 
 /** `base.leds`: the state of the station as patterns for the available LEDs. */
 export default definePlugin({
@@ -165,7 +172,10 @@ class Leds {
       const text = `the LED ${this.#there[led]} cannot be set: ${reason}`
       this.#failed.add(led)
       const values = { led: this.#there[led] ?? '', reason }
-      errors.raise(`leds-${led}`, { text, advice: 'check the udev rule of the LEDs', values })
+      errors.raise(`leds-${led}`, { text, advice: adviceFor(error), values })
+      timers.after(again_ms, () => {
+        this.#work = this.#work.then(() => this.#show(led, pattern, retry_ms.length))
+      })
     }
   }
 }

@@ -195,7 +195,9 @@ export class Updates implements FirmwareInstaller {
 
   #tellFailed(error: unknown): void {
     this.#cancel = undefined
-    const text = `the update failed: ${(error as Error).message}`
+    // Node's word for a request whose sender went away.
+    const isCut = (error as { code?: string }).code === 'ECONNRESET'
+    const text = `the update failed: ${isCut ? 'the sender broke off, send the image again' : (error as Error).message}`
     this.#ctx.log.warn({ err: error }, `${text}; the running version is unchanged`)
     this.showFailure(text)
   }

@@ -60,8 +60,10 @@ export default definePlugin({
         else
           ctx.errors.raise('record-not-written', {
             text: `the flight record is not written: ${text}`,
-            advice: 'free space on the disk of the data folder',
-            values: { reason: text },
+            advice: text.includes('ENOTDIR')
+              ? 'a file is where the folder of the record is needed: remove it'
+              : 'free space on the disk of the data folder',
+            values: { reason: text, ...(text.includes('ENOTDIR') && { file: true }) },
           })
       },
     })

@@ -71,7 +71,7 @@ export default definePlugin({
       'If the antenna did move, all rover positions will be off by as much.',
       (source) => base.confirmPosition(source),
     )
-    ctx.config.onChange(parameters.reference, (_changed, source) => base.changed(source))
+    ctx.config.onChange(parameters.reference, (changed, source) => base.changed(source, changed.has(parameters.choice)))
     ctx.config.onChange(parameters.datum.corrections, () => base.compareFrames())
     historyRoutes(ctx, base)
     savedRoutes(ctx, base)

@@ -29,6 +29,8 @@ const axes: readonly Coordinate[] = ['x', 'y', 'z']
 const keyOf = (name: string) => `gnss-ref-manual-${name}`
 
 export interface Parameters extends ReferenceSettings {
+  /** The parameter that chooses the reference. */
+  readonly choice: string
   /** The parameters that make up the reference. */
   readonly reference: readonly string[]
   /** Frame and epoch of the reference and of the corrections. */
@@ -125,6 +127,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   })
 
   return {
+    choice: chosen.name,
     reference: [chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, ...groups, ...datum.reference],
     datum,
     point: () => ({ point: point.get(), offset_m: offset.get() }),

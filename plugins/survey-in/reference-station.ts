@@ -315,14 +315,19 @@ export class ReferenceStation implements ProcedureStatus {
     return `the reference is used again; by positions the antenna is ${where} from it`
   }
 
-  /** Reference parameters were changed. @param by the requester */
-  async changed(by: string): Promise<void> {
+  /**
+   * Reference parameters were changed.
+   * @param by the requester @param isChoice the choice was sent, maybe the same again: this takes a confirmation back
+   */
+  async changed(by: string, isChoice = false): Promise<void> {
     if (this.listening) return
+    const tookBack = isChoice && this.references.override !== undefined
+    if (tookBack) await this.references.takeBack()
     await this.references.noteManual(by)
     this.#reports.clear('gnss-reference-moved')
     await this.#store.set('moved', undefined)
     this.compareFrames()
-    this.#referenceMayHaveChanged()
+    this.#referenceMayHaveChanged(tookBack)
   }
 
   /** Uses an earlier survey-in as the surveyed reference. */
@@ -331,9 +336,10 @@ export class ReferenceStation implements ProcedureStatus {
     this.#referenceMayHaveChanged()
   }
 
-  #referenceMayHaveChanged(): void {
+  /** @param isDoubted the same reference is checked again */
+  #referenceMayHaveChanged(isDoubted = false): void {
     // Sending the same reference again while a move is suspected confirms it.
-    if (!this.references.noteChosen() && !this.#integrity?.suspicion) return
+    if (!this.references.noteChosen() && !isDoubted && !this.#integrity?.suspicion) return
     this.#integrity?.settle()
     this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')

@@ -1,5 +1,8 @@
 import type { PluginContext } from 'rtk-base/plugin'
 
+/** Between attempts to count a start on a full disk. */
+const retry_ms = 30_000
+
 /** The counter of starts and the production flag. In the protected store, so that a factory reset keeps them. */
 export class BootRecord {
   readonly #ctx: PluginContext
@@ -21,11 +24,23 @@ export class BootRecord {
     this.#bootcnt = numberOf(await store.get('bootcnt'))
     if (counted) return
     this.#bootcnt += 1
+    await this.#count()
+  }
+
+  async #count(): Promise<void> {
+    const { errors, store, timers } = this.#ctx
     try {
-      await store.set('bootcnt', this.#bootcnt)
+      await store.protected.set('bootcnt', this.#bootcnt)
+      errors.clear('store')
     } catch (error) {
       const reason = (error as Error).message
-      this.#ctx.errors.raise('store', { text: `this start could not be counted: ${reason}`, values: { reason } })
+      const text = `this start could not be counted: ${reason}`
+      errors.raise('store', {
+        text,
+        advice: 'it is counted as soon as the disk takes writes again',
+        values: { reason },
+      })
+      timers.after(retry_ms, () => this.#count())
     }
   }
 

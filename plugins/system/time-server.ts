@@ -35,9 +35,12 @@ export interface TimeNow {
 export class ReceiverTime {
   #samples: { readonly at_ms: number; readonly offset_ms: number }[] = []
 
-  /** @param offset_ms UTC minus the monotonic clock at the newest arrival; unchanged: no arrival */
+  /**
+   * @param at_ms the newest arrival, by the monotonic clock; unchanged: no arrival
+   * @param offset_ms UTC minus the monotonic clock then
+   */
   add(at_ms: number, offset_ms: number): void {
-    if (this.#samples.at(-1)?.offset_ms === offset_ms) return
+    if (this.#samples.at(-1)?.at_ms === at_ms) return
     this.#samples = [...this.#samples.filter((one) => at_ms - one.at_ms < window_ms), { at_ms, offset_ms }]
   }
 
@@ -109,7 +112,8 @@ export class TimeServer {
   start(port: number): void {
     const { clock, errors, timers, defer } = this.#ctx
     timers.every(sample_ms, () => {
-      if (this.#device.knowsUtc) this.#time.add(clock.monotonic(), this.#device.utc_ms() - clock.monotonic())
+      const { toldUtc: told } = this.#device
+      if (told) this.#time.add(told.at_ms, told.utc_ms - told.at_ms)
     })
     const socket = createSocket('udp4')
     this.#socket = socket

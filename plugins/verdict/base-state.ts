@@ -7,6 +7,8 @@ import { degradedCode } from './rules.js'
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
 const outputs_ms = 10_000
+/** A plugin that is reloaded, or stopped with the whole service, is no fault. */
+const reload_ms = 5_000
 
 export interface BaseFacts {
   /** A restart was requested. */
@@ -81,6 +83,8 @@ export class BaseState {
   /** Uptime at the start of the current wait. */
   #begun_ms = 0
   #asked: ProcedureWish | undefined
+  /** Since when no plugin provides a receiver or the stream. */
+  #missing_ms: number | undefined
   #look: Dispose = () => {}
   #settled: Dispose = () => {}
   readonly #flow = new ObservationFlow()
@@ -155,12 +159,15 @@ export class BaseState {
   }
 
   #explain(state: BaseStateName, status: string | undefined): void {
-    const { errors, services } = this.#ctx
+    const { clock, errors, services } = this.#ctx
+    const isMissing = !services.find(receiver) || !services.find(rtcmStream)
+    this.#missing_ms = isMissing ? (this.#missing_ms ?? clock.monotonic()) : undefined
+    const isBrief = isMissing && clock.monotonic() - (this.#missing_ms ?? 0) < reload_ms
     const isExplained = services
       .use(device)
       .errors()
       .some(({ severity }) => severity === 'silences')
-    if (state !== 'degraded' || isExplained) errors.clear(degradedCode)
+    if (state !== 'degraded' || isExplained || isBrief) errors.clear(degradedCode)
     else
       errors.raise(degradedCode, {
         text: `no RTCM goes out: ${this.#reason()}`,

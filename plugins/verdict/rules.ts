@@ -126,7 +126,9 @@ export const rules: readonly Rule[] = [
   [
     'receiver',
     'unfit',
-    ({ status }) => when(status === undefined, 'no plugin has a receiver', 'add gnss-zed to the variant'),
+    // While the plugins start, none has one yet.
+    ({ base, status }) =>
+      when(status === undefined && base !== 'starting', 'no plugin has a receiver', 'add gnss-zed to the variant'),
   ],
   // The last antenna status of an absent receiver is not a current cause.
   ['offline', 'unfit', status('offline', 'the receiver is not connected', 'check its cable and its power')],
@@ -239,6 +241,7 @@ export const rules: readonly Rule[] = [
         { accuracy_m: acc_m, method },
       ),
   ],
+  ['override-far', 'degraded', ({ reference }) => overrideOf(reference, coarse_m)],
   [
     'slips',
     'degraded',
@@ -293,17 +296,21 @@ export const rules: readonly Rule[] = [
       ],
   ],
   ['error', 'degraded', (facts) => reported(facts, () => true)],
-  [
-    'override',
-    'fit',
-    ({ reference }) =>
-      reference?.override && [
-        `RTCM is sent from a position that a person confirmed: the antenna seemed to be ${reference.override.distance_m.toFixed(2)} m away`,
-        'if exact positions matter, start a survey-in or enter the position',
-        { distance_m: roundTo(reference.override.distance_m, 2) },
-      ],
-  ],
+  ['override', 'fit', ({ reference }) => overrideOf(reference, 0)],
 ]
+
+/** A person's word for the position. @param least_m how far away the antenna seemed to be at least */
+function overrideOf(reference: ChosenReference | undefined, least_m: number): Finding | undefined {
+  const { distance_m } = reference?.override ?? {}
+  if (distance_m === undefined || distance_m < least_m) return undefined
+  return [
+    `RTCM is sent from a position that a person confirmed: the antenna seemed to be ${distance_m.toFixed(2)} m away`,
+    distance_m < coarse_m
+      ? 'if exact positions matter, start a survey-in or enter the position'
+      : 'if the antenna is not at this position, send gnss-ref-chosen again: it takes the confirmation back',
+    { distance_m: roundTo(distance_m, 2) },
+  ]
+}
 
 export interface Judgement {
   readonly fitness: Fitness

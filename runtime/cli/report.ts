@@ -1,12 +1,12 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readRelease } from '../build/release.js'
 import { ControlClient } from '../control/client.js'
-import { RtkError } from '../errors.js'
+import { messageOf, RtkError } from '../errors.js'
 import { createLogger } from '../log/log.js'
-import { replaceFile } from '../ports/durable-file.js'
+import { diskRemedy, replaceFile } from '../ports/durable-file.js'
 import { openStore, type Store } from '../ports/store/store.js'
 import { makeReport } from '../report/index.js'
 
@@ -28,10 +28,20 @@ export async function reportCommand(args: string[]): Promise<number> {
     },
   })
   const data = resolve(values.data)
-  if (!existsSync(data)) throw new RtkError('RTK_ERR_USAGE', `${data}: no such data folder; name it with --data`)
+  if (!statSync(data, { throwIfNoEntry: false })?.isDirectory())
+    throw new RtkError('RTK_ERR_USAGE', `${data}: no such data folder; name it with --data`)
   const report = (await ofService(data)) ?? (await ofFiles(data))
-  await replaceFile(resolve(values.out), report)
-  process.stdout.write(`${resolve(values.out)}  ${Math.ceil(report.length / 1024)} kB\n`)
+  const out = resolve(values.out)
+  await replaceFile(out, report).catch((error) => {
+    throw new RtkError(
+      'RTK_ERR_REPORT',
+      `${out} cannot be written (${messageOf(error)}): ${diskRemedy(error, dirname(out))}`,
+      {
+        cause: error,
+      },
+    )
+  })
+  process.stdout.write(`${out}  ${Math.ceil(report.length / 1024)} kB\n`)
   return 0
 }
 

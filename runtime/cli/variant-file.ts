@@ -65,11 +65,15 @@ export function readVariant(named?: string): VariantFile {
 /**
  * Prefixes errors that have a place in the variant with file and line, and sorts them by line; others stay unchanged.
  */
-export function located(error: unknown, { file, text }: VariantFile): unknown {
+export function located(
+  error: unknown,
+  { file, text }: VariantFile,
+  isSet: (place: readonly string[]) => boolean,
+): unknown {
   if (!(error instanceof RtkError)) return error
   const root = parseTree(text)
   const lines = (error.all ?? [error]).map((one) => {
-    const line = one.place ? lineOfField(root, text, one.place) : 0
+    const line = one.place && !isSet(one.place) ? lineOfField(root, text, one.place) : 0
     return { line, text: line > 0 ? `${file}:${line}: ${one.message}` : one.message }
   })
   if (lines.every(({ line }) => line === 0)) return error

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { RtkError, type RtkErrorCode } from '../errors.js'
 import { systemCode } from '../ports/durable-file.js'
-import { LineReader, longestAnswer, longestRequest, reachControl } from './protocol.js'
+import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
 /** The longest that anything takes on purpose: a command 30 s, a reload of a plugin with slow dependents more. */
 const answerLimit_s = 60
@@ -39,10 +40,12 @@ export class ControlClient {
     try {
       return new ControlClient(await connectTo(data))
     } catch (cause) {
-      const text =
-        systemCode(cause) === 'EACCES'
+      const file = socketFile(data)
+      const text = isOther(file)
+        ? `${file} is no socket: remove it, then restart the service`
+        : systemCode(cause) === 'EACCES'
           ? `${data} belongs to another user: run this as that user, e.g. with sudo`
-          : `no rtk-base answers in ${data}: start it, or name its folder with --data`
+          : `no rtk-base answers in ${data}: start it, or name its folder with --data (a station on a full or read-only disk cannot be reached this way)`
       throw new RtkError('RTK_ERR_NOT_RUNNING', text, { cause })
     }
   }
@@ -94,6 +97,15 @@ export class ControlClient {
   #lost(reason: string): void {
     for (const { reject } of this.#waiting.values()) reject(new RtkError('RTK_ERR_NOT_RUNNING', reason))
     this.#waiting.clear()
+  }
+}
+
+/** Something else is where the socket of the service should be. */
+function isOther(file: string): boolean {
+  try {
+    return !statSync(file).isSocket()
+  } catch {
+    return false
   }
 }
 

@@ -81,10 +81,16 @@ export function signedHead(manifest: Omit<ImageManifest, 'key'>, privateKey: Key
  * @throws RTK_ERR_IMAGE
  */
 export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<string, KeyObject>): ImageManifest {
-  if (!signaturePattern.test(signature)) throw wrong('its second line is not a signature')
+  if (!signaturePattern.test(signature))
+    throw wrong(
+      'its second line is not a signature; send the file itself, with curl --data-binary and not as a form (-F)',
+    )
   const bytes = Buffer.from(signature, 'base64')
   // The last digit has bits that mean nothing.
-  if (bytes.toString('base64') !== signature) throw wrong('its second line is not a signature')
+  if (bytes.toString('base64') !== signature)
+    throw wrong(
+      'its second line is not a signature; send the file itself, with curl --data-binary and not as a form (-F)',
+    )
   if (keys.size === 0) throw new RtkError('RTK_ERR_IMAGE', 'this device trusts no key: set ota.keys in its variant')
   if (![...keys.values()].some((key) => verify(null, line, key, bytes))) {
     throw new RtkError('RTK_ERR_IMAGE', 'the image is not signed by a key that this device trusts, or was changed')

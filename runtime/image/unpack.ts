@@ -101,7 +101,10 @@ async function readManifest(
     }
     if (head.length > most || (first < 0 && head.length > largestManifest))
       throw wrong('it does not begin with a manifest')
-    if (first >= 0 && head.length - first > signatureLength + 2) throw wrong('its second line is not a signature')
+    if (first >= 0 && head.length - first > signatureLength + 2)
+      throw wrong(
+        'its second line is not a signature; send the file itself, with curl --data-binary and not as a form (-F)',
+      )
     const { value, done } = await bytes.next()
     if (done) throw wrong('it ends before its payload')
     head = Buffer.concat([head, value])

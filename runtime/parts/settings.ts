@@ -1,11 +1,16 @@
 /** Settings from the variant and the command line, checked once every plugin is set up and before any is started. */
-import type { PluginReport, Trouble } from '../../schemas/services.js'
+import type { PluginReport } from '../../schemas/services.js'
 import { RtkError, together } from '../errors.js'
 import type { BootKnowledge } from '../kernel/plugins/boot.js'
 import type { Tables } from '../kernel/tables.js'
 import type { RuntimeOptions } from '../options.js'
+import type { Store } from '../ports/store/store.js'
 import type { ConfigRegistry } from '../registry/config.js'
 import { didYouMean, parseBySchema, quote } from '../validate.js'
+import type { Foundation } from './foundation.js'
+
+/** Troubles of the store with which every change is refused. */
+const unwritable = ['store-unwritable', 'store-unreadable']
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
 function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {
@@ -22,8 +27,8 @@ function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): 
 /**
  * Checks all settings of the variant and the command line, makes the variant's initial values live and stores
  * `--change`. A name that no plugin has is a mistake. If the parameters of some plugin cannot be known, the name may
- * belong to it, and the station must not stay down for it. The same applies to a read-only disk: `trouble` reports
- * that.
+ * belong to it, and the station must not stay down for it. The same applies to a disk that takes no
+ * writes: this is reported, and `--change` is stored later.
  * @throws RTK_ERR_VARIANT, RTK_ERR_PLUGIN_OPTIONS, RTK_ERR_USAGE: every mistake at once
  */
 export async function applySettings(
@@ -32,7 +37,7 @@ export async function applySettings(
   tables: Tables,
   plugins: readonly PluginReport[],
   { mistakes: before, later, unknown }: BootKnowledge,
-  trouble: (code: string, found: Trouble) => void,
+  { troubles, store }: Pick<Foundation, 'troubles' | 'store'>,
 ): Promise<void> {
   const { variant, changes = {}, log } = options
   const mistakes = [...before]
@@ -73,6 +78,26 @@ export async function applySettings(
     if (!(error instanceof RtkError) || error.code !== 'RTK_ERR_STORE_WRITE') throw error
     const names = Object.keys(values).join(', ')
     const text = `--change of ${names}: ${error.message}; the values stored before stay live`
-    trouble('change-not-stored', { text, values: { names, reason: error.message } })
+    const advice = 'they are stored as soon as the disk takes writes again'
+    troubles.raise('change-not-stored', { text, advice, values: { names, reason: error.message } })
+    presetLater(config, values, store, () => troubles.clear('change-not-stored'))
+  })
+}
+
+/** Stores and applies the values once the store takes writes. */
+function presetLater(
+  config: ConfigRegistry,
+  values: Record<string, unknown>,
+  store: Pick<Store, 'troubles' | 'onTroubles'>,
+  done: () => void,
+): void {
+  let isWaiting = true
+  store.onTroubles(() => {
+    if (!isWaiting || store.troubles.some(({ code }) => unwritable.includes(code))) return
+    isWaiting = false
+    void config.change(values, { source: 'plugin' }).then(({ result }) => {
+      if (result === 'ok') done()
+      else isWaiting = true
+    })
   })
 }

@@ -13,6 +13,27 @@ export const nodeFileSystem: FileSystem = promises
 /** The code of a system error, such as ENOSPC; '' of anything else. */
 export const systemCode = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
 
+/** What a person can do about a file that could not be written. @param where the file or its folder */
+export function diskRemedy(error: unknown, where: string): string {
+  switch (systemCode(error) || systemCode((error as Error).cause)) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `free space on the disk of ${where}`
+    case 'EROFS':
+      return `make the disk of ${where} writable again`
+    case 'EACCES':
+    case 'EPERM':
+      return `give this user the right to write to ${where}`
+    case 'ENOENT':
+      return `make the folder of ${where}`
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `a file is where a folder is needed: remove it from ${where}`
+    default:
+      return `check the disk of ${where}`
+  }
+}
+
 /** The last of those that wait for the same file, by the name that they write aside. */
 const queues = new Map<string, Promise<void>>()
 

@@ -52,6 +52,7 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
   const about = {
     version: live?.version ?? sources.version,
     running: live !== undefined,
+    hidden: `passwords, keys and other protected values are replaced by ${hidden}`,
     ...(live && { variant: live.variant }),
   }
   const folder = join(data, 'files')
@@ -90,7 +91,7 @@ async function settingsOf(
   for (const namespace of (await store.namespaces()).sort((a, b) => a.localeCompare(b))) {
     const entries = await store.entries(namespace)
     if (isProtected(namespace)) {
-      secrets.addAll(entries)
+      secrets.addProtected(entries)
       continue
     }
     const values = Object.entries(entries).map(([name, value]) => {

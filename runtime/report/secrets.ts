@@ -5,13 +5,20 @@ import { isSecretName } from '../log/redact.js'
 const shortest = 4
 export const hidden = '…'
 
+/**
+ * Protected values that stand everywhere and tell nothing, such as `none`, `admin` and `0.2.0`: with them the report would lose its
+ * versions and states. A value that goes by the name of a secret is hidden whatever it is.
+ */
+const isCommon = (text: string) => /^[a-z-]{1,7}$/.test(text) || /^\d+\.\d+\.\d+(-[\w.]+)?$/.test(text)
+
 /** Collects secrets by value, so that they are found in any text. */
 export class Secrets {
   readonly #values = new Set<string>()
 
-  /** Every text in it. */
-  addAll(value: unknown): void {
-    for (const text of textsIn(value, () => true)) this.#add(text)
+  /** Every text of protected entries, but common words that do not go by the name of a secret. */
+  addProtected(entries: Record<string, unknown>): void {
+    this.addNamed(entries)
+    for (const text of textsIn(entries, () => true)) if (!isCommon(text)) this.#add(text)
   }
 
   /** The texts in it that go by the name of a secret. */

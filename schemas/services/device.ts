@@ -112,6 +112,8 @@ export interface Device {
   setUtc(utc_ms: number): void
   /** Whether a receiver has reported the time. */
   readonly knowsUtc: boolean
+  /** The last time that a receiver reported, and the moment of the monotonic clock at which it did; undefined: none yet. */
+  readonly toldUtc: { readonly utc_ms: number; readonly at_ms: number } | undefined
   /** Whether NTP or PTP synchronises the system clock. */
   isClockSynchronised(): Promise<boolean>
   /** Sets the system clock to `utc_ms()`. Rejects if not permitted. */

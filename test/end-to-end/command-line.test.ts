@@ -109,6 +109,17 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
     [['console', '--data', nowhere], 1, /no rtk-base answers/],
     [['password', '--data', nowhere], 2, /--reset/],
+    [
+      ['run', '--set', 'http.viewerToken=another-to-look-only', '--data', nowhere],
+      2,
+      /run: http\.viewerToken needs http\.token/,
+    ],
+    [['report', '--data', join(packageRoot(), 'package.json')], 2, /no such data folder/],
+    [
+      ['report', '--data', nowhere, '--out', '/proc/no-such/x'],
+      1,
+      /cannot be written \(ENOENT[^\n]*: make the folder of \/proc\/no-such\n {2}RTK_ERR_REPORT: [^\n]*\n$/,
+    ],
     [['password', '--reset', '--data', join(nowhere, 'none')], 2, /no such data folder/],
   ]
   const results = await rtkBaseAll(slips.map(([args]) => args))
@@ -416,6 +427,10 @@ t.test('a control socket that cannot be made costs the console, not the station'
   const station = await startStation([smallVariant(folder(t))], { data })
   t.teardown(() => station.end('SIGKILL'))
   t.match(station.output(), /control socket .*control\.sock cannot be made.*do not reach this station/)
+  t.match(await rtkBase(['console', '--data', data]), {
+    code: 1,
+    stderr: /control\.sock is no socket: remove it, then restart the service\n[^\n]*the message says what to do\.\n$/,
+  })
   t.match(await station.end(), { code: 0 })
 })
 
@@ -539,6 +554,33 @@ t.test(
     t.match(await info(), { esp: { bootcnt: 3, productionflag: 7 }, ...settings(300) })
     // After 3 s it would end with 1.
     t.match(await station.end('SIGTERM'), { code: 0 })
+  },
+)
+
+t.test(
+  'reboot of a simulator restarts it in place, also when its plugins take longer to stop than a service may',
+  async (t) => {
+    const parent = folder(t)
+    // Each is given up after 2 s.
+    for (const name of ['slow', 'slower']) {
+      mkdirSync(join(parent, name))
+      writeFileSync(
+        join(parent, name, 'index.ts'),
+        `import { definePlugin } from 'rtk-base/plugin'
+       export default definePlugin({ name: '${name}', version: '0.1.0', api: '^1.0.0', setup() {}, stop: () => new Promise(() => {}) })`,
+      )
+    }
+    const file = join(parent, 'slow.json')
+    const plugins = { 'http-api': {}, system: {}, './slow': {}, './slower': {} }
+    writeFileSync(file, JSON.stringify({ name: 'slow', hardware: 'test', simulator: true, plugins }))
+    const station = await startStation([file])
+    t.teardown(() => station.end('SIGKILL'))
+    t.match(await (await fetch(`${station.url}/system?reboot`, { method: 'POST' })).text(), /restarting/)
+    const ended = once(station.child, 'exit').then(() => 'it ended')
+    const restarted = until(() => station.output().split('rtk-base 0.').length === 3, 'the restart').then(
+      () => 'it restarted',
+    )
+    t.equal(await Promise.race([ended, restarted]), 'it restarted')
   },
 )
 

@@ -15,10 +15,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { readRelease } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import { paddingOf, readUstarHeader } from '../../runtime/image/ustar.js'
 import { systemFacts } from '../../runtime/report/facts.js'
 import { largestReport_bytes, makeReport } from '../../runtime/report/index.js'
+import { Secrets } from '../../runtime/report/secrets.js'
 import { until } from '../harness/manual-clock.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { openPty } from '../harness/peers/pty.js'
@@ -70,6 +72,21 @@ const leaks = (t: Test, files: Map<string, string>) => {
   }
 }
 
+t.test('a password is hidden whatever it is, a common word only where it is one', (t) => {
+  const secrets = new Secrets()
+  secrets.addProtected({
+    since: '0.2.0',
+    apn: { auth: 'none', pswd: 'hello', pin: '4711' },
+    pair: { user: 'admin', password: 'none-such' },
+  })
+  secrets.addProtected({ hash: 'scrypt-abcdefgh' })
+  const text = '0.2.0 none admin hello 4711 none-such scrypt-abcdefgh'
+  t.equal(secrets.hide(text), '0.2.0 none admin … … … …')
+  secrets.addNamed({ pswd: 'none' })
+  t.equal(secrets.hide(text), '0.2.0 … admin … … … …', 'a password that is a common word')
+  t.end()
+})
+
 t.test('the report for support', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-report-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -99,7 +116,7 @@ t.test('the report for support', async (t) => {
     const files = unpack(archive)
     for (const name of ['about', 'system', 'settings', 'document', 'plugins', 'run'])
       t.ok(JSON.parse(files.get(`${name}.json`) ?? ''), name)
-    t.match(JSON.parse(files.get('about.json') ?? ''), { running: true, variant: { name: 'simulator' } })
+    t.match(JSON.parse(files.get('about.json') ?? ''), { running: true, variant: { name: 'simulator' }, hidden: /…/ })
     t.match(JSON.parse(files.get('settings.json') ?? ''), {
       config: { 'sta-ssid': 'uplink', 'udp-port': 2209, 'wap-pswd': /^…/ },
     })
@@ -107,6 +124,15 @@ t.test('the report for support', async (t) => {
     t.match(files.get('log.jsonl'), /"plugin":"/)
     t.match(files.get('record.jsonl'), /"run":/)
     leaks(t, files)
+  })
+
+  await t.test('keeps the version and states that a protected value happens to equal', async (t) => {
+    const answer = await fetch(`${station.url}/report`, { headers })
+    const files = unpack(Buffer.from(await answer.arrayBuffer()))
+    const document = JSON.parse(files.get('document.json') ?? '')
+    t.match(JSON.parse(files.get('about.json') ?? ''), { version: readRelease().version })
+    t.match(document.esp, { version: readRelease().version })
+    t.match(document.gnss.state.rf, { spoofing: /^(none|unknown)$/ })
   })
 
   await t.test('is made by the command as well, while the service runs and when it does not', async (t) => {

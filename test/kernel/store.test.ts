@@ -1169,7 +1169,7 @@ t.test('a disk that is full for a while: every change fails, an error entry says
   t.same(codes(), [])
   disk.error = 'ENOSPC'
   t.match(await change('mast'), { result: 'failed' })
-  t.match(device.errors(), [{ code: 'store-unwritable', text: /ENOSPC/ }])
+  t.match(device.errors(), [{ code: 'store-unwritable', text: /ENOSPC/, advice: /^free space on the disk of \// }])
   disk.error = undefined
   await clock.advance(30_000)
   await until(() => codes().length === 0, 'the entry goes')
@@ -1188,11 +1188,17 @@ t.test('--change does not end a report that nobody has seen', async (t) => {
 })
 
 t.test('--change on a disk that takes no writes is an error entry, not the end', async (t) => {
-  const { disk, start } = await station(t, { changes: { site: 'roof' } })
+  const { clock, disk, start, store } = await station(t, { changes: { site: 'roof' } })
   disk.error = 'EROFS'
-  const { codes, station: running } = await start()
+  const { codes, device, station: running } = await start()
   t.same(codes(), ['store-unwritable', 'change-not-stored'])
+  t.match(device.errors()[0], { advice: /^make the disk of .* writable again/ })
+  t.match(device.errors()[1], { advice: /as soon as the disk takes writes again/ })
   t.match(running.plugins(), [{ state: 'running' }])
+  disk.error = undefined
+  await clock.advance(30_000)
+  await until(() => codes().length === 0, 'both entries go')
+  t.equal(await store.get('config', 'site'), 'roof', 'it is made up for')
 })
 
 t.test('nothing that is written during factory survives it, and nothing is lost where it fails', async (t) => {

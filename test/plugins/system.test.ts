@@ -5,8 +5,10 @@ import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
 import { MachineHealth } from '../../plugins/system/machine.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
+import type { AnyPlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { createTestStation, gateOnly, ManualClock, until } from '../harness/index.js'
+import { freeUdpPort } from '../harness/process.js'
 
 const plugins = { system }
 
@@ -34,6 +36,33 @@ t.test('the time of a receiver is used when it is credible, agreed, and contradi
   await tell(device.utc_ms() + 500)
   t.ok(Math.abs(device.utc_ms() - now_ms - 61_500) < 10, 'a small one is')
   t.same(device.errors(), [])
+})
+
+/** As the one of a machine: no two looks at it give the same time. */
+class RunningClock extends ManualClock {
+  #looks = 0
+  override monotonic(): number {
+    return super.monotonic() + ++this.#looks * 1e-4
+  }
+}
+
+t.test('the time is served for 10 s after the last time of the receiver, and no longer', async (t) => {
+  const station = await createTestStation({
+    plugins: { system: [system as AnyPlugin, { ntpPort: await freeUdpPort() }] },
+    clock: new RunningClock(),
+  })
+  t.teardown(() => station.stop())
+  const served = () => station.field('base.clock.served') as number
+  await until(() => station.field('base.clock.kept') === 'ntp', 'the start')
+  for (let second = 0; second < 3; second++) {
+    station.device.setUtc(station.clock.now())
+    await station.clock.advance(1_000)
+  }
+  await until(() => served() > 0, 'the time is served')
+  await station.clock.advance(8_000)
+  t.ok(served() > 0, 'after 9 s')
+  await station.clock.advance(2_000)
+  t.equal(served(), 0, 'after 11 s')
 })
 
 t.test('the system clock is set from the receiver', async (t) => {

@@ -340,6 +340,10 @@ t.test('the verdict', async (t) => {
     reference: [error('gnss-reference-doubtful', 'doubts'), 'degraded'],
     incomplete: [{ reference: { method: 'survey', acc_m: 1.2, isComplete: false } }, 'degraded'],
     coarse: [{ reference: { method: 'survey', acc_m: 12, isComplete: true } }, 'degraded'],
+    'override-far': [
+      { reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 5 } } as never },
+      'degraded',
+    ],
     slips: [{ slips_percent: 30 }, 'degraded'],
     satellites: [{ satellitesUsed: 5 }, 'degraded'],
     updating: [{ base: 'updating' }, 'degraded'],
@@ -384,6 +388,11 @@ t.test('the verdict', async (t) => {
     Object.keys(cases),
     rules.map(([code]) => code),
     'every rule fires',
+  )
+  t.match(
+    judge({ ...good, ...silent, base: 'starting', status: undefined }),
+    { code: 'starting', why: 'the station starts' },
+    'no plugin has a receiver yet',
   )
   t.match(judge({ ...good, ...cases.moved?.[0] }), { why: 'gnss-moved happened', advice: 'mend it; or not' })
   t.match(

@@ -21,6 +21,11 @@ const movedAdvice = {
     'if the antenna is where it was, send confirm-position; if it moved, enter the new position, or set gnss-ref-chosen to survey and send start-survey-in',
 }
 
+/** A height above the sea was entered, or the geoid separation added twice: the monitor recognises it, and to confirm it would keep the error. */
+const heightAdvice = 'correct gnss-ref-manual-alt: it is the height above the ellipsoid'
+const isHeightError = (method: Reference['method'], hint: string): boolean =>
+  method === 'manual' && hint.includes('geoid separation')
+
 /** Why no RTCM is sent yet. @param best_m the current accuracy, metres; undefined without a fix */
 export function lateText(state: State, accuracy_m: number, best_m: number | undefined): Trouble {
   const late = 'no RTCM was sent for 15 min'
@@ -63,9 +68,10 @@ export function doubtText(
     : `positions are averaged for 10 min before RTCM is sent${hint}`
   return {
     text: `${beside}, more than the accuracies explain ${limits}: ${then}`,
-    advice: `if the reference is wrong, ${anotherAdvice[method]}`,
+    advice: isHeightError(method, hint) ? heightAdvice : `if the reference is wrong, ${anotherAdvice[method]}`,
     values: {
       ...(unverified && { unverified }),
+      ...(isHeightError(method, hint) && { height: true }),
       method,
       distance_m: roundTo(distance_m, 1),
       limit_m: roundTo(level_m, 1),
@@ -150,12 +156,10 @@ export function movedText(seen: PositionComparison | undefined, evidence: string
 
 /** @param what the move and its size @param isShown whether positions can show the return: not after a move that is small compared with their errors */
 export function heldText(what: string, method: Reference['method'], isShown: boolean, seen: ErrorValues = {}): Trouble {
+  const text = `${what}: no RTCM is sent`
+  if (isHeightError(method, what)) return { text, advice: heightAdvice, values: { height: true, method, ...seen } }
   const back = isShown ? '; RTCM resumes automatically when positions show for 10 min that the antenna is back' : ''
-  return {
-    text: `${what}: no RTCM is sent`,
-    advice: `${movedAdvice[method]}${back}`,
-    values: { method, returns: isShown, ...seen },
-  }
+  return { text, advice: `${movedAdvice[method]}${back}`, values: { method, returns: isShown, ...seen } }
 }
 
 /** The start-up check found the antenna elsewhere. @param what the move and its size */

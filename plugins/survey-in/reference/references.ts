@@ -89,6 +89,11 @@ export class References {
     await this.#store.set('override', override)
   }
 
+  /** The start-up check compares with the reference alone again. Durable when it resolves. */
+  async takeBack(): Promise<void> {
+    await this.#store.set('override', undefined)
+  }
+
   /** RTCM goes out for it. */
   used(reference: Reference): void {
     if (this.history.used(reference, this.#utc_s())) this.#keepHistory()

@@ -47,7 +47,10 @@ export class RouterTrouble {
     } else errors.clear('router-certificate')
     if (isLocked && lasted_ms >= locked_ms) {
       const reason = withoutCountdown(error)
-      errors.raise('router-login', { text: reason, values: { reason } })
+      // Without a note of it no password is tried: the router blocks after ten.
+      const text = /store could not be written/.test(reason) ? `no login to the router is tried: ${reason}` : reason
+      const advice = text === reason ? '' : 'see the error store-unwritable'
+      errors.raise('router-login', { text, advice, values: { reason } })
     } else if (!isLocked) errors.clear('router-login')
     const isSilent = ['searching', 'offline', 'restarting'].includes(state)
     if (isSilent && lasted_ms >= offline_ms) {

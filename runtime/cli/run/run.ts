@@ -25,7 +25,7 @@ import { Desk, switchOff } from './desk.js'
 import { boundHeap } from './heap.js'
 import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
-import { endIfLate, endOf, stopOnSignal } from './stop.js'
+import { endIfLate, endOf, restartLimit_ms, stopOnSignal } from './stop.js'
 
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
@@ -238,7 +238,9 @@ async function runOnce(
     ...(slot && { slots: slot }),
   }).catch((error) => {
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
-    throw located(error, file)
+    const isSet = ([owner = '', ...path]: readonly string[]) =>
+      sets.get(owner)?.some((set) => set.path === path.join('.')) === true
+    throw located(error, file, isSet)
   })
   if (!runtime) return
   const closeControl = await openControl(options, runtime)
@@ -250,7 +252,8 @@ async function runOnce(
   clearTimeout(sweep)
   clearInterval(proof)
   forgetExhausted()
-  const inTime = stop.aborted ? () => {} : endIfLate(log)
+  const isOwnRestart = !supervisor && !process.env.RTK_BASE_ROOT
+  const inTime = stop.aborted ? () => {} : endIfLate(log, isOwnRestart ? restartLimit_ms : undefined)
   try {
     await closeControl()
     await runtime.stop()

@@ -2,6 +2,8 @@ import type { Logger } from '../../log/log.js'
 
 /** A graceful stop must not take longer than this, even if a step hangs. */
 const stopLimit_ms = 3_000
+/** Nobody waits for the end of a run that begins again in this process, and nobody may be there to start another process. */
+export const restartLimit_ms = 30_000
 
 /** Aborts at the first signal that ends a service; a second one, or a stop that hangs, ends the process at once. */
 export function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSignal {
@@ -27,11 +29,11 @@ export function stopOnSignal(log: Logger, handOverSignals: () => void): AbortSig
 }
 
 /** Ends the process when a stop takes too long. @returns the undo */
-export function endIfLate(log: Logger): () => void {
+export function endIfLate(log: Logger, limit_ms = stopLimit_ms): () => void {
   const limit = setTimeout(() => {
-    log.fatal(`not stopped after ${stopLimit_ms / 1000} s: the process ends all the same`)
+    log.fatal(`not stopped after ${limit_ms / 1000} s: the process ends all the same`)
     process.exit(1)
-  }, stopLimit_ms)
+  }, limit_ms)
   return () => clearTimeout(limit)
 }
 

@@ -83,7 +83,8 @@ export class Failures {
       .filter(({ state }) => state === 'failed' || state === 'quarantined')
       .map(({ name, reason, failedAt_s, retry_s }) => {
         const text = `plugin ${name} does not run: ${reason}`
-        const advice = `it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
+        const first = reason.includes('ENOTDIR') ? 'a file is where a folder is needed: remove it; ' : ''
+        const advice = `${first}it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
         const values = { plugin: name, reason, retry_s }
         return stationError('plugin-failed', { text, advice, severity: 'silences', values }, failedAt_s)
       })

@@ -14,6 +14,8 @@ export type Contents = Map<string, Map<string, string>>
 export interface StoreTrouble {
   code: string
   text: string
+  /** What a person can do. */
+  advice?: string
 }
 
 export interface Snapshot {

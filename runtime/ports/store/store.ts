@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { type Clock, systemClock } from '../clock.js'
-import { type FileSystem, nodeFileSystem, systemCode } from '../durable-file.js'
+import { diskRemedy, type FileSystem, nodeFileSystem, systemCode } from '../durable-file.js'
 import { FolderLock } from '../folder-lock.js'
 import { Generations, isDenied } from './generations.js'
 import { type Contents, copyOf, type StoreTrouble, setText, tooLarge } from './snapshot.js'
@@ -200,23 +200,26 @@ class SnapshotStore implements Store {
     if (this.#closed) return Promise.reject(refused('the store is closed'))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ edit, settings: changesSettings, resolve, reject })
-      this.#writer ??= this.#writeAll().finally(() => {
-        this.#writer = undefined
-      })
+      this.#writer ??= this.#writeAll()
     })
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0 || (this.#stale > 0 && !this.#failure)) {
-      const group = this.#waiting.splice(0)
-      try {
-        await this.#write(group)
-        this.#setFailure(undefined)
-        for (const { resolve } of group) resolve()
-      } catch (error) {
-        this.#setFailure(error)
-        for (const { reject } of group) reject(refused(messageOf(error), error))
+    try {
+      while (this.#waiting.length > 0 || (this.#stale > 0 && !this.#failure)) {
+        const group = this.#waiting.splice(0)
+        try {
+          await this.#write(group)
+          this.#setFailure(undefined)
+          for (const { resolve } of group) resolve()
+        } catch (error) {
+          this.#setFailure(error)
+          for (const { reject } of group) reject(refused(messageOf(error), error))
+        }
       }
+    } finally {
+      // Not a step later: an edit that came in between would find a writer, and wait for the next one.
+      this.#writer = undefined
     }
   }
 
@@ -322,9 +325,12 @@ class SnapshotStore implements Store {
         `${finding}: ${inFolder} are those of the other copy, the last changes may be lost; check them${copies}`,
       )
     } else if (loss === 'everything') {
-      report('store-reset', `${inFolder} are lost (${finding}): defaults are used, set them again${copies}`)
+      report(
+        'store-reset',
+        `${inFolder} are lost (${finding}): defaults are used and passwords are gone, set them again${copies}`,
+      )
     } else if (snapshot.number === 0 && founded) {
-      report('store-reset', `${inFolder} were deleted: defaults are used, set them again`)
+      report('store-reset', `${inFolder} were deleted: defaults are used and passwords are gone, set them again`)
     } else if (snapshot.number === 0 && oldFormat) {
       report('store-old-format', `${inFolder} are those of version 0.1.0 and are not read; set them again`)
     }
@@ -361,18 +367,20 @@ class SnapshotStore implements Store {
   #setFailure(error: unknown): void {
     if (error === undefined && this.#failure === undefined) return
     const before = this.#failure?.text
-    this.#failure = error === undefined ? undefined : this.#failureOf(messageOf(error))
+    this.#failure = error === undefined ? undefined : this.#failureOf(error)
     if (this.#failure === undefined) this.#log.info('the store takes writes again')
     else if (this.#failure.text !== before)
       this.#log.error({ err: error, code: this.#failure.code }, this.#failure.text)
     this.#tell()
   }
 
-  #failureOf(reason: string): StoreTrouble {
+  #failureOf(error: unknown): StoreTrouble {
+    const reason = messageOf(error)
     const until = 'every change is refused until then; the store retries automatically'
+    const advice = diskRemedy(error, this.#folder)
     return this.#loaded
-      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}` }
-      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}` }
+      ? { code: 'store-unwritable', text: `settings cannot be written (${reason}): ${until}`, advice }
+      : { code: 'store-unreadable', text: `settings cannot be read (${reason}): defaults are used, ${until}`, advice }
   }
 
   #tell(): void {

@@ -101,6 +101,12 @@ t.test('an entered position far from the antenna: a person answers for it, over 
   t.match(rig.field('ref.override'), { evidence: '' })
   const { east } = rig.field('ref.override') as { east: number }
   t.ok(Math.abs(east + 40) < 8, `${east} m`)
+  await rig.seconds(5)
+  t.match(
+    verdictOf(rig),
+    { fitness: 'degraded', code: 'override-far', advice: /send gnss-ref-chosen again/ },
+    'every rover is off by 40 m',
+  )
   await rig.seconds(1300)
   t.equal(rig.state(), 'fixed', 'where it was confirmed is where it is expected')
   const after = await restarted(t, rig)
@@ -112,6 +118,24 @@ t.test('an entered position far from the antenna: a person answers for it, over 
   await again.until(() => again.state() === 'moved', 300)
   t.equal(again.sent.length, 0, 'confirmed was that place, and no other')
 })
+
+t.test(
+  'a person takes a confirmation back by sending the choice again: the reference is checked without it',
+  async (t) => {
+    const far = roundEcef(offsetEnu(home, { east: 40, north: 0, up: 0 }))
+    const rig = await setUp(t, { plugins, changes: manual(far) })
+    await rig.until(() => rig.state() === 'moved', 300)
+    await rig.command('confirm-position')
+    await rig.until(isFixed(rig), 60)
+    await rig.change({ 'gnss-ref-manual-acc': 0.03 })
+    t.match(rig.field('ref.override'), { distance: Number }, 'another parameter leaves it')
+    await rig.until(isFixed(rig), 120)
+    await rig.change({ 'gnss-ref-chosen': 'manual' })
+    t.equal(rig.field('ref.override'), undefined)
+    await rig.until(() => rig.state() === 'moved', 300)
+    t.match(rig.errors(), [/no RTCM is sent; if the antenna is where it was, send confirm-position/])
+  },
+)
 
 t.test('the start-up check found another place and surveys: a person ends that', async (t) => {
   const rig = await fixed(t)

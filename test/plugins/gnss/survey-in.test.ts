@@ -1065,6 +1065,8 @@ t.test('the reference against evidence', async (t) => {
     t.match(rig.errors(), [
       /U \+4\d\.\d m; the difference in height equals the geoid separation here \(43\.2 m\): a height above mean sea level/,
     ])
+    t.match(rig.errors(), [/: no RTCM is sent; correct gnss-ref-manual-alt: it is the height above the ellipsoid$/])
+    t.notMatch(rig.errors(), [/confirm-position/], 'this would keep the error')
   })
 
   t.test('and so is one to which the geoid separation was added twice', async (t) => {
