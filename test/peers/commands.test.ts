@@ -113,7 +113,11 @@ t.test('on the simulator', unless, async (t) => {
   for (const [command, status, answer] of few(20, rows)) {
     const allowed = typeof status === 'number' ? [status] : status
     await until(up, 'the MQTT link', 60_000)
-    const all = await Promise.all([post(command), post(`cmd=${command}`), send(command)])
+    const ask = () => Promise.all([post(command), post(`cmd=${command}`), send(command)])
+    let all = await ask()
+    // A scan of the operators keeps the router busy, on a slow machine beyond its answer.
+    for (let tries = 0; tries < 30 && all.some(({ text }) => text.includes('the router is busy')); tries++)
+      all = await ask()
     for (const [index, { status: got, text }] of all.entries()) {
       const way = ['HTTP', 'HTTP cmd=', 'MQTT'][index]
       t.ok(allowed.includes(Number(got)), `${way} ${command}: ${got} ${text.slice(0, 120)}`)
