@@ -473,7 +473,7 @@ t.test('a disk that takes no writes', unless, async (t) => {
     const { base } = await station.info<{ base: { state: { errors: { code: string }[] } } }>()
     t.match(await station.end(), { code: 0 })
     return {
-      codes: base.state.errors.map(({ code }) => code).filter((code) => /^(store|change)-/.test(code)),
+      codes: new Set(base.state.errors.map(({ code }) => code).filter((code) => /^(store|change)-/.test(code))),
       broken: plugins.filter(({ state }) => state !== 'running'),
     }
   }
@@ -485,11 +485,11 @@ t.test('a disk that takes no writes', unless, async (t) => {
         for (;;) writeFileSync(join(disk, 'ballast'), Buffer.alloc(size), { flag: 'a' })
       } catch {}
     t.same(await run('--change', 'gnss-initial-accuracy=4'), {
-      codes: ['store-unwritable', 'change-not-stored'],
+      codes: new Set(['change-not-stored', 'store-unwritable']),
       broken: [],
     })
     rmSync(join(disk, 'ballast'))
-    t.same(await run(), { codes: [], broken: [] })
+    t.same(await run(), { codes: new Set(), broken: [] })
   })
 
   t.test('one without a free inode', async (t) => {
@@ -497,7 +497,7 @@ t.test('a disk that takes no writes', unless, async (t) => {
       for (let n = 0; ; n++) writeFileSync(join(disk, `file-${n}`), '')
     } catch {}
     t.same(await run('--change', 'gnss-initial-accuracy=4'), {
-      codes: ['store-unwritable', 'change-not-stored'],
+      codes: new Set(['change-not-stored', 'store-unwritable']),
       broken: [],
     })
     for (const name of readdirSync(disk).filter((name) => name.startsWith('file-'))) rmSync(join(disk, name))
@@ -505,7 +505,7 @@ t.test('a disk that takes no writes', unless, async (t) => {
 
   t.test('a read-only one', async (t) => {
     remount('ro')
-    t.same(await run(), { codes: ['store-unwritable'], broken: [] })
+    t.same(await run(), { codes: new Set(['store-unwritable']), broken: [] })
     t.match(await rtkBase(['run', variant, '--data', join(disk, 'not', 'there')]), {
       code: 1,
       stderr: /data folder .*there cannot be made: EROFS.*\n +RTK_ERR_DATA_FOLDER/,
