@@ -115,7 +115,7 @@ t.test('the other commands of a guide are written right', async (t) => {
       t.equal(spawnSync('sh', ['-n'], { input: block, encoding: 'utf8' }).stderr, '', `${guide}:\n${block}`)
       for (const [, called, start, rest = ''] of block
         .replaceAll('\\\n', ' ')
-        .matchAll(/^.*?(?:rtk-base(?: --|\.mjs)? ([a-z-]+)|(npm start) --)([^|&#\n]*)/gm)) {
+        .matchAll(/^.*?(?:(?<!-u )rtk-base(?: --|\.mjs)? ([a-z-]+)|(npm start) --)([^|&#\n]*)/gm)) {
         const known = help.get(start ? 'run' : called) ?? ''
         t.ok(known, `${guide}: ${called} is a command`)
         for (const [flag] of rest.matchAll(/--[a-z-]+/g))
