@@ -1,6 +1,7 @@
 /** The parts that judge whether the antenna is where it was, each at its limits. */
 import { execFileSync } from 'node:child_process'
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
@@ -1303,7 +1304,9 @@ t.test('what is remembered and damaged is as if it had never been, but a suspici
 
 /** What is known of the last trusted moment, on a clock of the test. */
 function lastTrust(t: Test) {
-  const dir = { path: t.testdir({}) } as DataDir
+  const dir = { path: mkdtempSync(join(tmpdir(), 'rtk-base-trust-')) } as DataDir
+  // Nobody waits for the newest moment to be written.
+  t.teardown(() => rmSync(dir.path, { recursive: true, force: true, maxRetries: 5 }))
   const now = { ms: 1_000_000 }
   const store = memoryOf()
   const clocks = { now_ms: () => now.ms, utc_s: () => Math.floor(now.ms / 1_000) + 1_789_999_000 }
