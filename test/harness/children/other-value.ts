@@ -41,8 +41,9 @@ const texts = [
   '',
 ]
 
-/** Where the boundaries of the axes are no place on Earth together. */
-const places: Readonly<Record<string, unknown>> = {
+/** Where one value has to fit another: a place on Earth, a gateway in its network. */
+const fitting: Readonly<Record<string, unknown>> = {
+  'eth-gateway': '192.168.9.1',
   'gnss-ref-manual-x': 3_925_405.8088,
   'gnss-ref-manual-y': 274_491.1138,
   'gnss-ref-manual-z': 5_002_842.746,
@@ -50,7 +51,7 @@ const places: Readonly<Record<string, unknown>> = {
 
 /** Undefined where none is known. */
 export function otherValue({ name, schema, value }: Parameter): unknown {
-  if (name in places) return places[name]
+  if (name in fitting) return fitting[name]
   return candidates(schema).find((one) => one !== undefined && JSON.stringify(one) !== JSON.stringify(value))
 }
 
