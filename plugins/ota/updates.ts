@@ -196,7 +196,7 @@ export class Updates implements FirmwareInstaller {
   #tellFailed(error: unknown): void {
     this.#cancel = undefined
     // Node's word for a request whose sender went away.
-    const isCut = (error as { code?: string }).code === 'ECONNRESET'
+    const isCut = (error as Error).message === 'aborted'
     const text = `the update failed: ${isCut ? 'the sender broke off, send the image again' : (error as Error).message}`
     this.#ctx.log.warn({ err: error }, `${text}; the running version is unchanged`)
     this.showFailure(text)
