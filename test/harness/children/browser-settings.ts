@@ -24,6 +24,10 @@ async function enter(name: string, value: unknown): Promise<boolean> {
     const isList = Array.isArray(value)
     if (isList) await field.getByRole('button', { name: 'Add' }).click()
     const whole = (isList ? value[0] : value) as Record<string, unknown>
+    if (typeof whole !== 'object') {
+      await field.locator('.row select').last().selectOption(String(whole))
+      return true
+    }
     for (const [part, own] of Object.entries(whole)) await field.locator(`[name=${part}]`).fill(String(own))
     return true
   }

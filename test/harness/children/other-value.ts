@@ -41,9 +41,11 @@ const texts = [
   '',
 ]
 
-/** Where one value has to fit another: a place on Earth, a gateway in its network. */
+/** Where a value has to fit another, or the station: a place on Earth, a gateway in its network, an interval that the receiver has. */
 const fitting: Readonly<Record<string, unknown>> = {
   'eth-gateway': '192.168.9.1',
+  'gnss-msm-interval': 2,
+  'map-tiles': 'https://other.example/{z}/{x}/{y}.png',
   'gnss-ref-manual-x': 3_925_405.8088,
   'gnss-ref-manual-y': 274_491.1138,
   'gnss-ref-manual-z': 5_002_842.746,
