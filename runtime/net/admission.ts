@@ -127,7 +127,9 @@ export class Admission {
       return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
     }
     const hasAsked = !oldestSilent([own])
-    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? oldestSilent(crowds) : undefined))
+    // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
+    const asMany = crowds.filter((one) => one.places.size > own.places.size)
+    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? oldestSilent(asMany) : undefined))
   }
 
   #displace(found: Found | undefined): boolean {
