@@ -94,7 +94,8 @@ export interface ConfigKey<T> {
  * @param changed the parameters that the change sets
  * @param source where the change comes from
  * @returns a text that says what is wrong, or what is stored in the same write as the change: `set`, further parameters of
- * this plugin; `store`, values of `ctx.store`, which return if the change is undone
+ * this plugin; `store`, values of `ctx.store`, which return if the change cannot be applied, but not at the end of a
+ * provisional change
  */
 export type RuleCheck = (
   get: (name: string) => unknown,

@@ -92,12 +92,12 @@ t.test('an uncaught error is put down to whose context it is, or to who handed t
   t.same(outcome(provider, undefined, false).crashed, [['provider', 'provider']])
   t.same(outcome(provider, 'provider', false).crashed, [['provider', 'provider']])
   t.same(
-    outcome(provider, 'taker', true).crashed,
-    [['taker', undefined]],
+    outcome(provider, 'user', true).crashed,
+    [['user', undefined]],
     'its callback failed in the context of its provider',
   )
   t.same(outcome(provider, 'stranger', false).crashed, [['provider', 'provider']])
-  t.same(outcome(undefined, 'taker', false).crashed, [['taker', undefined]])
+  t.same(outcome(undefined, 'user', false).crashed, [['user', undefined]])
   t.match(outcome(undefined, undefined, false), {
     crashed: [],
     fatal: [/uncaught error that no plugin owns: late/, 'exit 1'],
