@@ -692,8 +692,8 @@ t.test('a soak with faults: nothing grows, nothing is left unhandled, and it rec
   ]
   let [done, failed, most] = [0, 0, 0]
   for (const total = sample(150, 10_000, 600); done < total; ) {
-    // Now and then more than may wait.
-    const length = random() < 0.1 ? 48 : 8
+    // At first, and now and then, more than may wait.
+    const length = done === 0 || random() < 0.1 ? 48 : 8
     const burst = Array.from({ length }, () => calls[Math.floor(random() * calls.length)]?.())
     most = Math.max(most, await rig.metric('router_queue_length'))
     for (const { status } of await Promise.allSettled(burst)) failed += status === 'rejected' ? 1 : 0
