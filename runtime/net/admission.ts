@@ -30,10 +30,17 @@ interface Place {
   isSilent(): boolean
 }
 
+/** The addresses of a network (`networkOf`), in the order in which they came, and how many connections they have together. */
+interface Network {
+  readonly name: string
+  readonly crowds: Set<Crowd>
+  size: number
+}
+
 /** The connections of an address, oldest first. */
 interface Crowd {
   readonly address: string
-  readonly network: string
+  readonly network: Network
   /** Asked once: under an attack all crowds are looked at for each newcomer. */
   readonly isLoopback: boolean
   readonly places: Set<Place>
@@ -50,6 +57,7 @@ export class Admission {
   readonly #clock: Clock
   readonly #tell: (refused: number, why: string) => void
   readonly #byAddress = new Map<string, Crowd>()
+  readonly #byNetwork = new Map<string, Network>()
   #open = 0
   #refused = 0
   #told = 0
@@ -101,35 +109,59 @@ export class Admission {
   }
 
   #crowdOf(address: string): Crowd {
-    return { address, network: networkOf(address), isLoopback: this.#isLoopback(address), places: new Set() }
+    const isLoopback = this.#isLoopback(address)
+    // Of its own: an address of this machine may be in the network of strangers, and is not counted as one of them.
+    const name = isLoopback ? address : networkOf(address)
+    const network = this.#byNetwork.get(name) ?? { name, crowds: new Set(), size: 0 }
+    return { address, network, isLoopback, places: new Set() }
   }
 
   #let(crowd: Crowd, place: Place): () => void {
+    const { network } = crowd
     this.#byAddress.set(crowd.address, crowd)
+    this.#byNetwork.set(network.name, network)
+    network.crowds.add(crowd)
     crowd.places.add(place)
+    network.size++
     this.#open++
     return () => void this.#out(crowd, place)
   }
 
-  #out({ address, places }: Crowd, place: Place): void {
+  #out(crowd: Crowd, place: Place): void {
+    const { address, network, places } = crowd
     if (!places.delete(place)) return
     this.#open--
-    if (places.size === 0) this.#byAddress.delete(address)
+    network.size--
+    if (places.size > 0) return
+    this.#byAddress.delete(address)
+    network.crowds.delete(crowd)
+    if (network.size === 0) this.#byNetwork.delete(network.name)
   }
 
+  /** Runs for each newcomer while all places are taken: an attack makes many of them. */
   #makeRoom(own: Crowd, sparesLoopback: boolean): boolean {
-    const crowds = [...this.#byAddress.values()].filter((one) => !(sparesLoopback && one.isLoopback))
-    const ofNetworks = new Map<string, number>()
-    for (const one of crowds) ofNetworks.set(one.network, (ofNetworks.get(one.network) ?? 0) + one.places.size)
-    const largest = mostOf([...ofNetworks], ([, size]) => size)
-    if (largest && largest[1] > (ofNetworks.get(own.network) ?? 0) + 1) {
-      const inIt = crowds.filter((one) => one.network === largest[0])
+    const spared = (crowds: Iterable<Crowd>) =>
+      sparesLoopback ? [...crowds].filter((one) => !one.isLoopback) : [...crowds]
+    const largest = this.#largestNetwork(sparesLoopback)
+    if (largest && largest.size > own.network.size + 1) {
+      const inIt = spared(largest.crowds)
       return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
     }
+    const crowds = spared(this.#byAddress.values())
     const hasAsked = !oldestSilent([own])
     // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
-    const asMany = crowds.filter((one) => one.places.size > own.places.size)
-    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? oldestSilent(asMany) : undefined))
+    const asMany = () => oldestSilent(crowds, own.places.size + 1)
+    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? asMany() : undefined))
+  }
+
+  #largestNetwork(sparesLoopback: boolean): Network | undefined {
+    let largest: Network | undefined
+    for (const network of this.#byNetwork.values()) {
+      if (largest && network.size <= largest.size) continue
+      const [first] = network.crowds
+      if (!(sparesLoopback && first?.isLoopback)) largest = network
+    }
+    return largest
   }
 
   #displace(found: Found | undefined): boolean {
@@ -157,22 +189,22 @@ interface Found {
   readonly place: Place
 }
 
-/** The first of equals. */
-const mostOf = <T>(all: readonly T[], sizeOf: (one: T) => number): T | undefined =>
-  all.reduce<T | undefined>((most, one) => (most && sizeOf(most) >= sizeOf(one) ? most : one), undefined)
-
 /**
- * The newest connection of the address with the most, if it has more than `than`: a long-lived connection is more likely
- * to be useful.
+ * The newest connection of the address with the most (the first of equals), if it has more than `than`: a long-lived
+ * connection is more likely to be useful.
  */
 function newestOfMost(crowds: readonly Crowd[], than: number): Found | undefined {
-  const crowd = mostOf(crowds, ({ places }) => places.size)
+  let crowd: Crowd | undefined
+  for (const one of crowds) if (one.places.size > (crowd?.places.size ?? than)) crowd = one
   const place = crowd && [...crowd.places].at(-1)
-  return crowd && place && crowd.places.size > than ? { crowd, place } : undefined
+  return crowd && place && { crowd, place }
 }
 
-/** Addresses are in the order in which they came. */
-function oldestSilent(crowds: readonly Crowd[]): Found | undefined {
-  for (const crowd of crowds) for (const place of crowd.places) if (place.isSilent()) return { crowd, place }
+/** Of the addresses, in the order in which they came, that have at least so many connections. */
+function oldestSilent(crowds: readonly Crowd[], least = 0): Found | undefined {
+  for (const crowd of crowds) {
+    if (crowd.places.size < least) continue
+    for (const place of crowd.places) if (place.isSilent()) return { crowd, place }
+  }
   return undefined
 }
