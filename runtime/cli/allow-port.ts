@@ -4,7 +4,8 @@ import { messageOf, RtkError } from '../errors.js'
 
 export const allowPortHelp = `rtk-base allow-port DEVICE
 
-Prints the drop-in that lets the service of the Debian package open a serial port with a driver missing from its unit:
+Prints a systemd drop-in that lets the service of the Debian package open a serial port whose driver its unit does not
+list in DeviceAllow:
   rtk-base allow-port /dev/ttyX0 | sudo tee /etc/systemd/system/rtk-base.service.d/port.conf
   sudo systemctl daemon-reload && sudo systemctl restart rtk-base
 

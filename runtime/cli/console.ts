@@ -8,10 +8,10 @@ import { messageOf, RtkError } from '../errors.js'
 
 export const consoleHelp = `rtk-base console [--data DIR]
 
-A line console of the running station. A line is a command of the station (help lists them) with its value
-behind a blank or =, or
-  info [PART]          the document, or one part of it (info gnss.state)
-  set KEY=VALUE ...    a change, e.g. set udp-port=2200 mqtt-host="broker.example.org"
+A line console of the running station. Enter a command of the station (help lists them), followed by a space or =
+and its value if it takes one, or:
+  info [PART]          prints the status document, or one part of it (info gnss.state)
+  set KEY=VALUE ...    sets parameters, e.g. set udp-port=2200 mqtt-host="broker.example.org"
   quit                 ends the console, not the station
 --data names the data folder of the running service (default: ./data).
 `

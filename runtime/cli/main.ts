@@ -58,20 +58,20 @@ const commands: Record<string, () => Promise<Command>> = {
 
 const help = `rtk-base: a GNSS RTK base station service
 
-  rtk-base run [VARIANT.json]   run a station (the simulator when no variant is named)
+  rtk-base run [VARIANT.json]   run a station (default: the simulator)
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
-  rtk-base report               one archive for support, without secrets
-  rtk-base password --reset     remove lost passwords of the page
-  rtk-base build VARIANT.json   make the folder that a device runs
+  rtk-base report               make an archive for support, without secrets
+  rtk-base password --reset     remove the passwords of the page, if they are lost
+  rtk-base build VARIANT.json   build the deployable folder for a device
   rtk-base build-plugin DIR     make the prebuilt form of a plugin
-  rtk-base new-plugin NAME      make a starter plugin, --receiver: for a GNSS receiver
-  rtk-base keys NAME            make a key that signs updates
+  rtk-base new-plugin NAME      make a starter plugin (--receiver: for a GNSS receiver)
+  rtk-base keys NAME            make a key pair for signing updates
   rtk-base allow-port DEVICE    let the installed service open a serial port
 
 rtk-base --version prints the version. Every command has --help.
 Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,
-75 another program holds the data folder or the HTTP address.
+75 data folder or HTTP address in use by another program.
 `
 
 /** Another start may find it free: no fault of this version, nor of its settings. */

@@ -9,8 +9,8 @@ import { openStore } from '../ports/store/store.js'
 
 export const passwordHelp = `rtk-base password --reset [--data DIR]
 
-Removes the passwords of the page, of the operator and of the viewer, for when they are lost. Tokens of the variant stay.
-The service may run or not. Set new passwords on the page.
+Removes both passwords of the page (operator and viewer), in case they are lost. Tokens in the variant stay. The service
+need not be running. Afterwards, set new passwords on the page.
 
   --reset    removes both passwords
   --data     data folder (default: ./data)

@@ -12,8 +12,9 @@ import { makeReport } from '../report/index.js'
 
 export const reportHelp = `rtk-base report [--data DIR] [--out FILE]
 
-Writes one archive for the support: version, settings without secrets, the document, plugins, errors, logs, the flight
-record of the last 7 days, and facts of the machine. At most 5 MB. The service may run or not.
+Writes an archive for support: version, settings without secrets, status document, plugins, errors, logs, facts about
+the machine, and the flight record (the recorded history of the station) of the last 7 days. At most 5 MB. The service
+need not be running.
 
   --data     data folder (default: ./data)
   --out      the archive (default: rtk-base-report.tar.gz)

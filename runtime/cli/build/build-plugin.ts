@@ -22,16 +22,16 @@ export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR] [--sign KE
                       [--min-version VERSION] [--allow-downgrade] [--image FILE]]
 
 Makes the prebuilt form of a plugin: one file with everything it imports, and a manifest with its digest. A station
-loads it without esbuild, and refuses it if a byte was changed.
+loads this form without esbuild, and refuses it if a byte was changed.
 
   DIR         folder of the plugin, with index.ts or index.js
   --out DIR   output folder (default: DIR/dist)
   --sign KEY  also makes the signed image that updates this one plugin by POST /update-firmware
-  --image     image file (default: NAME.img beside DIR, as files in DIR are published with the plugin)
-  --hardware  the hardware of its variants (field hardware)
-  --min-version      once this image is installed on a station, it refuses images of this plugin older than VERSION
+  --image     image file (default: NAME.img beside DIR, because files in DIR are published with the plugin)
+  --hardware  stations that the image is for: the field hardware of their variants
+  --min-version      once this image is installed, the station refuses images of this plugin older than VERSION
   --allow-downgrade  stations with a newer version of the plugin accept the image too
-  --bundle    only for stations with this esp.sha256
+  --bundle    only for stations running this bundle (esp.sha256 in the status document)
 
 Load it with: rtk-base plugins load DIR/dist
 For npm publish, package.json needs "main": "dist/NAME.cjs" and "files": ["dist"].

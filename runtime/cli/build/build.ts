@@ -10,24 +10,25 @@ export const buildHelp = `rtk-base build VARIANT.json --out DIR [--target TARGET
                [--sign KEY [--min-version VERSION] [--new-key PUB]... [--replaces NAME]... [--allow-downgrade]]
 rtk-base build VARIANT.json --deb --out DIR [--target TARGET]... [--release VERSION] [--sign KEY] [--notes FILE]
 
-Makes the folder that a device runs: the runtime and the variant's plugins bundled, with digests, and the native packages.
-On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
+Builds the deployable folder for a device: bundles of the runtime and of the variant's plugins, their digests, and the
+native packages. On the device: node DIR/rtk-base.mjs run --data /var/lib/rtk-base
 
   VARIANT.json    variant file, or the name of a shipped one
-  --out DIR       emptied first; must be empty or made by an earlier build
-  --target        linux-arm64, linux-x64 or linux-arm: native code for this machine only; default: for every machine
+  --out DIR       output folder, emptied first; it must be empty or made by an earlier build
+  --target        linux-arm64, linux-x64 or linux-arm: include native code for this platform only; default: all platforms
   --release       version of the build, e.g. 1.4.0; default: the version of rtk-base
-  --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). The bundle
-                  trusts this key from then on
-  --min-version   once this image is confirmed on a station, it refuses images older than VERSION
-  --replaces      the image is also for stations with a variant of this name; default: only the name of VARIANT
+  --sign KEY      also makes DIR.img, the signed image for POST /update-firmware (KEY: made by rtk-base keys). Stations
+                  that run this build trust the key
+  --min-version   once this image is confirmed on a station, the station refuses images older than VERSION
+  --replaces      stations whose variant has this name accept the image too; default: only the name of VARIANT
   --allow-downgrade  stations with a newer version accept the image too
   --new-key PUB   once this image is confirmed, the station also trusts this public key
-  --deb           makes Debian packages in DIR instead, which is not emptied; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
-                  in them: the same sources then give the same bytes. DEBFULLNAME and DEBEMAIL name the maintainer.
+  --deb           makes Debian packages in DIR instead, without emptying DIR; needs dpkg-deb. SOURCE_DATE_EPOCH sets the time
+                  stamps, so that the same sources give the same bytes. DEBFULLNAME and DEBEMAIL name the maintainer.
                   --target: linux-x64 (amd64), linux-arm64 (arm64) or linux-arm (armhf); default: all three
-                  --sign: the package's slot trusts this key; images are made without --deb
-  --notes FILE    news for the changelog of the package, one item a line
+                  --sign: the installed package accepts updates signed with this key; to make the image itself, run
+                  build without --deb
+  --notes FILE    entries for the changelog of the package, one per line
 `
 
 export async function buildCommand(args: string[]): Promise<number> {

@@ -6,11 +6,11 @@ import { generateKeys } from '../../image/keys.js'
 
 export const keysHelp = `rtk-base keys NAME
 
-Makes a key pair (Ed25519) that signs updates: NAME.key and NAME.pub. Files that are there are never overwritten.
+Makes an Ed25519 key pair for signing updates: NAME.key and NAME.pub. Existing files are never overwritten.
 
-  NAME.key   signs: rtk-base build --sign NAME.key. Keep it off the stations, and keep a copy: without it no station that
-             trusts only this key can be updated
-  NAME.pub   stations check with it: option keys of the plugin ota
+  NAME.key   signs: rtk-base build --sign NAME.key. Keep it off the stations, and keep a copy: if it is lost, stations
+             that trust only this key cannot be updated
+  NAME.pub   verifies: list it in the option keys of the plugin ota
 `
 
 export async function keysCommand(args: string[]): Promise<number> {

@@ -30,15 +30,15 @@ import { endIfLate, endOf, restartLimit_ms, stopOnSignal } from './stop.js'
 export const runHelp = `rtk-base run [VARIANT.json] [--data DIR] [--set PLUGIN.OPTION=VALUE]... [--change KEY=VALUE]... [--watch] [--log LEVEL]
 
   VARIANT.json   variant file, or the name of a shipped one (default: simulator)
-  --data DIR     where settings are kept (default: ./data)
-  --set          sets an option of a plugin or of the http and info sections for this run,
+  --data DIR     folder for settings and logs (default: ./data)
+  --set          for this run only, sets an option of a plugin or of a section of the variant (http, net, info, ...),
                  e.g. --set http.port=0 --set PLUGIN.port=/dev/serial/by-id/usb-…
-  --change       stores a change parameter, e.g. --change udp-port=2200
+  --change       sets a parameter permanently, e.g. --change udp-port=2200
   --watch        reloads a plugin when its source changes
   --log LEVEL    trace, debug, info, warn, error (default: info)
 
-Ctrl-C or SIGTERM stops it. Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,
-75 another program holds the data folder or the HTTP address.
+Ctrl-C or SIGTERM stops the station. Exit codes: 0 done or stopped, 1 failed, 2 wrong command line, option or variant,
+75 data folder or HTTP address in use by another program.
 `
 
 /** The start has settled by then. */
