@@ -8,7 +8,7 @@ import { unwatched_ms } from './limits.js'
 const look_ms = 60_000
 
 const unwatchedText: Trouble = {
-  text: 'for 3 min neither the ranges of at least 8 satellites nor a second position have located the antenna: a slow move would go unnoticed',
+  text: 'for 3 min neither the ranges of at least 8 satellites nor a second fix has located the antenna: a slow move would go unnoticed',
   advice: 'check the view of the sky, and whether other software configures the receiver',
 }
 

@@ -57,7 +57,7 @@ export interface Judgement {
 export interface MoveEvidence {
   /** true: the antenna moved. undefined: unknown, e.g. most signals were lost at once. */
   readonly moved: true | undefined
-  /** `phases` detect centimetres at once. `code` (ranges, a second position, the receiver's own warning) detects metres, only while a base is monitored. */
+  /** `phases` detect centimetres at once. `code` (ranges, the second fix, the receiver's own warning) detects metres, only while a base is monitored. */
   readonly by: 'phases' | 'code'
   /** For people. */
   readonly text: string

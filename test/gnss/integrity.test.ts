@@ -1456,7 +1456,7 @@ t.test('what speaks for a move says how far it is', async (t) => {
     }
   let found: unknown
   for (let s = 0; s < 40 && !found; s++) found = watch.secondFix(fixAt(12, s * 1_000), s * 1_000)
-  t.match(found, { text: 'the second position solution shows 12.0 m', size_m: Number })
+  t.match(found, { text: 'the second fix shows 12.0 m', size_m: Number })
   const ranges = new MovementWatch(reference({}), seenHere)
   const far = skyOfResiduals(enu(12), () => 0)
   found = undefined

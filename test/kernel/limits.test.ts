@@ -35,9 +35,9 @@ function size(bytes: number): string {
   return bytes >= 1024 ? `${count(bytes / 1024)} KiB` : `${count(bytes)} bytes`
 }
 
-/** What a peer may send: how much, how many packets, how much at once. */
+/** What a peer may send: how much, how many packets, how much in a burst. */
 const rate = ({ bytes_s, packets_s, burst_bytes }: Rate) =>
-  [`${size(bytes_s)}/s`, packets_s ? `${count(packets_s)} packets/s` : '', `${size(burst_bytes)} at once`]
+  [`${size(bytes_s)}/s`, packets_s ? `${count(packets_s)} packets/s` : '', `${size(burst_bytes)} in a burst`]
     .filter(Boolean)
     .join(', ')
 
@@ -54,9 +54,9 @@ const rows: Row[] = [
   [
     'HTTP',
     `${defaultLimits.connections} connections, ${defaultLimits.keptForLoopback} of them for this machine`,
-    `${defaultLimits.perAddress} connections, ${rates.requestRate.packets_s} requests/s, ${rates.requestRate.burst_bytes} at once`,
+    `${defaultLimits.perAddress} connections, ${rates.requestRate.packets_s} requests/s, ${rates.requestRate.burst_bytes} in a burst`,
     `${size(defaultLimits.maxHeaderSize)} of headers, ${size(defaultLimits.body)} of body`,
-    'by the stream that is sent',
+    'set by the stream',
   ],
   [
     'a listener of `ctx.net`, unless its plugin sets another limit',
@@ -100,7 +100,7 @@ const rows: Row[] = [
     `${mostPackets} packets/s on an interface, ${count(most_bytes)} bytes each; packets beyond are dropped`,
     'none',
   ],
-  ['the time server (`system`), for this machine', '', '', '48 bytes, each answered at once', 'none'],
+  ['the time server (`system`), for this machine', '', '', '48 bytes, each answered immediately', 'none'],
   [
     '`mqtt-broker`, for this machine',
     `${clientLimit} connections`,
@@ -122,8 +122,8 @@ const rows: Row[] = [
     `${rate(rates.brokerRate)}; a packet of ${size(largestInbound)}; QoS 0 and 1`,
     size(outboxLimit),
   ],
-  ['commands over MQTT (`mqtt-api`)', `8 run, ${mostWaiting} wait`, '', 'as the broker', 'changes: 8 MiB'],
-  ['a peer that the station dials (casters, TCP)', '', '', rate(rates.dialledRate), 'by its plugin'],
+  ['commands over MQTT (`mqtt-api`)', `8 run, ${mostWaiting} wait`, '', 'as the broker', '8 MiB of queued changes'],
+  ['a peer that the station dials (casters, TCP)', '', '', rate(rates.dialledRate), 'set by the plugin'],
   ['the receiver’s port', '1', '', rate(rates.receiverRate), '64 KiB over TCP, 32 KiB over a serial line'],
   ['corrections to the receiver (`rtcm-in`)', '1 source', '', rate(receiverInputRate), 'the newest epochs'],
   [

@@ -1,4 +1,4 @@
-/** Code evidence for a move of a base: ranges, a second position, receiver warnings. The base's own position only echoes its reference. */
+/** Code evidence for a move of a base: ranges, the second fix, receiver warnings. The base's own position only echoes its reference. */
 import { type Enu, enu, isPosition } from 'rtk-base/gnss'
 import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
 import { OffsetWatch, type Prior } from './offset-watch.js'
@@ -26,7 +26,7 @@ export class ResidualEvidence extends OffsetWatch {
   }
 }
 
-/** A second position solution of the receiver that keeps running in fixed mode. */
+/** The second fix: a position that the receiver computes without corrections and that keeps running in fixed mode. */
 export class SecondFixEvidence extends OffsetWatch {
   readonly #arp: Ecef
 
@@ -40,9 +40,7 @@ export class SecondFixEvidence extends OffsetWatch {
     // In some firmware the second solution only echoes the first: its type is `time`, and it proves nothing.
     if (!isPosition(fix)) return undefined
     const away_m = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
-    return away_m === undefined
-      ? undefined
-      : { text: `the second position solution shows ${away_m.toFixed(1)} m`, size_m: away_m }
+    return away_m === undefined ? undefined : { text: `the second fix shows ${away_m.toFixed(1)} m`, size_m: away_m }
   }
 }
 

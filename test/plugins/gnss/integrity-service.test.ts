@@ -251,7 +251,7 @@ t.test('a receiver that tells neither ranges nor directions nor warnings is a ba
   await rig.until(() => rig.state() !== 'fixed', 3)
   await rig.until(isFixed(rig), 90)
   await rig.until(() => rig.errors().length > 0, 300)
-  t.match(rig.errors(), [/^for 3 min neither the ranges of at least 8 satellites nor a second position/])
+  t.match(rig.errors(), [/^for 3 min neither the ranges of at least 8 satellites nor a second fix/])
 })
 
 t.test('observations that pause for as long as the carrier phases bridge', async (t) => {

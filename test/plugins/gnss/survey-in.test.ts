@@ -1096,7 +1096,7 @@ t.test('the reference against evidence', async (t) => {
     rig.base.evident = false
     const seconds = await rig.until(() => rig.errors().length > 0, 300)
     t.ok(seconds < 200)
-    t.match(rig.errors(), [/^for 3 min neither the ranges of at least 8 satellites nor a second position/])
+    t.match(rig.errors(), [/^for 3 min neither the ranges of at least 8 satellites nor a second fix/])
     rig.base.evident = true
     await rig.seconds(2)
     t.strictSame(rig.errors(), [])
