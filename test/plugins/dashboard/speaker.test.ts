@@ -9,6 +9,7 @@ t.test('the texts of plugins are found by case, with values in the notation of t
       'error.lamp.advice': 'Zeit: {limit_s} s',
       'said.it is dark': 'es ist dunkel',
       'said.no light for # m': 'seit # m kein Licht',
+      'said.moved by E # / N #': 'bewegt um O # / N #',
     },
     (english) => english.replace('.', ','),
   )
@@ -24,5 +25,6 @@ t.test('the texts of plugins are found by case, with values in the notation of t
   t.equal(find('error.lamp', {}), undefined, 'a value is missing')
   t.equal(find('error.other', {}), undefined)
   t.equal(say('no light for 2.50 m; it is dark'), 'seit 2,50 m kein Licht; es ist dunkel')
+  t.equal(say('moved by E +1.5 / N -2.0'), 'bewegt um O +1,5 / N -2,0', 'numbers with a sign')
   t.equal(say('no light for 2.50 m; go'), 'no light for 2.50 m; go', 'not half of it')
 })

@@ -11,7 +11,8 @@ export interface Speaker {
   find(key: string, values: Values): string | undefined
 }
 
-const numbers = /\d+(?:\.\d+)?/g
+/** With its sign, which a range (`1-5`) and a name (`ZED-F9P`) have not. */
+const numbers = /(?:(?<= )[-+])?\d+(?:\.\d+)?/g
 const names = /\{(\w+)\}/g
 /** A millimetre is shown only of what is small. */
 const rounded = (value: number) => String(Number(value.toFixed(Math.abs(value) < 1 ? 3 : 2)))

@@ -1,6 +1,7 @@
 import { useCallback } from 'preact/hooks'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
+import { sentence } from '../i18n/plugins.js'
 import { geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { hasReference } from '../model/set-up.js'
@@ -141,7 +142,7 @@ function Entry({ row, again, saved }: { row: HistoryRow } & Again) {
         {t(what === 'moved' ? 'positions.moved' : 'positions.used', { id })} · {name}
         {isPresent && <strong class="badge">{t('positions.isPresent')}</strong>}
       </h3>
-      {what === 'moved' && <p>{offset ? enuText(offset) : evidence}</p>}
+      {what === 'moved' && <p>{offset ? enuText(offset) : sentence(evidence ?? '')}</p>}
       <FigureList
         rows={[
           [t('positions.away'), !isPresent && away_m !== undefined && lengthText(away_m)],
