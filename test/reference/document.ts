@@ -74,7 +74,7 @@ export function documentPage(): string {
 ${generated}
 
 From the schemas of \`rtk-base/schemas\`. What a mask selects: [Interfaces](../interfaces.md#the-mask). \`esp\` and the production fields are described at
-[system](../../../plugins/system/README.md#document), \`udp\` at [udp-rtcm](../../../plugins/udp-rtcm/README.md).
+[system](../../../plugins/system/README.md#status-document), \`udp\` at [udp-rtcm](../../../plugins/udp-rtcm/README.md).
 
 ${sections.join('\n')}`
 }
