@@ -1,4 +1,5 @@
 import { effect } from '@preact/signals'
+import { options } from 'preact'
 import 'uplot/dist/uPlot.min.css'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -13,11 +14,14 @@ import { follow, inContact } from './station/live.js'
 import './station/texts.js'
 import { chooseTheme } from './theme.js'
 
+// The events of a second come one by one: one render for all of them.
+options.debounceRendering = (render) => void requestAnimationFrame(render)
 chooseTheme()
 void chooseLanguage()
+// The station answers while the empty page is drawn.
+follow()
 const root = document.getElementById('app')
 if (root) mount(root)
-follow()
 // Values of a station without contact are grey.
 effect(() => {
   document.body.classList.toggle('out-of-contact', !inContact.value)
