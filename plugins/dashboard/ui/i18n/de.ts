@@ -596,7 +596,7 @@ export const de: Texts = {
   'links.restarts': 'Modem-Neustarts in 24 h',
   'links.pushes': 'Von dieser Station versorgte Caster',
   'links.push.acknowledged': 'Korrekturen kommen an',
-  'links.push.proven': 'Korrekturen kommen an',
+  'links.push.proven': 'Korrekturen kommen an und werden weitergegeben',
   'links.bases': 'Andere Basen, die hierher senden, nicht von dieser Station geprüft',
   'links.unverified': 'nicht von dieser Station geprüft',
   'links.silent': 'Stumm seit',

@@ -506,7 +506,7 @@ export const en = {
   'links.restarts': 'Modem restarts in 24 h',
   'links.pushes': 'Casters fed by this station',
   'links.push.acknowledged': 'corrections arrive',
-  'links.push.proven': 'corrections arrive',
+  'links.push.proven': 'corrections arrive, and are passed on',
   'links.bases': 'Other bases pushing here, not verified by this station',
   'links.unverified': 'not verified by this station',
   'links.silent': 'Silent for',
