@@ -67,6 +67,18 @@ t.test('links', async (t) => {
     })
   }
 
+  t.test('every source file that a page names is there', (t) => {
+    const named = /`((?:runtime|plugins|schemas|test|examples)\/[\w./-]+\.(?:ts|tsx|mjs|json))`/g
+    const found = pages().flatMap((page) => [...read(page).matchAll(named)].map(([, path = '']) => ({ page, path })))
+    t.ok(found.length > 30)
+    for (const { page, path } of found)
+      t.ok(
+        [root, dirname(join(root, page))].some((folder) => existsSync(join(folder, path))),
+        `${page}: ${path}`,
+      )
+    t.end()
+  })
+
   t.test('the index leads to every page, example and plugin', async (t) => {
     const index = read('runtime/docs/index.md')
     for (const folder of ['examples', 'plugins']) {
