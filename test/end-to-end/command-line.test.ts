@@ -122,8 +122,9 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     ],
     [['password', '--reset', '--data', join(nowhere, 'none')], 2, /no such data folder/],
   ]
-  const results = await rtkBaseAll(slips.map(([args]) => args))
-  for (const [index, [args, code, text]] of slips.entries()) {
+  const given = few(8, slips)
+  const results = await rtkBaseAll(given.map(([args]) => args))
+  for (const [index, [args, code, text]] of given.entries()) {
     const result = results[index]
     t.equal(result?.code, code, args.join(' ') || '(nothing)')
     t.match(`${result?.stdout}${result?.stderr}`, text)
