@@ -28,17 +28,21 @@ t.test('from nothing to fixed in 45 s, the document right all the way', async (t
 })
 
 for (const rtcm of [{ msmInterval_s: 15, referenceInterval_s: 15, biasInterval_s: 30 }, { referenceInterval_s: 120 }]) {
-  t.test(`a base that sends rarely by order is a steady one: ${JSON.stringify(rtcm)}`, { skip: gateOnly }, async (t) => {
-    const rig = await setUp(t, { rtcm })
-    await rig.until(() => rig.arps().length > 0, 300)
-    const states = new Set<unknown>()
-    for (let i = 0; i < 200; i++) {
-      await rig.seconds(1)
-      states.add(rig.field('state.status'))
-    }
-    t.strictSame([...states], ['fixed'])
-    t.strictSame(rig.station.device.errors(), [])
-  })
+  t.test(
+    `a base that sends rarely by order is a steady one: ${JSON.stringify(rtcm)}`,
+    { skip: gateOnly },
+    async (t) => {
+      const rig = await setUp(t, { rtcm })
+      await rig.until(() => rig.arps().length > 0, 300)
+      const states = new Set<unknown>()
+      for (let i = 0; i < 200; i++) {
+        await rig.seconds(1)
+        states.add(rig.field('state.status'))
+      }
+      t.strictSame([...states], ['fixed'])
+      t.strictSame(rig.station.device.errors(), [])
+    },
+  )
 }
 
 t.test('a station ID', async (t) => {
