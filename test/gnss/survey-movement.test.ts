@@ -49,10 +49,10 @@ class Sky {
 }
 
 t.test('raises no alarm without a move, wherever the reference is within the start-up check', async (t) => {
-  for (const [what, off_m] of [
+  for (const [what, off_m] of few(1, [
     ['at the antenna', 0],
     ['14 m beside it', 14],
-  ] as const) {
+  ] as const)) {
     t.test(what, async (t) => {
       const sky = new Sky(1)
       const arp = roundEcef(offsetEnu(sky.model.truth, { east: off_m, north: 0, up: 0 }))

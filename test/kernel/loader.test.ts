@@ -148,7 +148,7 @@ t.test('a TypeScript plugin outside the project', async (t) => {
   })
 })
 
-const reloads = sample(25, 200, 60)
+const reloads = sample(10, 200, 60)
 t.test(`${reloads} reloads leak neither code nor timers nor files`, async (t) => {
   const folder = elsewhere(t)
   write(folder, files())

@@ -27,7 +27,7 @@ function openHall({ happens }: World): void {
 
 const worlds: Record<string, { make(t: Test): Promise<World>; skip: string | false }> = {
   'the simulated machine': { make: simulatedWorld, skip: false },
-  'NetworkManager by D-Bus': { make: mockedWorld, skip: noDbusMock() || gateOnly },
+  'NetworkManager by D-Bus': { make: mockedWorld, skip: gateOnly || noDbusMock() },
 }
 
 for (const [name, { make, skip }] of Object.entries(worlds)) {
@@ -340,7 +340,7 @@ t.test('why an activation failed is known while its device is there, and no long
   t.equal(known(), 0)
 })
 
-t.test('the bus itself', { skip: noDbusMock() || gateOnly }, async (t) => {
+t.test('the bus itself', { skip: gateOnly || noDbusMock() }, async (t) => {
   const world = await mockedWorld(t)
   const { network, bus } = world
   const isUp = () => network.interfaces.some(({ name, state }) => name === 'eth0' && state === 'connected')
