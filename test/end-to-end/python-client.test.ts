@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { arpFrame, childEnv, few, freeTcpPort, ownPorts, readyBase, startStation } from 'rtk-base/testing'
+import { arpFrame, childEnv, few, freeTcpPort, gateOnly, ownPorts, readyBase, startStation } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { noPeer } from '../harness/peers/peers.js'
@@ -27,7 +27,7 @@ async function run(t: Test, args: readonly string[]) {
   return { code, stdout, stderr }
 }
 
-t.test('python-client on a station that runs', { skip }, async (t) => {
+t.test('python-client on a station that runs', { skip: skip || gateOnly }, async (t) => {
   const { args } = await ownPorts()
   const station = await startStation([...args, ...readyBase, '--set', 'udp-rtcm.host=127.0.0.1'])
   t.teardown(() => station.end())
@@ -96,41 +96,45 @@ t.test('python-client says what is wrong', { skip }, async (t) => {
   t.match(await run(t, ['--no-such-option']), { code: 2, stderr: /usage/ })
 })
 
-t.test('python-client reports an answer that no station gives, and keeps its token to itself', { skip }, async (t) => {
-  const answers: Record<string, (reply: ServerResponse) => unknown> = {
-    'no JSON': (reply) => reply.end('<html>'),
-    'a list': (reply) => reply.end('[]'),
-    'bad UTF-8': (reply) => reply.end(Buffer.from([0x22, 0xff, 0x22])),
-    'half an answer': (reply) => reply.writeHead(200, { 'content-length': 100 }).end('{'),
-    'an endless answer': (reply) => reply.end(' '.repeat(3 << 20)),
-    'an error page in binary': (reply) => reply.writeHead(500).end(Buffer.from([0xff, 0x1b])),
-    'a redirect': (reply) => reply.writeHead(302, { location: `http://localhost:${elsewhere}/` }).end(),
-  }
-  const tokens: unknown[] = []
-  const stranger = createServer((request, reply) => {
-    tokens.push(request.headers.authorization)
-    reply.end('{}')
-  })
-  let answer: (reply: ServerResponse) => unknown = (reply) => reply.end()
-  const station = createServer((_request, reply) => answer(reply))
-  for (const server of [stranger, station]) {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-  }
-  const elsewhere = (stranger.address() as AddressInfo).port
-  const url = `http://127.0.0.1:${(station.address() as AddressInfo).port}/`
-  for (const [what, give] of few(1, Object.entries(answers))) {
-    answer = give
-    for (const command of [['document'], ['change', 'mast=1'], ['follow']]) {
-      const { code, stderr } = await run(t, ['--station', url, '--token', 'secret', ...command])
-      t.equal(code, 1, `${what}: ${command[0]}`)
-      t.notOk(stderr.includes('Traceback') || stderr.includes('\u001b'), what)
-      t.not(stderr, '', what)
+t.test(
+  'python-client reports an answer that no station gives, and keeps its token to itself',
+  { skip: skip || gateOnly },
+  async (t) => {
+    const answers: Record<string, (reply: ServerResponse) => unknown> = {
+      'no JSON': (reply) => reply.end('<html>'),
+      'a list': (reply) => reply.end('[]'),
+      'bad UTF-8': (reply) => reply.end(Buffer.from([0x22, 0xff, 0x22])),
+      'half an answer': (reply) => reply.writeHead(200, { 'content-length': 100 }).end('{'),
+      'an endless answer': (reply) => reply.end(' '.repeat(3 << 20)),
+      'an error page in binary': (reply) => reply.writeHead(500).end(Buffer.from([0xff, 0x1b])),
+      'a redirect': (reply) => reply.writeHead(302, { location: `http://localhost:${elsewhere}/` }).end(),
     }
-  }
-  t.same(tokens, [])
-})
+    const tokens: unknown[] = []
+    const stranger = createServer((request, reply) => {
+      tokens.push(request.headers.authorization)
+      reply.end('{}')
+    })
+    let answer: (reply: ServerResponse) => unknown = (reply) => reply.end()
+    const station = createServer((_request, reply) => answer(reply))
+    for (const server of [stranger, station]) {
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      t.teardown(() => {
+        server.closeAllConnections()
+        server.close()
+      })
+    }
+    const elsewhere = (stranger.address() as AddressInfo).port
+    const url = `http://127.0.0.1:${(station.address() as AddressInfo).port}/`
+    for (const [what, give] of few(1, Object.entries(answers))) {
+      answer = give
+      for (const command of [['document'], ['change', 'mast=1'], ['follow']]) {
+        const { code, stderr } = await run(t, ['--station', url, '--token', 'secret', ...command])
+        t.equal(code, 1, `${what}: ${command[0]}`)
+        t.notOk(stderr.includes('Traceback') || stderr.includes('\u001b'), what)
+        t.not(stderr, '', what)
+      }
+    }
+    t.same(tokens, [])
+  },
+)

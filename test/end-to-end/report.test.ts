@@ -25,6 +25,7 @@ import { until } from '../harness/manual-clock.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { openPty } from '../harness/peers/pty.js'
 import { rtkBase, startStation } from '../harness/process.js'
+import { gateOnly } from '../harness/sample.js'
 
 function unpack(archive: Buffer): Map<string, string> {
   const bytes = gunzipSync(archive)
@@ -87,7 +88,7 @@ t.test('a password is hidden whatever it is, a common word only where it is one'
   t.end()
 })
 
-t.test('the report for support', async (t) => {
+t.test('the report for support', { skip: gateOnly }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-report-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const data = join(folder, 'data')

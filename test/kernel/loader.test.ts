@@ -10,7 +10,7 @@ import { prebuild } from '../../runtime/build/prebuild.js'
 import { bundle } from '../../runtime/loader/bundle.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/log/log.js'
-import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
+import { createTestStation, gateOnly, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
 process.setSourceMapsEnabled(true)
 setFlagsFromString('--expose-gc')
@@ -148,7 +148,7 @@ t.test('a TypeScript plugin outside the project', async (t) => {
   })
 })
 
-const reloads = sample(25, 200, 60)
+const reloads = sample(10, 200, 60)
 t.test(`${reloads} reloads leak neither code nor timers nor files`, async (t) => {
   const folder = elsewhere(t)
   write(folder, files())
@@ -173,7 +173,7 @@ t.test(`${reloads} reloads leak neither code nor timers nor files`, async (t) =>
   t.equal(readdirSync(join(running.data, 'plugins')).length, 1)
 })
 
-t.test('the folder of bundles', async (t) => {
+t.test('the folder of bundles', { skip: gateOnly }, async (t) => {
   const folder = elsewhere(t)
   write(folder, files())
   const kept = (data: string) => readdirSync(join(data, 'plugins')).map((name) => join(data, 'plugins', name))

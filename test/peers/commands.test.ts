@@ -2,11 +2,11 @@
 import mqtt from 'mqtt'
 import t from 'tap'
 import { homesOf, readCatalogue } from '../../runtime/build/catalogue.js'
-import { createTestStation, few, ownPorts, startStation, until } from '../harness/index.js'
+import { createTestStation, few, gateOnly, ownPorts, startStation, until } from '../harness/index.js'
 import { mosquittoFor } from '../harness/peers/mosquitto.js'
 import { noPeer } from '../harness/peers/peers.js'
 
-const unless = { skip: noPeer('mosquitto') }
+const unless = { skip: gateOnly || noPeer('mosquitto') }
 
 t.setTimeout(300_000)
 

@@ -4,7 +4,16 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connectAsync } from 'mqtt'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, msmFrame, sample, until } from 'rtk-base/testing'
+import {
+  arpFrame,
+  createTestStation,
+  fakeReceiver,
+  gateOnly,
+  ManualClock,
+  msmFrame,
+  sample,
+  until,
+} from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import api from '../../plugins/mqtt-api/index.js'
 import link from '../../plugins/mqtt-link/index.js'
@@ -24,7 +33,7 @@ import { startTcpProxy } from '../harness/peers/tcp-proxy.js'
 import type { TestStation, TestStationOptions } from '../harness/station.js'
 
 const sn = 'TEST0001'
-const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
+const skip = gateOnly || noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
 const unless = skip ? { skip } : {}
 const anonymous = ['allow_anonymous true']
 

@@ -27,7 +27,7 @@ t.setTimeout(900_000)
 
 const sn = 'TEST0001'
 const day_ms = 86_400_000
-const skip = noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
+const skip = gateOnly || noPeer('mosquitto') || noPeer('mosquitto_sub') || noPeer('openssl')
 const unless = skip ? { skip } : {}
 const namespace = 'protected.mqtt-link'
 
@@ -69,8 +69,6 @@ async function surroundings(t: Test, options: Record<string, unknown> = {}, ownS
   const old = new X509Certificate(readFileSync(pki.device.cert)).serialNumber
   return { folder, pki, est, broker, sub, store, clock, station, startStation, serial, renew, stored, errors, old }
 }
-
-const inGate = { skip: skip || gateOnly }
 
 t.test('mqtt-renew', unless, async (t) => {
   const { folder, pki, est, broker, sub, store, station, startStation, serial, renew, stored, old } =
@@ -261,7 +259,7 @@ t.test(
   },
 )
 
-t.test('a swap that cannot be stored: the new one is in use, and stored with the next connect', inGate, async (t) => {
+t.test('a swap that cannot be stored: the new one is in use, and stored with the next connect', unless, async (t) => {
   const { station, broker, store, clock, serial, renew, stored, errors, old } = await surroundings(t)
   const { batch } = store
   store.batch = (ops) => (ops.length > 1 ? Promise.reject(new Error('disk full')) : batch.call(store, ops))
@@ -307,7 +305,7 @@ t.test('a new certificate that the broker refuses: back with the old one at once
   await until(() => errors().length === 0, 'the entry goes')
 })
 
-t.test('a broker that is gone while the certificate is exchanged: neither identity is lost', inGate, async (t) => {
+t.test('a broker that is gone while the certificate is exchanged: neither identity is lost', unless, async (t) => {
   const { broker, station, clock, renew, stored, serial, old, startStation } = await surroundings(t)
   // The link does not know yet that the broker is gone: it has stopped, and the new session will find nobody.
   await broker.stop('SIGKILL')
@@ -351,7 +349,7 @@ t.test('it is renewed by itself in the last third of its life, and not before', 
 
 t.test(
   'in a process of its own, as it is installed: mqtt-renew, and a restart with the new certificate',
-  { skip: gateOnly || skip },
+  unless,
   async (t) => {
     const folder = t.testdir()
     const pki = createPki(join(folder, 'pki'), 'SIM00001')

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { childEnv, until } from 'rtk-base/testing'
+import { childEnv, gateOnly, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { NotifySupervisor } from '../../runtime/ports/notify-supervisor.js'
@@ -65,7 +65,7 @@ async function setUp(t: Test, { watchdog_s = 30, abstract = false } = {}) {
   return { system, child, say, heard, folder, messages }
 }
 
-t.test('readiness, more time for the start and the stop reach systemd', { skip }, async (t) => {
+t.test('readiness, more time for the start and the stop reach systemd', { skip: skip || gateOnly }, async (t) => {
   for (const abstract of [false, true]) {
     const { child, say, heard } = await setUp(t, { abstract })
     t.match(await say('nothing'), { pid: child.pid, isThere: true }, 'the process that systemd started sends')
@@ -82,7 +82,7 @@ t.test('readiness, more time for the start and the stop reach systemd', { skip }
 
 t.test(
   'signs of life come three times in the time that systemd waits, and at most once a second',
-  { skip },
+  { skip: skip || gateOnly },
   async (t) => {
     for (const [watchdog_s, wanted] of [
       [30, 9],
@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test('a full queue holds nobody up, and what did not fit is sent again', { skip }, async (t) => {
+t.test('a full queue holds nobody up, and what did not fit is sent again', { skip: skip || gateOnly }, async (t) => {
   const { system, say, messages } = await setUp(t)
   system.kill('SIGSTOP')
   for (let n = 0; n < 1_000; n++) await say('stopping')
@@ -121,7 +121,7 @@ t.test('a full queue holds nobody up, and what did not fit is sent again', { ski
   t.equal(messages.filter((one) => one === 'WATCHDOG=1').length, 1)
 })
 
-t.test('without systemd the command runs all the same', { skip }, async (t) => {
+t.test('without systemd the command runs all the same', { skip: skip || gateOnly }, async (t) => {
   const run = async (env: NodeJS.ProcessEnv, command: string[]) => {
     const child = spawn(notifyExec, command, {
       env: { PATH: process.env.PATH, ...env },

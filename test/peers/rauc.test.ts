@@ -195,7 +195,7 @@ t.test('by its own service', { skip: noRauc() || gateOnly }, async (t) => {
   })
 })
 
-t.test('by a service that fails', { skip: noPeer('dbus-daemon') }, async (t) => {
+t.test('by a service that fails', { skip: noPeer('dbus-daemon') || gateOnly }, async (t) => {
   const world = async (t: Test, options: RigOptions = {}) => {
     const { address } = await busFor(t)
     const fake = new FakeRauc(t, address)

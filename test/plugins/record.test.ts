@@ -1130,7 +1130,7 @@ async function station(t: Test, options: { simulator?: object; plugins?: object 
   return { ...rig, why, read }
 }
 
-t.test('a station that is watched', async (t) => {
+t.test('a station that is watched', { skip: gateOnly }, async (t) => {
   const rig = await station(t)
   const { clock, command, why, read } = rig
   await rig.until(() => rig.field('state.status') === 'fixed', 120)

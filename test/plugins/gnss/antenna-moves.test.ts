@@ -4,7 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { isMsm } from '../../../runtime/gnss/index.js'
-import { sample } from '../../harness/index.js'
+import { gateOnly, sample } from '../../harness/index.js'
 import { setUp } from './simulator-rig.js'
 
 t.setTimeout(3_000_000)
@@ -58,7 +58,7 @@ const lives: Life[] = begins_s.flatMap((begin_s) =>
 )
 
 t.test('no observation leaves later than 4 s after the antenna is 5 cm away', async (t) => {
-  const count = sample(3, 2 * lives.length, 12)
+  const count = sample(1, 2 * lives.length, 12)
   const tally = { near: 0, nearInTime: 0, creeps: 0, creepsInTime: 0 }
   for (let first = 0; first < count; first += 12) {
     // A dozen stations at a time: what a test set up lives as long as that test.
@@ -97,18 +97,22 @@ t.test('a walk of 9 m is reported with its size, not with its first centimetres'
   t.ok(size_m > 2.5, text)
 })
 
-t.test('without carrier phases the code holds what is far beyond its errors, within 45 s', async (t) => {
-  const moves = [
-    [12, 0],
-    [0, 18],
-  ] as const
-  for (const [east, up] of moves.slice(sample(1, 0))) {
-    const rig = await setUp(t, { survey: { phases: { enabled: false, threshold_m: 0.03 } } })
-    await rig.until(() => rig.field('state.status') === 'fixed', 300)
-    await rig.seconds(900)
-    t.equal(rig.field('state.status'), 'fixed')
-    rig.simulated.move(east, 0, up)
-    const after_s = await rig.until(() => rig.field('state.status') !== 'fixed', 120)
-    t.ok(after_s <= 45, `E ${east} U ${up} m: ${after_s} s`)
-  }
-})
+t.test(
+  'without carrier phases the code holds what is far beyond its errors, within 45 s',
+  { skip: gateOnly },
+  async (t) => {
+    const moves = [
+      [12, 0],
+      [0, 18],
+    ] as const
+    for (const [east, up] of moves.slice(sample(1, 0))) {
+      const rig = await setUp(t, { survey: { phases: { enabled: false, threshold_m: 0.03 } } })
+      await rig.until(() => rig.field('state.status') === 'fixed', 300)
+      await rig.seconds(900)
+      t.equal(rig.field('state.status'), 'fixed')
+      rig.simulated.move(east, 0, up)
+      const after_s = await rig.until(() => rig.field('state.status') !== 'fixed', 120)
+      t.ok(after_s <= 45, `E ${east} U ${up} m: ${after_s} s`)
+    }
+  },
+)

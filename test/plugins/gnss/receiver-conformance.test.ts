@@ -84,7 +84,7 @@ function replayedDevice(): ReceiverDevice {
 const check = (definition: unknown, path: string, device = replayedDevice()) =>
   receiverConformance(definition as Definition, device, { options: { script: path } })
 
-t.test('the example stands it', (t) => t.resolves(check(replayed, script())))
+t.test('the example stands it', { skip: gateOnly }, (t) => t.resolves(check(replayed, script())))
 
 t.test('and without a serial number', { skip: gateOnly }, async (t) => {
   const { identity } = JSON.parse(readFileSync(join(example, 'receiver.json'), 'utf8'))
@@ -400,7 +400,7 @@ function moved(bytes: Uint8Array): Uint8Array {
   return message?.type === 1005 ? encodeRtcm({ ...message, x: message.x + 1 }) : bytes
 }
 
-for (const [what, complaint, change] of wrongs.filter((_, index) => index % sample(18, 1, 6) === 0)) {
+for (const [what, complaint, change] of wrongs.filter((_, index) => index % sample(wrongs.length, 1, 6) === 0)) {
   t.test(`a receiver that ${what} does not stand it`, async (t) => {
     await t.rejects(check(wrong(change), script()), { message: complaint })
   })

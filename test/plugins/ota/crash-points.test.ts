@@ -5,7 +5,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeF
 import { join } from 'node:path'
 import { readPublicKey, unpackImage } from 'rtk-base/image'
 import { type FileSystem, nodeFileSystem } from 'rtk-base/plugin'
-import { few, machineOnly, sample } from 'rtk-base/testing'
+import { few, gateOnly, machineOnly, sample } from 'rtk-base/testing'
 import t from 'tap'
 import { Download } from '../../../plugins/ota/download.js'
 import { Slots } from '../../../plugins/ota/slots/index.js'
@@ -196,7 +196,7 @@ function* points(calls: number, wanted: number): Generator<{ at: number; survivo
   }
 }
 
-t.test('crash points', { skip: Desk.isPossible ? false : 'the launcher needs Linux' }, async (t) => {
+t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs Linux' }, async (t) => {
   image = await imageOf(t, versions.new as Record<string, string>)
 
   await t.test(

@@ -528,7 +528,7 @@ async function server(t: Test, handler: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}`
 }
 
-t.test('an image behind a URL', async (t) => {
+t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
   t.test('is fetched, installed and started; the URL is taken letter by letter', async (t) => {
     const image = await bundleImage(t, '2.0.0')
     const asked: string[] = []

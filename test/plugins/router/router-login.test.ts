@@ -831,7 +831,7 @@ t.test('the pair that was kept is written when it or what is known of it changed
   t.same([next.default, next.worked], [{ user: '', pswd: '' }, false], 'half of a pair is none')
 })
 
-t.test('the ladder', async (t) => {
+t.test('the ladder', { skip: gateOnly }, async (t) => {
   t.test('is walked in order, ends at the right one, and remembers it over a restart', async (t) => {
     const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 'default-3' } }).listen(t)
     const store = new MemoryStore()
@@ -1013,7 +1013,7 @@ t.test('the ladder', async (t) => {
   })
 })
 
-t.test('a router that misleads', async (t) => {
+t.test('a router that misleads', { skip: gateOnly }, async (t) => {
   const hour_ms = 60 * minute_ms
   type Scene = (router: FakeRouter, clock: ManualClock) => void
   /** Answers that the router holds back until the clock of the test goes on. */
@@ -1181,7 +1181,7 @@ t.test('the label', async (t) => {
   )
 })
 
-t.test('the lookup', async (t) => {
+t.test('the lookup', { skip: gateOnly }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-lookup-'))
   const authority = createAuthority(folder)
   const identity = authority.issue('server', '/CN=lookup', 'subjectAltName=IP:127.0.0.1\n')
