@@ -319,6 +319,14 @@ t.test('the clock of a stream', async (t) => {
   t.equal(slow.interval_ms, 2000, 'the shortest of the last eight')
   for (let i = 0; i < 8; i++) slow.advance(7000 + 5000 * (i + 1))
   t.equal(slow.interval_ms, 5000)
+  const slowed = new EpochClock()
+  for (let second = 0; second <= 10; second++) slowed.advance(1000 * second)
+  slowed.advance(15_000)
+  t.equal(slowed.interval_ms, 1000, 'one pause')
+  slowed.advance(20_000)
+  t.equal(slowed.interval_ms, 5000, 'a second one of the same length: a chosen interval')
+  slowed.advance(21_000)
+  t.equal(slowed.interval_ms, 1000, 'and back')
 })
 
 t.test('a creep is sure after 3 s and three samples that agree, beyond 15 standard deviations', async (t) => {
