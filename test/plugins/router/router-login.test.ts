@@ -831,6 +831,13 @@ t.test('the pair that was kept is written when it or what is known of it changed
   t.same([next.default, next.worked], [{ user: '', pswd: '' }, false], 'half of a pair is none')
 })
 
+t.test("without the option `defaults`, the factory passwords of the maker's documentation are tried", async (t) => {
+  const router = await new FakeRouter({ ubus: current().ubus, users: { root: 'admin01' } }).listen(t)
+  const rig = await startRig(t, { url: router.url, neighbours: neighbour })
+  await rig.reach('online')
+  t.strictSame(tried(router), ['admin:admin01', 'root:admin01'])
+})
+
 t.test('the ladder', { skip: gateOnly }, async (t) => {
   t.test('is walked in order, ends at the right one, and remembers it over a restart', async (t) => {
     const router = await new FakeRouter({ ubus: current().ubus, users: { admin: 'default-3' } }).listen(t)
