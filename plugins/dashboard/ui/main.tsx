@@ -1,5 +1,4 @@
 import { effect } from '@preact/signals'
-import { options } from 'preact'
 import 'uplot/dist/uPlot.min.css'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -14,8 +13,6 @@ import { follow, inContact } from './station/live.js'
 import './station/texts.js'
 import { chooseTheme } from './theme.js'
 
-// The events of a second come one by one: one render for all of them.
-options.debounceRendering = (render) => void requestAnimationFrame(render)
 chooseTheme()
 void chooseLanguage()
 // The station answers while the empty page is drawn.

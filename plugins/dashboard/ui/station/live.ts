@@ -38,21 +38,33 @@ export const isOutdated = signal(false)
 export const verdict = computed(() => verdictOf(document$.value))
 
 let source: EventSource | undefined
+/** The events of a second come one by one: they wait for the next picture, which then is drawn once. */
+let waiting: (() => void)[] = []
 let failures = 0
 let again: ReturnType<typeof setTimeout> | undefined
+
+function apply(): void {
+  const events = waiting
+  waiting = []
+  // The stream that they came by has ended meanwhile.
+  if (events.length === 0) return
+  batch(() => {
+    heard_ms.value = performance.now()
+    now_ms.value = heard_ms.value
+    for (const take of events) take()
+  })
+}
 
 function open(): void {
   clearTimeout(again)
   source?.close()
+  waiting = []
   const stream = new EventSource('/events')
   source = stream
   const on = <T>(name: string, take: (value: T) => void) =>
     stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      batch(() => {
-        heard_ms.value = performance.now()
-        now_ms.value = heard_ms.value
-        take(JSON.parse(data) as T)
-      })
+      waiting.push(() => take(JSON.parse(data) as T))
+      if (waiting.length === 1) requestAnimationFrame(apply)
     })
   on<Hello>('hello', (value) => {
     failures = 0
