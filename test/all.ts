@@ -11,7 +11,7 @@ const timeout = process.env.RTK_BASE_TEST === 'machine' ? machine_min * 60_000 :
 const withoutHooks = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps']
 
 t.setTimeout(0)
-// Two idle cores are busy with four, as tests wait for processes and sockets about half of their time.
+// Two idle cores are busy with four, as tests wait for processes and sockets.
 t.jobs = 4
 const files = readdirSync('build/test', { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.test.js'),

@@ -147,8 +147,8 @@ export class Admission {
     const crowds = spared(this.#byAddress.values())
     const hasAsked = !oldestSilent([own])
     // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
-    const asMany = () => oldestSilent(crowds, own.places.size + 1)
-    return this.#displace(newestOfMost(crowds, own.places.size + 1) ?? (hasAsked ? asMany() : undefined))
+    const most = own.places.size + 1
+    return this.#displace(newestOfMost(crowds, most) ?? (hasAsked ? oldestSilent(crowds, most) : undefined))
   }
 
   #largestNetwork(sparesLoopback: boolean): Network | undefined {
@@ -197,7 +197,7 @@ function newestOfMost(crowds: readonly Crowd[], than: number): Found | undefined
   return crowd && place && { crowd, place }
 }
 
-/** Of the addresses, in the order in which they came, that have at least so many connections. */
+/** @param least addresses with fewer connections are spared */
 function oldestSilent(crowds: readonly Crowd[], least = 0): Found | undefined {
   for (const crowd of crowds) {
     if (crowd.places.size < least) continue

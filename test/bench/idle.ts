@@ -8,9 +8,9 @@ import { rtkBase, startStation } from '../harness/process.js'
 import { loopback, startBroker } from './device.js'
 import { processUse, unitEnvironment } from './edges.js'
 import { atMost, type Measurement } from './measurement.js'
-import { receiverOn, type Undo } from './receiver.js'
+import { receiverOn, type Undo, withUndo } from './receiver.js'
 
-/** V8 compiles what runs once a second for a quarter of an hour. */
+/** Long after the work of the start. */
 const settled_s = 900
 const measured_s = 300
 /** What rtk-base 0.2.0 built of the same variant (commit 10a68c6): runtime and plugins, without native packages. */
@@ -20,20 +20,12 @@ type Variant = keyof typeof memory_MB
 
 /** Both at the same time: each uses a hundredth of a core. */
 export async function benchIdle(): Promise<Measurement[]> {
-  const results = await Promise.all((['zed-f9p', 'zed-full'] as const).map(measured))
+  const variants: Variant[] = ['zed-f9p', 'zed-full']
+  const results = await Promise.all(variants.map((variant) => withUndo((undo) => measured(variant, undo))))
   return results.flat()
 }
 
-async function measured(variant: Variant): Promise<Measurement[]> {
-  const undo: Undo[] = []
-  try {
-    return await measuredOn(variant, undo)
-  } finally {
-    for (const one of undo.reverse()) await one()
-  }
-}
-
-async function measuredOn(variant: Variant, undo: Undo[]): Promise<Measurement[]> {
+async function measured(variant: Variant, undo: Undo[]): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
   undo.push(() => rmSync(folder, { recursive: true, force: true }))
   const out = join(folder, 'device')

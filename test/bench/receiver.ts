@@ -13,6 +13,16 @@ const receiverOptions: ReceiverOptions = {
 
 export type Undo = () => unknown
 
+/** Whatever the work adds to `undo` is called at its end, the last first. */
+export async function withUndo<T>(work: (undo: Undo[]) => Promise<T>): Promise<T> {
+  const undo: Undo[] = []
+  try {
+    return await work(undo)
+  } finally {
+    for (const one of undo.reverse()) await one()
+  }
+}
+
 /** The simulated receiver, with its power on, at the far end of the line. */
 export async function receiverOn(line: string, undo: Undo[]): Promise<void> {
   const port = new SimulatedPort(receiverOptions, { clock: systemClock, timers: timers() })

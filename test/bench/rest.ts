@@ -12,7 +12,7 @@ import { until } from '../harness/manual-clock.js'
 import { openPty } from '../harness/peers/pty.js'
 import { freeUdpPort, startStation } from '../harness/process.js'
 import { atMost, type Measurement } from './measurement.js'
-import { receiverOn, type Undo } from './receiver.js'
+import { receiverOn, type Undo, withUndo } from './receiver.js'
 
 const disk_bytes = 256 * 2 ** 20
 const sector_bytes = 512
@@ -21,12 +21,7 @@ const day_s = 86_400
 const settled_min = 11
 /** @param minutes of measurement; the figures are extrapolated to a day, and logs and curves are saved once an hour: not below 60 */
 export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 125)): Promise<Measurement[]> {
-  const undo: Undo[] = []
-  try {
-    return await measured(minutes, undo)
-  } finally {
-    for (const one of undo.reverse()) await one()
-  }
+  return withUndo((undo) => measured(minutes, undo))
 }
 
 async function measured(minutes: number, undo: Undo[]): Promise<Measurement[]> {

@@ -44,7 +44,7 @@ export default definePlugin({ name: 'staller', version: '1.0.0', api: '^1.0.0', 
 const command = (url: string, text: string) => fetch(`${url}/system?${text}`, { method: 'POST' })
 
 t.test(
-  'a block is reported with plugin, file and line while it lasts, and counted; the station goes on',
+  'a block is reported with plugin, file and line while it lasts, and counted; the station keeps running',
   { skip: gateOnly },
   async (t) => {
     const { file, data, release } = variant(

@@ -159,7 +159,7 @@ t.test('a release: its version, its notes, and the key that it trusts', { skip: 
     t.equal(run('lintian', '--allow-root', '--fail-on', 'error,warning', amd64).stdout, '')
 })
 
-t.test('what stands in the way is said', { skip: skip || gateOnly }, async (t) => {
+t.test('obstacles to making packages are named', { skip: skip || gateOnly }, async (t) => {
   const out = join(folder, 'none')
   const target = await rtkBase(['build', 'zed-f9p', '--deb', '--out', out, '--target', 'vax'])
   t.match(target, { code: 2, stderr: /--target takes linux-x64, linux-arm64, linux-arm, not "vax"/ })

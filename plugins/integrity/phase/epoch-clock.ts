@@ -9,7 +9,6 @@ const intervals = 8
 export class EpochClock {
   readonly #intervals_ms = new Float64Array(intervals).fill(Infinity)
   #epochs = 0
-  #last_ms = 0
   #tow_ms = 0
   /** Of the last epoch; not a number before the first. */
   time_ms = Number.NaN
@@ -44,10 +43,10 @@ export class EpochClock {
       return Infinity
     }
     // Two pauses of the same length: someone chose a longer interval.
-    const isChosen = interval_ms > this.pause_ms && Math.abs(interval_ms - this.#last_ms) <= interval_ms / 50
+    const last_ms = this.#intervals_ms[(this.#epochs + intervals - 1) % intervals]
+    const isChosen = interval_ms > this.pause_ms && Math.abs(interval_ms - last_ms) <= interval_ms / 50
     if (isChosen) this.#intervals_ms.fill(interval_ms)
     this.#intervals_ms[this.#epochs++ % intervals] = interval_ms
-    this.#last_ms = interval_ms
     this.time_ms += interval_ms
     return interval_ms
   }

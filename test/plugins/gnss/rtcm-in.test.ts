@@ -334,7 +334,7 @@ t.test(
       t.strictSame(rig.errors(), [])
     })
 
-    t.test('without one no epoch counts, which is said; it goes on when they end', async (t) => {
+    t.test('without one no epoch counts, which is reported; the survey-in continues when they end', async (t) => {
       const rig = await byPort(t, false)
       await rig.until(() => rig.state() === 'survey', 60)
       await rig.until(() => rig.errors().length > 0, 310)
@@ -346,7 +346,7 @@ t.test(
       t.strictSame(rig.errors(), [])
     })
 
-    t.test('they begin in the middle of a plain survey-in: what it has is kept', async (t) => {
+    t.test('they begin in the middle of a survey-in without corrections: its epochs are kept', async (t) => {
       const rig = await setUp(t, { changes: { ...quick, 'gnss-survey-mintime': 200 } })
       await rig.until(() => (rig.field('ref.survey.count') as number) === 100, 200)
       Object.assign(rig.base, { fixName: 'rtk-fixed', acc_m: 0.014, baseError_m: 8 })

@@ -311,7 +311,7 @@ t.test('a base that nobody vouches for is wrong', { skip: gateOnly }, async (t) 
     })
   }
 
-  t.test('by 6 m since it gave the reference: that is kept, and it is named', { skip: gateOnly }, async (t) => {
+  t.test('by 6 m since it gave the reference: that is kept, and it is named', async (t) => {
     const rig = await setUp(t, { survey: { initial_s: 60 } })
     rig.simulated.corrections(12_000)
     await rig.until(() => rig.field('state.status') === 'fixed', 900)
@@ -346,22 +346,18 @@ t.test('a corrected survey-in with another base 12 km away', { skip: gateOnly },
     await rig.until(() => rig.arps().length > 0, 20)
   })
 
-  t.test(
-    'states what the position of a base that nobody vouches for leaves open: 2 m wrong is covered',
-    { skip: gateOnly },
-    async (t) => {
-      const rig = await setUp(t)
-      rig.simulated.corrections(12_000, { east: 2, north: 0, up: 0 })
-      await rig.until(() => rig.arps().length > 0, 600)
-      const survey = rig.field('ref.survey') as Ecef & { acc: number; acc_corr: number }
-      t.match(survey, { state: 'complete', corr: true })
-      t.ok(survey.acc_corr <= 0.042, `${survey.acc_corr} m relative to that base`)
-      const error_m = distance(rig.arps()[0] as Ecef, rig.simulated.truth)
-      t.ok(error_m > 1.9 && error_m < 3 * survey.acc, `${error_m} m wrong, ${survey.acc} m stated`)
-    },
-  )
+  t.test('states what the position of a base that nobody vouches for leaves open: 2 m wrong is covered', async (t) => {
+    const rig = await setUp(t)
+    rig.simulated.corrections(12_000, { east: 2, north: 0, up: 0 })
+    await rig.until(() => rig.arps().length > 0, 600)
+    const survey = rig.field('ref.survey') as Ecef & { acc: number; acc_corr: number }
+    t.match(survey, { state: 'complete', corr: true })
+    t.ok(survey.acc_corr <= 0.042, `${survey.acc_corr} m relative to that base`)
+    const error_m = distance(rig.arps()[0] as Ecef, rig.simulated.truth)
+    t.ok(error_m > 1.9 && error_m < 3 * survey.acc, `${error_m} m wrong, ${survey.acc} m stated`)
+  })
 
-  t.test('uses no others than the trustedSources, where these are set', { skip: gateOnly }, async (t) => {
+  t.test('uses no others than the trustedSources, where these are set', async (t) => {
     const rig = await setUp(t, { survey: { trustedSources: ['udp 192.168.1.9'] } })
     rig.simulated.corrections(12_000)
     await rig.until(() => rig.field('ref.survey.state') === 'aborted', 800)
@@ -384,21 +380,17 @@ t.test('a corrected survey-in with another base 12 km away', { skip: gateOnly },
     t.equal(rig.sent.length, 0)
   })
 
-  t.test(
-    'after that the station returns to the reference that it had, without those corrections',
-    { skip: gateOnly },
-    async (t) => {
-      const rig = await setUp(t)
-      await rig.until(() => rig.field('state.status') === 'fixed', 400)
-      rig.simulated.corrections(12_000, { east: 0, north: 0, up: 20 })
-      t.equal((await rig.command('start-survey-in')).status, 200)
-      await rig.until(() => rig.field('ref.survey.state') === 'aborted', 400)
-      await rig.until(() => rig.field('state.status') === 'fixed', 200)
-      t.equal(rig.field('state.corrected'), false)
-      const codes = rig.station.device.errors().map(({ code }) => code)
-      t.strictSame(codes, ['gnss-survey'], 'nobody says that the antenna was moved')
-    },
-  )
+  t.test('after that the station returns to the reference that it had, without those corrections', async (t) => {
+    const rig = await setUp(t)
+    await rig.until(() => rig.field('state.status') === 'fixed', 400)
+    rig.simulated.corrections(12_000, { east: 0, north: 0, up: 20 })
+    t.equal((await rig.command('start-survey-in')).status, 200)
+    await rig.until(() => rig.field('ref.survey.state') === 'aborted', 400)
+    await rig.until(() => rig.field('state.status') === 'fixed', 200)
+    t.equal(rig.field('state.corrected'), false)
+    const codes = rig.station.device.errors().map(({ code }) => code)
+    t.strictSame(codes, ['gnss-survey'], 'nobody says that the antenna was moved')
+  })
 
   for (const [what, first, then] of [
     ['first', 1, 0],
@@ -419,7 +411,7 @@ t.test('a corrected survey-in with another base 12 km away', { skip: gateOnly },
     })
   }
 
-  t.test('is aborted with the reason when the corrections stop for 10 min', { skip: gateOnly }, async (t) => {
+  t.test('is aborted with the reason when the corrections stop for 10 min', async (t) => {
     const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
     rig.simulated.corrections(12_000)
     await rig.until(() => (rig.field('ref.survey.count') as number) > 10, 200)
@@ -430,19 +422,15 @@ t.test('a corrected survey-in with another base 12 km away', { skip: gateOnly },
     t.equal(rig.sent.length, 0)
   })
 
-  t.test(
-    'begins its averaging anew when the fix steps by more than 5 cm, as a wrong one does',
-    { skip: gateOnly },
-    async (t) => {
-      const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
-      rig.simulated.corrections(12_000)
-      await rig.until(() => (rig.field('ref.survey.count') as number) > 60, 200)
-      rig.simulated.move(0.12, 0, 0)
-      const before = rig.field('ref.survey.count') as number
-      const seconds = await rig.until(() => (rig.field('ref.survey.count') as number) < before, 10)
-      t.ok(seconds >= 3, 'three epochs in a row')
-      await rig.seconds(100)
-      t.ok(distance(rig.field('ref.survey') as Ecef, rig.simulated.truth) < 0.05, 'nothing of the wrong fix is left')
-    },
-  )
+  t.test('begins its averaging anew when the fix steps by more than 5 cm, as a wrong one does', async (t) => {
+    const rig = await setUp(t, { changes: { 'gnss-survey-mintime': 3600 } })
+    rig.simulated.corrections(12_000)
+    await rig.until(() => (rig.field('ref.survey.count') as number) > 60, 200)
+    rig.simulated.move(0.12, 0, 0)
+    const before = rig.field('ref.survey.count') as number
+    const seconds = await rig.until(() => (rig.field('ref.survey.count') as number) < before, 10)
+    t.ok(seconds >= 3, 'three epochs in a row')
+    await rig.seconds(100)
+    t.ok(distance(rig.field('ref.survey') as Ecef, rig.simulated.truth) < 0.05, 'nothing of the wrong fix is left')
+  })
 })

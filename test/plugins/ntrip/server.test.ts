@@ -950,7 +950,7 @@ t.test('proof of delivery', async (t) => {
       const seconds = await minutesUntil(() => shown().state === 'acknowledged', 'not any more')
       t.ok(seconds >= 1_790 && seconds <= 3_640, `looked at again after ${seconds} s`)
       t.match(shown().text, /^accepted, not forwarded/)
-      t.equal(asked('SOURCE').length, 1, 'the push goes on')
+      t.equal(asked('SOURCE').length, 1, 'the push continues')
       const tables = asked('GET / ').length
       t.ok(tables >= 2 && tables <= 13, `${tables} looks at the table`)
     },
@@ -975,7 +975,7 @@ t.test('proof of delivery', async (t) => {
       const { push, target, shown, minutesUntil, asked } = await forwarding(t, answer, offered)
       await push({ ...target, proof: rover === undefined ? 'table' : 'echo' })
       await minutesUntil(() => text.test(shown().text) && shown().state === state, `${state} with its text`)
-      t.equal(asked('SOURCE').length, 1, 'the push goes on')
+      t.equal(asked('SOURCE').length, 1, 'the push continues')
       t.equal(asked('GET /ROOF').length, rover === undefined ? 0 : 1)
     })
   }

@@ -94,7 +94,7 @@ t.test('an update of one plugin', async (t) => {
       await rig.station.clock.advance(4_000)
       rig.station.station.plugins()
       await rig.station.clock.advance(2_000)
-      // One that throws in a timer goes on; one that fails does not.
+      // One that throws in a timer keeps running; one that fails does not.
       t.equal(rig.running(), '1.2.0')
       t.match(await rig.post(await image(t, '1.3.0')), { status: 200 })
       t.equal(rig.running(), '1.3.0')

@@ -38,8 +38,10 @@ export const isOutdated = signal(false)
 export const verdict = computed(() => verdictOf(document$.value))
 
 let source: EventSource | undefined
-/** The events of a second come one by one: they wait for the next picture, which then is drawn once. */
+/** The events of a second come one by one, and are shown together. */
 let waiting: (() => void)[] = []
+/** Not by the frames of the screen: a page in the background has none. */
+const together_ms = 15
 let failures = 0
 let again: ReturnType<typeof setTimeout> | undefined
 
@@ -63,8 +65,9 @@ function open(): void {
   source = stream
   const on = <T>(name: string, take: (value: T) => void) =>
     stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
-      waiting.push(() => take(JSON.parse(data) as T))
-      if (waiting.length === 1) requestAnimationFrame(apply)
+      const value = JSON.parse(data) as T
+      waiting.push(() => take(value))
+      if (waiting.length === 1) setTimeout(apply, together_ms)
     })
   on<Hello>('hello', (value) => {
     failures = 0
