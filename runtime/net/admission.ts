@@ -23,6 +23,7 @@ export const isLoopbackAddress = (address: string) =>
 
 /** A connection that was let in. */
 interface Place {
+  readonly crowd: Crowd
   giveWay(): void
   isSilent(): boolean
 }
@@ -38,7 +39,6 @@ interface Network {
 interface Crowd {
   readonly address: string
   readonly network: Network
-  /** Asked once: under an attack all crowds are looked at for each newcomer. */
   readonly isLoopback: boolean
   readonly places: Set<Place>
 }
@@ -55,6 +55,10 @@ export class Admission {
   readonly #tell: (refused: number, why: string) => void
   readonly #byAddress = new Map<string, Crowd>()
   readonly #byNetwork = new Map<string, Network>()
+  /** How many addresses have so many connections, by their number. */
+  readonly #bySize: number[] = []
+  /** Oldest first. Whoever has asked is taken out when it is met: it never becomes silent again. */
+  readonly #silent = new Set<Place>()
   #open = 0
   #refused = 0
   #told = 0
@@ -102,7 +106,7 @@ export class Admission {
     const most = isKeptFor ? maxConnections : maxConnections - keptForLoopback
     if (crowd.places.size >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${crowd.places.size}`)
     if (this.#open >= most && !this.#makeRoom(crowd, keptForLoopback > 0)) return this.#refuse(`${this.#open} are open`)
-    return this.#let(crowd, { giveWay, isSilent })
+    return this.#let({ crowd, giveWay, isSilent })
   }
 
   #crowdOf(address: string): Crowd {
@@ -113,42 +117,66 @@ export class Admission {
     return { address, network, isLoopback, places: new Set() }
   }
 
-  #let(crowd: Crowd, place: Place): () => void {
+  #let(place: Place): () => void {
+    const { crowd } = place
     const { network } = crowd
     this.#byAddress.set(crowd.address, crowd)
     this.#byNetwork.set(network.name, network)
     network.crowds.add(crowd)
     crowd.places.add(place)
+    this.#silent.add(place)
+    this.#resized(crowd, 1)
     network.size++
     this.#open++
-    return () => void this.#out(crowd, place)
+    return () => void this.#out(place)
   }
 
-  #out(crowd: Crowd, place: Place): void {
-    const { address, network, places } = crowd
+  #resized({ places: { size } }: Crowd, by: 1 | -1): void {
+    this.#bySize[size] = (this.#bySize[size] ?? 0) + 1
+    this.#bySize[size - by] = (this.#bySize[size - by] ?? 0) - 1
+  }
+
+  #out(place: Place): void {
+    const { address, network, places } = place.crowd
     if (!places.delete(place)) return
+    this.#resized(place.crowd, -1)
+    this.#silent.delete(place)
     this.#open--
     network.size--
     if (places.size > 0) return
     this.#byAddress.delete(address)
-    network.crowds.delete(crowd)
+    network.crowds.delete(place.crowd)
     if (network.size === 0) this.#byNetwork.delete(network.name)
   }
 
-  /** Runs for each newcomer while all places are taken: an attack makes many of them. */
+  /** Runs for each newcomer while all places are taken: under an attack looking at all of them each time would be the attack's work. */
   #makeRoom(own: Crowd, sparesLoopback: boolean): boolean {
-    const spared = (crowds: Iterable<Crowd>) =>
-      sparesLoopback ? [...crowds].filter((one) => !one.isLoopback) : [...crowds]
+    const isSpared = ({ isLoopback }: Crowd) => sparesLoopback && isLoopback
     const largest = this.#largestNetwork(sparesLoopback)
     if (largest && largest.size > own.network.size + 1) {
-      const inIt = spared(largest.crowds)
-      return this.#displace(newestOfMost(inIt, 1) ?? oldestSilent(inIt) ?? newestOfMost(inIt.reverse(), 0))
+      const inIt = [...largest.crowds].filter((crowd) => !isSpared(crowd))
+      const silent = () => this.#oldestSilent((crowd) => crowd.network === largest && !isSpared(crowd))
+      return this.#displace(newestOfMost(inIt, 1) ?? silent() ?? newestOfMost(inIt.reverse(), 0))
     }
-    const crowds = spared(this.#byAddress.values())
-    const hasAsked = !oldestSilent([own])
     // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
     const most = own.places.size + 1
-    return this.#displace(newestOfMost(crowds, most) ?? (hasAsked ? oldestSilent(crowds, most) : undefined))
+    if (this.#bySize.some((addresses, size) => size > most && addresses > 0)) {
+      const place = newestOfMost(
+        [...this.#byAddress.values()].filter((crowd) => !isSpared(crowd)),
+        most,
+      )
+      if (place) return this.#displace(place)
+    }
+    if ([...own.places].some((place) => place.isSilent())) return false
+    return this.#displace(this.#oldestSilent((crowd) => crowd.places.size >= most && !isSpared(crowd)))
+  }
+
+  #oldestSilent(isWanted: (crowd: Crowd) => boolean): Place | undefined {
+    for (const place of this.#silent) {
+      if (!place.isSilent()) this.#silent.delete(place)
+      else if (isWanted(place.crowd)) return place
+    }
+    return undefined
   }
 
   #largestNetwork(sparesLoopback: boolean): Network | undefined {
@@ -161,12 +189,12 @@ export class Admission {
     return largest
   }
 
-  #displace(found: Found | undefined): boolean {
-    if (!found) return false
-    const { crowd, place } = found
-    const whose = crowd.places.size > 1 ? `the address with most of them (${crowd.address})` : crowd.address
+  #displace(place: Place | undefined): boolean {
+    if (!place) return false
+    const { address, places } = place.crowd
+    const whose = places.size > 1 ? `the address with most of them (${address})` : address
     this.#refuse(`${this.#open} are open, ${whose} makes room for others`)
-    this.#out(crowd, place)
+    this.#out(place)
     place.giveWay()
     return true
   }
@@ -181,27 +209,12 @@ export class Admission {
   }
 }
 
-interface Found {
-  readonly crowd: Crowd
-  readonly place: Place
-}
-
 /**
  * The newest connection of the address with the most (the first of equals), if it has more than `than`: a long-lived
  * connection is more likely to be useful.
  */
-function newestOfMost(crowds: readonly Crowd[], than: number): Found | undefined {
+function newestOfMost(crowds: readonly Crowd[], than: number): Place | undefined {
   let crowd: Crowd | undefined
   for (const one of crowds) if (one.places.size > (crowd?.places.size ?? than)) crowd = one
-  const place = crowd && [...crowd.places].at(-1)
-  return crowd && place && { crowd, place }
-}
-
-/** @param least addresses with fewer connections are spared */
-function oldestSilent(crowds: readonly Crowd[], least = 0): Found | undefined {
-  for (const crowd of crowds) {
-    if (crowd.places.size < least) continue
-    for (const place of crowd.places) if (place.isSilent()) return { crowd, place }
-  }
-  return undefined
+  return crowd && [...crowd.places].at(-1)
 }
