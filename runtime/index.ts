@@ -3,9 +3,9 @@ import type { PluginReport, Station, StationError } from '../schemas/services.js
 import { verifyImage } from './build/image.js'
 import { packageRoot } from './build/release.js'
 import type { StationDevice } from './device.js'
-import { Gateway } from './http/gateway.js'
 import { LocalNetwork } from './http/local-network.js'
 import { keptSessions } from './http/login/kept-sessions.js'
+import { HttpServer } from './http/server.js'
 import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
@@ -99,7 +99,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 interface Parts {
   readonly foundation: Foundation
   readonly registries: Registries
-  readonly gateway: Gateway
+  readonly httpServer: HttpServer
   readonly plugins: Plugins
 }
 
@@ -143,7 +143,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
     },
     unload: (name) => manager.unload(name),
     reload: (name) => manager.reload(name),
-    resetPasswords: () => parts.gateway.resetPasswords(),
+    resetPasswords: () => parts.httpServer.resetPasswords(),
     banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
     stop: () => shutdown.stop(),
   }
@@ -165,14 +165,14 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const network = new LocalNetwork(clock)
   const sessions = await keptSessions(store, http.token !== undefined)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-  const gateway = new Gateway(http, { log, clock, network, seen, sessions })
-  shutdown.add(() => gateway.close())
+  const httpServer = new HttpServer(http, { log, clock, network, seen, sessions })
+  shutdown.add(() => httpServer.close())
   const proxies = new NamedAddresses(net.proxies, 'net.proxies')
-  const edges = { gateway, network, proxies, stopping: shutdown.signal }
+  const edges = { httpServer, network, proxies, stopping: shutdown.signal }
   const plugins = buildPlugins(options, foundation, registries, edges)
   shutdown.add(() => plugins.close())
   above.pluginTroubles = () => plugins.manager.troubles()
-  return { foundation, registries, gateway, plugins }
+  return { foundation, registries, httpServer, plugins }
 }
 
 /** Follows uncaught errors and open handles to their plugins, and reports blocks of the event loop. */
@@ -204,7 +204,7 @@ function watchProcess(
 
 /** @param served called with the address, now or when the machine has it */
 async function listen(
-  { gateway, foundation: { device, troubles } }: Parts,
+  { httpServer, foundation: { device, troubles } }: Parts,
   { host }: { host: string },
   served: (at: Runtime['address']) => void,
 ): Promise<void> {
@@ -213,7 +213,7 @@ async function listen(
     served(at)
     device.http = { ...at, url: urlHere(at) }
   }
-  const at = await gateway.listen(serve)
+  const at = await httpServer.listen(serve)
   if (at) serve(at)
   else {
     const text = `HTTP is not served: this machine has no address ${host} (yet)`

@@ -25,10 +25,10 @@ import {
   station as stationToken,
 } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { commandParameter, maskParameter } from './bare-queries.js'
 import { addFirmwareRoutes } from './firmware.js'
 import { openApi } from './openapi.js'
 import { ownSchemas } from './own-schemas.js'
-import { commandParameter, maskParameter } from './parameters.js'
 import { commandText, maskOf, namespaceOf, rawQuery } from './query.js'
 
 const json = 'application/json; charset=utf-8'

@@ -14,7 +14,7 @@ import {
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
 import { BaseWatch } from './procedure/base-watch.js'
-import { ChosenOutput } from './procedure/chosen-output.js'
+import { ChosenSignals } from './procedure/chosen-signals.js'
 import { ListenedReceiver } from './procedure/listened-receiver.js'
 import { Reports } from './procedure/reports.js'
 import { Run, type RunSnapshot } from './procedure/run.js'
@@ -176,7 +176,7 @@ export class ReferenceStation implements ProcedureStatus {
         judge,
         survey,
         base: new BaseWatch(),
-        output: new ChosenOutput(this.#ctx, receiver),
+        output: new ChosenSignals(this.#ctx, receiver),
         store: this.#store,
       },
       changed,

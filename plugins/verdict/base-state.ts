@@ -2,7 +2,7 @@ import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
 import { ObservationFlow } from './observation-flow.js'
-import { degradedCode } from './rules.js'
+import { silentCode } from './rules.js'
 
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
 const startTime_ms = 120_000
@@ -167,9 +167,9 @@ export class BaseState {
       .use(device)
       .errors()
       .some(({ severity }) => severity === 'silences')
-    if (state !== 'degraded' || isExplained || isBrief) errors.clear(degradedCode)
+    if (state !== 'degraded' || isExplained || isBrief) errors.clear(silentCode)
     else
-      errors.raise(degradedCode, {
+      errors.raise(silentCode, {
         text: `no RTCM goes out: ${this.#reason()}`,
         advice: advice[status ?? ''] ?? usualAdvice,
         values: { status: status ?? '', reason: this.#reason() },

@@ -100,7 +100,7 @@ const coded =
     codes.includes(code)
 
 /** The error raised if no other error explains the missing RTCM. */
-export const degradedCode = 'base-degraded'
+export const silentCode = 'base-degraded'
 
 const antennaOf = ({ antenna }: Facts): Finding | undefined =>
   when(
@@ -173,7 +173,7 @@ export const rules: readonly Rule[] = [
     (facts) =>
       stopped(facts)
         ? (reported(facts, ({ severity }) => severity === 'silences') ??
-          reported(facts, coded(degradedCode)) ?? [
+          reported(facts, coded(silentCode)) ?? [
             'no RTCM goes out',
             'check the receiver, and the state of each plugin',
           ])

@@ -1,7 +1,7 @@
 /**
  * Decides which requests may use the HTTP interface. The local network needs no login, so the service rejects
  * everything from outside it: foreign peers, names that an attacker's DNS points here (rebinding), and pages of other
- * sites and ports. Pure functions; the gateway calls them before routing and before every upgrade.
+ * sites and ports. Pure functions; the HTTP server calls them before routing and before every upgrade.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'

@@ -20,7 +20,7 @@ const hasBegun = (answer: ServerResponse) => answer.headersSent || answer.listen
 /** Since when an answer is waited for: answers of slow handlers alone are in it. */
 const waitingSince_ms = new WeakMap<ServerResponse, number>()
 
-/** The gateway's state of a connection. Stored on the socket: a map lookup for every request would be expensive. */
+/** The HTTP server's state of a connection. Stored on the socket: a map lookup for every request would be expensive. */
 export class Connection {
   readonly #socket: Socket
   /** Answers under way, in the order of their requests; the newest stays when it is out. */

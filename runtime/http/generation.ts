@@ -45,7 +45,7 @@ const compilers = {
   buildSerializer: () => () => (data: unknown) => JSON.stringify(data),
 }
 
-/** Made by `buildGeneration`, put to work by `Gateway.commit`. */
+/** Made by `buildGeneration`, put to work by `HttpServer.commit`. */
 export class Generation {
   readonly #app: FastifyInstance
   readonly upgrades: UpgradeTable
@@ -120,7 +120,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.body,
     pluginTimeout: 10_000,
-    // The gateway closes connections, never a generation.
+    // The HTTP server closes connections, never a generation.
     forceCloseConnections: false,
     return503OnClosing: false,
     // For `request.ip`.

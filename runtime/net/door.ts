@@ -142,7 +142,7 @@ export class Door {
         noDelay: true,
         keepAlive: true,
         keepAliveInitialDelay: keepAliveDelay_ms,
-        // A client that has half-closed after its request still gets its answer: see Link. TLS has its own end.
+        // A client that has half-closed after its request still gets its answer: see AcceptedConnection. TLS has its own end.
         allowHalfOpen: this.#tls === undefined,
       })
       server.on('connection', (raw) => this.#connected(raw))

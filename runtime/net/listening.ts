@@ -7,9 +7,9 @@ import { clientRate } from '../link/rates.js'
 import { LogLimit } from '../log/log-limit.js'
 import type { Dispose, StopReason } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { AcceptedConnection, note_ms } from './accepted-connection.js'
 import { Admission, type AdmissionLimits } from './admission.js'
 import { addressText, Door } from './door.js'
-import { Link, note_ms } from './link.js'
 import { peerOf } from './peer.js'
 import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
 
@@ -62,10 +62,10 @@ export class Listening {
   readonly #admission: Admission
   readonly #handshakes: Admission
   readonly #logLimit: LogLimit
-  readonly #links = new Set<Link>()
+  readonly #open = new Set<AcceptedConnection>()
   /** Connected, but not yet given to a plugin: with the end of their waiting time. */
-  readonly #waiting = new Map<Link, Dispose>()
-  readonly #given = new Map<Link, HandedOver>()
+  readonly #waiting = new Map<AcceptedConnection, Dispose>()
+  readonly #given = new Map<AcceptedConnection, HandedOver>()
   #door: Door | undefined
   #claim: Claim | undefined
   /** Of the version that listened last. */
@@ -160,13 +160,13 @@ export class Listening {
     if (this.#claim?.owner !== owner || this.#serving) return
     this.#serving = true
     const { handover = false } = this.#claim.options
-    for (const [link, handed] of this.#drain(this.#given)) {
-      if (handover) this.#give(link, handed)
-      else link.end()
+    for (const [accepted, handed] of this.#drain(this.#given)) {
+      if (handover) this.#give(accepted, handed)
+      else accepted.end()
     }
-    for (const [link, patience] of this.#drain(this.#waiting)) {
+    for (const [accepted, patience] of this.#drain(this.#waiting)) {
       void patience()
-      this.#give(link)
+      this.#give(accepted)
     }
     this.#lookForIdle()
   }
@@ -178,9 +178,9 @@ export class Listening {
     this.#inherited = reason === 'reload'
     if (reason === 'shutdown') this.end()
     if (reason !== 'reload') return
-    for (const link of this.#links) {
-      const given = link.give()
-      if (given) this.#given.set(link, given)
+    for (const accepted of this.#open) {
+      const given = accepted.give()
+      if (given) this.#given.set(accepted, given)
     }
   }
 
@@ -194,7 +194,7 @@ export class Listening {
       this.close()
       return
     }
-    for (const link of this.#links) if (!this.#given.has(link) && !this.#waiting.has(link)) link.end()
+    for (const accepted of this.#open) if (!this.#given.has(accepted) && !this.#waiting.has(accepted)) accepted.end()
     this.#keep = this.#deps.clock.timer(keepLimit_ms, () => this.close())
   }
 
@@ -205,15 +205,15 @@ export class Listening {
     void this.#keep?.()
     void this.#looks?.()
     this.#door?.close()
-    for (const link of this.#links) link.end()
+    for (const accepted of this.#open) accepted.end()
     this.#claim?.report(undefined)
-    if (this.#links.size === 0) this.#deps.done(this)
+    if (this.#open.size === 0) this.#deps.done(this)
   }
 
   /** Cuts everything off at once: the service stops. */
   end(): void {
     this.close()
-    for (const { socket } of this.#links) socket.destroy()
+    for (const { socket } of this.#open) socket.destroy()
   }
 
   /** The address is there; the certificate is the new version's. */
@@ -276,9 +276,9 @@ export class Listening {
   }
 
   async #displaceCut(address: string): Promise<void> {
-    for (const link of this.#links) {
-      const { socket } = link
-      if (peerOf(socket).address !== address || !(await link.isCut()) || socket.destroyed) continue
+    for (const accepted of this.#open) {
+      const { socket } = accepted
+      if (peerOf(socket).address !== address || !(await accepted.isCut()) || socket.destroyed) continue
       socket.destroy()
       await once(socket, 'close')
       this.#log(`a cut connection of ${address} is closed to make room for its next one`, 'info')
@@ -297,12 +297,12 @@ export class Listening {
   }
 
   #accepted(socket: Socket): void {
-    const link = new Link(socket, this.#deps.clock, () => this.#gone(link))
-    this.#links.add(link)
+    const accepted = new AcceptedConnection(socket, this.#deps.clock, () => this.#gone(accepted))
+    this.#open.add(accepted)
     this.#notes ??= this.#takeNotes()
-    if (this.#closed) link.end()
-    else if (this.#serving) this.#give(link)
-    else this.#letWait(link)
+    if (this.#closed) accepted.end()
+    else if (this.#serving) this.#give(accepted)
+    else this.#letWait(accepted)
   }
 
   /** A client behind it can cause failures at any rate. */
@@ -314,37 +314,37 @@ export class Listening {
 
   /** As long as anybody is here. */
   #takeNotes(): Dispose | undefined {
-    if (this.#links.size === 0) return undefined
+    if (this.#open.size === 0) return undefined
     return this.#deps.clock.timer(note_ms, () => {
-      for (const link of this.#links) link.note()
+      for (const accepted of this.#open) accepted.note()
       this.#notes = this.#takeNotes()
     })
   }
 
-  #letWait(link: Link): void {
+  #letWait(accepted: AcceptedConnection): void {
     const patience = this.#deps.clock.timer(waitLimit_ms, () => {
-      this.#waiting.delete(link)
-      link.end()
+      this.#waiting.delete(accepted)
+      accepted.end()
     })
-    this.#waiting.set(link, patience)
+    this.#waiting.set(accepted, patience)
   }
 
-  #give(link: Link, handed?: HandedOver): void {
+  #give(accepted: AcceptedConnection, handed?: HandedOver): void {
     const { owner, handler, options } = this.#claim as Claim
     const { maxBuffered_bytes, rate } = { ...listenerDefaults, ...options }
-    if (!link.socket.destroyed) link.serve({ owner, maxBuffered_bytes, rate }, handler, handed)
+    if (!accepted.socket.destroyed) accepted.serve({ owner, maxBuffered_bytes, rate }, handler, handed)
   }
 
-  #gone(link: Link): void {
-    this.#links.delete(link)
-    this.#given.delete(link)
-    void this.#waiting.get(link)?.()
-    this.#waiting.delete(link)
-    if (this.#links.size === 0) {
+  #gone(accepted: AcceptedConnection): void {
+    this.#open.delete(accepted)
+    this.#given.delete(accepted)
+    void this.#waiting.get(accepted)?.()
+    this.#waiting.delete(accepted)
+    if (this.#open.size === 0) {
       void this.#notes?.()
       this.#notes = undefined
     }
-    if (this.#closed && this.#links.size === 0) this.#deps.done(this)
+    if (this.#closed && this.#open.size === 0) this.#deps.done(this)
   }
 
   #lookForIdle(): void {
@@ -352,7 +352,7 @@ export class Listening {
     if (!limit_ms) return
     const { clock } = this.#deps
     this.#looks = clock.timer(Math.min(idleLook_ms, limit_ms / 4), () => {
-      for (const link of this.#links) link.look(clock.monotonic(), limit_ms)
+      for (const accepted of this.#open) accepted.look(clock.monotonic(), limit_ms)
       this.#lookForIdle()
     })
   }

@@ -1,7 +1,7 @@
 /** The third part: the plugins, and how a plugin set goes live. */
 import { homesOf, readCatalogue } from '../build/catalogue.js'
-import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
+import type { HttpServer } from '../http/server.js'
 import type { ContextHost } from '../kernel/context/index.js'
 import type { Instance } from '../kernel/instance/instance.js'
 import { Lifecycle, type LifecycleDeps } from '../kernel/instance/lifecycle.js'
@@ -37,7 +37,7 @@ export interface Plugins {
 
 /** The ports through which plugins reach other systems. */
 export interface Edges {
-  gateway: Gateway
+  httpServer: HttpServer
   network: LocalNetwork
   proxies: NamedAddresses
   stopping: AbortSignal
@@ -51,7 +51,7 @@ export function buildPlugins(
 ): Plugins {
   const { log, watchdog } = options
   const { clock } = foundation
-  const { gateway, network, proxies } = edges
+  const { httpServer, network, proxies } = edges
   const sockets = new Network({ log, clock, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
     plugins: () => manager.report(),
@@ -64,7 +64,7 @@ export function buildPlugins(
   const code = openCode(options, foundation, () => manager)
   const { updates } = code
   const services = new Services(
-    runtimeServices(foundation, registries, { control, gateway, metrics, network, updates }),
+    runtimeServices(foundation, registries, { control, httpServer, metrics, network, updates }),
   )
   const host = contextHost(options, foundation, registries, services, { sockets, metrics })
   const manager = new Manager({
@@ -73,12 +73,12 @@ export function buildPlugins(
     serviceHomes: homesOf(readCatalogue(), 'provides'),
     utc_s: host.utc_s,
     sets: (plugin, schema) => setsOf(options, plugin, schema),
-    stage: (instances) => gateway.stage(instances.map(routeOwner)),
+    stage: (instances) => httpServer.stage(instances.map(routeOwner)),
     blocker: watchdog?.blocker(),
     files: (plugin, files) => watchdog?.know(plugin, files),
     publish(tables, generation) {
       registries.publish(tables)
-      gateway.commit(generation)
+      httpServer.commit(generation)
       services.publish(tables.services)
     },
     stateChanged: registries.changed,
@@ -121,7 +121,7 @@ function contextHost(
 function lifecycleDeps(
   { log, ownProcess }: RuntimeOptions,
   { config }: Registries,
-  { gateway, stopping }: Edges,
+  { httpServer, stopping }: Edges,
   host: ContextHost,
 ): LifecycleDeps {
   const { clock, network, metrics } = host
@@ -137,7 +137,7 @@ function lifecycleDeps(
       metrics.leaving(instance, reason)
     },
     released(instance) {
-      gateway.release(instance)
+      httpServer.release(instance)
       metrics.released(instance)
     },
     gone(instance) {

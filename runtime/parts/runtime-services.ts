@@ -19,8 +19,8 @@ import {
   pluginUpdates as pluginUpdatesToken,
   station as stationToken,
 } from '../../schemas/services.js'
-import type { Gateway } from '../http/gateway.js'
 import type { LocalNetwork } from '../http/local-network.js'
+import type { HttpServer } from '../http/server.js'
 import { EventHub } from '../kernel/instance/events.js'
 import type { Tables } from '../kernel/tables.js'
 import { mergeTexts } from '../kernel/texts.js'
@@ -36,13 +36,13 @@ export function runtimeServices(
   { bus, station, tables }: Registries,
   {
     control,
-    gateway,
+    httpServer,
     metrics,
     network,
     updates,
   }: {
     control: LogControl
-    gateway: Gateway
+    httpServer: HttpServer
     metrics: MetricRegistry
     network: LocalNetwork
     updates: PluginUpdates
@@ -54,7 +54,7 @@ export function runtimeServices(
     [mqttBus.id, bus],
     [localNetwork.id, network],
     [metricsToken.id, metricsService(metrics)],
-    [httpRoutes.id, { list: () => gateway.routes }],
+    [httpRoutes.id, { list: () => httpServer.routes }],
     [mqttTopicsToken.id, topicsService(tables, serial)],
     [logsToken.id, logsService(control, clock)],
     [panelsToken.id, panelsService(tables)],

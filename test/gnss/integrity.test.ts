@@ -10,7 +10,7 @@ import { warningEvidence } from '../../plugins/integrity/code/evidence.js'
 import { MovementWatch, type Seen } from '../../plugins/integrity/code/movement.js'
 import { OffsetWatch } from '../../plugins/integrity/code/offset-watch.js'
 import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
-import { compare } from '../../plugins/integrity/comparison.js'
+import { compare, heightHint } from '../../plugins/integrity/comparison.js'
 import { explained } from '../../plugins/integrity/limits.js'
 import { Creep } from '../../plugins/integrity/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../plugins/integrity/phase/displacement.js'
@@ -623,6 +623,15 @@ t.test('a position is compared by what the accuracies explain, up to what is all
   t.same([verdict(0.49, 0, corrected, { corr: true }), verdict(0.51, 0, corrected, { corr: true })], [true, false])
   t.equal(verdict(0.51, 0, corrected), true, 'only where both are')
   t.equal(offsetText(enu(30, -0.24, 1.36)), 'E +30.0 / N -0.2 / U +1.4 m')
+  const hint = (east: number, up: number, geoidSeparation_m?: number) => heightHint(enu(east, 0, up), geoidSeparation_m)
+  t.match(hint(0, 45, 44.6), /geoid separation here \(44\.6 m\): a height above mean sea level was entered/)
+  t.match(hint(0, -45, 44.6), /: it was added to a height that was one above the ellipsoid already/)
+  t.match(hint(0, -33, -30), /: a height above mean sea level/)
+  t.strictSame(
+    [hint(0, 47.7, 44.6), hint(23, 45, 44.6), hint(0, 45), hint(0, 2, 0), hint(0, 0.5, 0.6)].map((text) => text !== ''),
+    [false, false, false, false, true],
+    'within 3 m, and in height alone',
+  )
 })
 
 /** A start-up check of a base that moved, with one position a second. */
@@ -715,6 +724,11 @@ t.test('the start-up check compares with the reference, and takes longer in doub
   t.match(decide(0, {}, { acc_m: 3.1 }), { found: undefined, after: undefined }, 'no position is good enough')
   t.match(decide(0, {}, { acc_m: 3 }), { found: true })
   t.match(decide(5, {}, {}, true), { found: undefined, after: 10, doubts: [] }, 'a suspicion is not averaged')
+  t.match(
+    decide(30, {}, { corrected: true }),
+    { found: false, after: 610, doubts: [true, false] },
+    'corrections that nobody vouches for: positions without them are awaited',
+  )
   const { check: made, seconds, state } = check()
   seconds(10, 5, () => false)
   t.strictSame(made.locate(undefined), { agrees: undefined }, 'there is nothing to compare with')

@@ -11,7 +11,7 @@ import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
-import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
+import { get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
 const token = 'an-operators-secret'
 const viewerToken = 'a-viewers-secret'

@@ -11,16 +11,16 @@ import { WebSocket } from 'ws'
 import { RtkError } from '../../runtime/errors.js'
 import { isLocalHost, isLocalPeer, normalAddress, ownPrefixes } from '../../runtime/http/access.js'
 import { Connection } from '../../runtime/http/connection.js'
-import { Gateway } from '../../runtime/http/gateway.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { Proxies } from '../../runtime/http/proxies.js'
 import type { UpgradeHandler } from '../../runtime/http/routes/owner.js'
+import { HttpServer } from '../../runtime/http/server.js'
 import { Turns } from '../../runtime/http/turns.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
 import { createTestStation } from '../harness/index.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
-import { deferred, echo, failures, get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
+import { deferred, echo, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
 t.test('generations', async (t) => {
   t.test('a removed route is 404 while the request in flight on it completes', async (t) => {
@@ -315,7 +315,7 @@ t.test('generations', async (t) => {
   t.test('an address that the machine does not have yet is tried again, and ends nothing', async (t) => {
     const clock = new ManualClock()
     const options = { host: '192.0.2.1', port: 0 }
-    const gateway = new Gateway(options, { log: pino(new PassThrough()), clock })
+    const gateway = new HttpServer(options, { log: pino(new PassThrough()), clock })
     t.teardown(() => gateway.close())
     const opened: { host: string; port: number }[] = []
     t.equal(await gateway.listen((at) => opened.push(at)), undefined)
@@ -331,7 +331,7 @@ t.test('generations', async (t) => {
 
   t.test('an address in use is RTK_ERR_LISTEN that names it', async (t) => {
     const { port } = await serve(t, [])
-    const second = new Gateway({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
+    const second = new HttpServer({ host: '127.0.0.1', port }, { log: pino({ level: 'silent' }), clock: systemClock })
     await t.rejects(second.listen(), { code: 'RTK_ERR_LISTEN', message: new RegExp(`127.0.0.1:${port}`) })
     await second.close()
   })

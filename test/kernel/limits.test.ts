@@ -147,7 +147,7 @@ t.test('runtime/docs/limits.md has every limit as it is', (t) => {
 const ofNet = 'a listener of `ctx.net`, unless its plugin sets another limit'
 /** Where sockets are opened for others: a row for each call that does it. */
 const listeners: Readonly<Record<string, readonly (string | { none: string })[]>> = {
-  'runtime/http/gateway.ts': ['HTTP'],
+  'runtime/http/server.ts': ['HTTP'],
   'runtime/net/door.ts': [ofNet, 'a TLS handshake, at any of them'],
   'runtime/control/server.ts': ['`control.sock`, for the user of the service'],
   'runtime/ports/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],

@@ -7,7 +7,7 @@ import system from '../../plugins/system/index.js'
 import { keptSessions } from '../../runtime/http/login/kept-sessions.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { createTestStation, few, gateOnly, ManualClock, until } from '../harness/index.js'
-import { get, owner, post, raw, says, serve, upgradeRequest } from './gateway-rig.js'
+import { get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
 const token = 'an-operators-secret'
 const first = 'correct horse battery'

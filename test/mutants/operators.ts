@@ -62,7 +62,8 @@ const operators: Record<string, Operator> = {
     if (node.type !== 'Literal') return []
     if (typeof node.value === 'boolean') return [replace(node, String(!node.value))]
     if (typeof node.value !== 'number') return []
-    const others = [node.value + 1, ...(node.value === 0 ? [] : [node.value * 10])]
+    // One more than many, such as a limit in milliseconds, is no other behaviour.
+    const others = [...(node.value < 1000 ? [node.value + 1] : []), ...(node.value === 0 ? [] : [node.value * 10])]
     return others.map((other) => replace(node, String(other)))
   },
   assignment: (node, code) => {
@@ -96,13 +97,19 @@ const isReport = (node: acorn.AnyNode): boolean => {
   return ['debug', 'info', 'warn', 'error', 'trace'].includes(method) && /log/i.test(name)
 }
 
-/** Every change that the operators make of a module, by place. A constructor never returns early: it would not construct. */
+/**
+ * Every change that the operators make of a module, by place. A constructor never returns early: it would not construct. What moves a loop
+ * on stays.
+ */
 export function mutationsOf(code: string): Mutation[] {
   const tree = acorn.parse(code, { ecmaVersion: 'latest', sourceType: 'module' })
   const silent: acorn.Node[] = []
   const constructors = new Set<acorn.Node>()
   full(tree, (node) => {
     const any = node as acorn.AnyNode
+    // A loop that never ends is noticed by a time limit alone, whatever the tests are.
+    if (any.type === 'ForStatement' && any.update) silent.push(any.update)
+    if (any.type === 'WhileStatement' && any.body.type === 'ExpressionStatement') silent.push(any.body)
     if (any.type === 'MethodDefinition' && any.kind === 'constructor') constructors.add(any.value)
     if (isReport(any) || (any.type === 'ExpressionStatement' && isReport(any.expression))) silent.push(any)
   })

@@ -504,8 +504,10 @@ t.test('the verdict', async (t) => {
     ])
       t.match(await figures(), figure)
     rig.simulated.antenna('open')
-    await rig.until(() => verdict()?.fitness === 'unfit', 60)
+    const took_s = await rig.until(() => verdict()?.fitness === 'unfit', 60)
     t.match(verdict(), { code: 'antenna', why: /open/, advice: /cable/ })
+    const later_s = (verdict()?.since ?? 0) - since
+    t.ok(Math.abs(later_s - 10 - took_s) <= 2, `the new one began ${later_s} s after the first`)
     t.match(await figures(), /^rtk_base_antenna_faulty 1$/m)
     rig.simulated.unplug()
     await rig.seconds(10)

@@ -15,7 +15,7 @@ import type { References } from '../reference/references.js'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import type { BaseWatch } from './base-watch.js'
-import type { ChosenOutput } from './chosen-output.js'
+import type { ChosenSignals } from './chosen-signals.js'
 import { ReceiverSetup } from './receiver-setup.js'
 import type { Reports } from './reports.js'
 import type { SurveyStep } from './survey-step.js'
@@ -40,7 +40,7 @@ export interface ActionDeps {
   judge: RtcmJudge
   integrity: Integrity
   base: BaseWatch
-  output: ChosenOutput
+  output: ChosenSignals
   references: References
   reports: Reports
   store: ReferenceStore
@@ -117,7 +117,7 @@ export class Actions {
   #hold(event: Event): void {
     const { base, judge, reports } = this.#deps
     if (!isStillWrong(event)) base.difference = ''
-    const evidence = event === 'signals lost' ? this.#seen : this.#suspected
+    const evidence = event === 'antenna unknown' ? this.#seen : this.#suspected
     judge.hold(holdReason(event, evidence, base))
     // A fault that was reported stands until the base is trusted, or a rover.
     if (isWrongBase(event) && !reports.stands('gnss-fault'))
@@ -138,7 +138,7 @@ export class Actions {
   /** The antenna position became unknown at this moment. */
   lost({ text }: MoveEvidence): void {
     this.#seen = text
-    this.#course.dispatch(this.#course.state === 'verify' ? 'cannot be verified' : 'signals lost')
+    this.#course.dispatch(this.#course.state === 'verify' ? 'cannot be verified' : 'antenna unknown')
   }
 
   /** Held at once; announced when it is durable: a restart in between must not forget it. */

@@ -59,7 +59,7 @@ export type Event =
   | 'no 1005'
   | '1005 stopped'
   | 'observations stopped'
-  | 'signals lost'
+  | 'antenna unknown'
   | 'nothing changed'
   | 'cannot be verified'
   | 'move suspected'
@@ -131,14 +131,14 @@ export const table: readonly Row[] = [
 
   ['base', 'configured', 'accept', []],
   ['base', 'not taken', 'fault', ['report fault']],
-  ['base', 'signals lost', 'configure', ['hold', 'set rover']],
+  ['base', 'antenna unknown', 'configure', ['hold', 'set rover']],
   ['base', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
   ['accept', 'right 1005', 'fixed', ['trust']],
   ['accept', 'wrong 1005', 'base', ['hold', 'set base']],
   ['accept', 'no 1005', 'base', ['hold', 'set base']],
   ['accept', 'not taken', 'fault', ['hold', 'report fault']],
   ['accept', 'observations stopped', 'configure', ['hold', 'set rover']],
-  ['accept', 'signals lost', 'configure', ['hold', 'set rover']],
+  ['accept', 'antenna unknown', 'configure', ['hold', 'set rover']],
   ['accept', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 
   ['verify', 'nothing changed', 'fixed', ['trust']],
@@ -149,7 +149,7 @@ export const table: readonly Row[] = [
   ['fixed', 'wrong 1005', 'base', ['hold', 'set base']],
   ['fixed', '1005 stopped', 'accept', ['hold', 'confirm base']],
   ['fixed', 'observations stopped', 'configure', ['hold', 'set rover']],
-  ['fixed', 'signals lost', 'configure', ['hold', 'set rover']],
+  ['fixed', 'antenna unknown', 'configure', ['hold', 'set rover']],
   ['fixed', 'not taken', 'base', ['hold', 'set base']],
   ['fixed', 'move suspected', 'moved', ['hold', 'report move', 'set rover']],
 

@@ -234,7 +234,7 @@ export function holdReason(event: Event, evidence: string, base: { trouble: stri
       return 'a person confirmed the position: it is checked first'
     case 'observations stopped':
       return 'the receiver sends no observations: the reference is checked again'
-    case 'signals lost':
+    case 'antenna unknown':
       return `${evidence}: the reference is checked again`
     case '1005 stopped':
       return 'the receiver sends no 1005'

@@ -18,9 +18,9 @@ declare module 'fastify' {
      * (bounded by the route's `bodyLimit`), `'ignore'` reads it and throws it away (bounded as well).
      */
     rawBody?: 'stream' | 'buffer' | 'ignore'
-    /** The plugin that has the route; set by the gateway. */
+    /** The plugin that has the route; set by the HTTP server. */
     plugin?: string
-    /** The instance that has the route; set by the gateway. */
+    /** The instance that has the route; set by the HTTP server. */
     owner?: RouteOwner
   }
   interface FastifySchema {

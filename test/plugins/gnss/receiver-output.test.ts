@@ -5,7 +5,7 @@ import { type Firmware, firmwareOf } from '../../../plugins/gnss-zed/configure/f
 import { bytesPerSecond } from '../../../plugins/gnss-zed/configure/load.js'
 import { type BaseSettings, planOf } from '../../../plugins/gnss-zed/configure/plan.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
-import { changeOf } from '../../../plugins/survey-in/procedure/chosen-output.js'
+import { changeOf } from '../../../plugins/survey-in/procedure/chosen-signals.js'
 import { isMsm } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import type { ReceiverOutput, RtcmFrame } from '../../../schemas/services.js'

@@ -5,7 +5,7 @@ import type { Event } from './table.js'
 
 type Member = keyof ReceiverOutput
 
-export class ChosenOutput {
+export class ChosenSignals {
   readonly #ctx: PluginContext
   readonly #can: ReadonlySet<Member>
   /** The last known, also while the plugin that has them is reloaded. */

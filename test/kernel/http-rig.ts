@@ -8,12 +8,12 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { WebSocketServer } from 'ws'
-import { Gateway, type HttpOptions } from '../../runtime/http/gateway.js'
 import type { HttpLimits } from '../../runtime/http/limits.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { type KeptSessions, sessionsOfProcess } from '../../runtime/http/login/kept-sessions.js'
 import type { LoginRole } from '../../runtime/http/routes/config.js'
 import type { RouteOwner, UpgradeHandler } from '../../runtime/http/routes/owner.js'
+import { type HttpOptions, HttpServer } from '../../runtime/http/server.js'
 import { type Clock, systemClock } from '../../runtime/ports/clock.js'
 
 export interface OwnerParts {
@@ -76,7 +76,7 @@ export async function serve(
   } = {},
 ) {
   const sink = new PassThrough().on('data', (line) => logLines.push(String(line)))
-  const gateway = new Gateway(
+  const gateway = new HttpServer(
     { host: '127.0.0.1', port: 0, ...options },
     {
       log: pino(sink),

@@ -48,7 +48,7 @@ interface UpgradeRequest {
   readonly upgrade: OwnedUpgrade | undefined
 }
 
-export interface GatewayDeps {
+export interface HttpServerDeps {
   log: Logger
   clock: Clock
   /** The machine's own name, allowed as `Host`. */
@@ -69,7 +69,7 @@ const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
 const closeGrace_ms = 2_000
 
-export class Gateway {
+export class HttpServer {
   readonly server: Server
   readonly #options: HttpOptions
   readonly #log: Logger
@@ -77,7 +77,7 @@ export class Gateway {
   readonly #limits: HttpLimits
   readonly #names: readonly string[]
   readonly #network: LocalNetwork
-  readonly #seen: GatewayDeps['seen']
+  readonly #seen: HttpServerDeps['seen']
   #live: Generation | undefined
   readonly #login: Login
   /** Old generations with answers under way → cancels the end of their time. */
@@ -98,7 +98,7 @@ export class Gateway {
   #closing: boolean = false
   #retry: Dispose = () => {}
 
-  constructor(options: HttpOptions, deps: GatewayDeps) {
+  constructor(options: HttpOptions, deps: HttpServerDeps) {
     this.#options = options
     this.#log = deps.log
     this.#seen = deps.seen

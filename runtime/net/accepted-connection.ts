@@ -31,61 +31,61 @@ class Client implements Connection {
   readonly remotePort: number
   readonly socket: Socket
   readonly #terms: Terms
-  #link: Link | undefined
+  #accepted: AcceptedConnection | undefined
   #data: Callback<[Buffer]> | undefined
   #drain: Callback | undefined
   #close: Callback<[Error | undefined]> | undefined
   #state: (() => unknown) | undefined
   paused = false
 
-  constructor(link: Link, terms: Terms) {
-    const { socket } = link
+  constructor(accepted: AcceptedConnection, terms: Terms) {
+    const { socket } = accepted
     this.socket = socket
     const { address, port } = peerOf(socket)
     this.remoteAddress = address
     this.remotePort = port
-    this.#link = link
+    this.#accepted = accepted
     this.#terms = terms
   }
 
   get bufferedAmount(): number {
-    return this.#link ? this.socket.writableLength : 0
+    return this.#accepted ? this.socket.writableLength : 0
   }
 
   get closed(): boolean {
-    return this.#link === undefined || this.socket.destroyed
+    return this.#accepted === undefined || this.socket.destroyed
   }
 
   write(data: string | Uint8Array): boolean {
     const { socket } = this
-    if (!this.#link || !socket.writable) return false
+    if (!this.#accepted || !socket.writable) return false
     const { maxBuffered_bytes } = this.#terms
     if (socket.writableLength > maxBuffered_bytes) {
       socket.destroy(new Error(`the client does not read: more than ${maxBuffered_bytes} bytes wait for it`))
       return false
     }
     const isTaken = socket.write(data)
-    this.#link.wrote()
+    this.#accepted.wrote()
     return isTaken
   }
 
   end(data?: string | Uint8Array): void {
     if (data !== undefined) this.write(data)
-    this.#link?.end()
+    this.#accepted?.end()
   }
 
   destroy(): void {
-    if (this.#link) this.socket.destroy()
+    if (this.#accepted) this.socket.destroy()
   }
 
   pause(): void {
     this.paused = true
-    if (this.#link) this.socket.pause()
+    if (this.#accepted) this.socket.pause()
   }
 
   resume(): void {
     this.paused = false
-    this.#link?.read()
+    this.#accepted?.read()
   }
 
   onData(fn: Callback<[Buffer]>): void {
@@ -101,7 +101,7 @@ class Client implements Connection {
   }
 
   async isCut(): Promise<boolean> {
-    return this.#link?.isCut() ?? false
+    return this.#accepted?.isCut() ?? false
   }
 
   handOver(state: () => unknown): void {
@@ -117,7 +117,7 @@ class Client implements Connection {
   }
 
   gone(error: Error | undefined): void {
-    this.#link = undefined
+    this.#accepted = undefined
     if (this.#close) this.#call(this.#close, 'close of a connection', error)
   }
 
@@ -127,7 +127,7 @@ class Client implements Connection {
     if (!this.#state || this.closed || this.socket.writableEnded) return undefined
     try {
       const given = { state: structuredClone(runAs(owner, this.#state)) }
-      this.#link = undefined
+      this.#accepted = undefined
       return given
     } catch (error) {
       owner.failed(error, 'handover of a connection')
@@ -154,7 +154,7 @@ class Client implements Connection {
 }
 
 /** One socket, through the lives of the plugin that it belongs to. Its listeners are the runtime's alone. */
-export class Link {
+export class AcceptedConnection {
   readonly socket: Socket
   readonly #clock: Clock
   #client: Client | undefined
@@ -168,7 +168,7 @@ export class Link {
   /** Bytes written to it by now, 5 s ago, and so on. */
   #written: readonly number[] = []
 
-  constructor(socket: Socket, clock: Clock, gone: (link: Link) => void) {
+  constructor(socket: Socket, clock: Clock, gone: (accepted: AcceptedConnection) => void) {
     this.socket = socket
     this.#clock = clock
     socket.on('error', (error) => {
