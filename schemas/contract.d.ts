@@ -170,6 +170,8 @@ export type Change = {
   "gnss-survey-mintime"?: number
   /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
+  /** Provider of the map. what the provider of the tiles wants to stand under the map, such as © OpenStreetMap contributors */
+  "map-attribution"?: string
   /** Map under the rovers. address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map */
   "map-tiles"?: string
   /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: taken from the APN table or the router */
@@ -862,7 +864,7 @@ export type InfoDocumentPart = {
         jamming?: "unknown" | "ok" | "warning" | "critical"
         /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
         spoofing?: "unknown" | "none" | "indicated" | "multiple"
-        /** Share of carrier phases that lost lock in the last 5 minutes, % */
+        /** Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, % */
         slips?: number
         /** Empty while the receiver does not report them */
         bands?: Array<{
@@ -2003,7 +2005,7 @@ export type RfInfo = {
   jamming: "unknown" | "ok" | "warning" | "critical"
   /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
   spoofing: "unknown" | "none" | "indicated" | "multiple"
-  /** Share of carrier phases that lost lock in the last 5 minutes, % */
+  /** Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, % */
   slips: number
   /** Empty while the receiver does not report them */
   bands: Array<{

@@ -34,6 +34,11 @@ const TilesSchema = Type.String({
   description: 'address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map',
 })
 
+const AttributionSchema = Type.String({
+  maxLength: 120,
+  description: 'what the provider of the tiles wants to stand under the map, such as © OpenStreetMap contributors',
+})
+
 /** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */
 export default definePlugin({
   name: 'dashboard',
@@ -58,7 +63,11 @@ export default definePlugin({
       const wanted = String(get(map.name))
       return wanted === tiles ? undefined : tilesFault(wanted)
     })
-    const hub = new EventHub(ctx, survey, panelFiles, () => map.get())
+    const attribution = ctx.config.define('map-attribution', AttributionSchema, {
+      default: '',
+      title: 'Provider of the map',
+    })
+    const hub = new EventHub(ctx, survey, panelFiles, () => ({ tiles: map.get(), attribution: attribution.get() }))
     new Pages(ctx, () => tileOrigin(map.get())).register()
     panelFiles.register()
     addTexts(ctx)

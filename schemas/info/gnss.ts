@@ -84,7 +84,8 @@ export const RfInfo = closed(
     slips: Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of carrier phases that lost lock in the last 5 minutes, %',
+      description:
+        'Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, %',
     }),
     bands: Type.Array(
       closed(

@@ -151,9 +151,9 @@ export interface Receiver {
   sendCorrections(frames: Uint8Array): boolean
   /**
    * Sets the mode of the receiver and configures everything a base needs. Writes only the differences and verifies them by
-   * reading back. `refused` lists the keys that the receiver refused. Rejects with RTK_ERR_UNAVAILABLE if the receiver does
-   * not answer, is listen-only, or does not hold the written values. A receiver that restarts unexpectedly loses the
-   * configuration: `configured` turns false and `onState` is emitted.
+   * reading back. `refused` names the settings that the receiver did not accept and that a base does not need. Rejects with
+   * RTK_ERR_UNAVAILABLE if the receiver does not answer, is listen-only, or does not hold the written values. A receiver
+   * that restarts unexpectedly loses the configuration: `configured` turns false and `onState` is emitted.
    */
   configure(target: ReceiverTarget): Promise<{ written: number; refused: string[] }>
   /** The receiver holds the settings of the last `configure`. */

@@ -46,6 +46,12 @@ interface News {
   readonly texts: PageEvent | undefined
 }
 
+/** What lies under the drawings of the pages: '' for none. */
+export interface MapServer {
+  readonly tiles: string
+  readonly attribution: string
+}
+
 /** All open pages and their events. An event wanted by several pages is built once. */
 export class EventHub {
   readonly #ctx: PluginContext
@@ -55,13 +61,11 @@ export class EventHub {
   #lines: PageEvent[] = []
   /** The last events sent to every page. */
   #told: { epoch?: SatelliteEpoch | undefined; panels: string; texts: string } = { panels: '', texts: '' }
+  readonly #map: () => MapServer
 
-  readonly #tiles: () => string
-
-  /** @param tiles address of map tiles, for the pages; '' for none */
-  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles, tiles: () => string) {
+  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles, map: () => MapServer) {
     this.#ctx = ctx
-    this.#tiles = tiles
+    this.#map = map
     this.#survey = survey
     this.#panels = panels
   }
@@ -84,7 +88,7 @@ export class EventHub {
     const { serial } = this.#ctx
     page.client.send({
       name: 'hello',
-      data: JSON.stringify({ serial, version, sha256, hardware, tiles: this.#tiles(), role: caller.reader }),
+      data: JSON.stringify({ serial, version, sha256, hardware, ...this.#map(), role: caller.reader }),
     })
     if (page.topics.has('log')) for (const line of this.#lines) page.client.send(line)
     if (page.topics.has('survey')) page.client.send(this.#curve())

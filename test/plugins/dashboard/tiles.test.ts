@@ -59,6 +59,12 @@ t.test('the policy of the page follows the parameter at once', async (t) => {
   t.match(await set('https://*.example.org/{z}/{x}/{y}'), { result: 'failed', errors: [{ message: /without \*/ }] })
   t.match(await set("https://a.org/{z}/{x}/{y};script-src'*'"), { result: 'failed' })
   t.strictSame(await pictures(), ["img-src 'self' data: https://tile.example.org"])
+  const provider = { 'map-attribution': '© OpenStreetMap contributors <b>' }
+  t.match(await station.station.change(provider, { source: 'http' }), { result: 'ok' })
+  t.match(await told(), [{ attribution: '© OpenStreetMap contributors <b>' }])
+  t.match(await station.station.change({ 'map-attribution': 'x'.repeat(121) }, { source: 'http' }), {
+    result: 'failed',
+  })
   t.match(await set(''), { result: 'ok' })
   t.strictSame(await pictures(), ["img-src 'self' data:"])
   t.match(await told(), [{ tiles: '' }])

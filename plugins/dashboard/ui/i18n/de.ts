@@ -983,6 +983,8 @@ export const de: Texts = {
   'tiles.text':
     'Zeigt Straßen oder Luftbilder unter den Positionen. Ihr Browser lädt sie von dem eingetragenen Server, der dann sieht, welches Gebiet Sie betrachten. Leer: eine Zeichnung, die ohne Internet auskommt.',
   'tiles.address': 'Adresse des Kartenservers',
+  'tiles.provider': 'Anbieter der Karte',
+  'tiles.providerHelp': 'Steht unter der Karte, wie es ihre Lizenz verlangt: © OpenStreetMap-Mitwirkende',
   'tiles.addressHelp': 'Vom Anbieter der Karte, mit {z}, {x} und {y}: https://tile.example.org/{z}/{x}/{y}.png',
   'saved.title': 'Gemerkte Positionen',
   'saved.none': 'Noch keine. Eine Position mit Namen ist hier wiederzufinden.',

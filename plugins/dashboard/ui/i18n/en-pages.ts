@@ -243,6 +243,8 @@ export const pages = {
   'tiles.text':
     'Shows streets or aerial pictures under the positions. Your browser loads them from the server that you enter, which then sees which area you look at. Empty: a drawing that works without internet.',
   'tiles.address': 'Address of the map server',
+  'tiles.provider': 'Provider of the map',
+  'tiles.providerHelp': 'Stands under the map, as its licence asks: © OpenStreetMap contributors',
   'tiles.addressHelp': 'From the provider of the map, with {z}, {x} and {y}: https://tile.example.org/{z}/{x}/{y}.png',
   'saved.title': 'Saved positions',
   'saved.none': 'None yet. Give a position a name to find it here again.',

@@ -18,11 +18,7 @@ export function MapCard() {
   const name = nameOf(document$.value, hello.value?.serial ?? '')
   return (
     <Card title={t('map.title')}>
-      {map ? (
-        <Drawing map={map} name={name} tiles={hello.value?.tiles ?? ''} />
-      ) : (
-        <Empty drawing="map">{t('map.none')}</Empty>
-      )}
+      {map ? <Drawing map={map} name={name} {...tilesNow()} /> : <Empty drawing="map">{t('map.none')}</Empty>}
       {map && <Downloads map={map} name={name} file="rtk-base" />}
     </Card>
   )
@@ -35,7 +31,7 @@ export function ReferenceMap({ rows }: { rows: readonly HistoryRow[] }) {
   const name = nameOf(document$.value, hello.value?.serial ?? '')
   return (
     <>
-      <Drawing map={map} name={name} tiles={hello.value?.tiles ?? ''} />
+      <Drawing map={map} name={name} {...tilesNow()} />
       <Downloads map={map} name={name} file="rtk-base-references" />
     </>
   )
@@ -55,6 +51,8 @@ function Downloads({ map, name, file }: { map: StationMap; name: string; file: s
   )
 }
 
+const tilesNow = () => ({ tiles: hello.value?.tiles ?? '', attribution: hello.value?.attribution ?? '' })
+
 const fileOf = (type: string, text: string) => `data:${type};charset=utf-8,${encodeURIComponent(text)}`
 
 /** A place beside the one of now: north up, to scale. */
@@ -73,7 +71,14 @@ export function PlaceDrawing({ from: { east, north } }: { from: { east: number; 
   return <Drawing map={{ lat: 0, lon: 0, points: [point], radius_m }} name={t('map.now')} />
 }
 
-function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; tiles?: string }) {
+interface DrawingProps {
+  readonly map: StationMap
+  readonly name: string
+  readonly tiles?: string
+  readonly attribution?: string
+}
+
+function Drawing({ map, name, tiles = '', attribution = '' }: DrawingProps) {
   const { lat, lon, points, radius_m } = map
   const scale = ring / radius_m
   const named = namedOf(points, scale)
@@ -86,6 +91,11 @@ function Drawing({ map, name, tiles = '' }: { map: StationMap; name: string; til
       {tilesOf(tiles, { lat, lon }, half, scale).map(({ url, x, y, size }) => (
         <image key={url} href={url} x={x} y={y} width={size} height={size} />
       ))}
+      {tiles && attribution && (
+        <text class="map-provider" x={half - 4} y={half - 6}>
+          {attribution}
+        </text>
+      )}
       <circle class="grid" r={ring} />
       <circle class="grid" r={ring / 2} />
       <path class="grid" d={`M0 ${-ring}V${ring}M${-ring} 0H${ring}`} />

@@ -16,7 +16,10 @@ export function MapTiles() {
       <p>{t('tiles.text')}</p>
       <SettingForm
         parameters={parameters}
-        settings={[{ name: 'map-tiles', label: t('tiles.address'), help: t('tiles.addressHelp') }]}
+        settings={[
+          { name: 'map-tiles', label: t('tiles.address'), help: t('tiles.addressHelp') },
+          { name: 'map-attribution', label: t('tiles.provider'), help: t('tiles.providerHelp') },
+        ]}
         save={t('net.save')}
         again={() => location.reload()}
       />

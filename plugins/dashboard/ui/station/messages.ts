@@ -8,6 +8,8 @@ export interface Hello {
   role: 'viewer' | 'operator'
   /** Address of map tiles with `{z}`, `{x}`, `{y}`; '' for none. */
   tiles: string
+  /** What its provider wants to stand under the map. */
+  attribution: string
 }
 export interface SkySignal {
   name: string
