@@ -121,7 +121,7 @@ export const errorTable = {
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's password or token: POST /session." },
   RTK_ERR_TOO_MANY_REQUESTS: {
     status: 429,
-    help: 'Send fewer requests: at most 100 per second and address are answered.',
+    help: 'Send fewer requests: at most 100 per second and address are answered, and few passwords may wait to be checked.',
   },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right password or token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message names the mistake.' },
@@ -174,7 +174,7 @@ export const errorTable = {
   },
   RTK_ERR_ROUTER_LOGIN: {
     status: 503,
-    help: 'Set `rtr-user` and `rtr-pswd` to the values on the label of the router; attempts are spaced so that it does not block.',
+    help: 'Set `rtr-user` and `rtr-pswd` to the values on the label of the router. The station spaces its attempts so that the router does not block it.',
   },
   RTK_ERR_ROUTER_CERTIFICATE: {
     status: 503,

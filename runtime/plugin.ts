@@ -113,7 +113,7 @@ export interface ConfigOptions<T> {
   endsLink?: boolean
   /**
    * The change may cut its caller off permanently. It is applied after the answer was written and reverted unless a
-   * caller reconnects the same way within the window of the variant's section `trial` (90 s).
+   * caller reaches the station through the changed interface within the window of the variant's section `trial` (90 s).
    */
   trial?: {
     /**

@@ -94,11 +94,11 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 export type Change = {
   /** Cable: fixed address. e.g. 192.168.1.20/24 (24 if there is no prefix); empty: the network assigns an address (DHCP) */
   "eth-address"?: string
-  /** Cable: DNS servers. at most three addresses, separated by commas; empty: the gateway */
+  /** Cable: DNS servers. at most three addresses, separated by commas (only with a fixed address); empty: the gateway */
   "eth-dns"?: string
   /** Cable. 0: the port is down, and is taken down again if another program brings it up */
   "eth-en"?: number | boolean
-  /** Cable: gateway. address of the router in the same network; empty: no way to the internet through this port */
+  /** Cable: gateway. address of the router in the same network (only with a fixed address); empty: no way to the internet through this port */
   "eth-gateway"?: string
   /** Antenna: IGS name. IGS name of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-descriptor"?: string
@@ -106,21 +106,21 @@ export type Change = {
   "gnss-antenna-height"?: number
   /** Antenna: serial number. Serial number of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-serial"?: string
-  /** RTCM: interval of the GLONASS biases (1230), s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  /** RTCM: interval of the GLONASS biases (1230), s. Seconds, 1 to 255; null: the option of the receiver's plugin */
   "gnss-bias-interval"?: number | null
-  /** Satellites: constellations. []: as the receiver has them. QZSS goes with GPS */
+  /** Satellites: constellations. []: the receiver keeps its own. QZSS is switched together with GPS */
   "gnss-constellations"?: Array<"gps" | "glonass" | "galileo" | "beidou">
-  /** Satellites: elevation mask, °. Degrees, 0 to 60; null: as the receiver has it */
+  /** Satellites: elevation mask, °. Degrees, 0 to 60; null: the receiver keeps its own */
   "gnss-elevation-mask"?: number | null
   /** Start-up check: required accuracy of the first position, m */
   "gnss-initial-accuracy"?: number
   /** Start-up check: maximum distance to the reference, m */
   "gnss-initial-max-delta"?: number
-  /** Start-up check: the same with corrections, m */
+  /** Start-up check: maximum distance with RTK corrections, m */
   "gnss-initial-max-delta-corr"?: number
-  /** RTCM: MSM type. 4, or 7 with Doppler and finer resolution at 1.6 times the size; null: as the plugin of the receiver has it */
+  /** RTCM: MSM type. 4, or 7 with Doppler and finer resolution at 1.6 times the size; null: the option of the receiver's plugin */
   "gnss-msm"?: 4 | 7 | null
-  /** RTCM: interval of the observations, s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  /** RTCM: interval of the observations, s. Seconds, 1 to 255; null: the option of the receiver's plugin */
   "gnss-msm-interval"?: number | null
   /** Corrections: epoch of the frame. The epoch of the correction source, e.g. 2010.0, at most 32 characters */
   "gnss-recvrtcm-epoch"?: string
@@ -156,7 +156,7 @@ export type Change = {
   "gnss-ref-manual-y"?: number | null
   /** Entered position: ECEF Z, m. ECEF metres, -7000000 to 7000000; null clears it */
   "gnss-ref-manual-z"?: number | null
-  /** RTCM: interval of the reference position (1005), s. Seconds, 1 to 255; null: as the plugin of the receiver has it */
+  /** RTCM: interval of the reference position (1005), s. Seconds, 1 to 255; null: the option of the receiver's plugin */
   "gnss-reference-interval"?: number | null
   /** Station ID in RTCM */
   "gnss-station-id"?: number
@@ -170,13 +170,13 @@ export type Change = {
   "gnss-survey-mintime"?: number
   /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
-  /** Provider of the map. what the provider of the tiles wants to stand under the map, such as © OpenStreetMap contributors */
+  /** Provider of the map. text under the map that the licence of the tiles asks for, such as © OpenStreetMap contributors */
   "map-attribution"?: string
   /** Map under the rovers. address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map */
   "map-tiles"?: string
   /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: taken from the APN table or the router */
   "mob-apn"?: string
-  /** Host that the router pings. a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart) */
+  /** Host that the router pings. a host name or IP address (the router restarts when this host does not answer), or empty (the router does not restart) */
   "mob-ping-host"?: string
   /** Mobile: password of the APN. printable ASCII characters, or empty */
   "mob-pswd"?: string
@@ -368,12 +368,13 @@ export type EspInfo = {
   idf: string
   /** Build time, ISO 8601 */
   built: string
-  /** {SN} */
+  /** Serial number of the station */
   serial: string
   /** `hardware` of the variant */
   hardware: string
   /** Running slot; empty without slots */
   partition: string
+  /** Number of your production line, stored by prodflag */
   productionflag: number
   /** Starts of the service */
   bootcnt: number
@@ -411,13 +412,13 @@ export type EthInfo = {
   mac: string
   /** `eth-en` */
   enabled: boolean
-  /** carrier */
+  /** a cable is plugged in, and the other end is powered */
   cable: boolean
-  /** IPv4 */
+  /** IPv4 address */
   ip: string
-  /** dotted */
+  /** IPv4 netmask, dotted */
   mask: string
-  /** IPv4 */
+  /** IPv4 address of the gateway */
   gw: string
   arp: Array<string>
 }
@@ -761,12 +762,13 @@ export type InfoDocumentPart = {
     idf?: string
     /** Build time, ISO 8601 */
     built?: string
-    /** {SN} */
+    /** Serial number of the station */
     serial?: string
     /** `hardware` of the variant */
     hardware?: string
     /** Running slot; empty without slots */
     partition?: string
+    /** Number of your production line, stored by prodflag */
     productionflag?: number
     /** Starts of the service */
     bootcnt?: number
@@ -1226,13 +1228,13 @@ export type InfoDocumentPart = {
     mac?: string
     /** `eth-en` */
     enabled?: boolean
-    /** carrier */
+    /** a cable is plugged in, and the other end is powered */
     cable?: boolean
-    /** IPv4 */
+    /** IPv4 address */
     ip?: string
-    /** dotted */
+    /** IPv4 netmask, dotted */
     mask?: string
-    /** IPv4 */
+    /** IPv4 address of the gateway */
     gw?: string
     arp?: Array<string>
   }
@@ -1241,25 +1243,25 @@ export type InfoDocumentPart = {
     ssid?: string
     /** `wap-en` */
     enabled?: boolean
-    /** a secret, in the document by contract; empty for a viewer */
+    /** current password of the access point; empty for a viewer */
     pwd?: string
-    /** current transmit power, dBm; 0 while off */
+    /** current transmit power, dBm; 0 while the access point is not up */
     tx_power?: number
-    /** 0: the driver cannot limit it */
+    /** maximum number of clients; 0: unknown, or the access point is not up */
     max_sta?: number
-    /** interval, time units of 1.024 ms */
+    /** beacon interval, time units of 1.024 ms; 0: unknown, or the access point is not up */
     beacon?: number
-    /** MHz */
+    /** MHz; 0 while the access point is not up */
     bandwidth?: number
     channel?: number
-    /** s */
+    /** s of silence after which a client is removed; 0: never */
     inactive_time?: number
     reg?: {
       /** current country, ISO 3166 */
       cc?: string
       /** highest 2.4 GHz channel allowed in the country */
       max_chan?: number
-      /** dBm */
+      /** highest transmit power allowed in the country, dBm */
       max_txpwr?: number
     }
     revgw?: {
@@ -1269,9 +1271,9 @@ export type InfoDocumentPart = {
     }
     sta?: Array<{
       mac: string
-      /** from the DHCP leases, empty unknown */
+      /** from the DHCP leases; empty: unknown */
       ip: string
-      /** dBm */
+      /** signal strength of the client, dBm */
       rssi: number
     }>
   }
@@ -1302,7 +1304,7 @@ export type InfoDocumentPart = {
     port?: number
   }
   mqtt?: {
-    /** interface of the broker socket: `eth`, `sta`, `cellular` or empty */
+    /** uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty */
     via?: string
     host?: string
     port?: number
@@ -1324,7 +1326,7 @@ export type InfoDocumentPart = {
     stat?: {
       /** sessions that a broker accepted */
       sessions?: number
-      /** information publications that were due but not sent */
+      /** publications of the status document that were due but not sent */
       missed?: number
       /** retained requests that were dropped */
       retained?: number
@@ -1391,7 +1393,7 @@ export type InfoDocumentPart = {
     "network-type"?: string
     "cell-id"?: string
     plmn?: number
-    /** RSSI, dBm; 0 = unknown */
+    /** RSSI, dBm; 0: unknown */
     signal?: number
     /** a mobile data connection is up */
     connected?: boolean
@@ -1403,7 +1405,7 @@ export type InfoDocumentPart = {
     /** firmware of the modem */
     rev?: string
     support?: {
-      /** can list and select operators */
+      /** the modem can list and select operators */
       operator?: boolean
     }
     state?: {
@@ -1415,9 +1417,9 @@ export type InfoDocumentPart = {
       /** e.g. LTE */
       connection_type?: string
       cell_id?: string
-      /** dBm; 0 = unknown */
+      /** dBm; 0: unknown */
       rssi?: number
-      /** 0 = not registered */
+      /** MCC and MNC of the network; 0: not registered */
       plmn?: number
       /** degrees Celsius; valid only while `temp_valid` */
       temp?: number
@@ -1431,7 +1433,7 @@ export type InfoDocumentPart = {
       sinr?: number
     }
     cfg?: {
-      /** operator selected by hand, 0 = automatic */
+      /** MCC and MNC of the operator selected by hand; 0: automatic */
       plmn?: number
       /** the router restarts if this host does not answer pings; empty: off */
       ping_reboot?: string
@@ -1442,7 +1444,7 @@ export type InfoDocumentPart = {
       apn_choice?: {
         /** `user` (mob-apn), `table`, `router` (unchanged) or empty */
         from?: string
-        /** carrier of the SIM, from the table; empty while unknown */
+        /** operator of the SIM, from the APN table; empty: unknown */
         carrier?: string
         /** other APNs in the table for this SIM, the most likely first */
         alternatives?: Array<{
@@ -1469,7 +1471,7 @@ export type InfoDocumentPart = {
       /** bitmask: 256 GSM, 258 LTE, 4 any other */
       act: number
     }>
-    /** the last 24 h, every 5 min; only with the all-granularity bit */
+    /** the last 24 h, every 5 min; only if the mask selects detail fields */
     history?: Array<{
       /** UTC seconds */
       t: number
@@ -1517,11 +1519,11 @@ export type InfoDocumentPart = {
       tls?: number
       /** mountpoints of the station's own stream */
       mounts?: Array<string>
-      /** logins */
+      /** number of logins */
       users?: number
-      /** rovers */
+      /** number of connected rovers */
       connected?: number
-      /** requests */
+      /** number of refused requests */
       refused?: number
       /** the newest 8 */
       rovers?: Array<NtripRover>
@@ -1540,13 +1542,13 @@ export type InfoDocumentPart = {
       text: string
       /** s until the next attempt */
       next: number
-      /** s since the caster accepted */
+      /** s since the caster accepted the push */
       since: number
       /** address of the connected peer */
       ip: string
-      /** writes */
+      /** number of writes sent */
       sent: number
-      /** writes dropped because the caster is slow */
+      /** number of writes dropped because the caster is slow */
       dropped: number
     }>
     client?: {
@@ -1558,38 +1560,38 @@ export type InfoDocumentPart = {
       text?: string
       /** s until the next attempt */
       next?: number
-      /** messages */
+      /** messages received */
       frames?: number
     }
   }
   rtcm_tcp?: {
     port?: number
-    /** clients */
+    /** number of connected clients */
     connected?: number
     push?: Array<{
       host: string
       port: number
       state: "connecting" | "connected" | "waiting"
       text: string
-      /** epochs */
+      /** number of dropped epochs */
       dropped: number
     }>
   }
   rtcm_serial?: {
     /** device path or tcp://host:port */
     port?: string
-    /** bit/s */
+    /** rate of the line, bit/s */
     baud?: number
-    /** bytes a second */
+    /** capacity that may be used, bytes per second */
     budget?: number
     state?: "off" | "open" | "waiting"
     /** reason for waiting */
     text?: string
-    /** how the stream is thinned */
+    /** current reduction of the stream */
     sends?: string
-    /** bytes */
+    /** bytes sent */
     sent?: number
-    /** epochs */
+    /** number of dropped epochs */
     dropped?: number
   }
 }
@@ -1645,7 +1647,7 @@ export type ModemInfo = {
   /** firmware of the modem */
   rev: string
   support: {
-    /** can list and select operators */
+    /** the modem can list and select operators */
     operator: boolean
   }
   state: {
@@ -1657,9 +1659,9 @@ export type ModemInfo = {
     /** e.g. LTE */
     connection_type: string
     cell_id: string
-    /** dBm; 0 = unknown */
+    /** dBm; 0: unknown */
     rssi: number
-    /** 0 = not registered */
+    /** MCC and MNC of the network; 0: not registered */
     plmn: number
     /** degrees Celsius; valid only while `temp_valid` */
     temp: number
@@ -1673,7 +1675,7 @@ export type ModemInfo = {
     sinr?: number
   }
   cfg: {
-    /** operator selected by hand, 0 = automatic */
+    /** MCC and MNC of the operator selected by hand; 0: automatic */
     plmn: number
     /** the router restarts if this host does not answer pings; empty: off */
     ping_reboot: string
@@ -1684,7 +1686,7 @@ export type ModemInfo = {
     apn_choice?: {
       /** `user` (mob-apn), `table`, `router` (unchanged) or empty */
       from: string
-      /** carrier of the SIM, from the table; empty while unknown */
+      /** operator of the SIM, from the APN table; empty: unknown */
       carrier: string
       /** other APNs in the table for this SIM, the most likely first */
       alternatives: Array<{
@@ -1711,7 +1713,7 @@ export type ModemInfo = {
     /** bitmask: 256 GSM, 258 LTE, 4 any other */
     act: number
   }>
-  /** the last 24 h, every 5 min; only with the all-granularity bit */
+  /** the last 24 h, every 5 min; only if the mask selects detail fields */
   history?: Array<{
     /** UTC seconds */
     t: number
@@ -1733,7 +1735,7 @@ export type ModemNetwork = "unregistered" | "home" | "searching" | "denied" | "u
 export type MqttFailureCause = "" | "config" | "held" | "identity" | "dns" | "refused" | "unreachable" | "timeout" | "tls" | "protocol" | "auth" | "closed" | "ping"
 
 export type MqttInfo = {
-  /** interface of the broker socket: `eth`, `sta`, `cellular` or empty */
+  /** uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty */
   via: string
   host: string
   port: number
@@ -1755,7 +1757,7 @@ export type MqttInfo = {
   stat?: {
     /** sessions that a broker accepted */
     sessions: number
-    /** information publications that were due but not sent */
+    /** publications of the status document that were due but not sent */
     missed?: number
     /** retained requests that were dropped */
     retained?: number
@@ -1786,15 +1788,15 @@ export type NtripBase = {
   connected: boolean
   ip: string
   agent: string
-  /** UTC seconds */
+  /** start of the connection, UTC seconds */
   since: number
   /** s since the last message */
   silent: number
-  /** messages */
+  /** messages received */
   frames: number
-  /** bit/s */
+  /** data received, bit/s */
   bitrate: number
-  /** rovers on this mountpoint */
+  /** rovers connected to this mountpoint */
   rovers: number
 }
 
@@ -1808,11 +1810,11 @@ export type NtripInfo = {
     tls: number
     /** mountpoints of the station's own stream */
     mounts: Array<string>
-    /** logins */
+    /** number of logins */
     users: number
-    /** rovers */
+    /** number of connected rovers */
     connected: number
-    /** requests */
+    /** number of refused requests */
     refused: number
     /** the newest 8 */
     rovers: Array<NtripRover>
@@ -1831,13 +1833,13 @@ export type NtripInfo = {
     text: string
     /** s until the next attempt */
     next: number
-    /** s since the caster accepted */
+    /** s since the caster accepted the push */
     since: number
     /** address of the connected peer */
     ip: string
-    /** writes */
+    /** number of writes sent */
     sent: number
-    /** writes dropped because the caster is slow */
+    /** number of writes dropped because the caster is slow */
     dropped: number
   }>
   client?: {
@@ -1849,13 +1851,13 @@ export type NtripInfo = {
     text: string
     /** s until the next attempt */
     next: number
-    /** messages */
+    /** messages received */
     frames: number
   }
 }
 
 export type NtripRover = {
-  /** for `ntrip-kick` */
+  /** ID for `ntrip-kick` */
   id: number
   mount: string
   /** receives the stream of a third-party base */
@@ -1865,17 +1867,17 @@ export type NtripRover = {
   /** User-Agent */
   agent: string
   ip: string
-  /** UTC seconds */
+  /** start of the connection, UTC seconds */
   since: number
-  /** degrees, from the GGA */
+  /** from the rover's GGA, degrees; 0 without a GGA */
   lat: number
-  /** degrees */
+  /** from the rover's GGA, degrees; 0 without a GGA */
   lon: number
-  /** from the GGA: 1 single, 2 differential, 4 fixed, 5 float */
+  /** from the GGA: 1 single, 2 differential, 4 fixed, 5 float; 0 without a GGA */
   quality: number
-  /** metres to the base */
+  /** distance to the base, metres; 0 without a GGA */
   dist: number
-  /** s since the last GGA */
+  /** s since the last GGA; 0 without a GGA */
   age: number
 }
 
@@ -2079,7 +2081,7 @@ export type RouterInfo = {
   "network-type": string
   "cell-id": string
   plmn: number
-  /** RSSI, dBm; 0 = unknown */
+  /** RSSI, dBm; 0: unknown */
   signal: number
   /** a mobile data connection is up */
   connected: boolean
@@ -2091,18 +2093,18 @@ export type RouterLinkState = "searching" | "offline" | "locked" | "certificate"
 export type RtcmSerialInfo = {
   /** device path or tcp://host:port */
   port: string
-  /** bit/s */
+  /** rate of the line, bit/s */
   baud: number
-  /** bytes a second */
+  /** capacity that may be used, bytes per second */
   budget: number
   state: "off" | "open" | "waiting"
   /** reason for waiting */
   text: string
-  /** how the stream is thinned */
+  /** current reduction of the stream */
   sends: string
-  /** bytes */
+  /** bytes sent */
   sent: number
-  /** epochs */
+  /** number of dropped epochs */
   dropped: number
 }
 
@@ -2121,14 +2123,14 @@ export type RtcmSignature = {
 
 export type RtcmTcpInfo = {
   port: number
-  /** clients */
+  /** number of connected clients */
   connected: number
   push: Array<{
     host: string
     port: number
     state: "connecting" | "connected" | "waiting"
     text: string
-    /** epochs */
+    /** number of dropped epochs */
     dropped: number
   }>
 }
@@ -2226,25 +2228,25 @@ export type WapInfo = {
   ssid: string
   /** `wap-en` */
   enabled: boolean
-  /** a secret, in the document by contract; empty for a viewer */
+  /** current password of the access point; empty for a viewer */
   pwd: string
-  /** current transmit power, dBm; 0 while off */
+  /** current transmit power, dBm; 0 while the access point is not up */
   tx_power: number
-  /** 0: the driver cannot limit it */
+  /** maximum number of clients; 0: unknown, or the access point is not up */
   max_sta: number
-  /** interval, time units of 1.024 ms */
+  /** beacon interval, time units of 1.024 ms; 0: unknown, or the access point is not up */
   beacon: number
-  /** MHz */
+  /** MHz; 0 while the access point is not up */
   bandwidth: number
   channel: number
-  /** s */
+  /** s of silence after which a client is removed; 0: never */
   inactive_time: number
   reg: {
     /** current country, ISO 3166 */
     cc: string
     /** highest 2.4 GHz channel allowed in the country */
     max_chan: number
-    /** dBm */
+    /** highest transmit power allowed in the country, dBm */
     max_txpwr: number
   }
   revgw: {
@@ -2254,9 +2256,9 @@ export type WapInfo = {
   }
   sta: Array<{
     mac: string
-    /** from the DHCP leases, empty unknown */
+    /** from the DHCP leases; empty: unknown */
     ip: string
-    /** dBm */
+    /** signal strength of the client, dBm */
     rssi: number
   }>
 }

@@ -36,7 +36,7 @@ const TilesSchema = Type.String({
 
 const AttributionSchema = Type.String({
   maxLength: 120,
-  description: 'what the provider of the tiles wants to stand under the map, such as © OpenStreetMap contributors',
+  description: 'text under the map that the licence of the tiles asks for, such as © OpenStreetMap contributors',
 })
 
 /** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */

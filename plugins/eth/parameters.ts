@@ -67,10 +67,11 @@ const AddressSchema = Type.String({
 const GatewaySchema = Type.String({
   maxLength: 15,
   pattern: '^[0-9.]*$',
-  description: 'address of the router in the same network; empty: no way to the internet through this port',
+  description:
+    'address of the router in the same network (only with a fixed address); empty: no way to the internet through this port',
 })
 const DnsSchema = Type.String({
   maxLength: 63,
   pattern: '^[0-9., ]*$',
-  description: 'at most three addresses, separated by commas; empty: the gateway',
+  description: 'at most three addresses, separated by commas (only with a fixed address); empty: the gateway',
 })

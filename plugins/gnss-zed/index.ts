@@ -32,14 +32,19 @@ export default definePlugin({
     })
     ctx.services.provide(receiver, receiverService(zed))
     const identity = ctx.info.block('gnss.zed', { static: () => zedBlock(zed) })
-    ctx.commands.add('reboot-zed', 'restarts the receiver', () => rebootZed(zed), {
+    ctx.commands.add('reboot-zed', 'restarts the u-blox receiver, like reboot-receiver', () => rebootZed(zed), {
       value: false,
       caution: 'RTCM stops for about half a minute.',
     })
-    ctx.commands.add('reset-zed', 'deletes what the receiver has stored and restarts it', () => resetZed(zed), {
-      value: false,
-      caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
-    })
+    ctx.commands.add(
+      'reset-zed',
+      'deletes the stored configuration of the u-blox receiver and restarts the receiver',
+      () => resetZed(zed),
+      {
+        value: false,
+        caution: 'RTCM stops for some minutes, until the receiver has found the satellites again.',
+      },
+    )
 
     ctx.on(zed.events.state.on, () => {
       identity.changed()

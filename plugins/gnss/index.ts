@@ -72,7 +72,7 @@ export default definePlugin({
       await present.restart()
       return 'the receiver restarts'
     }
-    ctx.commands.add('reboot-receiver', 'restarts the receiver, of whatever make', restart, {
+    ctx.commands.add('reboot-receiver', 'restarts the receiver, whatever its make', restart, {
       value: false,
       caution: 'RTCM stops for about half a minute.',
     })

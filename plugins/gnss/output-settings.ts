@@ -9,7 +9,7 @@ import { Type } from 'typebox'
 type Member = keyof ReceiverOutput
 
 const Constellation = Type.Union(switchableConstellations.map((name) => Type.Literal(name)))
-const unset = 'null: as the plugin of the receiver has it'
+const unset = "null: the option of the receiver's plugin"
 const interval = () =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 255 }), Type.Null()], { description: `Seconds, 1 to 255; ${unset}` })
 
@@ -37,14 +37,14 @@ export function defineOutput({ config, services }: Pick<PluginContext, 'config' 
       Type.Array(Constellation, {
         maxItems: switchableConstellations.length,
         uniqueItems: true,
-        description: '[]: as the receiver has them. QZSS goes with GPS',
+        description: '[]: the receiver keeps its own. QZSS is switched together with GPS',
       }),
       { default: [], title: 'Satellites: constellations' },
     ),
     elevationMask_deg: config.define(
       'gnss-elevation-mask',
       Type.Union([Type.Integer({ minimum: 0, maximum: 60 }), Type.Null()], {
-        description: 'Degrees, 0 to 60; null: as the receiver has it',
+        description: 'Degrees, 0 to 60; null: the receiver keeps its own',
       }),
       { default: null, title: 'Satellites: elevation mask, °' },
     ),

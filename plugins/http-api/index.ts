@@ -105,7 +105,7 @@ function addActions(ctx: PluginContext, station: () => Station): void {
     method: 'POST',
     url: '/change',
     schema: {
-      summary: 'Changes parameters: all of them, durably, or none',
+      summary: 'Changes parameters, as one transaction: all are stored, or none',
       requestBody: { required: true, content: { 'application/json': { schema: Change } } },
       response: { 200: ChangeAnswer },
     },

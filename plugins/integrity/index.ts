@@ -24,7 +24,7 @@ export default definePlugin({
       })
     const accuracy = metres('gnss-initial-accuracy', 5, 0.001, 'required accuracy of the first position, m')
     const maxDelta = metres('gnss-initial-max-delta', 15, 0, 'maximum distance to the reference, m')
-    const maxDeltaCorr = metres('gnss-initial-max-delta-corr', 0.5, 0, 'the same with corrections, m')
+    const maxDeltaCorr = metres('gnss-initial-max-delta-corr', 0.5, 0, 'maximum distance with RTK corrections, m')
     const limits = () => ({
       accuracy_m: accuracy.get(),
       maxDelta_m: maxDelta.get(),

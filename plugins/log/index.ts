@@ -67,7 +67,7 @@ export default definePlugin({
 
     ctx.commands.add(
       'log',
-      'log=n|e|w|i|d|v sets the level of the log, log=PLUGIN:LEVEL that of one plugin',
+      'log=n|e|w|i|d|v (none, error, warn, info, debug, all) sets the level of the log, log=PLUGIN:LEVEL that of one plugin',
       ({ arg }) => setLevel(ctx, arg),
     )
     ctx.commands.add(

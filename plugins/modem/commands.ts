@@ -28,7 +28,7 @@ export function addCommands(ctx: PluginContext, { access, jobs, scan }: Work): v
   }
   ctx.commands.add(
     'mobile-scan',
-    'scans for mobile operators; takes about 200 s',
+    'starts a scan for mobile operators, which takes about 200 s',
     () => {
       scan.request()
       return 'the scan has started: it takes about 200 s, the mobile connection is lost meanwhile'

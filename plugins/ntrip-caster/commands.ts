@@ -99,8 +99,12 @@ function addRoverCommands(ctx: PluginContext, { caster }: Owners): void {
     () => caster.rovers.list().slice(-mostListed).join('\n') || 'none',
     { value: false },
   )
-  ctx.commands.add('ntrip-kick', 'ntrip-kick=ID ends the connection of a rover (ntrip.caster.rovers)', ({ arg }) => {
-    if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
-    return caster.rovers.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
-  })
+  ctx.commands.add(
+    'ntrip-kick',
+    'ntrip-kick=ID ends the connection of a rover (the IDs are in ntrip.caster.rovers of the status document)',
+    ({ arg }) => {
+      if (arg === undefined || !/^\d{1,12}$/.test(arg)) throw badValue('ntrip-kick=ID')
+      return caster.rovers.kick(Number(arg)) ? `rover ${arg} is disconnected` : `there is no rover ${arg}`
+    },
+  )
 }

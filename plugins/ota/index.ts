@@ -97,8 +97,12 @@ export default definePlugin({
     const block = ctx.info.block('base.update', () => updates.fields)
     ctx.services.provide(firmwareInstaller, updates)
 
-    for (const name of ['firmware', 'ota-upgrade']) {
-      ctx.commands.add(name, `${name}=<url> fetches and installs firmware (progress in base.update)`, ({ arg }) => {
+    const texts = {
+      firmware: 'downloads and installs firmware (progress in base.update)',
+      'ota-upgrade': 'same as firmware',
+    }
+    for (const [name, text] of Object.entries(texts)) {
+      ctx.commands.add(name, `${name}=<url> ${text}`, ({ arg }) => {
         if (!arg) throw badValue(`${name}=<https URL of a firmware image>`)
         try {
           updates.fetch(arg)
@@ -112,7 +116,7 @@ export default definePlugin({
     }
     ctx.commands.add(
       'ota-cancel',
-      'ends the update that is being sent or downloaded',
+      'cancels the upload or download of an update',
       () => {
         updates.cancel()
         return 'the update is cancelled'
@@ -133,7 +137,7 @@ export default definePlugin({
       url: '/check-update',
       config: { role: 'operator' },
       schema: {
-        summary: 'Which version lies at `update-url`. Nothing is installed',
+        summary: 'Reads the version of the image at `update-url`, without installing it',
         response: { 200: CheckedVersion },
       },
       handler: async () => {

@@ -122,7 +122,7 @@ export default definePlugin({
     })
     ctx.commands.add(
       'why-no-rtcm',
-      'why-no-rtcm=02:13 explains why no RTCM was sent at that time (UTC; also an ISO time or epoch seconds); alone: now',
+      'why-no-rtcm=02:13 explains why no RTCM was sent at that time (UTC; also an ISO time or epoch seconds); without a value: explains the present',
       async ({ arg }) => {
         const unit = ctx.services.use(device)
         const now_ms = unit.utc_ms() || ctx.clock.now()

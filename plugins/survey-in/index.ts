@@ -61,13 +61,13 @@ export default definePlugin({
     )
     command(
       'stop-survey-in',
-      'ends a survey-in; the station returns to its previous reference',
+      'ends a survey-in; the station returns to its previous reference, if it has one',
       'The average so far is lost.',
       () => base.stopSurvey(),
     )
     command(
       'confirm-position',
-      'the antenna is where it was: ends moved and returns to the same reference',
+      'confirms that the antenna has not moved; the station uses the same reference again',
       'If the antenna did move, all rover positions will be off by as much.',
       (source) => base.confirmPosition(source),
     )

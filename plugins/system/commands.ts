@@ -42,10 +42,12 @@ function addRestarts(ctx: PluginContext): void {
   })
   const caution =
     'All settings, positions and logs are permanently deleted. The station may not be reachable afterwards.'
-  ctx.commands.add('factory', 'clears settings, references and logs, then restarts', factory, {
-    value: false,
-    caution,
-  })
+  ctx.commands.add(
+    'factory',
+    'clears settings, references and logs, but not the protected store, then restarts',
+    factory,
+    { value: false, caution },
+  )
 }
 
 /** Commands that end a provisional change. */
@@ -65,12 +67,16 @@ function addTrialCommands(ctx: PluginContext): void {
 
 function addChecks(ctx: PluginContext, record: BootRecord, changed: () => void): void {
   const test = new SelfTest(ctx)
-  const tests = { 'start-hardware-test': 'hardware', 'start-production-test': 'production' } as const
-  for (const [command, kind] of Object.entries(tests))
-    ctx.commands.add(command, `checks all parts of the device (${kind})`, () => test.run(kind), {
-      value: false,
-    })
-  ctx.commands.add('prodflag', 'prodflag=<number> sets the production flag', async ({ arg }) => {
+  const tests = [
+    ['start-hardware-test', 'hardware', 'checks all hardware; missing parts are skipped'],
+    [
+      'start-production-test',
+      'production',
+      'makes the same checks for a production line: a missing receiver, RTCM, reference, clock or broker fails',
+    ],
+  ] as const
+  for (const [command, kind, text] of tests) ctx.commands.add(command, text, () => test.run(kind), { value: false })
+  ctx.commands.add('prodflag', 'prodflag=<number> stores a number for your production line', async ({ arg }) => {
     if (arg === undefined || !/^-?\d{1,9}$/.test(arg)) throw badValue('prodflag=<whole number>')
     await record.setProductionFlag(Number(arg))
     changed()

@@ -28,11 +28,16 @@ export function addCommands(ctx: PluginContext, router: Router): void {
     },
     { value: false, caution: 'All settings of the router are permanently deleted.' },
   )
-  for (const maker of ['vendor', 'teltonika']) {
-    ctx.commands.add(`pull-${maker}-data`, 'reads everything from the router now', pull, noValue)
-    ctx.commands.add(`pair-${maker}-repeater`, "makes the router's WiFi the uplink of the station", pair, noValue)
-  }
-  ctx.commands.add('get-router-qr', 'the text of the QR label of the router', (call) => qrText(router, call), noValue)
+  ctx.commands.add('pull-vendor-data', 'reads everything from the router now', pull, noValue)
+  ctx.commands.add('pull-teltonika-data', 'same as pull-vendor-data', pull, noValue)
+  ctx.commands.add('pair-vendor-repeater', "makes the router's WiFi the uplink of the station", pair, noValue)
+  ctx.commands.add('pair-teltonika-repeater', 'same as pair-vendor-repeater', pair, noValue)
+  ctx.commands.add(
+    'get-router-qr',
+    "shows the text of the router's QR label, which contains passwords",
+    (call) => qrText(router, call),
+    noValue,
+  )
   ctx.commands.add(
     'router-certificate',
     'router-certificate shows the certificate of the router, router-certificate=accept FINGERPRINT confirms a new one',

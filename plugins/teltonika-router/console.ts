@@ -6,8 +6,9 @@ import type { Router } from './router.js'
 const words = ['info', 'set_user', 'set_pswd', 'scan', 'select', 'reboot', 'reboot-modem'] as const
 type Word = (typeof words)[number]
 
-const help =
-  'teltonika info | set_user USER [--protected] | set_pswd PASSWORD [--protected] | scan | select PLMN (0: automatic) | reboot | reboot-modem'
+const usage =
+  'info | set_user USER [--protected] | set_pswd PASSWORD [--protected] | scan | select PLMN (0: automatic) | reboot | reboot-modem'
+const help = `teltonika=SUBCOMMAND controls the router: ${usage}; --protected: stored in the protected store`
 
 /** The console group of the router. Modem functions use the commands and parameters of the modem plugin. */
 export function addConsoleGroup(ctx: PluginContext, router: Router): void {
@@ -26,7 +27,7 @@ export function addConsoleGroup(ctx: PluginContext, router: Router): void {
     (call) => {
       const [word = '', ...args] = (call.arg ?? '').trim().split(/\s+/)
       const known = words.find((one) => one === word)
-      if (known === undefined) throw badValue(help)
+      if (known === undefined) throw badValue(`teltonika ${usage}`)
       return groups[known](args, call)
     },
     { words },

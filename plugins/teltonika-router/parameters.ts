@@ -30,7 +30,7 @@ export class RouterParameters {
         maxLength: 18,
         pattern: '^([A-Za-z0-9][A-Za-z0-9.:-]*)?$',
         description:
-          'a host name or IP address (the router restarts when it does not answer), or empty (the router does not restart)',
+          'a host name or IP address (the router restarts when this host does not answer), or empty (the router does not restart)',
       }),
       { default: usualPingHost, title: 'Host that the router pings' },
     )

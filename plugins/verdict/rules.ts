@@ -53,7 +53,7 @@ type Rule = readonly [code: string, fitness: Fitness, find: (facts: Facts) => Fi
 const fewSatellites = 8
 /** Fewer give no position: an antenna line that looks faulty is the cause then. */
 const blindSatellites = 4
-/** Share of phases that lost lock at which rovers lose their fix. */
+/** Share of carrier-phase observations after a loss of lock at which rovers lose their fix. */
 const manySlips_percent = 10
 /** A link without a broker is not wanted, and a held link comes back at once. */
 const notAFailure: readonly MqttFailureCause[] = ['', 'config', 'held']
@@ -248,7 +248,7 @@ export const rules: readonly Rule[] = [
     ({ slips_percent = 0 }) =>
       when(
         slips_percent > manySlips_percent,
-        `${Math.round(slips_percent)} % of the phases lost lock in 5 minutes`,
+        `lock was lost in ${Math.round(slips_percent)} % of the carrier-phase observations of the last 5 minutes`,
         'check the plugs of the antenna cable, its view of the sky and interference',
         { slips_percent: Math.round(slips_percent) },
       ),

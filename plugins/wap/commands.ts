@@ -12,7 +12,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
   }
   ctx.commands.add(
     'restart-wap',
-    'starts the access point again with its settings: clients are dropped for some seconds',
+    'restarts the access point with its settings; clients are dropped for some seconds',
     () => {
       mustBeUp('it is not started again')
       ctx.errors.clear('wap-restart')
@@ -31,7 +31,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
   )
   ctx.commands.add(
     'restart-wap-fast',
-    'announces the channel again, clients stay connected; if the driver refuses, the access point restarts',
+    'announces the channel again and sets the transmit power, without dropping clients; if the driver cannot, the access point restarts and drops them',
     () => {
       mustBeUp('it is not announced again')
       return accessPoint.restartFast()
@@ -40,7 +40,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
   )
   ctx.commands.add(
     'restart-wap-dhcps',
-    'makes the DHCP and DNS server of the access point read its files again; clients stay',
+    'makes the DHCP and DNS server of the access point clear its cache and read its host files again; clients stay connected',
     async () => {
       mustBeUp('its DHCP server does not run')
       await accessPoint.reloadDhcp()

@@ -19,10 +19,10 @@ export const EspInfo = Type.Object(
     sha256: Type.String({ description: 'Digest of the installed image, or of the source tree; hexadecimal' }),
     idf: Type.String({ description: 'Platform, e.g. `node v22.12.0`' }),
     built: Type.String({ description: 'Build time, ISO 8601' }),
-    serial: Type.String({ description: '{SN}' }),
+    serial: Type.String({ description: 'Serial number of the station' }),
     hardware: Type.String({ description: '`hardware` of the variant' }),
     partition: Type.String({ description: 'Running slot; empty without slots' }),
-    productionflag: Type.Integer(),
+    productionflag: Type.Integer({ description: 'Number of your production line, stored by prodflag' }),
     bootcnt: count('Starts of the service'),
     state: Type.Object({ uptime: count('Seconds since the service started') }),
     mem: Type.Object({

@@ -30,7 +30,7 @@ export const ModemInfo = Type.Object({
   model: Type.String(),
   manuf: Type.String(),
   rev: Type.String({ description: 'firmware of the modem' }),
-  support: Type.Object({ operator: Type.Boolean({ description: 'can list and select operators' }) }),
+  support: Type.Object({ operator: Type.Boolean({ description: 'the modem can list and select operators' }) }),
   state: Type.Object({
     network: ModemNetwork,
     operator: Type.String(),
@@ -38,8 +38,8 @@ export const ModemInfo = Type.Object({
     data: Type.String({ description: '`connected`, `disconnected` or empty while unknown' }),
     connection_type: Type.String({ description: 'e.g. LTE' }),
     cell_id: Type.String(),
-    rssi: Type.Integer({ description: 'dBm; 0 = unknown' }),
-    plmn: Type.Integer({ description: '0 = not registered' }),
+    rssi: Type.Integer({ description: 'dBm; 0: unknown' }),
+    plmn: Type.Integer({ description: 'MCC and MNC of the network; 0: not registered' }),
     temp: Type.Integer({ description: 'degrees Celsius; valid only while `temp_valid`' }),
     temp_valid: Type.Boolean(),
     pending: Type.Array(Type.String({ description: '`scan`, `operator`, `apn`, `reboot`' }), { maxItems: 8 }),
@@ -48,7 +48,7 @@ export const ModemInfo = Type.Object({
     sinr: Type.Optional(Type.Integer({ description: 'dB' })),
   }),
   cfg: Type.Object({
-    plmn: Type.Integer({ description: 'operator selected by hand, 0 = automatic' }),
+    plmn: Type.Integer({ description: 'MCC and MNC of the operator selected by hand; 0: automatic' }),
     ping_reboot: Type.String({ description: 'the router restarts if this host does not answer pings; empty: off' }),
     apn: Type.String({ description: 'APN configured in the router' }),
     user: Type.String(),
@@ -56,7 +56,7 @@ export const ModemInfo = Type.Object({
     apn_choice: Type.Optional(
       Type.Object({
         from: Type.String({ description: '`user` (mob-apn), `table`, `router` (unchanged) or empty' }),
-        carrier: Type.String({ description: 'carrier of the SIM, from the table; empty while unknown' }),
+        carrier: Type.String({ description: 'operator of the SIM, from the APN table; empty: unknown' }),
         alternatives: Type.Array(Type.Object({ apn: Type.String(), user: Type.String(), carrier: Type.String() }), {
           maxItems: 8,
           description: 'other APNs in the table for this SIM, the most likely first',
@@ -83,7 +83,7 @@ export const ModemInfo = Type.Object({
         rsrq: Type.Optional(Type.Integer({ description: 'dB' })),
         sinr: Type.Optional(Type.Integer({ description: 'dB' })),
       }),
-      { maxItems: 288, description: 'the last 24 h, every 5 min; only with the all-granularity bit' },
+      { maxItems: 288, description: 'the last 24 h, every 5 min; only if the mask selects detail fields' },
     ),
   ),
 })

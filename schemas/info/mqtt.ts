@@ -51,13 +51,15 @@ export const MqttRtcmInfo = Type.Object({
 /** `mqtt.stat`, each counted since its plugin was loaded: `sessions` by mqtt-link, the others by mqtt-api. */
 export const MqttStat = Type.Object({
   sessions: Type.Integer({ description: 'sessions that a broker accepted' }),
-  missed: Type.Optional(Type.Integer({ description: 'information publications that were due but not sent' })),
+  missed: Type.Optional(
+    Type.Integer({ description: 'publications of the status document that were due but not sent' }),
+  ),
   retained: Type.Optional(Type.Integer({ description: 'retained requests that were dropped' })),
   malformed: Type.Optional(Type.Integer({ description: 'invalid messages on `cmd` and `change/post`' })),
 })
 
 export const MqttInfo = Type.Object({
-  via: Type.String({ description: 'interface of the broker socket: `eth`, `sta`, `cellular` or empty' }),
+  via: Type.String({ description: 'uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty' }),
   host: Type.String(),
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
   state: Type.Object({

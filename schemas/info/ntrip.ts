@@ -7,18 +7,18 @@ const port = Type.Integer({ minimum: 0, maximum: 65_535 })
 const version = Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'NTRIP version' })
 
 export const NtripRover = Type.Object({
-  id: count('for `ntrip-kick`'),
+  id: count('ID for `ntrip-kick`'),
   mount: Type.String(),
   unverified: Type.Boolean({ description: 'receives the stream of a third-party base' }),
   user: text('login name, empty without login'),
   agent: text('User-Agent'),
   ip: Type.String(),
-  since: count('UTC seconds'),
-  lat: Type.Number({ description: 'degrees, from the GGA' }),
-  lon: Type.Number({ description: 'degrees' }),
-  quality: count('from the GGA: 1 single, 2 differential, 4 fixed, 5 float'),
-  dist: Type.Number({ description: 'metres to the base' }),
-  age: Type.Number({ description: 's since the last GGA' }),
+  since: count('start of the connection, UTC seconds'),
+  lat: Type.Number({ description: "from the rover's GGA, degrees; 0 without a GGA" }),
+  lon: Type.Number({ description: "from the rover's GGA, degrees; 0 without a GGA" }),
+  quality: count('from the GGA: 1 single, 2 differential, 4 fixed, 5 float; 0 without a GGA'),
+  dist: Type.Number({ description: 'distance to the base, metres; 0 without a GGA' }),
+  age: Type.Number({ description: 's since the last GGA; 0 without a GGA' }),
 })
 
 export const NtripBase = Type.Object({
@@ -27,11 +27,11 @@ export const NtripBase = Type.Object({
   connected: Type.Boolean({ description: 'a base is pushing now' }),
   ip: Type.String(),
   agent: Type.String(),
-  since: count('UTC seconds'),
+  since: count('start of the connection, UTC seconds'),
   silent: count('s since the last message'),
-  frames: count('messages'),
-  bitrate: count('bit/s'),
-  rovers: count('rovers on this mountpoint'),
+  frames: count('messages received'),
+  bitrate: count('data received, bit/s'),
+  rovers: count('rovers connected to this mountpoint'),
 })
 
 export const NtripCasterInfo = Type.Object({
@@ -39,9 +39,9 @@ export const NtripCasterInfo = Type.Object({
   port: { ...port, description: '0 while closed' },
   tls: { ...port, description: 'port with TLS, 0 without' },
   mounts: Type.Array(Type.String(), { maxItems: 16, description: "mountpoints of the station's own stream" }),
-  users: count('logins'),
-  connected: count('rovers'),
-  refused: count('requests'),
+  users: count('number of logins'),
+  connected: count('number of connected rovers'),
+  refused: count('number of refused requests'),
   rovers: Type.Array(NtripRover, { maxItems: 8, description: 'the newest 8' }),
   bases: Type.Array(NtripBase, { maxItems: 8, description: 'mountpoints of third-party bases' }),
 })
@@ -68,10 +68,10 @@ export const NtripServerInfo = Type.Array(
     state: PushState,
     text: text('the error, or the proof of delivery, for a person'),
     next: count('s until the next attempt'),
-    since: count('s since the caster accepted'),
+    since: count('s since the caster accepted the push'),
     ip: text('address of the connected peer'),
-    sent: count('writes'),
-    dropped: count('writes dropped because the caster is slow'),
+    sent: count('number of writes sent'),
+    dropped: count('number of writes dropped because the caster is slow'),
   }),
   { maxItems: 8 },
 )
@@ -93,7 +93,7 @@ export const NtripClientInfo = Type.Object({
   state: ClientState,
   text: text('reason for waiting'),
   next: count('s until the next attempt'),
-  frames: count('messages'),
+  frames: count('messages received'),
 })
 export type NtripClientInfo = Static<typeof NtripClientInfo>
 
@@ -107,14 +107,14 @@ export type NtripInfo = Static<typeof NtripInfo>
 
 export const RtcmTcpInfo = Type.Object({
   port,
-  connected: count('clients'),
+  connected: count('number of connected clients'),
   push: Type.Array(
     Type.Object({
       host: Type.String(),
       port,
       state: Type.Union([Type.Literal('connecting'), Type.Literal('connected'), Type.Literal('waiting')]),
       text: Type.String(),
-      dropped: count('epochs'),
+      dropped: count('number of dropped epochs'),
     }),
     { maxItems: 8 },
   ),
@@ -123,12 +123,12 @@ export type RtcmTcpInfo = Static<typeof RtcmTcpInfo>
 
 export const RtcmSerialInfo = Type.Object({
   port: text('device path or tcp://host:port'),
-  baud: count('bit/s'),
-  budget: count('bytes a second'),
+  baud: count('rate of the line, bit/s'),
+  budget: count('capacity that may be used, bytes per second'),
   state: Type.Union([Type.Literal('off'), Type.Literal('open'), Type.Literal('waiting')]),
   text: text('reason for waiting'),
-  sends: text('how the stream is thinned'),
-  sent: count('bytes'),
-  dropped: count('epochs'),
+  sends: text('current reduction of the stream'),
+  sent: count('bytes sent'),
+  dropped: count('number of dropped epochs'),
 })
 export type RtcmSerialInfo = Static<typeof RtcmSerialInfo>

@@ -47,7 +47,7 @@ export const RouterInfo = Type.Object({
   'network-type': Type.String({ description: 'e.g. LTE' }),
   'cell-id': Type.String(),
   plmn: Type.Integer(),
-  signal: Type.Integer({ description: 'RSSI, dBm; 0 = unknown' }),
+  signal: Type.Integer({ description: 'RSSI, dBm; 0: unknown' }),
   connected: Type.Boolean({ description: 'a mobile data connection is up' }),
 })
 export type RouterInfo = Static<typeof RouterInfo>

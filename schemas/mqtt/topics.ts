@@ -78,7 +78,7 @@ export const topics = {
   changeResp: {
     address: 'base/{SN}/change/resp',
     from: 'station',
-    summary: 'The result of every message on change/post, including malformed ones',
+    summary: 'The result of every message on change/post that is not retained, including malformed ones',
     payload: ChangeAnswer,
   },
   drtk: {
