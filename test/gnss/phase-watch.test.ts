@@ -205,7 +205,7 @@ t.test(
 )
 
 t.test('raises no false alarm wherever in a capture it starts', { skip: noCaptures }, async (t) => {
-  const every = sample(449, 5, 149)
+  const every = sample(997, 5, 149)
   for (const { name, known } of captured) {
     if (known === undefined) continue
     const observed = observedOf(name)
@@ -250,7 +250,7 @@ t.test(
   { skip: noCaptures },
   async (t) => {
     const sizes_m = few(4, [0.01, 0.03, 0.05, 9, 0.5, 5, 100, 0.02, 0.1, 2, 4, 6, 15, 30])
-    for (const { name, from, least } of few(2, [
+    for (const { name, from, least } of few(1, [
       { name: 'pygnssutils_pygpsdata-rtcm3.log', from: 100, least: 0.9 },
       { name: 'swiftnav_dropped-packets-STR24.rtcm3', from: 110, least: 0.9 },
       { name: 'swiftnav_missing-beidou-STR17.rtcm3', from: 110, least: 0.75 },

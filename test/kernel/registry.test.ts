@@ -17,7 +17,7 @@ import type { Clock } from '../../runtime/ports/clock.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { parseMask, selectionOf } from '../../schemas/document.js'
-import { createTestStation, ManualClock, type TestStationOptions, until } from '../harness/index.js'
+import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
 type Definition = AnyPlugin
 
@@ -689,7 +689,7 @@ t.test('a change', async (t) => {
           if (result === 'failed') t.equal(JSON.stringify(await station.store.entries('config')), before)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: sample(100, 300, 300) },
     )
   })
 

@@ -4,7 +4,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import type { AnyPlugin } from '../../runtime/plugin.js'
-import { createTestStation, freeTcpPort, freeUdpPort, ManualClock } from '../harness/index.js'
+import { createTestStation, freeTcpPort, freeUdpPort, gateOnly, ManualClock } from '../harness/index.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
 const root = process.cwd()
@@ -140,7 +140,7 @@ t.test('the document is as its schema says, whole and in parts', async (t) => {
   )
 })
 
-t.test('what GET answers is as its schema says', async (t) => {
+t.test('what GET answers is as its schema says', { skip: gateOnly }, async (t) => {
   const skipped = ['/events', '/report', '/openapi.json', '/asyncapi.json']
   for (const path of Object.keys(openapi.paths)) {
     const schema = answerOf(path, 'get')

@@ -24,7 +24,7 @@ import {
   rtcmStream,
   type Severity,
 } from '../../schemas/services.js'
-import { arpFrame, createTestStation, fakeReceiver, ManualClock, probe } from '../harness/index.js'
+import { arpFrame, createTestStation, fakeReceiver, few, ManualClock, probe } from '../harness/index.js'
 import { setUp as simulator } from './gnss/simulator-rig.js'
 import { type Definition, FakeBase, home, setUp } from './gnss/survey-in-rig.js'
 
@@ -203,7 +203,7 @@ t.test('base.state.base', async (t) => {
     t.equal(rig.station.field('base.state.base'), 'ready')
   })
 
-  for (const interval_s of [1, 15]) {
+  for (const interval_s of few(1, [1, 15])) {
     await t.test(`is not ready any more when observations of every ${interval_s} s stop`, async (t) => {
       const rig = await simulator(t, {
         rtcm: { msmInterval_s: interval_s, referenceInterval_s: interval_s, biasInterval_s: 2 * interval_s },

@@ -183,7 +183,7 @@ async function start(t: Test, { options = {}, simulator = {}, store, status }: G
 const required = 'CFG-NAVSPG-DYNMODEL'
 const optionalKey = 'CFG-MSGOUT-UBX_MON_RF_USB'
 
-for (const wiring of ['USB', 'UART1', 'UART2'] as const) {
+for (const wiring of few(2, ['UART2', 'USB', 'UART1'] as const)) {
   t.test(`a receiver as from the factory becomes a base, in RAM alone: ${wiring}`, async (t) => {
     const context = await start(t, { simulator: { wiring } })
     const { receiver, simulated, seconds, configure } = context
@@ -407,7 +407,7 @@ t.test('configurations that overlap are done one after the other', async (t) => 
   t.match((await settle(receiver.readTarget())).value, { mode: 'rover' })
 })
 
-for (const wiring of ['USB', 'UART1'] as const) {
+for (const wiring of few(1, ['UART1', 'USB'] as const)) {
   t.test(`a restart in the middle never leaves a receiver that only seems configured: ${wiring}`, async (t) => {
     const planned = planOf({
       port: wiring,
@@ -533,46 +533,50 @@ t.test('messages that someone else switched off are switched on again', async (t
   }
 })
 
-t.test('any key that someone else changed is set back and reported, and the base goes on', async (t) => {
-  const context = await start(t)
-  const { receiver, simulated, seconds, configure, station } = context
-  await seconds(5)
-  await configure(fixed)
-  await seconds(5)
-  const changed = few(4, [
-    ['CFG-RATE-MEAS', 500],
-    ['CFG-RTCM-DF003_OUT', 77],
-    ['CFG-TMODE-FIXED_POS_ACC', 9],
-    ['CFG-MSGOUT-UBX_NAV_SAT_USB', 0],
-    ['CFG-MSGOUT-UBX_NAV2_PVT_USB', 0],
-    ['CFG-MSGOUT-RTCM_3X_TYPE1124_USB', 0],
-    ['CFG-MSGOUT-UBX_NAV_DOP_USB', 1],
-    ['CFG-NAVSPG-DYNMODEL', 4],
-    ['CFG-ITFM-ENABLE', 0],
-  ] as const)
-  for (const [key, wrong] of changed) {
-    const right = simulated.value(key)
-    t.not(right, wrong)
-    simulated.set(key, wrong)
-    await seconds(25)
-    t.equal(simulated.value(key), right, key)
-    t.match(
-      context.errors.get('receiver-changed'),
-      new RegExp(`${key} was ${wrong}, not ${right}; the change is reverted`),
+t.test(
+  'any key that someone else changed is set back and reported, and the base goes on',
+  { skip: gateOnly },
+  async (t) => {
+    const context = await start(t)
+    const { receiver, simulated, seconds, configure, station } = context
+    await seconds(5)
+    await configure(fixed)
+    await seconds(5)
+    const changed = few(4, [
+      ['CFG-RATE-MEAS', 500],
+      ['CFG-RTCM-DF003_OUT', 77],
+      ['CFG-TMODE-FIXED_POS_ACC', 9],
+      ['CFG-MSGOUT-UBX_NAV_SAT_USB', 0],
+      ['CFG-MSGOUT-UBX_NAV2_PVT_USB', 0],
+      ['CFG-MSGOUT-RTCM_3X_TYPE1124_USB', 0],
+      ['CFG-MSGOUT-UBX_NAV_DOP_USB', 1],
+      ['CFG-NAVSPG-DYNMODEL', 4],
+      ['CFG-ITFM-ENABLE', 0],
+    ] as const)
+    for (const [key, wrong] of changed) {
+      const right = simulated.value(key)
+      t.not(right, wrong)
+      simulated.set(key, wrong)
+      await seconds(25)
+      t.equal(simulated.value(key), right, key)
+      t.match(
+        context.errors.get('receiver-changed'),
+        new RegExp(`${key} was ${wrong}, not ${right}; the change is reverted`),
+      )
+      t.equal(receiver.configured, true)
+    }
+    t.equal(
+      station.lines.filter(({ msg }) => /other software changed the receiver/.test(msg)).length,
+      changed.length,
+      'in the log too',
     )
-    t.equal(receiver.configured, true)
-  }
-  t.equal(
-    station.lines.filter(({ msg }) => /other software changed the receiver/.test(msg)).length,
-    changed.length,
-    'in the log too',
-  )
-  await seconds(610)
-  t.notOk(context.errors.has('receiver-changed'), 'it is over after a while')
-  const { ram } = simulated.received
-  await seconds(100)
-  t.equal(simulated.received.ram, ram, 'what is right is only read')
-})
+    await seconds(610)
+    t.notOk(context.errors.has('receiver-changed'), 'it is over after a while')
+    const { ram } = simulated.received
+    await seconds(100)
+    t.equal(simulated.received.ram, ram, 'what is right is only read')
+  },
+)
 
 t.test('a changed reference is no setting: the base is not configured any more', async (t) => {
   const { receiver, simulated, seconds, configure } = await start(t)

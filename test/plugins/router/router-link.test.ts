@@ -61,7 +61,7 @@ for (const [kind, make] of Object.entries(kinds)) {
   })
 }
 
-t.test('a router without a modem stays online', async (t) => {
+t.test('a router without a modem stays online', { skip: gateOnly }, async (t) => {
   const silent = legacy()
   silent.ubus['file.exec'] = (
     (exec) => (args: Args) =>
@@ -193,7 +193,7 @@ t.test('a router that is not there, goes, and comes back', async (t) => {
   t.equal(await rig.metric('router_online'), 1)
 })
 
-t.test('a restart is a state of its own', async (t) => {
+t.test('a restart is a state of its own', { skip: gateOnly }, async (t) => {
   const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
   const { port } = router
   const rig = await startRig(t, { url: router.url, ...withPassword })

@@ -92,22 +92,26 @@ for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     })
 
     for (const name of ['modem', 'teltonika-router']) {
-      t.test(`a reload of ${name} in the middle of a scan`, async (t) => {
-        t.equal((await rig.command('mobile-scan')).status, 200)
-        await pass(40)
-        t.strictSame(modemState().pending, ['scan'])
-        await station.reload(name)
-        await pass(5)
-        t.match(errors()['modem-scan'], { text: /cut.*run mobile-scan again/ })
-        t.strictSame(modemState().pending, [])
-        await pass(300)
-        t.equal(rig.link(), 'online')
-        t.equal(modemState().network, 'home', 'everything is read again')
-        t.equal((await rig.command('teltonika=scan')).status, 200)
-        await pass(230)
-        t.ok((station.field('modem.scan') as unknown[]).length >= 2)
-        t.notOk(errors()['modem-scan'])
-      })
+      t.test(
+        `a reload of ${name} in the middle of a scan`,
+        { skip: name === 'modem' ? false : gateOnly },
+        async (t) => {
+          t.equal((await rig.command('mobile-scan')).status, 200)
+          await pass(40)
+          t.strictSame(modemState().pending, ['scan'])
+          await station.reload(name)
+          await pass(5)
+          t.match(errors()['modem-scan'], { text: /cut.*run mobile-scan again/ })
+          t.strictSame(modemState().pending, [])
+          await pass(300)
+          t.equal(rig.link(), 'online')
+          t.equal(modemState().network, 'home', 'everything is read again')
+          t.equal((await rig.command('teltonika=scan')).status, 200)
+          await pass(230)
+          t.ok((station.field('modem.scan') as unknown[]).length >= 2)
+          t.notOk(errors()['modem-scan'])
+        },
+      )
     }
 
     t.test('the console group selects an operator and restarts the modem', async (t) => {
@@ -201,7 +205,7 @@ t.test('a station that is killed in the middle of a scan finds everything again'
   t.equal(router.logins.failed, 0)
 })
 
-t.test('a viewer sees no password of router and modem', async (t) => {
+t.test('a viewer sees no password of router and modem', { skip: gateOnly }, async (t) => {
   const token = 'operator-token-0123456789'
   const viewerToken = 'viewer-token-0123456789'
   const { rig, router, pass } = await together(t, '7/ubus', { http: { token, viewerToken } })
