@@ -1,6 +1,6 @@
 /** One receiver: its link, its configuration and its state. */
 import { type Frame, isMsm } from 'rtk-base/gnss'
-import { AwakeClock, type BytePort } from 'rtk-base/link'
+import { AwakeClock, type BytePort, linkTick_ms, ReceiverLink } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
   type ReceiverLink as LinkState,
@@ -16,7 +16,6 @@ import { Upkeep } from './configure/upkeep.js'
 import { type ReceiverEvents, receiverEvents } from './events.js'
 import { ReceiverFacts } from './facts/receiver-facts.js'
 import { RateMemory } from './link/rate-memory.js'
-import { linkTick_ms, ReceiverLink } from './link/receiver-link.js'
 import { UbxDialog } from './link/ubx-dialog.js'
 import * as ubx from './ubx/index.js'
 

@@ -43,7 +43,7 @@ async function start(t: Test, plugins: NonNullable<TestStationOptions['plugins']
     sim: (line: string) => station.station.command(`sim=${line}`, { source: 'console' }),
   }
 }
-const missing = 'port=simulator needs the plugin simulated-receiver, which this variant does not have'
+const missing = 'port=simulator needs the plugin of a simulated receiver, which this variant does not have'
 
 t.test('stands what every plugin must stand', async () => {
   await conformance(receiverSimulator as never, { tcp: await freeTcpPort() })

@@ -1,11 +1,11 @@
-import type { BytePort, PortSink } from 'rtk-base/link'
-import type { PluginContext } from 'rtk-base/plugin'
-import { simulatedReceiver } from 'rtk-base/services'
+import type { BytePort, PortSink } from '../../../schemas/byte-port.js'
+import { simulatedReceiver } from '../../../schemas/services/simulator.js'
+import type { PluginContext } from '../../plugin.js'
 
 /** Why `port=simulator` has no receiver. */
-export const noSimulator = 'port=simulator needs the plugin simulated-receiver, which this variant does not have'
+export const noSimulator = 'port=simulator needs the plugin of a simulated receiver, which this variant does not have'
 
-/** `port=simulator`: the line of the plugin simulated-receiver, while that is there. */
+/** `port=simulator`: the line of the simulated receiver, while that is there. */
 export class SimulatedLine implements BytePort {
   readonly name = 'simulator'
   readonly live = true

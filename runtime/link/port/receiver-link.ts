@@ -15,11 +15,14 @@
  *
  * Time in which the event loop was blocked counts for none of these: nothing was read then.
  */
-import { type Frame, Framer } from 'rtk-base/gnss'
-import { type AwakeClock, type BytePort, type Edges, KeptPort, readByOthers } from 'rtk-base/link'
-import type { ReceiverLink as LinkState } from 'rtk-base/services'
+import type { BytePort } from '../../../schemas/byte-port.js'
+import type { ReceiverLink as LinkState } from '../../../schemas/services/receiver.js'
+import { type Frame, Framer, type Framing } from '../../gnss/framer.js'
+import type { AwakeClock, Edges } from '../time.js'
+import { readByOthers } from './exclusive.js'
+import { KeptPort } from './kept-port.js'
 
-export interface LinkEvents {
+export interface ReceiverLinkEvents {
   frame(frame: Frame): void
   /** The state changed, or the input ended. */
   state(): void
@@ -27,11 +30,13 @@ export interface LinkEvents {
   silence(): void
 }
 
-export interface LinkOptions {
+export interface ReceiverLinkOptions {
   /** Tried in turn; the first is the configured one. */
   readonly bauds: readonly number[]
   /** Nothing is ever written, so silence proves nothing. */
   readonly listenOnly: boolean
+  /** Of the receiver's own protocol. */
+  readonly framings?: readonly Framing[]
   readonly random?: () => number
 }
 
@@ -50,8 +55,8 @@ export class ReceiverLink {
   readonly #kept: KeptPort
   readonly #edges: Edges
   readonly #awake: AwakeClock
-  readonly #events: LinkEvents
-  readonly #options: LinkOptions
+  readonly #events: ReceiverLinkEvents
+  readonly #options: ReceiverLinkOptions
   #state: LinkState = 'offline'
   #reason = 'not opened yet'
   /** The rates to try, the one in use first. */
@@ -64,14 +69,20 @@ export class ReceiverLink {
   #byteAt_ms = 0
   #silentAt_ms = 0
 
-  constructor(port: BytePort, edges: Edges, awake: AwakeClock, options: LinkOptions, events: LinkEvents) {
+  constructor(
+    port: BytePort,
+    edges: Edges,
+    awake: AwakeClock,
+    options: ReceiverLinkOptions,
+    events: ReceiverLinkEvents,
+  ) {
     this.#port = port
     this.#edges = edges
     this.#awake = awake
     this.#options = options
     this.#bauds = options.bauds
     this.#events = events
-    this.framer = new Framer({ onFrame: (frame) => this.#frame(frame) })
+    this.framer = new Framer({ framings: options.framings ?? [], onFrame: (frame) => this.#frame(frame) })
     this.#kept = new KeptPort(
       port,
       edges,
