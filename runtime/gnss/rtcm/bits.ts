@@ -47,6 +47,13 @@ export class BitReader {
   }
 }
 
+/** The unsigned field of `width` bits at bit `at`; 0 when it ends behind the last byte. */
+export function bitsAt(bytes: Uint8Array, at: number, width: number): number {
+  const reader = new BitReader(bytes, at >> 3)
+  reader.uint(at & 7)
+  return reader.uint(width)
+}
+
 /** Writes fields one after the other into bytes that grow. */
 export class BitWriter {
   readonly #bytes: number[] = []
