@@ -91,6 +91,14 @@ export class BitWriter {
     this.uint(value < 0 ? value + powers[width] : value, width)
   }
 
+  /** `width` bits of `bytes` from bit `at`. */
+  copy(bytes: Uint8Array, at: number, width: number): void {
+    for (let done = 0; done < width; done += 32) {
+      const part = Math.min(32, width - done)
+      this.uint(bitsAt(bytes, at + done, part), part)
+    }
+  }
+
   /** The written bits, padded with zero bits to whole bytes and to at least `size` bytes. */
   bytes(size = 0): Uint8Array {
     const made = new Uint8Array(Math.max(size, this.#bytes.length))
