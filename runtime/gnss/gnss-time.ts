@@ -25,6 +25,19 @@ export function unixToGps(unix_s: number, leap_s: number): GpsTime {
   return { week, tow_s: gps_s - week * secondsPerWeek }
 }
 
+/**
+ * GPS time as one number: seconds since 1980-01-06T00:00:00, without leap seconds. A double resolves 0.24 µs of it, in
+ * which a satellite moves 1 mm.
+ */
+export function gpsSeconds({ week, tow_s }: GpsTime): number {
+  return week * secondsPerWeek + tow_s
+}
+
+/** The time nearest to `near_s` that differs from `time_s` by whole periods, e.g. of a truncated week number. */
+export function nearestTime(time_s: number, period_s: number, near_s: number): number {
+  return time_s + period_s * Math.round((near_s - time_s) / period_s)
+}
+
 /** UTC as the status document shows it: `YYYY-MM-DD_hh:mm:ss`, fractions cut off; '' for 0, an unknown time. */
 export function formatTm(unix_s: number): string {
   if (!(unix_s > 0)) return ''

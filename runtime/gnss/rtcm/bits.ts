@@ -47,6 +47,13 @@ export class BitReader {
   }
 }
 
+/** The unsigned field of `width` bits at bit `at`; 0 when it ends behind the last byte. */
+export function bitsAt(bytes: Uint8Array, at: number, width: number): number {
+  const reader = new BitReader(bytes, at >> 3)
+  reader.uint(at & 7)
+  return reader.uint(width)
+}
+
 /** Writes fields one after the other into bytes that grow. */
 export class BitWriter {
   readonly #bytes: number[] = []
@@ -82,6 +89,14 @@ export class BitWriter {
       throw new RangeError(`${value} is not a signed integer of ${width} bits`)
     }
     this.uint(value < 0 ? value + powers[width] : value, width)
+  }
+
+  /** `width` bits of `bytes` from bit `at`. */
+  copy(bytes: Uint8Array, at: number, width: number): void {
+    for (let done = 0; done < width; done += 32) {
+      const part = Math.min(32, width - done)
+      this.uint(bitsAt(bytes, at + done, part), part)
+    }
   }
 
   /** The written bits, padded with zero bits to whole bytes and to at least `size` bytes. */

@@ -14,6 +14,8 @@ export type Field =
       readonly per: number
       readonly signed: boolean
     }
+  /** As `scaled`, but a sign bit and a magnitude: GLONASS counts so. */
+  | { readonly kind: 'signMagnitude'; readonly name: string; readonly bits: number; readonly per: number }
   /** A u8 count and as many 8-bit characters. */
   | { readonly kind: 'text'; readonly name: string }
   /** One mask bit per name, then a scaled signed integer for each bit that is set. */
@@ -33,6 +35,8 @@ export const signed = <N extends string>(name: N, bits: number, per: number) =>
   ({ kind: 'scaled', name, bits, per, signed: true }) as const
 export const unsigned = <N extends string>(name: N, bits: number, per: number) =>
   ({ kind: 'scaled', name, bits, per, signed: false }) as const
+export const signMagnitude = <N extends string>(name: N, bits: number, per: number) =>
+  ({ kind: 'signMagnitude', name, bits, per }) as const
 export const text = <N extends string>(name: N) => ({ kind: 'text', name }) as const
 export const masked = <N extends string, M extends string>(name: N, names: readonly M[], bits: number, per: number) =>
   ({ kind: 'masked', name, names, bits, per }) as const
@@ -65,6 +69,13 @@ export function readFields<L extends readonly Field[]>(reader: BitReader, layout
         // A division rounds once, so 0.1 mm come out as the nearest double of the decimal number.
         values[field.name] = (field.signed ? reader.int(field.bits) : reader.uint(field.bits)) / field.per
         break
+      case 'signMagnitude': {
+        const isNegative = reader.uint(1) === 1
+        const magnitude = reader.uint(field.bits - 1) / field.per
+        // Not a negative zero.
+        values[field.name] = isNegative && magnitude > 0 ? -magnitude : magnitude
+        break
+      }
       case 'text':
         values[field.name] = readText(reader)
         break
@@ -95,6 +106,12 @@ export function writeFields<L extends readonly Field[]>(writer: BitWriter, layou
         const counts = Math.round((given[field.name] as number) * field.per)
         if (field.signed) writer.int(counts, field.bits)
         else writer.uint(counts, field.bits)
+        break
+      }
+      case 'signMagnitude': {
+        const counts = Math.round((given[field.name] as number) * field.per)
+        writer.uint(counts < 0 ? 1 : 0, 1)
+        writer.uint(Math.abs(counts), field.bits - 1)
         break
       }
       case 'text':

@@ -1,0 +1,63 @@
+/** Where a satellite is, and where it stands in the sky of an antenna. Times are `gpsSeconds`. */
+import type { Ecef } from '../../../schemas/services.js'
+import { distance, enu } from '../geodesy.js'
+import { type Ephemeris, isCurrent } from './ephemeris.js'
+import { glonassState } from './glonass.js'
+import { keplerState } from './kepler.js'
+
+export interface SatelliteState {
+  /** Antenna phase centre, ECEF metres, in the frame of the Earth at that time. */
+  readonly position: Ecef
+  /** The satellite's clock minus system time, with relativity and without group delays. */
+  readonly clock_s: number
+}
+
+/** As seen from an antenna. */
+export interface SatelliteDirection {
+  /** Clockwise from north, 0 ≤ azimuth < 360. */
+  readonly azimuth_deg: number
+  readonly elevation_deg: number
+  /** The way of the signal, without atmosphere. */
+  readonly range_m: number
+}
+
+/** The state at the time of transmission; undefined if that is too far from the ephemeris. */
+export function satelliteState(ephemeris: Ephemeris, at_s: number): SatelliteState | undefined {
+  if (!isCurrent(ephemeris, at_s)) return undefined
+  return ephemeris.constellation === 'GLONASS' ? glonassState(ephemeris, at_s) : keplerState(ephemeris, at_s)
+}
+
+const light_mps = 299_792_458
+const rotation_radps = 7.2921151467e-5
+const typicalTravel_s = 0.075
+const degrees = 180 / Math.PI
+
+/**
+ * The direction of a signal that arrives at a time: the satellite as it was when the signal left, seen from the Earth
+ * that has turned meanwhile (Sagnac; IS-GPS-200, 20.3.3.4.3.4). Three rounds give the travel time to less than a
+ * picosecond.
+ * @param arp ECEF metres
+ * @returns undefined if the time is too far from the ephemeris, or if a coordinate is not finite
+ */
+export function satelliteDirection(arp: Ecef, ephemeris: Ephemeris, at_s: number): SatelliteDirection | undefined {
+  let travel_s = typicalTravel_s
+  let seen = arp
+  for (let round = 0; round < 3; round++) {
+    const state = satelliteState(ephemeris, at_s - travel_s)
+    if (!state) return undefined
+    seen = turned(state.position, rotation_radps * travel_s)
+    travel_s = distance(arp, seen) / light_mps
+  }
+  const { east, north, up } = enu(arp, seen)
+  const azimuth_deg = Math.atan2(east, north) * degrees
+  const elevation_deg = Math.atan2(up, Math.hypot(east, north)) * degrees
+  if (!Number.isFinite(elevation_deg)) return undefined
+  return { azimuth_deg: (azimuth_deg + 360) % 360, elevation_deg, range_m: travel_s * light_mps }
+}
+
+/** A place in the frame of the Earth after it has turned. */
+function turned({ x, y, z }: Ecef, angle_rad: number): Ecef {
+  const sin = Math.sin(angle_rad)
+  const cos = Math.cos(angle_rad)
+  return { x: x * cos + y * sin, y: -x * sin + y * cos, z }
+}
