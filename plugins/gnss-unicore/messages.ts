@@ -141,13 +141,12 @@ const namesOfBestSat: Readonly<Record<number, ConstellationName>> = {
   ...{ 0: 'gps', 1: 'glonass', 2: 'sbas', 5: 'galileo', 6: 'beidou', 7: 'qzss' },
 }
 
-/** BESTSAT: the satellites in the position, 16 bytes each: system, number (of GLONASS in the upper half), status (0 is good), signals. */
+/** BESTSAT: the satellites in the position, 16 bytes each: system, channel of GLONASS and number (u16 each), status (0 is good), signals. */
 export function usedSatellitesOf({ body }: Log): Set<string> {
   const used = new Set<string>()
   for (let at = 4; at + 16 <= body.byteLength; at += 16) {
     const constellation = namesOfBestSat[body.getUint32(at, true)]
-    const id = body.getUint32(at + 4, true)
-    const number = constellation === 'glonass' ? id >>> 16 : id & 0xffff
+    const number = body.getUint16(at + 6, true)
     const isGood = body.getUint32(at + 8, true) === 0 && body.getUint32(at + 12, true) !== 0
     if (constellation && isGood) used.add(keyOf({ constellation, satellite: numberOf(constellation, number) }))
   }
