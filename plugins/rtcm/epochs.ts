@@ -6,7 +6,8 @@ const close_ms = 250
 
 /**
  * Groups MSM frames into epochs. An epoch closes at multiple-message bit 0, when a message number that it already holds
- * comes again, or 250 ms after its last MSM; no time is converted between constellations. Other frames belong to none.
+ * comes again with another time, or 250 ms after its last MSM; no time is converted between constellations. A receiver may split
+ * a constellation, as the UM980 does BeiDou: the same number and time twice. Other frames belong to none.
  */
 export class EpochGrouper {
   readonly #closed: (epoch: RtcmEpoch) => void
@@ -23,7 +24,8 @@ export class EpochGrouper {
 
   push(frame: RtcmFrame): void {
     if (!isMsm(frame.type)) return
-    if (this.#frames.some(({ type }) => type === frame.type)) this.#close(false)
+    const alike = this.#frames.find(({ type }) => type === frame.type)
+    if (alike && timeOf(alike) !== timeOf(frame)) this.#close(false)
     this.#frames.push(frame)
     void this.#timer?.()
     this.#timer = undefined
@@ -47,6 +49,8 @@ export class EpochGrouper {
   }
 }
 
+const timeOf = ({ bytes }: RtcmFrame) => decodeMsmHeader(bytes)?.epochTime
+
 /** Decoded on demand: most subscribers only want the bytes, with minimum delay. */
 class Epoch implements RtcmEpoch {
   readonly frames: readonly RtcmFrame[]
@@ -59,7 +63,7 @@ class Epoch implements RtcmEpoch {
 
   get time(): number {
     const [first] = this.frames
-    return (first && decodeMsmHeader(first.bytes)?.epochTime) ?? 0
+    return (first && timeOf(first)) ?? 0
   }
 
   get satellites(): number {

@@ -4,11 +4,11 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { linkTick_ms, ReceiverLink } from '../../../runtime/link/port/receiver-link.js'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import type { Frame } from '../../../runtime/gnss/index.js'
 import { AwakeClock, Backoff, type BytePort, type Edges, type PortSink, portFrom } from '../../../runtime/link/index.js'
+import { linkTick_ms, ReceiverLink } from '../../../runtime/link/port/receiver-link.js'
 import { ManualClock, until } from '../../harness/index.js'
 
 const frame = ubx.encodeFrame(ubx.navEoe, { iTOW_ms: 1 })

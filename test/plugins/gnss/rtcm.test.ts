@@ -726,7 +726,13 @@ t.test('epochs', async (t) => {
       [1074, 1084, 1124],
     )
   })
-  t.test('close when a message number comes again', async (t) => {
+  t.test('hold a constellation that comes in two messages, as the UM980 sends BeiDou', async (t) => {
+    const before = epochs.length
+    for (const more of [true, false]) receiver.emit(msmFrame(1127, 1500, more))
+    t.equal(epochs.length, before + 1)
+    t.match(last(), { complete: true, time: 1500, satellites: 4, frames: [{ type: 1127 }, { type: 1127 }] })
+  })
+  t.test('close when a message number comes again with another time', async (t) => {
     receiver.emit(msmFrame(1074, 2000, true))
     receiver.emit(msmFrame(1084, 2000, true))
     receiver.emit(msmFrame(1074, 3000, true))
