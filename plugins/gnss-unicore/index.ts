@@ -142,6 +142,7 @@ function serviceOf(unicore: UnicoreReceiver, stationId: () => number): Receiver 
     sendCorrections: (frames) => unicore.write(frames),
     onRtcm: unicore.onRtcm.on,
     onFix: unicore.onFix.on,
+    onEphemeris: unicore.onEphemeris.on,
     onState: unicore.onState.on,
     onTime: unicore.onTime.on,
     onSatellites: unicore.onSatellites.on,

@@ -16,6 +16,9 @@ export const takenOutput: ReadonlySet<keyof ReceiverOutput> = new Set([
   ...(['observationInterval_s', 'referenceInterval_s', 'biasInterval_s'] as const),
 ])
 
+/** One satellite a second each; for the station's own use. */
+export const ephemerides = [1019, 1020, 1042, 1044, 1046]
+
 const msmOf = { gps: 107, glonass: 108, galileo: 109, qzss: 111, beidou: 112 } as const
 
 /**
@@ -51,5 +54,6 @@ export function outputCommands(settings: BaseSettings): string[] {
     `RTCM1005 ${referenceInterval_s}`,
     ...observations,
     ...(sends('glonass') ? [`RTCM1230 ${biasInterval_s}`] : []),
+    ...ephemerides.map((type) => `RTCM${type} 1`),
   ]
 }

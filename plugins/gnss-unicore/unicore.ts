@@ -13,7 +13,7 @@ import type {
 } from 'rtk-base/services'
 import { command, type Log, line as lineFraming, log as logFraming, readLine, readLog } from './framing.js'
 import * as said from './messages.js'
-import { type BaseSettings, modeCommand, outputCommands, signalGroupOf } from './plan.js'
+import { type BaseSettings, ephemerides, modeCommand, outputCommands, signalGroupOf } from './plan.js'
 
 export interface UnicoreOptions {
   /** Unless a person chose something else. */
@@ -36,6 +36,7 @@ const nobody: ReceiverIdentity = { maker: '', module: '', firmware: '', hardware
 export class UnicoreReceiver {
   readonly onRtcm
   readonly onFix
+  readonly onEphemeris
   readonly onState
   readonly onTime
   readonly onSatellites
@@ -65,6 +66,7 @@ export class UnicoreReceiver {
     this.#options = options
     this.onRtcm = ctx.event<RtcmFrame>()
     this.onFix = ctx.event<ReceiverFix>()
+    this.onEphemeris = ctx.event<Uint8Array>()
     this.onState = ctx.event<void>()
     this.onTime = ctx.event<number>()
     this.onSatellites = ctx.event<SatelliteEpoch>()
@@ -76,7 +78,7 @@ export class UnicoreReceiver {
       { bauds: options.bauds, listenOnly: false, framings },
       {
         frame: ({ kind, bytes, arrival_ms, ...frame }) => {
-          if (kind === 'rtcm') this.onRtcm.emit({ type: 'type' in frame ? frame.type : 0, bytes, arrival_ms })
+          if (kind === 'rtcm') this.#rtcm({ type: 'type' in frame ? frame.type : 0, bytes, arrival_ms })
           else if ('framing' in frame && frame.framing === lineFraming.kind) this.#line(readLine(bytes))
           else if ('framing' in frame) this.#log(readLog(bytes), arrival_ms)
         },
@@ -235,6 +237,11 @@ export class UnicoreReceiver {
   }
 
   // ── hearing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #rtcm(frame: RtcmFrame): void {
+    if (ephemerides.includes(frame.type)) this.onEphemeris.emit(frame.bytes)
+    else this.onRtcm.emit(frame)
+  }
 
   #line(line: string): void {
     if (said.isGreeting(line)) this.#restarted()

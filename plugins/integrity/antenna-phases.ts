@@ -2,6 +2,7 @@
 import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
 import type { MoveEvidence, RtcmFrame } from 'rtk-base/services'
 import { stale_ms } from './limits.js'
+import { OrbitSky, type Whereabouts } from './orbit-sky.js'
 import { PhaseWatch } from './phase/phase-watch.js'
 import type { PhaseReport } from './phase/report.js'
 import { type KnownSatellite, type Sky, skyOf } from './phase/sky.js'
@@ -36,6 +37,7 @@ export interface HeardEpoch {
 export class AntennaPhases {
   readonly #epochs = new MsmEpochs()
   readonly #watch: PhaseWatch | undefined
+  readonly #orbits: OrbitSky
   #sky: Sky | undefined
   #skyAt_ms = 0
   #newest: PhaseReport | undefined
@@ -44,8 +46,15 @@ export class AntennaPhases {
   #frames: Uint8Array[] = []
   #satellites: readonly KnownSatellite[] = []
 
-  constructor({ enabled, threshold_m }: PhaseOptions) {
+  /** @param where of the antenna and the time, for directions by orbits */
+  constructor({ enabled, threshold_m }: PhaseOptions, where: () => Whereabouts | undefined = () => undefined) {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
+    this.#orbits = new OrbitSky(where)
+  }
+
+  /** @param frame RTCM with an ephemeris, or any other */
+  ephemeris(frame: Uint8Array): void {
+    this.#orbits.hear(frame)
   }
 
   /** The known satellite directions. */
@@ -62,7 +71,7 @@ export class AntennaPhases {
     if (this.#frames.length > mostFrames) this.#frames = this.#frames.slice(-mostFrames / 2)
     const sky = arrival_ms - this.#skyAt_ms <= skyLasts_ms ? this.#sky : undefined
     return this.#epochs.push(bytes).map((epoch) => {
-      const report = this.#watch?.take(epoch, sky)
+      const report = this.#watch?.take(epoch, this.#orbits.over(sky, epoch.time_ms))
       if (report) {
         this.#newest = report
         this.#newestAt_ms = arrival_ms

@@ -77,7 +77,10 @@ export class IntegrityMonitor implements Integrity {
     this.#limits = limits
     this.#found = ctx.event()
     this.#doubt = ctx.event()
-    this.#phases = new AntennaPhases(options.phases)
+    this.#phases = new AntennaPhases(options.phases, () => {
+      const fix = this.#receiver?.fix
+      return fix?.ok && fix.t > 0 ? { position: fix.position, utc_s: fix.t } : undefined
+    })
     this.#remembered = new Remembered(ctx.log)
     const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
     this.#last = new LastTrust(this.#remembered, clocks, (...where) => ctx.dataDir(...where))
@@ -108,7 +111,8 @@ export class IntegrityMonitor implements Integrity {
     // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
-    const { onResiduals, onSatellites, onSecondFix, onWarning } = receiver
+    const { onEphemeris, onResiduals, onSatellites, onSecondFix, onWarning } = receiver
+    if (onEphemeris) on(onEphemeris, (frame) => this.#phases.ephemeris(frame))
     if (onSatellites) on(onSatellites, ({ satellites }) => this.#phases.look(satellites, this.#now_ms()))
     if (onResiduals)
       on(onResiduals, (residuals) => {
@@ -162,6 +166,7 @@ export class IntegrityMonitor implements Integrity {
   // ── receiver events ───────────────────────────────────────────────────────────────────────────────────────────────
 
   #heardRtcm(frame: RtcmFrame): void {
+    this.#phases.ephemeris(frame.bytes)
     for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
       this.#verification?.heard(heard, this.#last.age_ms)
       const { report } = heard

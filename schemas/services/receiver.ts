@@ -187,6 +187,8 @@ export interface Receiver {
   readonly onWarning?: Event<string>
   /** Once per epoch: every satellite known to the receiver, with its direction and signals. */
   readonly onSatellites?: Event<SatelliteEpoch>
+  /** Ephemerides that do not come in `onRtcm`, as whole frames of 1019, 1020, 1042, 1044, 1045 or 1046, for exact directions. */
+  readonly onEphemeris?: Event<Uint8Array>
   /** The newest satellite epoch; undefined if older than 5 s. */
   readonly satellites?: SatelliteEpoch | undefined
   /** The configured signals by constellation; undefined while unknown. */

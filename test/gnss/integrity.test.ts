@@ -72,12 +72,18 @@ const unit = (i: number, of: number) => {
 }
 
 /** The fit of `of` satellites that all see the displacement, with what is added to the residual of each. */
-function fitted(of: number, moved: Enu, added: (i: number) => number = () => 0, group = (_: number) => 0) {
+function fitted(
+  of: number,
+  moved: Enu,
+  added: (i: number) => number = () => 0,
+  group = (_: number) => 0,
+  isExact = false,
+) {
   const fit = new DisplacementFit()
   for (let i = 0; i < of; i++) {
     const direction = unit(i, of)
     const along = direction.east * moved.east + direction.north * moved.north + direction.up * moved.up
-    fit.add(i, group(i), direction, -along + 1e5 * (1 + group(i)) + added(i), 0.002)
+    fit.add(i, group(i), { ...direction, isExact }, -along + 1e5 * (1 + group(i)) + added(i), 0.002)
   }
   return { fit, result: fit.solve() }
 }
@@ -120,6 +126,8 @@ t.test('a displacement', async (t) => {
     for (const value of [sigma.east_m, sigma.north_m, sigma.up_m]) t.ok(value > 0.0004 && value < 0.004, `${value} m`)
     const far = fitted(20, enu(9), noise).result as Displacement
     t.ok(far.sigma.east_m > 3 * sigma.east_m, 'whole degrees add to the noise of one that is far')
+    const exact = fitted(20, enu(9), noise, () => 0, true).result as Displacement
+    t.ok(exact.sigma.east_m < 1.1 * sigma.east_m, `${exact.sigma.east_m} m: those of orbits do not`)
   })
 
   t.test('needs six satellites, and three axes', async (t) => {

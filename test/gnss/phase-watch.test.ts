@@ -1,6 +1,7 @@
 /** The phase watch: on real receivers' observations, and on a simulated sky for what captures do not hold. */
 import fc from 'fast-check'
 import t from 'tap'
+import { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
 import { Motion } from '../../plugins/integrity/phase/motion.js'
 import { orderStatistic } from '../../plugins/integrity/phase/order-statistic.js'
 import { PhaseWatch } from '../../plugins/integrity/phase/phase-watch.js'
@@ -11,12 +12,15 @@ import {
   constellationOf,
   type Enu,
   encodeMsm,
+  Framer,
+  gpsToUnix,
+  knownLeap_s,
   lockBroken,
   lockTime,
   type Msm,
   MsmEpochs,
 } from '../../runtime/gnss/index.js'
-import { noCaptures } from '../harness/captures.js'
+import { capture, noCaptures } from '../harness/captures.js'
 import { few, gateOnly, sample } from '../harness/sample.js'
 import { BroadcastOrbits } from './support/broadcast-orbits.js'
 import { type Observed, observedOf, orbitsOf } from './support/phase-captures.js'
@@ -241,6 +245,48 @@ t.test('broadcast orbits fit the phases of every constellation', { skip: noCaptu
     t.ok(drifts.length > 0 && worst < 2, `${constellation}: ${drifts.length} phases within ${worst.toFixed(2)} m/s`)
   }
 })
+
+t.test(
+  'the ephemerides of a stream give exact directions, the receiver those that are left',
+  { skip: noCaptures },
+  async (t) => {
+    const name = 'swiftnav_dropped-packets-STR24.rtcm3'
+    const { arp } = orbitsOf(name)
+    const observed = observedOf(name)
+    const { epoch, sky: known } = observed.at(-1) as Observed
+    if (!arp) return t.fail('no position')
+    const utc_s = gpsToUnix({ week: 2009, tow_s: epoch.time_ms / 1000 }, knownLeap_s)
+    const orbits = new OrbitSky(() => ({ position: arp, utc_s }))
+    const framer = new Framer({ onFrame: ({ kind, bytes }) => kind === 'rtcm' && orbits.hear(bytes) })
+    framer.push(capture(name) ?? new Uint8Array(0), 0)
+    framer.flush()
+    const sky = orbits.over(
+      (_, satellite) => (satellite === 63 ? { azimuth_deg: 1, elevation_deg: 2 } : undefined),
+      epoch.time_ms,
+    )
+    t.strictSame(sky?.('BeiDou', 63), { azimuth_deg: 1, elevation_deg: 2 })
+    let compared = 0
+    for (const msm of epoch.messages)
+      for (const satellite of new Set(msm.observations.map((one) => one.satellite))) {
+        const constellation = constellationName(msm)
+        const [own, other] = [sky?.(constellation, satellite), known?.(constellation, satellite)]
+        if (!own || !other) continue
+        compared++
+        const away_deg = Math.hypot(
+          own.elevation_deg - other.elevation_deg,
+          Math.cos(own.elevation_deg * (Math.PI / 180)) * (((own.azimuth_deg - other.azimuth_deg + 540) % 360) - 180),
+        )
+        // The other directions are those of some seconds before.
+        t.ok(own.isExact && away_deg < 0.2, `${constellation} ${satellite}: ${away_deg.toFixed(3)}°`)
+      }
+    t.ok(compared > 20, `${compared} satellites`)
+    t.equal(
+      new OrbitSky(() => undefined).over(known, epoch.time_ms),
+      known,
+      'without a time and a place those that are known',
+    )
+  },
+)
 
 const constellationName = ({ type }: Msm) =>
   (['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC'] as const)[Math.floor(type / 10) - 107]

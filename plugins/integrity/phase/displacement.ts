@@ -72,6 +72,14 @@ export const doubtOf = ({ steady }: Displacement): number => (steady < unsteady.
 /** Keys of satellites are below: seven constellations of 64. */
 const maxSatellites = 512
 
+/** Unit vector to a satellite; `isExact`: by its orbit, not in whole degrees. */
+interface Sight {
+  readonly east: number
+  readonly north: number
+  readonly up: number
+  readonly isExact?: boolean
+}
+
 /**
  * Reused from epoch to epoch: `clear`, `add` for every signal, `solve`. A row is a phase residual: `−unit · displacement + clock of the group`.
  * Rows are columns of numbers, since every round reads all of them.
@@ -88,6 +96,7 @@ export class DisplacementFit {
   /** Length of the direction on the ground. */
   readonly #level = new Float64Array(maxRows)
   readonly #residual_m = new Float64Array(maxRows)
+  readonly #directionVariance_rad2 = new Float64Array(maxRows)
   /** Of the phase, with a direction that is exact. */
   readonly #phaseSigma_m = new Float64Array(maxRows)
   /** Includes the direction error times the displacement of the current round. */
@@ -129,7 +138,7 @@ export class DisplacementFit {
   add(
     satellite: number,
     group: number,
-    { east, north, up }: { readonly east: number; readonly north: number; readonly up: number },
+    { east, north, up, isExact = false }: Sight,
     residual_m: number,
     sigma_m: number,
   ): number {
@@ -143,6 +152,7 @@ export class DisplacementFit {
     this.#level[index] = Math.max(Math.sqrt(east * east + north * north), 1e-6)
     this.#residual_m[index] = residual_m
     this.#phaseSigma_m[index] = sigma_m
+    this.#directionVariance_rad2[index] = isExact ? 0 : directionVariance_rad2
     this.#sigma_m[index] = sigma_m
     this.#agrees[index] = 1
     if (this.#signals[satellite]++ === 0) this.#satellites++
@@ -241,7 +251,7 @@ export class DisplacementFit {
       const upwards_m = level * up - (this.#up[i] / level) * (easts[i] * east + norths[i] * north)
       const across_m2 = sideways_m * sideways_m + upwards_m * upwards_m
       const phaseSigma_m = this.#phaseSigma_m[i]
-      this.#sigma_m[i] = Math.sqrt(phaseSigma_m * phaseSigma_m + directionVariance_rad2 * across_m2)
+      this.#sigma_m[i] = Math.sqrt(phaseSigma_m * phaseSigma_m + this.#directionVariance_rad2[i] * across_m2)
     }
   }
 

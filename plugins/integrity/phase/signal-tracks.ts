@@ -8,7 +8,7 @@ import {
   type MsmEpoch,
 } from 'rtk-base/gnss'
 import { orderStatistic } from './order-statistic.js'
-import type { Sky } from './sky.js'
+import type { Direction, Sky } from './sky.js'
 
 /** Samples that are kept: two and a half minutes at one a second. */
 export const kept = 152
@@ -71,6 +71,7 @@ export interface Track {
 interface LineOfSight {
   azimuth_deg: number
   elevation_deg: number
+  isExact: boolean
   east: number
   north: number
   up: number
@@ -128,7 +129,7 @@ export class SignalTracks {
       if (Number.isNaN(track.phase_m)) continue
       const direction = sky(track.constellation, track.satellite)
       if (!direction || !(direction.elevation_deg >= mask_deg)) continue
-      turn(track.sight, direction.azimuth_deg, direction.elevation_deg)
+      turn(track.sight, direction)
       this.seen[track.group].push(track)
     }
   }
@@ -271,7 +272,7 @@ export class SignalTracks {
         slow: expectedVariance.slow[constellation] ?? 2,
       },
       since: this.next,
-      sight: { azimuth_deg: Number.NaN, elevation_deg: Number.NaN, east: 0, north: 0, up: 0 },
+      sight: { azimuth_deg: Number.NaN, elevation_deg: Number.NaN, isExact: false, east: 0, north: 0, up: 0 },
     })
     this.#lockOf(group * 64 + satellite, time_ms)
   }
@@ -350,8 +351,9 @@ export class SignalTracks {
   }
 }
 
-/** Directions come in whole degrees, and stay for minutes. */
-function turn(sight: LineOfSight, azimuth_deg: number, elevation_deg: number): void {
+/** Directions that come in whole degrees stay for minutes. */
+function turn(sight: LineOfSight, { azimuth_deg, elevation_deg, isExact = false }: Direction): void {
+  sight.isExact = isExact
   if (sight.azimuth_deg === azimuth_deg && sight.elevation_deg === elevation_deg) return
   const cosine = Math.cos(elevation_deg * radians)
   sight.azimuth_deg = azimuth_deg

@@ -6,6 +6,8 @@ export interface Direction {
   /** Clockwise from north. */
   readonly azimuth_deg: number
   readonly elevation_deg: number
+  /** By the orbit of the satellite; otherwise within half a degree, as receivers give it. */
+  readonly isExact?: boolean
 }
 
 /** The directions of satellites, numbered as in MSM; undefined if unknown. */

@@ -152,16 +152,17 @@ t.test('a base in commands', (t) => {
     ...({ msm: 4, observationInterval_s: 2, referenceInterval_s: 10, biasInterval_s: 5 } as const),
     ...{ elevationMask_deg: 7, constellations: ['gps', 'galileo'] as const },
   }
+  const orbits = [1019, 1020, 1042, 1044, 1046].map((type) => `RTCM${type} 1`)
   const commands = outputCommands(settings)
   t.equal(commands[0], 'UNLOG')
   t.strictSame(
     commands.filter((one) => /^(RTCM|MASK)/.test(one)),
-    ['MASK 7', 'RTCM1005 10', 'RTCM1074 2', 'RTCM1094 2', 'RTCM1114 2'],
+    ['MASK 7', 'RTCM1005 10', 'RTCM1074 2', 'RTCM1094 2', 'RTCM1114 2', ...orbits],
   )
   const all = outputCommands({ ...settings, msm: 7, constellations: undefined, elevationMask_deg: undefined })
   t.strictSame(
     all.filter((one) => /^(RTCM|MASK)/.test(one)),
-    ['RTCM1005 10', ...[1077, 1087, 1097, 1117, 1127].map((type) => `RTCM${type} 2`), 'RTCM1230 5'],
+    ['RTCM1005 10', ...[1077, 1087, 1097, 1117, 1127].map((type) => `RTCM${type} 2`), 'RTCM1230 5', ...orbits],
   )
   t.end()
 })

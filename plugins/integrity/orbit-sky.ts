@@ -1,0 +1,49 @@
+/** Directions of satellites from their broadcast orbits, where the receiver passes ephemerides on. */
+import { decodeEphemeris, gpsSeconds, knownLeap_s, nearestTime, Orbits, secondsPerWeek, unixToGps } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import type { Direction, Sky } from './phase/sky.js'
+
+/** Where the antenna is, to some kilometres, and the time, to some minutes. */
+export interface Whereabouts {
+  readonly position: Ecef
+  readonly utc_s: number
+}
+
+const gps_s = (utc_s: number) => gpsSeconds(unixToGps(utc_s, knownLeap_s))
+
+export class OrbitSky {
+  readonly #orbits = new Orbits()
+  readonly #where: () => Whereabouts | undefined
+
+  constructor(where: () => Whereabouts | undefined) {
+    this.#where = where
+  }
+
+  /** @param frame RTCM of any type */
+  hear(frame: Uint8Array): void {
+    const where = this.#where()
+    if (!where) return
+    const now_s = gps_s(where.utc_s)
+    const ephemeris = decodeEphemeris(frame, now_s)
+    if (ephemeris) this.#orbits.take(ephemeris, now_s)
+  }
+
+  /**
+   * Exact directions for an epoch where an ephemeris is fresh, else those of `known`.
+   * @param time_ms GPS time of week
+   */
+  over(known: Sky | undefined, time_ms: number): Sky | undefined {
+    const where = this.#where()
+    if (!where) return known
+    const now_s = gps_s(where.utc_s)
+    const at_s = nearestTime(time_ms / 1000, secondsPerWeek, now_s)
+    const fresh = this.#orbits.fresh(now_s)
+    if (fresh.length === 0) return known
+    const exact = new Map<string, Direction>()
+    for (const { constellation, satellite } of fresh) {
+      const direction = this.#orbits.direction(constellation, satellite, where.position, at_s)
+      if (direction) exact.set(`${constellation} ${satellite}`, { ...direction, isExact: true })
+    }
+    return (constellation, satellite) => exact.get(`${constellation} ${satellite}`) ?? known?.(constellation, satellite)
+  }
+}
