@@ -11,6 +11,7 @@
  * ```
  */
 export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
+export { modelControl, modelState } from './control.js'
 export { type LineDevice, ReceiverLine } from './line.js'
 export {
   type AntennaState,
