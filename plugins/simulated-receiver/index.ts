@@ -1,11 +1,12 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { listenOn, runSimCommand, simHelp } from 'rtk-base/simulation'
+import { runSimCommand, simHelp } from 'rtk-base/simulation'
 import { Type } from 'typebox'
 import { receiverControl } from './control.js'
 import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
 import { SimulatedPort } from './port.js'
 import { RecordPlayer } from './replay/player.js'
+import { listenOn } from './tcp.js'
 import { isKey } from './ubx/keys.js'
 
 const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
@@ -34,7 +35,7 @@ export default definePlugin({
     const before = handoff.get('receiver') as ReceiverSnapshot | undefined
     if (before) port.zed.restore(before)
     port.zed.powerOn()
-    if (tcp > 0) listenOn(ctx, 'simulated-receiver', port, tcp)
+    if (tcp > 0) listenOn(ctx, port, tcp)
     await player?.start(handedOver(handoff, 'player', Played))
   },
 

@@ -1,9 +1,10 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { listenOn, ReceiverLine, runSimCommand, simHelp } from 'rtk-base/simulation'
+import { ReceiverLine, runSimCommand, simHelp } from 'rtk-base/simulation'
 import { dialect, um980Control } from './control.js'
 import { Um980Options, type Um980Snapshot } from './options.js'
 import { SimulatedUm980 } from './receiver.js'
+import { listenOn } from './tcp.js'
 
 /** A Unicore UM980 behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
 export default definePlugin({
@@ -25,7 +26,7 @@ export default definePlugin({
     const before = handoff.get('receiver') as Um980Snapshot | undefined
     if (before) line.device.restore(before)
     line.device.powerOn()
-    if (tcp > 0) listenOn(ctx, 'simulated-um980', line, tcp)
+    if (tcp > 0) listenOn(ctx, line, tcp)
   },
 
   stop(_reason, { line }) {

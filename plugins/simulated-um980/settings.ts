@@ -74,8 +74,9 @@ function applyConfig({ config }: Settings, args: readonly string[]): boolean {
 
 function applyMask(settings: Settings, on: boolean, [what = '', value]: readonly string[]): boolean {
   if (on && what !== '' && Number.isFinite(Number(what))) {
+    if (Math.abs(Number(what)) > 90) return false
     settings.mask_deg = Number(what)
-    return Math.abs(settings.mask_deg) <= 90
+    return true
   }
   if (!(what in maskNames) && what !== 'RTCMCN0') return false
   delete settings.masks[what]

@@ -1,7 +1,8 @@
 /**
  * The base of a simulated GNSS receiver of any make (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with
- * its surroundings, observations epoch by epoch, the RTCM that follows from them, and its line. Deterministic: the same seed and
- * the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on a device.
+ * its surroundings, observations epoch by epoch, the RTCM that follows from them, its line and its faults. Deterministic: the same
+ * seed and the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on
+ * a device.
  *
  * ```ts
  * const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })
@@ -30,4 +31,4 @@ export { GaussMarkov, Random } from './random.js'
 export { glonassChannel, glonassInfo, msmObservations, type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
 export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
-export { listenOn } from './tcp.js'
+export { serveLine } from './tcp.js'
