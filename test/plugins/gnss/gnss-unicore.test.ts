@@ -1,13 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Frame, Framer } from 'rtk-base/gnss'
+import { distance, type Frame, Framer, isMsm, referencePoint } from 'rtk-base/gnss'
 import t from 'tap'
 import { command, line, log, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
 import gnssUnicore from '../../../plugins/gnss-unicore/index.js'
 import * as said from '../../../plugins/gnss-unicore/messages.js'
 import { modeCommand, outputCommands } from '../../../plugins/gnss-unicore/plan.js'
 import simulatedUm980 from '../../../plugins/simulated-um980/index.js'
+import { definePlugin } from '../../../runtime/plugin.js'
+import { type RtcmFrame, rtcmStream } from '../../../schemas/services.js'
 import { type ReceiverDevice, receiverConformance, type TestStation } from '../../harness/index.js'
+import { Bench } from '../../harness/receiver/bench.js'
 import type { Definition } from './survey-in-rig.js'
 
 const recordings = process.env.RTK_BASE_CAPTURES ?? join(process.cwd(), '..', 'shared', 'captures')
@@ -199,3 +202,52 @@ t.test('stands what every receiver plugin must, with a simulator that was writte
     }),
   ),
 )
+
+t.test('a position in its flash never leaves, and a move of 5 cm is held within 4 s', async (t) => {
+  const sent: RtcmFrame[] = []
+  const rover = definePlugin({
+    name: 'rover',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [rtcmStream],
+    setup: () => {},
+    start: (ctx) => {
+      const take = (frame: RtcmFrame) => sent.push(frame) > 0
+      const subscription = ctx.services.use(rtcmStream).subscribe({ via: 'tcp', name: 'rover', ip: '192.0.2.1', take })
+      ctx.defer(() => subscription.close())
+    },
+  })
+  const bench = await Bench.create(
+    gnssUnicore as unknown as Definition,
+    simulatedDevice(),
+    { port: 'simulator' },
+    {
+      plugins: { 'simulated-um980': [simulatedUm980 as unknown as Definition, {}], rover },
+      variant: { changes: { 'gnss-survey-mintime': 15, 'gnss-survey-accuracy': 5 } },
+    },
+  )
+  const { station } = bench
+  t.teardown(() => station.stop())
+  const sim = async (text: string) =>
+    t.match(await station.station.command(`sim=${text}`, { source: 'plugin' }), { status: 200 })
+  await bench.within(30, () => bench.receiver.fix?.ok)
+  const here = bench.receiver.fix?.position
+  if (!here) return t.fail('no position')
+  await sim('flash fixed 100 0 0')
+  await sim('restart')
+  t.ok(await bench.within(300, () => sent.some(({ type }) => isMsm(type))), 'it is a base again')
+  const places = sent.flatMap(({ bytes }) => referencePoint(bytes)?.arp ?? [])
+  t.ok(places.length > 0 && places.every((arp) => distance(arp, here) < 20), 'none is that of the flash')
+  await bench.seconds(60)
+  await sim('move 0.05 0 0')
+  const before = sent.length
+  await bench.seconds(4)
+  const meanwhile = sent.length
+  t.ok(meanwhile > before)
+  await bench.seconds(20)
+  t.strictSame(
+    sent.slice(meanwhile).map(({ type }) => type),
+    [],
+    'nothing leaves',
+  )
+})
