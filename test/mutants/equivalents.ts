@@ -104,6 +104,15 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a pivot outside of the part never ends: a time limit alone can notice',
   },
   {
+    source: 'plugins/integrity/position-check.ts',
+    after: 'acc_m: other.acc_m, corr: true }',
+    because: 'the position beside it is one without corrections',
+  },
+  ...['#seenAt_ms = 1;', '#lookedAt_ms = 1;'].map((after) => ({
+    ...{ source: 'plugins/integrity/watch-reports.ts', after },
+    because: 'the begin of a base sets it before anything reads it',
+  })),
+  {
     source: 'plugins/verdict/base-state.ts',
     after: 'this.#left_ms() <= 1',
     because: 'a millisecond of 15 s',
