@@ -66,6 +66,7 @@ export const areas: readonly Area[] = [
     code: [zed('ubx'), zed('configure'), zed('facts')],
     tests: [
       'gnss/ubx',
+      'plugins/gnss/receiver-output',
       ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`),
     ],
     sample: 20,
