@@ -979,6 +979,16 @@ t.test('hostile and slow input', async (t) => {
     t.equal(served[3], 'flood 4')
   })
 
+  t.test('an answer that is out in time leaves no timer that would end the next turn', async (t) => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const { ask } = turnsOf(new Turns())
+    const before = timers()
+    const end = ask('192.0.2.1', 'one')
+    t.equal(timers(), before + 1)
+    end()
+    t.equal(timers(), before)
+  })
+
   t.test('what was pipelined behind an answer goes with its connection: it has no turn', async (t) => {
     const never = deferred()
     let asked = 0

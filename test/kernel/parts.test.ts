@@ -1,4 +1,5 @@
 /** The parts of the kernel without a station: each at its limits. */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -19,6 +20,7 @@ import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
+import { Passwords } from '../../runtime/http/login/passwords.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { AddressBudgets } from '../../runtime/link/intake.js'
@@ -765,6 +767,71 @@ t.test(
     sizes.bytes = (64 << 20) + 1
     t.match(await generations.read(), { loss: 'everything', kept: { length: 2 } })
     t.equal(await generations.wereTouched(), false, 'what was moved away is known')
+  },
+)
+
+t.test('a state of a newer layout leads to the one before the update, with its time', async (t) => {
+  const path = folder(t)
+  const generations = new Generations(path, nodeFileSystem)
+  await generations.makeFolder()
+  const state = (number: number) => ({
+    ...{ number, reports: [], settle: false },
+    contents: new Map([['n', new Map([['k', String(number)]])]]),
+  })
+  await generations.write(state(1))
+  await generations.write(state(2))
+  await generations.keepCopy(state(2))
+  const written = new Date('2026-11-20T10:30:40Z')
+  // As a version with another layout writes it: the first three lines are those of every layout.
+  const top = 'rtk-base store 2\nnumber 9\n'
+  const sum = createHash('sha256').update(top).update('else').digest('hex')
+  for (const name of ['snapshot-0', 'snapshot-1']) writeFileSync(join(path, name), `${top}sha256 ${sum}\nelse`)
+  utimesSync(join(path, 'before-update'), written, written)
+  t.match(await generations.read(), { loss: 'newer', snapshot: { number: 2 }, asOf: '2026-11-20T10:30Z' })
+})
+
+t.test(
+  'of passwords two of one network and sixteen in all wait; what was right is known until it changes',
+  async (t) => {
+    const passwords = new Passwords({})
+    const gates: (() => void)[] = []
+    const wait = (address: string) => passwords.inTurn(address, () => new Promise<void>((done) => gates.push(done)))
+    const refused = { code: 'RTK_ERR_TOO_MANY_REQUESTS' }
+    const waiting: Promise<void>[] = []
+    for (let n = 0; n < 8; n++) {
+      for (let i = 0; i < 2; i++) waiting.push(wait(`192.0.2.${n}`))
+      await t.rejects(wait(`192.0.2.${n}`), refused, 'a third one')
+    }
+    await t.rejects(wait('192.0.2.99'), refused, 'a seventeenth one')
+    for (let left = waiting.length; left > 0; left--) {
+      await until(() => gates.length > 0, 'its turn')
+      t.equal(gates.length, 1, 'one at a time')
+      gates.shift()?.()
+      await new Promise(setImmediate)
+    }
+    await Promise.all(waiting)
+    const again = wait('192.0.2.1')
+    await until(() => gates.length > 0, 'its turn')
+    gates.shift()?.()
+    await again
+
+    t.same([passwords.has('operator'), passwords.has('viewer'), passwords.state], [false, false, ' '])
+    t.equal(await passwords.roleOf('first'), undefined)
+    const hashes = await passwords.changed('viewer', 'first')
+    t.equal(passwords.has('viewer'), false, 'not before it is used')
+    passwords.use(hashes)
+    t.same([passwords.knows('first'), passwords.has('viewer'), passwords.has('operator')], [undefined, true, false])
+    t.same(
+      [await passwords.roleOf('first'), passwords.knows('first'), passwords.knows('other')],
+      ['viewer', 'viewer', undefined],
+    )
+    const both = await passwords.changed('operator', 'second')
+    t.same([both.viewer, typeof both.operator], [hashes.viewer, 'string'])
+    passwords.use(both)
+    t.equal(passwords.knows('first'), undefined, 'each change forgets')
+    t.same([await passwords.roleOf('second'), await passwords.roleOf('third')], ['operator', undefined])
+    t.same(await passwords.changed('operator', undefined), { viewer: hashes.viewer })
+    t.match(passwords.state, /^\S+ \S+$/)
   },
 )
 

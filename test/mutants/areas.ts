@@ -108,7 +108,7 @@ export const areas: readonly Area[] = [
       ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
       ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
-    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/net'],
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net'],
     sample: 14,
   },
   {
@@ -131,7 +131,9 @@ export const areas: readonly Area[] = [
   {
     name: 'NetworkManager',
     code: ['plugins/network/networkmanager', 'runtime/link/d-bus.ts'],
-    tests: ['networkmanager', 'contract', 'uplinks'].map((file) => `plugins/network/${file}`),
+    tests: ['networkmanager', 'networkmanager-limits', 'contract', 'eth', 'uplinks'].map(
+      (file) => `plugins/network/${file}`,
+    ),
     sample: 12,
   },
   {
@@ -164,7 +166,7 @@ export const areas: readonly Area[] = [
   {
     name: 'push',
     code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/ntrip-server/${file}.ts`),
-    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server'],
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server', 'plugins/ntrip/caster-test'],
     sample: 12,
   },
   {

@@ -113,6 +113,31 @@ export const equivalents: readonly Equivalent[] = [
     because: 'the begin of a base sets it before anything reads it',
   })),
   {
+    source: 'plugins/ota/pace.ts',
+    after: 'Math.max(1, left_ms)',
+    because: 'a millisecond of 10 s',
+  },
+  {
+    source: 'plugins/ntrip-server/push.ts',
+    after: 'silent_ms2 > 1 ||',
+    because: 'a millisecond of the time that the kernel states',
+  },
+  {
+    source: 'runtime/http/turns.ts',
+    after: 'longest_ms = 51;',
+    because: 'a millisecond of 50 ms of real time',
+  },
+  {
+    source: 'plugins/mqtt-link/session/inspection.ts',
+    after: 'from < chunk.length && !this.#intake.rests || !this.destroyed',
+    because: 'a loop that never ends: a time limit alone can notice',
+  },
+  {
+    source: 'plugins/gnss-zed/configure/configurator.ts',
+    after: 'baud > 1 &&',
+    because: 'no line has 1 baud',
+  },
+  {
     source: 'plugins/verdict/base-state.ts',
     after: 'this.#left_ms() <= 1',
     because: 'a millisecond of 15 s',

@@ -430,7 +430,13 @@ async function scripted(t: Test, objects: Objects, answers: Record<string, (call
     return { code: args[2] === 'eth9' ? 4 : 0, stderr: ' no such device\n' }
   }
   const ctx = {
-    ...{ log: { info() {}, warn: t.comment }, clock, timers, event, signal: new AbortController().signal },
+    ...{
+      log: { info() {}, warn: (text: string) => t.comment(text) },
+      clock,
+      timers,
+      event,
+      signal: new AbortController().signal,
+    },
     process: { execFile },
   } as unknown as PluginContext
   const network = new NetworkManager(ctx, 'unix:path=/nowhere')
@@ -460,7 +466,11 @@ async function scripted(t: Test, objects: Objects, answers: Record<string, (call
     await new Promise(setImmediate)
     return () => outcome
   }
-  return { network, clock, calls, programs, changes, settles }
+  const says = async (whole: Parameters<typeof signal>[0]) => {
+    signal(whole)
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  }
+  return { network, clock, calls, programs, changes, says, settles }
 }
 
 t.test('a scan ends with what it found when the daemon says so, else after 15 s with what is known', async (t) => {
@@ -588,6 +598,60 @@ t.test(
     await t.rejects(foreign.network.setEnabled('eth0', false), { message: /configured not to manage/ })
   },
 )
+
+t.test('a fixed address is stored, and taken at once by a port that has a cable and is not switched off', async (t) => {
+  const address = { address: '10.0.0.9', prefix: 24, gateway: '10.0.0.1', dns: [] }
+  const stored = { method: 'manual', gateway: '10.0.0.1', 'address-data': [{ address: '10.0.0.9', prefix: 24 }] }
+  const own = { ActiveConnection: '/own' }
+  const active = { '/own': { [names.active]: { Id: 'rtk-base-eth-eth0' } } }
+  for (const [what, device, ipv4, written, activated] of [
+    ['in use', { State: 100 }, {}, true, true],
+    ['without a connection', { State: 30 }, {}, true, true],
+    ['without a cable', { State: 20 }, {}, true, false],
+    ['not managed', { State: 10 }, {}, false, false],
+    ['unknown', { State: 7 }, {}, true, false],
+    ['switched off', { State: 30, Autoconnect: false }, {}, true, false],
+    ['as it is already', { State: 100, ...own }, stored, false, false],
+    ['stored, of a port that is switched off', { State: 30, Autoconnect: false }, stored, false, false],
+    ['stored, while another profile is active', { State: 100 }, stored, true, true],
+    ['stored with another gateway', { State: 100, ...own }, { ...stored, gateway: '10.0.0.2' }, true, true],
+  ] as const) {
+    const { network, calls } = await scripted(t, wired(device, active), {
+      GetConnectionByUuid: () => '/settings/1',
+      GetSettings: () => ({ ipv4 }),
+      ActivateConnection: () => '/own',
+    })
+    const done = network.setAddress('eth0', address)
+    done.catch(() => {})
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    const made = calls.map(([member]) => member)
+    t.same([made.includes('Update2'), made.includes('ActivateConnection')], [written, activated], what)
+    if (activated) t.same(calls.at(-1)?.[1], ['/settings/1', at('eth0'), '/'], what)
+  }
+})
+
+t.test('its daemon is followed by the name on the bus, and by nothing else', async (t) => {
+  const { network, says } = await scripted(t, wired({ State: 100 }))
+  t.equal(network.ready, true)
+  const owner = (name: string, now: unknown, sender = 'org.freedesktop.DBus', member = 'NameOwnerChanged') =>
+    says({
+      sender,
+      path: '/org/freedesktop/DBus',
+      interface: 'org.freedesktop.DBus',
+      member,
+      body: [name, ':1.1', now],
+    })
+  await owner('org.freedesktop.ModemManager1', '')
+  await owner(service, '', ':1.7')
+  await owner(service, '', 'org.freedesktop.DBus', 'NameLost')
+  await owner(service, undefined)
+  t.equal(network.ready, true, 'another name, another sender, another signal, no owner')
+  await owner(service, '')
+  t.same([network.ready, network.interfaces], [false, []])
+  t.match(network.failure, /not running/)
+  await owner(service, ':1.9')
+  t.same([network.ready, network.failure], [true, ''])
+})
 
 t.test('the default route goes to one interface: the one before, also of an earlier life, gives it back', async (t) => {
   const first = { dest: '0.0.0.0', prefix: 0, metric: 1 }

@@ -274,6 +274,18 @@ t.test('what a mountpoint sends is measured', async (t) => {
   }
 })
 
+t.test('observations before MSM have one band, or two', async (t) => {
+  for (const [type, bands] of [
+    ...[1000, 1005, 1008, 1013].map((other) => [other, 0] as const),
+    ...[1001, 1002, 1009, 1010].map((one) => [one, 1] as const),
+    ...[1003, 1004, 1011, 1012].map((two) => [two, 2] as const),
+  ]) {
+    const contents = new Contents(new ManualClock())
+    contents.count(type, 100)
+    t.equal(contents.carrier, bands, `${type}`)
+  }
+})
+
 t.test('a row of the table says what was measured', async (t) => {
   const clock = new ManualClock()
   const row = (types: number[], more: Partial<MountPoint> = {}, signals = [2, 9]) => {
