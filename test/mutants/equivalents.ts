@@ -113,6 +113,17 @@ export const equivalents: readonly Equivalent[] = [
     because: 'the begin of a base sets it before anything reads it',
   })),
   {
+    source: 'runtime/gnss/framer.ts',
+    after: 'if (!(count === 0)) return',
+    because: 'a loop that never ends: a time limit alone can notice',
+  },
+  {
+    source: 'runtime/kernel/plugins/manager.ts',
+    after: '!entry && !instance || by && by !== instance',
+    because:
+      'an error without an owner is put down to a plugin that runs alone; with one, it is compared with its owner',
+  },
+  {
     source: 'plugins/ota/pace.ts',
     after: 'Math.max(1, left_ms)',
     because: 'a millisecond of 10 s',

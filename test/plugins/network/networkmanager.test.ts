@@ -630,8 +630,54 @@ t.test('a fixed address is stored, and taken at once by a port that has a cable 
   }
 })
 
+t.test('without a fixed address the port goes back to the profile of the machine, or to DHCP', async (t) => {
+  const active = { '/own': { [names.active]: { Id: 'rtk-base-eth-eth0', State: 2 } } }
+  const own = { State: 100, ActiveConnection: '/own', AvailableConnections: ['/settings/1'] }
+  const both = { ...own, AvailableConnections: ['/settings/1', '/settings/4'] }
+  const [dhcp, go, deleted] = ['Update2', 'ActivateConnection', 'Delete']
+  for (const [what, device, method, expected, profile] of [
+    ['to that of the machine', both, 'manual', [go, deleted], '/settings/4'],
+    ['to DHCP', own, 'manual', [dhcp, go], '/settings/1'],
+    ['another one is active', { ...both, ActiveConnection: '/active' }, 'manual', [deleted], undefined],
+    ['without a cable', { ...both, State: 20 }, 'manual', [deleted], undefined],
+    ['without a cable, to DHCP', { ...own, State: 20 }, 'manual', [dhcp], undefined],
+    ['there was none', both, 'auto', [], undefined],
+  ] as const) {
+    const { network, calls } = await scripted(t, wired(device, active), {
+      GetConnectionByUuid: () => '/settings/1',
+      GetSettings: () => ({ ipv4: { method } }),
+      ActivateConnection: () => '/own',
+    })
+    await network.setAddress('eth0', undefined)
+    const made = calls.map(([member]) => member)
+    t.same(
+      made.filter((member) => [dhcp, go, deleted].includes(member)),
+      expected,
+      what,
+    )
+    const [, body] = calls.find(([member]) => member === go) ?? []
+    t.same(body, profile && [profile, at('eth0'), '/'], what)
+  }
+})
+
+t.test('a fixed address that does not come up is taken back', async (t) => {
+  const before = { ipv4: { method: 'auto' } }
+  const { network, calls } = await scripted(t, wired({ State: 30 }), {
+    GetConnectionByUuid: () => '/settings/1',
+    GetSettings: () => before,
+    ActivateConnection: () => {
+      throw new BusError('else', 'out of order')
+    },
+  })
+  const address = { address: '10.0.0.9', prefix: 24, gateway: '', dns: [] }
+  await t.rejects(network.setAddress('eth0', address), { message: /its address was not set: out of order/ })
+  const updates = calls.filter(([member]) => member === 'Update2').map(([, body]) => (body as unknown[])[0])
+  t.equal(updates.length, 2)
+  t.same(updates[1], before)
+})
+
 t.test('its daemon is followed by the name on the bus, and by nothing else', async (t) => {
-  const { network, says } = await scripted(t, wired({ State: 100 }))
+  const { network, says, changes } = await scripted(t, wired({ State: 100 }))
   t.equal(network.ready, true)
   const owner = (name: string, now: unknown, sender = 'org.freedesktop.DBus', member = 'NameOwnerChanged') =>
     says({
@@ -645,7 +691,10 @@ t.test('its daemon is followed by the name on the bus, and by nothing else', asy
   await owner(service, '', ':1.7')
   await owner(service, '', 'org.freedesktop.DBus', 'NameLost')
   await owner(service, undefined)
-  t.equal(network.ready, true, 'another name, another sender, another signal, no owner')
+  const state = () => network.interfaces.map((one) => one.state)
+  t.same([network.ready, state()], [true, ['connected']], 'another name, another sender, another signal, no owner')
+  await changes(at('eth0'), names.device, { State: 30 })
+  t.same(state(), ['disconnected'], 'it is still the one that is heard')
   await owner(service, '')
   t.same([network.ready, network.interfaces], [false, []])
   t.match(network.failure, /not running/)
