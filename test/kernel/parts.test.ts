@@ -836,6 +836,46 @@ t.test(
   },
 )
 
+t.test('what a connection is ended for: standing still in the middle of something', async (t) => {
+  const open = { req: { complete: true }, closed: false }
+  const receiving = { req: { complete: false }, closed: false }
+  const done = { req: { complete: true }, closed: true }
+  for (const [what, answers, unsent, isEnded] of [
+    ['nothing was ever asked', [], 0, true],
+    ['a request that is not all there', [receiving], 0, true],
+    ['the next request that is not all there', [done, receiving], 0, true],
+    ['a handler that thinks, or a quiet stream', [open], 0, false],
+    ['a peer that does not read its answer', [open], 10, true],
+    ['an answer that is out, and no further request', [done], 0, true],
+    ['a request that waits for the answer before it', [open, open], 0, false],
+    ['a peer that does not read the answer before it', [open, open], 10, true],
+  ] as [string, unknown[], number, boolean][]) {
+    const socket = fakeSocket(unsent)
+    const connection = new OpenConnection(socket as never)
+    for (const answer of answers) connection.begin(answer as never)
+    for (const now_ms of [1_000, 30_000, 60_999]) connection.look(now_ms, 60_000)
+    t.equal(socket.isEnded, false, `${what}: not before its time`)
+    connection.look(61_000, 60_000)
+    t.equal(socket.isEnded, isEnded, what)
+  }
+  const socket = fakeSocket(900)
+  const slow = new OpenConnection(socket as never)
+  slow.begin(open as never)
+  for (let times = 1; times < 10; times++) {
+    socket.writableLength -= 1
+    slow.look(times * 59_000, 60_000)
+  }
+  t.equal(socket.isEnded, false, 'a peer that reads slowly goes on')
+})
+
+function fakeSocket(writableLength: number) {
+  const socket = { bytesRead: 100, bytesWritten: 1_000, writableLength, isEnded: false, destroy }
+  function destroy() {
+    socket.isEnded = true
+  }
+  return socket
+}
+
 t.test('what a burst leaves is given back half a minute later, also while another one lasts', async (t) => {
   const mb = 1e6
   const state = { rss: 100 * mb, collected: [] as number[], held: 0 }

@@ -112,6 +112,10 @@ export const equivalents: readonly Equivalent[] = [
     ...{ source: 'plugins/integrity/watch-reports.ts', after },
     because: 'the begin of a base sets it before anything reads it',
   })),
+  ...['(peer) ?? 2)', '(peer) ?? 10)'].map((after) => ({
+    ...{ source: 'runtime/http/login/passwords.ts', after },
+    because: 'whoever ends its turn is counted',
+  })),
   {
     source: 'runtime/gnss/framer.ts',
     after: 'if (!(count === 0)) return',
