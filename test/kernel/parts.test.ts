@@ -789,6 +789,17 @@ t.test('a state of a newer layout leads to the one before the update, with its t
   for (const name of ['snapshot-0', 'snapshot-1']) writeFileSync(join(path, name), `${top}sha256 ${sum}\nelse`)
   utimesSync(join(path, 'before-update'), written, written)
   t.match(await generations.read(), { loss: 'newer', snapshot: { number: 2 }, asOf: '2026-11-20T10:30Z' })
+  await generations.dropCopy(true)
+  const earlier = new Date('2026-11-19T08:05:10Z')
+  for (const [number, name, other] of [
+    [2, 'snapshot-0', 'snapshot-1'],
+    [1, 'snapshot-1', 'snapshot-0'],
+  ] as const) {
+    await generations.write(state(number))
+    utimesSync(join(path, name), earlier, earlier)
+    writeFileSync(join(path, other), `${top}sha256 ${sum}\nelse`)
+    t.match(await generations.read(), { loss: 'newer', snapshot: { number }, asOf: '2026-11-19T08:05Z' }, name)
+  }
 })
 
 t.test(
@@ -811,10 +822,18 @@ t.test(
       await new Promise(setImmediate)
     }
     await Promise.all(waiting)
-    const again = wait('192.0.2.1')
-    await until(() => gates.length > 0, 'its turn')
-    gates.shift()?.()
-    await again
+    const next = async () => {
+      await until(() => gates.length > 0, 'its turn')
+      gates.shift()?.()
+      await new Promise(setImmediate)
+    }
+    const pair = [wait('192.0.2.1'), wait('192.0.2.1')]
+    await next()
+    const third = wait('192.0.2.1')
+    await t.rejects(wait('192.0.2.1'), refused, 'of those before it one waits still')
+    await next()
+    await next()
+    await Promise.all([...pair, third])
 
     t.same([passwords.has('operator'), passwords.has('viewer'), passwords.state], [false, false, ' '])
     t.equal(await passwords.roleOf('first'), undefined)

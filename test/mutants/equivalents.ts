@@ -117,6 +117,11 @@ export const equivalents: readonly Equivalent[] = [
     because: 'whoever ends its turn is counted',
   })),
   {
+    source: 'runtime/http/login/passwords.ts',
+    after: 'if (left >= 0)',
+    because: 'an address of which none waits counts 0, whether it is kept or not; it costs memory alone',
+  },
+  {
     source: 'runtime/gnss/framer.ts',
     after: 'if (!(count === 0)) return',
     because: 'a loop that never ends: a time limit alone can notice',
