@@ -12,6 +12,7 @@ import { OffsetWatch } from '../../plugins/integrity/code/offset-watch.js'
 import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
 import { compare, heightHint } from '../../plugins/integrity/comparison.js'
 import { explained } from '../../plugins/integrity/limits.js'
+import { IntegrityMonitor } from '../../plugins/integrity/monitor.js'
 import { Creep } from '../../plugins/integrity/phase/creep.js'
 import { type Displacement, DisplacementFit } from '../../plugins/integrity/phase/displacement.js'
 import { EpochClock } from '../../plugins/integrity/phase/epoch-clock.js'
@@ -24,6 +25,7 @@ import { LastTrust } from '../../plugins/integrity/warm/last-trust.js'
 import { Remembered, type Trusted } from '../../plugins/integrity/warm/remembered.js'
 import { Verification } from '../../plugins/integrity/warm/verification.js'
 import { warmStart } from '../../plugins/integrity/warm/warm-start.js'
+import { WatchReports } from '../../plugins/integrity/watch-reports.js'
 import { BaseWatch } from '../../plugins/survey-in/procedure/base-watch.js'
 import { ListenedReceiver } from '../../plugins/survey-in/procedure/listened-receiver.js'
 import { surveyDatum } from '../../plugins/survey-in/reference/datum.js'
@@ -636,22 +638,33 @@ t.test('a position is compared by what the accuracies explain, up to what is all
   t.match(hint(0, -45, 44.6), /: it was added to a height that was one above the ellipsoid already/)
   t.match(hint(0, -33, -30), /: a height above mean sea level/)
   t.strictSame(
-    [hint(0, 47.7, 44.6), hint(23, 45, 44.6), hint(0, 45), hint(0, 2, 0), hint(0, 0.5, 0.6)].map((text) => text !== ''),
-    [false, false, false, false, true],
+    [
+      ...[hint(0, 47.7, 44.6), hint(0, 47.5, 44.6), hint(0, 41.5, 44.6), hint(0, 41.7, -44.6)],
+      ...[hint(23, 45, 44.6), hint(22.4, 45, 44.6), hint(0, 45), hint(0, 2, 0), hint(0, 0.5, 0.6)],
+    ].map((text) => text !== ''),
+    [false, true, false, true, false, true, false, false, true],
     'within 3 m, and in height alone',
   )
 })
 
+interface CheckOptions {
+  size_m?: number
+  chosen?: Reference
+  /** Of the corrections. */
+  source?: string
+  isVouchedFor?: boolean
+}
+
 /** A start-up check of a base that moved, with one position a second. */
-function check({ size_m, chosen = reference() }: { size_m?: number; chosen?: Reference } = {}) {
+function check({ size_m, chosen = reference(), source = '', isVouchedFor = false }: CheckOptions = {}) {
   const state = { now_ms: 0, stands: false, doubts: [] as boolean[] }
   const made = new PositionCheck(
     {
       suspicion: () => (state.stands || size_m !== undefined ? { size_m } : undefined),
       doubts: (comparison) => state.doubts.push(comparison !== undefined),
       limits: () => ({ accuracy_m: 3, ...limits }),
-      correctionSource: () => '',
-      isVouchedFor: () => false,
+      correctionSource: () => source,
+      isVouchedFor: () => isVouchedFor,
       geoidSeparation_m: () => undefined,
       now_ms: () => state.now_ms,
     },
@@ -761,6 +774,93 @@ t.test('the start-up check compares with the reference, and takes longer in doub
   t.equal(made.isAt(reference(), 'newest'), true)
   made.forget()
   t.same([made.isAt(reference(), 'newest'), made.distance_m(reference())], [undefined, undefined])
+})
+
+t.test('corrections of a base that nobody vouches for are no evidence by themselves', async (t) => {
+  const of = (source: string) => ({ corr: true, acc_m: 0.02, source })
+  const vouched = { isVouchedFor: true }
+  /** Where corrections put the antenna and where the second solution does, metres east; `where` is held against the reference. */
+  for (const [what, chosen, options, corrected, second, agrees, where, more] of [
+    ['they agree', {}, {}, 0, undefined, true, 0, {}],
+    ['they do not', {}, {}, 10, undefined, undefined, 10, { unverified: true }],
+    ['those of a port do not', {}, { source: '' }, 10, undefined, undefined, 10, { unverified: true }],
+    ['all positions agree', {}, {}, 0, 0, true, 0, {}],
+    ['those without them agree', {}, {}, 10, 0, true, 0, { contradicted: true }],
+    ['those without them do not', {}, {}, 0, 10, undefined, 10, {}],
+    ['neither do', {}, {}, 30, 10, undefined, 10, { contradicted: true }],
+    ['a person vouches for them', {}, vouched, 30, 0, false, 30, {}],
+    ['a reference by corrections of a port', of(''), {}, 30, 0, false, 30, {}],
+    ['a reference by the same base', of('caster:2102'), {}, 0.4, 0, true, 0.4, {}],
+    ['by the same base, far from those without', of('caster:2102'), {}, 30, 0, true, 0, { contradicted: true }],
+    ['by the same base, and none without', of('caster:2102'), {}, 30, undefined, false, 30, {}],
+    ['a reference by another base', of('other:2101'), {}, 0.4, 0, true, 0, {}],
+    ['by another base, and none without', of('other:2101'), {}, 30, undefined, false, 30, { unverified: true }],
+    ['a reference without corrections, from there', { source: 'caster:2101' }, {}, 0.4, 0, true, 0, {}],
+  ] as const) {
+    const { check: made, state } = check({ source: 'caster:2101', ...options })
+    for (; state.now_ms <= 12_000; state.now_ms += 1_000) {
+      made.add(fixAt(corrected, state.now_ms, { fix: 'rtk-fixed', corrected: true, acc_m: 0.02 }))
+      if (second !== undefined) made.addSecond(fixAt(second, state.now_ms))
+      made.locate(reference(chosen))
+    }
+    const { comparison } = made
+    const found = { unverified: comparison?.unverified, contradicted: comparison?.contradicted !== undefined }
+    t.same(
+      [comparison?.agrees, Math.round(10 * (comparison?.offset.east ?? 99)) / 10, found],
+      [agrees, where, { unverified: undefined, contradicted: false, ...more }],
+      what,
+    )
+    const whose =
+      'source' in options ? 'corrections that come by a port of the receiver' : 'the corrections of caster:2101'
+    const hint = found.unverified ? `; this position rests on ${whose}, and that of their base may be wrong` : ''
+    t.equal(comparison?.hint, hint)
+    t.ok(made.live, 'it was accurate enough')
+  }
+
+  /** Ten metres by corrections; elsewhere without them. @returns after how many seconds `then` was true */
+  const beside = ({ check: made, state }: ReturnType<typeof check>, second: number, then: () => boolean) => {
+    for (let s = 1; s < 1_300; s++) {
+      made.add(fixAt(10, state.now_ms, { fix: 'rtk-fixed', corrected: true }))
+      made.addSecond(fixAt(second, state.now_ms))
+      state.now_ms += 1_000
+      if (then()) return s
+    }
+    return undefined
+  }
+  const source = 'caster:2101'
+  const [doubtful, back] = [check({ source }), check({ source })]
+  t.equal(
+    beside(doubtful, 5, () => doubtful.check.locate(reference()) !== undefined),
+    610,
+  )
+  t.equal(doubtful.check.comparison?.unverified, undefined, 'the second solution is averaged too')
+  t.equal(
+    beside(back, 0, () => back.check.isBack(reference()) === true),
+    610,
+  )
+  t.ok(Math.abs(back.check.comparison?.offset.east ?? 9) < 0.001 && back.check.live)
+})
+
+t.test('each doubt has its own ten minutes', async (t) => {
+  for (const [east, fix] of [
+    [5, {}],
+    [30, { corrected: true }],
+  ] as const) {
+    const { check: made, seconds, state } = check()
+    const decided = () => seconds(1_000, east, () => made.locate(reference()) !== undefined, fix)
+    t.same([decided(), state.doubts], [610, [true, false]])
+    made.forget()
+    t.same([decided(), state.doubts], [610, [true, false, true, false]], 'again')
+    made.forget()
+    t.equal(state.doubts.length, 4, 'one that is over does not end again')
+  }
+  const { check: made, seconds, state } = check()
+  seconds(300, 0)
+  made.forget(state.now_ms - 60_000)
+  t.ok((seconds(700, 0) ?? 0) > 590, 'and so has a return')
+  made.forget()
+  t.equal(made.isBack(reference()), undefined)
+  t.equal(made.comparison?.agrees, true, 'the last comparison stands')
 })
 
 t.test('whether an antenna is back is not known while positions cannot tell', async (t) => {
@@ -1444,6 +1544,142 @@ t.test('baselines hold for the very same base that was not looked at again', asy
     ] as const)
       t.same(last.baselines(of, target, now), holds ? baselines : {}, what)
   }
+})
+
+t.test('a base in use is reported without evidence for 3 min, and when the ranges doubt its reference', async (t) => {
+  const raised = new Map<string, unknown>()
+  const calls: string[] = []
+  const errors = {
+    raise: (code: string, trouble: unknown) => calls.push(`+${code}`) && raised.set(code, trouble),
+    clear: (code: string) => calls.push(`-${code}`) && raised.delete(code),
+  } as unknown as PluginContext['errors']
+  const state = {
+    delta_m: undefined as number | undefined,
+    offset: undefined as Enu | undefined,
+    looks: [] as boolean[],
+  }
+  const movement = {
+    delta_m: () => state.delta_m,
+    doubtful: (_now_ms: number, stands: boolean) => {
+      state.looks.push(stands)
+      return state.offset
+    },
+  } as unknown as MovementWatch
+  const reports = new WatchReports(errors, () => 44.6)
+  const [begun_ms, seen_ms] = [1_000_000, 1_179_999]
+  const [unwatched, doubtful] = ['gnss-unwatched', 'gnss-reference-doubtful']
+  const second = (after_ms: number, delta_m?: number) => {
+    state.delta_m = delta_m
+    reports.second(movement, after_ms)
+    return [...raised.keys()]
+  }
+  reports.begin(begun_ms, 'choose another one')
+  t.same([second(seen_ms), second(seen_ms + 1), second(seen_ms + 2)], [[], [unwatched], [unwatched]])
+  t.match(raised.get(unwatched), { severity: 'doubts', text: /for 3 min/, advice: /^check the view/ })
+  t.same([second(seen_ms + 3, 0), second(seen_ms + 180_002), second(seen_ms + 180_003)], [[], [], [unwatched]])
+  t.same(calls, [`+${unwatched}`, `-${unwatched}`, `+${unwatched}`], 'each once')
+  reports.end()
+  t.same([calls.at(-1), raised.size, reports.snapshot()], [`-${unwatched}`, 0, []])
+
+  reports.begin(begun_ms, 'choose another one')
+  state.looks.length = 0
+  state.offset = enu(0.04, -0.06, 45.04)
+  t.same([second(begun_ms + 59_999, 1), second(begun_ms + 60_000, 1)], [[], [doubtful]])
+  t.match(raised.get(doubtful), {
+    severity: 'doubts',
+    text: /the antenna is at E \+0\.0 \/ N -0\.1 \/ U \+45\.0 m from the reference$/,
+    advice: /^RTCM is still sent: .* height above mean sea level .*; if it is wrong, choose another one$/,
+    values: { east_m: 0, north_m: -0.1, up_m: 45 },
+  })
+  second(begun_ms + 119_999, 1)
+  second(begun_ms + 120_000, 1)
+  t.same(state.looks, [false, true], 'looked at once a minute, and raised once')
+  const next = new WatchReports(errors, () => undefined)
+  next.restore(reports.snapshot())
+  t.equal(calls.at(-1), `+${doubtful}`, 'the next instance has it too')
+  next.begin(begun_ms, '')
+  state.offset = undefined
+  next.second(movement, begun_ms + 60_000)
+  t.same([calls.at(-1), raised.size], [`-${doubtful}`, 0])
+})
+
+t.test('a monitor that was reloaded knows what the one before knew, and for how long nobody watched', async (t) => {
+  const dir = { path: t.testdir({}) }
+  const clock = { ms: 100_000 }
+  const listeners = new Map<unknown, (event: unknown) => void>()
+  const emitted: unknown[] = []
+  const services = new Map<unknown, unknown>()
+  const ctx = {
+    clock: { monotonic: () => clock.ms },
+    event: () => ({ on: {}, emit: (event: unknown) => emitted.push(event) }),
+    on: (event: unknown, listener: (event: unknown) => void) => listeners.set(event, listener),
+    timers: { every: () => {} },
+    log: { error: t.fail },
+    errors: { raise: () => {}, clear: () => {} },
+    services: { find: (token: unknown) => services.get(token), watch: (_: unknown, fn: () => void) => fn() },
+    dataDir: () => dir,
+  } as unknown as PluginContext
+  const receiver = (mode = 'rover') => {
+    const events = { onRtcm: 'rtcm', onFix: 'fix', onSecondFix: 'second', onWarning: 'warning', onResiduals: 'ranges' }
+    return { mode, identity: { serial: 'A' }, stationId: 0, ...events } as unknown as Receiver
+  }
+  const startLimits = { accuracy_m: 3, ...limits }
+  const make = () =>
+    new IntegrityMonitor(
+      ctx,
+      { initial_s: 10, phases: { enabled: true, threshold_m: 0.03 } } as never,
+      () => startLimits,
+    )
+  const warn = () => listeners.get('warning')?.('Base station position seems incorrect')
+
+  const listening = make()
+  listening.start(receiver('listening'), undefined)
+  t.same([listening.snapshot(), listeners.size, listening.needed_m], [undefined, 0, 3])
+  const fresh = make()
+  t.match(fresh.startsWarm(reference(), 'not asked'), { answer: false, why: 'there is no receiver' })
+  t.match(fresh.wentOn(true), { answer: false, why: 'it is not watched' })
+  fresh.start(receiver(), undefined)
+  warn()
+  t.same([emitted.length, fresh.stayed, fresh.evidence], [0, undefined, undefined], 'no base is in use')
+  t.match(fresh.snapshot(), { at_ms: 100_000, uid: 'A', inUse: false })
+
+  fresh.trust(reference(), 'choose another one')
+  t.equal(fresh.stayed, true)
+  const still = fresh.snapshot()
+  warn()
+  t.match(emitted, [{ moved: true, by: 'code', text: /seems incorrect/, size_m: 50 }])
+  t.equal(fresh.stayed, false)
+  const moved = fresh.snapshot()
+  for (const [away_ms, before, stayed, evidence] of [
+    [10_000, still, true, undefined],
+    [10_001, still, undefined, { moved: undefined, text: /nobody watched the antenna for 10 s/ }],
+    [12_600, still, undefined, { moved: undefined, text: /nobody watched the antenna for 13 s/ }],
+    [12_600, moved, false, { moved: true }],
+    [12_600, still && { ...still, inUse: false }, undefined, undefined],
+  ] as const) {
+    clock.ms = 100_000 + away_ms
+    const next = make()
+    next.start(receiver(), before)
+    t.equal(next.stayed, stayed, `${away_ms} ms`)
+    if (evidence) t.match(next.evidence, evidence)
+    else t.equal(next.evidence, undefined)
+  }
+  fresh.trust(reference(), '')
+  t.equal(fresh.stayed, true, 'trusted again')
+  fresh.leave()
+  t.same([fresh.stayed, fresh.evidence, fresh.snapshot()?.inUse], [undefined, undefined, false])
+
+  const located = make()
+  located.start(receiver(), undefined)
+  t.equal(located.distance_m(reference()), undefined, 'there is no position')
+  listeners.get('fix')?.(fixAt(2, clock.ms))
+  t.ok(Math.abs((located.distance_m(reference()) ?? 0) - 2) < 1e-6)
+  t.equal(located.distance_m(undefined), undefined)
+  listeners.get('fix')?.(fixAt(2, clock.ms, { fix: 'time' }))
+  clock.ms += 10_000
+  t.ok(located.distance_m(reference()))
+  clock.ms += 1
+  t.equal(located.distance_m(reference()), undefined, 'it is older than 10 s')
 })
 
 /** Twenty satellites of two constellations, and what the ranges to them say of an antenna that is beside its reference. */

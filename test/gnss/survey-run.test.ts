@@ -1,8 +1,13 @@
 /** The rules of one survey-in at their limits: what counts, when it ends, when its averaging begins anew. */
 import t from 'tap'
+import { Value } from 'typebox/value'
+import { mostSaved, NamedPosition, NewName, SavedPositions } from '../../plugins/survey-in/reference/saved.js'
+import { CorrectionInput } from '../../plugins/survey-in/survey/correction-input.js'
 import { correctedModel, plainModel } from '../../plugins/survey-in/survey/estimator.js'
 import { type CorrectionsNow, type SurveyLimits, SurveyRun } from '../../plugins/survey-in/survey/survey-run.js'
-import type { ReceiverFix } from '../../schemas/services.js'
+import { Surveyor, type SurveyRecord } from '../../plugins/survey-in/survey/surveyor.js'
+import type { PluginContext } from '../../runtime/plugin.js'
+import { correctionStatus, type Receiver, type ReceiverFix } from '../../schemas/services.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 
@@ -253,4 +258,240 @@ t.test('a corrected survey-in is held against the position without corrections',
     feed.limits = { mintime_s: 60, maxtime_s: 900, accuracy_m: 2, accuracyCorr_m: 0.03 }
     t.match(feed.many(100, { fix: '3d' }), { state: 'complete' })
   })
+})
+
+t.test('a survey-in is a corrected one where corrections are fresh, or are forced', async (t) => {
+  const input = (status: object | undefined, correctionMaxAge_s?: number, trusted: string[] = []) => {
+    const find = (token: unknown) => (token === correctionStatus ? status : { correctionMaxAge_s })
+    return new CorrectionInput({ services: { find } } as unknown as PluginContext, trusted)
+  }
+  const receiver = (fix: string) => ({ fix: { fix } }) as Receiver
+  const aged = (age_s: number, more: object = {}) => ({ forced: false, age_s: () => age_s, remote: 'a:2101', ...more })
+  for (const [what, status, maxAge_s, fix, expected] of [
+    ['10 s old', aged(10), undefined, '3d', true],
+    ['older', aged(10.1), undefined, 'rtk-fixed', false],
+    ['as old as the receiver takes', aged(4), 4, '3d', true],
+    ['older than the receiver takes', aged(4.1), 4, '3d', false],
+    ['the receiver takes more than 10 s', aged(10.1), 60, '3d', false],
+    ['none, forced', aged(Number.POSITIVE_INFINITY, { forced: true }), undefined, '3d', true],
+    ['fresh, switched off', aged(1, { input: 'off' }), undefined, 'rtk-fixed', false],
+    ['fresh, automatic', aged(1, { input: 'auto' }), undefined, '3d', true],
+    ['nobody accepts them, fixed', undefined, undefined, 'rtk-fixed', true],
+    ['nobody accepts them, float', undefined, undefined, 'rtk-float', true],
+    ['nobody accepts them', undefined, undefined, '3d', false],
+  ] as const)
+    t.equal(input(status, maxAge_s).isCorrected(receiver(fix)), expected, what)
+  t.equal(input(undefined).isCorrected(undefined), false, 'no receiver')
+  t.equal(input(undefined).now(), undefined)
+  const facts = { count: 5, distance_m: 7 }
+  t.same(input(aged(3, facts), 4).now(), { ...facts, age_s: 3, oldest_s: 4, remote: 'a:2101', trust: 'unknown' })
+  for (const [trusted, trust] of [
+    [['a:2101'], 'trusted'],
+    [['b', 'a'], 'trusted'],
+    [['b', 'a:2102'], 'rejected'],
+    [['b'], 'rejected'],
+  ] as const)
+    t.equal(input(aged(3), 4, [...trusted]).now()?.trust, trust, trusted.join())
+})
+
+/** A surveyor on a clock of the test, and what it has kept. */
+function surveyor(limits: Partial<SurveyLimits> = {}) {
+  const state = { now_ms: 0, saved: [] as SurveyRecord[], begunAgain: 0 }
+  let count = 0
+  const made = new Surveyor({
+    models: { plain: plainModel, corrected: correctedModel },
+    limits: () => ({ mintime_s: 20_000, maxtime_s: 100_000, accuracy_m: 100, accuracyCorr_m: 0.03, ...limits }),
+    corrections: () => ({ age_s: 1, count: count++, trust: 'unknown', remote: 'a:2101', distance_m: 5_000 }),
+    now_ms: () => state.now_ms,
+    utc_s: () => 1_790_000_000 + state.now_ms / 1_000,
+    datum: (corrected) => ({ frame: corrected ? 'ETRF2000' : 'WGS84', epoch: '' }),
+    save: (record) => state.saved.push(record),
+  })
+  const fix = (off_m = 0, kind: ReceiverFix['fix'] = '3d', acc_m = 1): ReceiverFix => ({
+    ...{ t: 0, ok: true, position: { ...here, x: here.x + off_m }, lat: 0, lon: 0, alt: 0, geoidSeparation_m: 0 },
+    ...{ fix: kind, acc_m, corrected: kind === 'rtk-fixed', satellitesUsed: 20, arrival_ms: state.now_ms },
+  })
+  const seconds = (count: number, ...how: Parameters<typeof fix>) => {
+    for (let s = 0; s < count; s++) {
+      state.now_ms += 1_000
+      if (made.epoch(fix(...how))) state.begunAgain++
+      const end = made.tick()
+      if (end) return { ...end, after_s: s + 1 }
+    }
+    return undefined
+  }
+  return { surveyor: made, state, seconds, fix }
+}
+
+t.test(
+  'its progress is kept every minute, of a long one every twentieth of its time, and every 10 min at least',
+  async (t) => {
+    const { surveyor: made, state, seconds } = surveyor()
+    made.begin(false, 'http')
+    t.equal(state.saved.length, 1, 'that it began')
+    const kept_s: number[] = []
+    for (let s = 1; s <= 18_000; s++) {
+      const before = state.saved.length
+      seconds(1)
+      if (state.saved.length > before) kept_s.push(s)
+    }
+    const gaps = kept_s.map((at_s, i) => at_s - (kept_s[i - 1] ?? 0))
+    t.strictSame([...new Set(gaps.slice(0, 20))], [60], 'for 20 min')
+    t.ok(gaps.every((gap_s, i) => Math.abs(gap_s - Math.min(600, Math.max(60, (kept_s[i] ?? 0) / 20))) <= 2))
+    t.equal(gaps.at(-1), 600)
+    t.match(state.saved.at(-1), { state: 'running', by: 'http', progress: { by: 'http', elapsed_s: Number } })
+  },
+)
+
+t.test('what a survey-in found is a reference when it is complete, or when a person says so', async (t) => {
+  const complete = surveyor({ mintime_s: 60 })
+  complete.surveyor.begin(false, 'http')
+  t.equal(complete.surveyor.isWanted, true)
+  t.match(complete.seconds(100), { state: 'complete' })
+  t.match(complete.surveyor.reference, { method: 'survey', corr: false, by: 'http', datum: { frame: 'WGS84' } })
+  t.match(complete.state.saved.at(-1), { state: 'complete', allowUse: false })
+  t.same(
+    [complete.surveyor.isWanted, complete.surveyor.allow()],
+    [false, 'the survey-in is complete and already in use'],
+  )
+  const first = complete.surveyor.reference
+
+  complete.surveyor.begin(false, 'mqtt')
+  t.equal(complete.surveyor.allow(), 'the survey-in has no epoch yet')
+  t.same([complete.surveyor.result, complete.surveyor.reference], [undefined, first], 'the one before stands')
+  complete.seconds(10)
+  t.match(complete.surveyor.record, { state: 'running', count: Number, allowUse: false, previous: first })
+  complete.surveyor.abort('another reference is chosen')
+  t.match(complete.state.saved.at(-1), { state: 'aborted', reason: 'another reference is chosen', previous: first })
+  t.same([complete.surveyor.reference, complete.surveyor.result], [first, undefined])
+  t.equal(complete.surveyor.allow(), 'there is no incomplete survey-in')
+  const after = complete.state.saved.length
+  complete.surveyor.abort('again')
+  complete.surveyor.pause()
+  t.equal(complete.state.saved.length, after, 'none runs')
+
+  const next = surveyor()
+  next.surveyor.restore(complete.state.saved.at(-1) as SurveyRecord)
+  t.same(next.surveyor.reference, first, 'also after a restart')
+  next.surveyor.begin(false, 'http')
+  next.seconds(10)
+  t.equal(next.surveyor.allow(), '')
+  t.match(next.surveyor.record, { state: 'incomplete', allowUse: true, previous: undefined })
+  t.match(next.surveyor.reference, { by: 'http', samples: Number })
+  t.not(next.surveyor.reference?.t, first?.t)
+  if (first) next.surveyor.reuse(first)
+  t.match(next.state.saved.at(-1), { state: 'complete', by: 'http', t: first?.t })
+  t.same(next.surveyor.reference, first)
+
+  const incomplete = surveyor({ maxtime_s: 50, accuracy_m: 0.001 })
+  incomplete.surveyor.begin(false, 'http')
+  t.match(incomplete.seconds(100), { state: 'incomplete' })
+  t.equal(incomplete.surveyor.reference, undefined, 'not until a person says so')
+  t.equal(incomplete.surveyor.allow(), '')
+  t.ok(incomplete.surveyor.reference)
+
+  const interrupted = surveyor()
+  interrupted.surveyor.begin(false, 'http')
+  interrupted.seconds(100)
+  interrupted.surveyor.pause()
+  const { progress, ...without } = interrupted.state.saved.at(-1) as SurveyRecord
+  const resumed = surveyor()
+  resumed.surveyor.restore({ ...without, ...(progress && { progress }) })
+  t.equal(resumed.surveyor.run?.count, interrupted.surveyor.run?.count, 'it goes on')
+  const lost = surveyor()
+  lost.surveyor.restore(without)
+  t.match(lost.surveyor.record, { state: 'aborted', reason: 'it was interrupted' })
+})
+
+t.test('a corrected survey-in states its accuracy for itself and to its source, and names that', async (t) => {
+  const { surveyor: made, seconds, state, fix } = surveyor({ mintime_s: 100, accuracyCorr_m: 5 })
+  made.begin(true, 'http')
+  t.match(made.record, { acc_m: 0, relative_m: undefined, corrected: true, needed_m: 5 })
+  seconds(60, 0, 'rtk-fixed', 0.02)
+  const { acc_m, relative_m = 9 } = made.record
+  t.ok(acc_m >= 1 && relative_m < 0.5, `${acc_m} m, ${relative_m} m to its source`)
+  for (let s = 0; s < 10; s++) made.plain.add({ ...fix(), acc_m: 1.5, arrival_ms: state.now_ms + s * 100 })
+  seconds(1, 0, 'rtk-fixed', 0.02)
+  t.ok(made.record.acc_m >= 1.5, 'where the receiver finds itself without corrections counts')
+  seconds(5, 0.5, 'rtk-fixed', 0.02)
+  t.equal(state.begunAgain, 1, 'a step begins the averaging anew, once')
+  const { elapsed_s } = made.record
+  made.pause()
+  state.now_ms += 1_000_000
+  seconds(2, 0.5, 'rtk-fixed', 0.02)
+  t.ok(made.record.elapsed_s - elapsed_s <= 2, 'a pause does not count')
+
+  const { surveyor: plain, seconds: plainSeconds, state: kept } = surveyor({ mintime_s: 60 })
+  plain.begin(false, 'http')
+  t.match(plain.record, { acc_m: 0, relative_m: undefined, needed_m: 100 })
+  plainSeconds(10)
+  t.match(plain.record, { acc_m: Number, relative_m: undefined, datum: { frame: 'WGS84' } })
+  t.ok(plain.record.acc_m > 0.1)
+  plainSeconds(100)
+  t.equal(plain.reference?.source, undefined)
+  const done = kept.saved.at(-1) as SurveyRecord
+  const source = { remote: 'a:2101', age_s: 1, count: 1, dist_m: 5_000 }
+  for (const [corrected, remote, named] of [
+    [true, 'a:2101', 'a:2101'],
+    [true, '', undefined],
+    [false, 'a:2101', undefined],
+  ] as const) {
+    const restored = surveyor().surveyor
+    restored.restore({ ...done, corrected, rtcm: { ...source, remote } })
+    t.equal(restored.reference?.source, named, `${corrected} ${remote}`)
+    t.equal('source' in (restored.reference ?? {}), named !== undefined)
+  }
+  const { reference } = plain
+  plain.begin(false, 'http')
+  if (reference) plain.reuse(reference)
+  t.equal(plain.isWanted, false, 'an earlier one that is used again ends it')
+})
+
+t.test('positions that are saved: fifty, each with a name of its own, by name', async (t) => {
+  const saved = new SavedPositions()
+  const position = (name: string) => ({ name, ...here, acc: 0, corr: false, frame: '', epoch: '' })
+  for (let i = 1; i <= mostSaved; i++) t.equal(saved.add(position(` ${99 - i} `), i).id, i)
+  t.throws(() => saved.add(position('one more'), 0), { code: 'RTK_ERR_COMMAND_VALUE', message: /at most 50/ })
+  t.same([saved.entries.length, saved.entries[0]?.name, saved.entries.at(-1)?.name], [50, '49', '98'])
+  saved.remove(7)
+  t.throws(() => saved.find(7), { code: 'RTK_ERR_NOT_FOUND' })
+  t.throws(() => saved.add(position('98'), 0), { message: /already called 98/ })
+  t.throws(() => saved.add(position('  '), 0), { message: /needs a name/ })
+  t.equal(saved.add(position('new'), 5).id, 51)
+  t.match(saved.rename(51, 'newer '), { id: 51, name: 'newer', t: 5 })
+  t.match(saved.rename(51, 'newer'), { name: 'newer' }, 'its own name is free')
+  t.equal(saved.find(51).name, 'newer')
+  t.throws(() => saved.rename(51, '98'), { message: /already called 98/ })
+  const next = new SavedPositions()
+  next.restore([...saved.entries, { ...position('beyond'), id: 99, t: 1 }])
+  t.same(next.entries, saved.entries)
+  next.restore([{ ...position('bad'), id: 0, t: 1 }, 'x', saved.find(1)])
+  t.same(next.entries, [saved.find(1)], 'what is damaged is left out')
+  next.restore('no')
+  t.same([next.entries, next.add(position('a'), 1).id], [[], 1])
+
+  const text = (length: number) => 'x'.repeat(length)
+  for (const [more, isTaken] of [
+    [{}, true],
+    [{ name: text(1) }, true],
+    [{ name: text(63) }, true],
+    [{ name: text(64) }, false],
+    [{ name: '' }, false],
+    [{ name: 'a\u0007' }, false],
+    [{ x: -7e6, y: 7e6 }, true],
+    [{ x: 7_000_001 }, false],
+    [{ z: -7_000_001 }, false],
+    [{ frame: text(32), epoch: text(32) }, true],
+    [{ frame: text(33) }, false],
+    [{ epoch: text(33) }, false],
+    [{ acc: 1e6 }, true],
+    [{ acc: 1_000_001 }, false],
+    [{ acc: -0.1 }, false],
+    [{ extra: 1 }, false],
+  ] as const)
+    t.equal(Value.Check(NamedPosition, { ...position('a'), ...more }), isTaken, JSON.stringify(more))
+  t.same(
+    [{ name: 'a' }, { name: 'a', x: 1 }, { name: text(64) }].map((sent) => Value.Check(NewName, sent)),
+    [true, false, false],
+  )
 })

@@ -416,6 +416,31 @@ t.test('the signals that are switched on are those of CFG-SIGNAL', async (t) => 
   )
 })
 
+t.test('each signal is switched by its key, where its constellation is switched on', async (t) => {
+  // CFG-SIGNAL of the u-blox F9 HPG 1.32 and X20 HPG 2.00 interface descriptions.
+  const keys = {
+    gps: [0x1031001f, { L1: 0x10310001, L2: 0x10310003, L5: 0x10310004 }],
+    glonass: [0x10310025, { L1: 0x10310018, L2: 0x1031001a }],
+    galileo: [0x10310021, { E1: 0x10310007, E5b: 0x1031000a, E5a: 0x10310009, E6: 0x1031000b }],
+    beidou: [0x10310022, { B1I: 0x1031000d, B1C: 0x1031000f, B2I: 0x1031000e, B3I: 0x10310010, B2a: 0x10310028 }],
+  } as const
+  for (const [constellation, [enable, signals]] of Object.entries(keys)) {
+    for (const [signal, key] of Object.entries(signals)) {
+      const on = (value: number | bigint) =>
+        ubx.expectedSignals(
+          new Map<number, number | bigint>([
+            [enable, 1],
+            [key, value],
+          ]),
+        )
+      t.same([...on(1)], [[constellation, [signal]]])
+      t.same([...on(1n)], [[constellation, [signal]]])
+      t.same([...on(0)], [[constellation, []]])
+      t.same([...ubx.expectedSignals(new Map([[key, 1]]))], [], 'its constellation is off')
+    }
+  }
+})
+
 t.test('what is deleted, and which firmware has a second solution, by the description', async (t) => {
   t.equal(hex(ubx.valdel([0x0fffffff], 6)), 'b562068c080000060000ffffff0faccc')
   t.match(ubx.decodeValdel(payload('b562068c080001060100ffffff0f0000')), {

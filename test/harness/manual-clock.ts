@@ -89,11 +89,14 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 4; i++) await null
 }
 
+/** Shorter where a test of a few seconds has to fail within its own time: the mutations. */
+const longestWait_ms = Number(process.env.RTK_BASE_WAIT_MS ?? 60_000)
+
 /**
  * Waits for an effect of real I/O by polling `condition`. It ends when the condition is true, or fails after `limit_ms` of
  * real time.
  */
-export async function until(condition: () => unknown, what: string, limit_ms = 60_000): Promise<void> {
+export async function until(condition: () => unknown, what: string, limit_ms = longestWait_ms): Promise<void> {
   const end_ms = performance.now() + limit_ms
   for (let pause_ms = 1; ; pause_ms = Math.min(5, pause_ms * 1.2)) {
     const asked_ms = performance.now()

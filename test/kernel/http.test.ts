@@ -10,7 +10,6 @@ import Type from 'typebox'
 import { WebSocket } from 'ws'
 import { RtkError } from '../../runtime/errors.js'
 import { isLocalHost, isLocalPeer, normalAddress, ownPrefixes } from '../../runtime/http/access.js'
-import { Connection } from '../../runtime/http/connection.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { Proxies } from '../../runtime/http/proxies.js'
 import type { UpgradeHandler } from '../../runtime/http/routes/owner.js'
@@ -979,6 +978,16 @@ t.test('hostile and slow input', async (t) => {
     t.equal(served[3], 'flood 4')
   })
 
+  t.test('an answer that is out in time leaves no timer that would end the next turn', async (t) => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const { ask } = turnsOf(new Turns())
+    const before = timers()
+    const end = ask('192.0.2.1', 'one')
+    t.equal(timers(), before + 1)
+    end()
+    t.equal(timers(), before)
+  })
+
   t.test('what was pipelined behind an answer goes with its connection: it has no turn', async (t) => {
     const never = deferred()
     let asked = 0
@@ -1118,46 +1127,6 @@ t.test('a handler that does not answer', async (t) => {
     socket.destroy()
   })
 })
-
-t.test('what a connection is ended for: standing still in the middle of something', async (t) => {
-  const open = { req: { complete: true }, closed: false }
-  const receiving = { req: { complete: false }, closed: false }
-  const done = { req: { complete: true }, closed: true }
-  for (const [what, answers, unsent, isEnded] of [
-    ['nothing was ever asked', [], 0, true],
-    ['a request that is not all there', [receiving], 0, true],
-    ['the next request that is not all there', [done, receiving], 0, true],
-    ['a handler that thinks, or a quiet stream', [open], 0, false],
-    ['a peer that does not read its answer', [open], 10, true],
-    ['an answer that is out, and no further request', [done], 0, true],
-    ['a request that waits for the answer before it', [open, open], 0, false],
-    ['a peer that does not read the answer before it', [open, open], 10, true],
-  ] as [string, unknown[], number, boolean][]) {
-    const socket = fakeSocket(unsent)
-    const connection = new Connection(socket as never)
-    for (const answer of answers) connection.begin(answer as never)
-    for (const now_ms of [1_000, 30_000, 60_999]) connection.look(now_ms, 60_000)
-    t.equal(socket.isEnded, false, `${what}: not before its time`)
-    connection.look(61_000, 60_000)
-    t.equal(socket.isEnded, isEnded, what)
-  }
-  const socket = fakeSocket(900)
-  const slow = new Connection(socket as never)
-  slow.begin(open as never)
-  for (let times = 1; times < 10; times++) {
-    socket.writableLength -= 1
-    slow.look(times * 59_000, 60_000)
-  }
-  t.equal(socket.isEnded, false, 'a peer that reads slowly goes on')
-})
-
-function fakeSocket(writableLength: number) {
-  const socket = { bytesRead: 100, bytesWritten: 1_000, writableLength, isEnded: false, destroy }
-  function destroy() {
-    socket.isEnded = true
-  }
-  return socket
-}
 
 t.test('a probe for the internet on an access point leads to the page, whatever its Host', async (t) => {
   const network = new LocalNetwork(systemClock)

@@ -313,6 +313,22 @@ t.test('the limits hold before memory or disk is used', async (t) => {
     t.equal(read, 0)
   })
 
+  t.test('a first line of 1 MiB is read to its end, one byte more is not', async (t) => {
+    const begins = async (...pieces: Buffer[]) =>
+      (
+        await unpack(
+          t,
+          (async function* () {
+            yield* pieces
+          })(),
+        )
+      ).outcome
+    const line = (length: number) => Buffer.alloc(length, 65)
+    const end = Buffer.from('\nAAAA\n')
+    t.notMatch(await begins(line(largestManifest), end), /does not begin with a manifest/, 'its end may come later')
+    t.match(await begins(line(largestManifest + 1), end), /does not begin with a manifest/)
+  })
+
   t.test('a manifest of more than 1 MiB is given up, also when no line ever ends: 10 GB of zeros', async (t) => {
     for (const fill of [0, 65]) {
       let read = 0

@@ -1,4 +1,5 @@
 /** The parts of the kernel without a station: each at its limits. */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -18,7 +19,9 @@ import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
+import { Connection as OpenConnection } from '../../runtime/http/connection.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
+import { Passwords } from '../../runtime/http/login/passwords.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { AddressBudgets } from '../../runtime/link/intake.js'
@@ -767,6 +770,130 @@ t.test(
     t.equal(await generations.wereTouched(), false, 'what was moved away is known')
   },
 )
+
+t.test('a state of a newer layout leads to the one before the update, with its time', async (t) => {
+  const path = folder(t)
+  const generations = new Generations(path, nodeFileSystem)
+  await generations.makeFolder()
+  const state = (number: number) => ({
+    ...{ number, reports: [], settle: false },
+    contents: new Map([['n', new Map([['k', String(number)]])]]),
+  })
+  await generations.write(state(1))
+  await generations.write(state(2))
+  await generations.keepCopy(state(2))
+  const written = new Date('2026-11-20T10:30:40Z')
+  // As a version with another layout writes it: the first three lines are those of every layout.
+  const top = 'rtk-base store 2\nnumber 9\n'
+  const sum = createHash('sha256').update(top).update('else').digest('hex')
+  for (const name of ['snapshot-0', 'snapshot-1']) writeFileSync(join(path, name), `${top}sha256 ${sum}\nelse`)
+  utimesSync(join(path, 'before-update'), written, written)
+  t.match(await generations.read(), { loss: 'newer', snapshot: { number: 2 }, asOf: '2026-11-20T10:30Z' })
+  await generations.dropCopy(true)
+  const earlier = new Date('2026-11-19T08:05:10Z')
+  for (const [number, name, other] of [
+    [2, 'snapshot-0', 'snapshot-1'],
+    [1, 'snapshot-1', 'snapshot-0'],
+  ] as const) {
+    await generations.write(state(number))
+    utimesSync(join(path, name), earlier, earlier)
+    writeFileSync(join(path, other), `${top}sha256 ${sum}\nelse`)
+    t.match(await generations.read(), { loss: 'newer', snapshot: { number }, asOf: '2026-11-19T08:05Z' }, name)
+  }
+})
+
+t.test(
+  'of passwords two of one network and sixteen in all wait; what was right is known until it changes',
+  async (t) => {
+    const passwords = new Passwords({})
+    const gates: (() => void)[] = []
+    const wait = (address: string) => passwords.inTurn(address, () => new Promise<void>((done) => gates.push(done)))
+    const refused = { code: 'RTK_ERR_TOO_MANY_REQUESTS' }
+    const waiting: Promise<void>[] = []
+    for (let n = 0; n < 8; n++) {
+      for (let i = 0; i < 2; i++) waiting.push(wait(`192.0.2.${n}`))
+      await t.rejects(wait(`192.0.2.${n}`), refused, 'a third one')
+    }
+    await t.rejects(wait('192.0.2.99'), refused, 'a seventeenth one')
+    for (let left = waiting.length; left > 0; left--) {
+      await until(() => gates.length > 0, 'its turn')
+      t.equal(gates.length, 1, 'one at a time')
+      gates.shift()?.()
+      await new Promise(setImmediate)
+    }
+    await Promise.all(waiting)
+    const next = async () => {
+      await until(() => gates.length > 0, 'its turn')
+      gates.shift()?.()
+      await new Promise(setImmediate)
+    }
+    const pair = [wait('192.0.2.1'), wait('192.0.2.1')]
+    await next()
+    const third = wait('192.0.2.1')
+    await t.rejects(wait('192.0.2.1'), refused, 'of those before it one waits still')
+    await next()
+    await next()
+    await Promise.all([...pair, third])
+
+    t.same([passwords.has('operator'), passwords.has('viewer'), passwords.state], [false, false, ' '])
+    t.equal(await passwords.roleOf('first'), undefined)
+    const hashes = await passwords.changed('viewer', 'first')
+    t.equal(passwords.has('viewer'), false, 'not before it is used')
+    passwords.use(hashes)
+    t.same([passwords.knows('first'), passwords.has('viewer'), passwords.has('operator')], [undefined, true, false])
+    t.same(
+      [await passwords.roleOf('first'), passwords.knows('first'), passwords.knows('other')],
+      ['viewer', 'viewer', undefined],
+    )
+    const both = await passwords.changed('operator', 'second')
+    t.same([both.viewer, typeof both.operator], [hashes.viewer, 'string'])
+    passwords.use(both)
+    t.equal(passwords.knows('first'), undefined, 'each change forgets')
+    t.same([await passwords.roleOf('second'), await passwords.roleOf('third')], ['operator', undefined])
+    t.same(await passwords.changed('operator', undefined), { viewer: hashes.viewer })
+    t.match(passwords.state, /^\S+ \S+$/)
+  },
+)
+
+t.test('what a connection is ended for: standing still in the middle of something', async (t) => {
+  const open = { req: { complete: true }, closed: false }
+  const receiving = { req: { complete: false }, closed: false }
+  const done = { req: { complete: true }, closed: true }
+  for (const [what, answers, unsent, isEnded] of [
+    ['nothing was ever asked', [], 0, true],
+    ['a request that is not all there', [receiving], 0, true],
+    ['the next request that is not all there', [done, receiving], 0, true],
+    ['a handler that thinks, or a quiet stream', [open], 0, false],
+    ['a peer that does not read its answer', [open], 10, true],
+    ['an answer that is out, and no further request', [done], 0, true],
+    ['a request that waits for the answer before it', [open, open], 0, false],
+    ['a peer that does not read the answer before it', [open, open], 10, true],
+  ] as [string, unknown[], number, boolean][]) {
+    const socket = fakeSocket(unsent)
+    const connection = new OpenConnection(socket as never)
+    for (const answer of answers) connection.begin(answer as never)
+    for (const now_ms of [1_000, 30_000, 60_999]) connection.look(now_ms, 60_000)
+    t.equal(socket.isEnded, false, `${what}: not before its time`)
+    connection.look(61_000, 60_000)
+    t.equal(socket.isEnded, isEnded, what)
+  }
+  const socket = fakeSocket(900)
+  const slow = new OpenConnection(socket as never)
+  slow.begin(open as never)
+  for (let times = 1; times < 10; times++) {
+    socket.writableLength -= 1
+    slow.look(times * 59_000, 60_000)
+  }
+  t.equal(socket.isEnded, false, 'a peer that reads slowly goes on')
+})
+
+function fakeSocket(writableLength: number) {
+  const socket = { bytesRead: 100, bytesWritten: 1_000, writableLength, isEnded: false, destroy }
+  function destroy() {
+    socket.isEnded = true
+  }
+  return socket
+}
 
 t.test('what a burst leaves is given back half a minute later, also while another one lasts', async (t) => {
   const mb = 1e6

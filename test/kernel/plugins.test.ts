@@ -27,6 +27,23 @@ t.test('what a plugin waits for is named with the plugin that would provide it',
     t.equal(pluginSet.named([service]), `${service} (${home})`)
 })
 
+t.test('code that could not be loaded takes its own name once that is known, unless another one has it', async (t) => {
+  const pluginSet = new PluginSet({ find: () => undefined } as never, {}, () => {})
+  const [source, taken] = ['./roof.js', 'mast'].map((name) => newEntry(name, { source: name, options: {} }))
+  if (!source || !taken) return
+  pluginSet.add(source)
+  pluginSet.add(taken)
+  const called = (name: string) => plugin(name) as never
+  t.throws(() => pluginSet.rename(source, called('mast')), { code: 'RTK_ERR_ALREADY_LOADED' })
+  t.same([pluginSet.find('./roof.js'), pluginSet.find('mast')], [source, taken])
+  pluginSet.rename(source, called('roof'))
+  t.same([source.name, pluginSet.find('./roof.js'), pluginSet.find('roof')], ['roof', undefined, source])
+  source.definition = called('roof')
+  pluginSet.rename(source, called('roof'))
+  t.throws(() => pluginSet.rename(source, called('tower')), { code: 'RTK_ERR_PLUGIN_INVALID' })
+  t.equal(pluginSet.find('roof'), source)
+})
+
 t.test('whoever needs a plugin that waits, or one of a circle, waits as well, however many they are', async (t) => {
   const node = (name: string, needs: string[], provides: string[] = []) => ({ name, needs, provides })
   const waiter = node('waiter', ['nothing'], ['waited'])

@@ -422,6 +422,8 @@ t.test('a change', async (t) => {
           applied.push(now)
         })
         define('power')
+        const secret = { default: '', trial, secret: true, title: 'Password' } as const
+        ctx.config.define('key', Type.String(), secret)
         ctx.config.define('mast', Type.Integer(), { default: 0 })
       })
     const start = async (t: Test, { address = '127.0.0.1', window_s = 90 } = {}) => {
@@ -436,7 +438,7 @@ t.test('a change', async (t) => {
     }
     const reset = () =>
       store.batch([
-        ...['chan', 'power'].map((key) => ({ namespace: 'config', key, value: undefined })),
+        ...['chan', 'power', 'key'].map((key) => ({ namespace: 'config', key, value: undefined })),
         { namespace: 'runtime', key: 'trial', value: undefined },
       ])
 
@@ -479,6 +481,25 @@ t.test('a change', async (t) => {
       t.strictSame(applied, [7])
       t.notOk(errors().includes('change-rolled-back'))
       t.equal(await store.get('runtime', 'trial'), undefined)
+    })
+
+    t.test('is told by its title alone where it is a password', async (t) => {
+      for (const [body, text] of [
+        [{ key: 'hunter2' }, /^Password did not work: /],
+        [{ key: 'hunter3', chan: 5 }, /^chan did not work: /],
+      ] as const) {
+        await reset()
+        const { station, post, errors } = await start(t)
+        t.match(await post(body), { result: 'ok' })
+        wanted.arrives = false
+        await station.clock.advance(90_000)
+        await until(() => errors().includes('change-rolled-back'), 'change-rolled-back')
+        const found = station.field('base.state.errors') as { code: string; text: string }[]
+        const error = found.find(({ code }) => code === 'change-rolled-back')
+        t.match(error?.text, text)
+        t.notMatch(JSON.stringify(error), /hunter/)
+        await station.stop()
+      }
     })
 
     t.test('is on trial also where nobody waits for an answer', async (t) => {

@@ -139,6 +139,18 @@ t.test('every store', async (t) => {
     })
   }
 
+  t.test('memory: its writes and copies are counted', async (t) => {
+    const store = new MemoryStore()
+    await store.batch(setting(1))
+    await store.batch(setting(2))
+    t.same([store.writes, store.copies], [2, 0])
+    await store.keepCopy()
+    await store.keepCopy()
+    t.same([store.writes, store.copies], [4, 2])
+    await store.dropCopy()
+    t.same([store.copies, await store.namespaces()], [0, ['config']])
+  })
+
   t.test('memory: a failure that is switched on refuses everything and writes nothing', async (t) => {
     const store = new MemoryStore({ config: { port: 1 } })
     store.failure = 'disk full'

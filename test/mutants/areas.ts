@@ -66,6 +66,7 @@ export const areas: readonly Area[] = [
     code: [zed('ubx'), zed('configure'), zed('facts')],
     tests: [
       'gnss/ubx',
+      'plugins/gnss/receiver-output',
       ...['-facts', '', '-configure', '-link', '-simulator'].map((part) => `plugins/gnss/gnss-zed${part}`),
     ],
     sample: 20,
@@ -107,7 +108,7 @@ export const areas: readonly Area[] = [
       ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
       ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
-    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/net'],
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net'],
     sample: 14,
   },
   {
@@ -130,7 +131,9 @@ export const areas: readonly Area[] = [
   {
     name: 'NetworkManager',
     code: ['plugins/network/networkmanager', 'runtime/link/d-bus.ts'],
-    tests: ['networkmanager', 'contract', 'uplinks'].map((file) => `plugins/network/${file}`),
+    tests: ['networkmanager', 'networkmanager-limits', 'contract', 'eth', 'uplinks'].map(
+      (file) => `plugins/network/${file}`,
+    ),
     sample: 12,
   },
   {
@@ -163,7 +166,7 @@ export const areas: readonly Area[] = [
   {
     name: 'push',
     code: ['probe', 'proof', 'push', 'reply', 'retry', 'target'].map((file) => `plugins/ntrip-server/${file}.ts`),
-    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server'],
+    tests: ['plugins/ntrip/parts', 'plugins/ntrip/server', 'plugins/ntrip/caster-test'],
     sample: 12,
   },
   {

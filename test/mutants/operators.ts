@@ -91,6 +91,7 @@ const isReport = (node: acorn.AnyNode): boolean => {
   if (node.type === 'UnaryExpression' && node.operator === 'void') return true
   if (node.type !== 'CallExpression' || node.callee.type !== 'MemberExpression') return false
   const { property, object } = node.callee
+  if (property.type === 'PrivateIdentifier') return property.name === 'log'
   const method = property.type === 'Identifier' ? property.name : ''
   const owner = object.type === 'MemberExpression' ? object.property : object
   const name = owner.type === 'Identifier' || owner.type === 'PrivateIdentifier' ? owner.name : ''

@@ -18,11 +18,14 @@ import { type Fitness, gnssStatuses } from '../../schemas/index.js'
 import {
   type Link,
   procedureStatus,
+  type Reception,
   type RtcmJudge,
   type RtcmStream,
+  reception,
   rtcmGate,
   rtcmStream,
   type Severity,
+  station as stationService,
 } from '../../schemas/services.js'
 import { arpFrame, createTestStation, fakeReceiver, few, ManualClock, probe } from '../harness/index.js'
 import { setUp as simulator } from './gnss/simulator-rig.js'
@@ -550,6 +553,34 @@ t.test('the verdict', async (t) => {
     flow.epoch(105_000)
     t.equal(flow.left_ms(106_000, undefined), 119_000, 'unless it comes twice')
     t.end()
+  })
+
+  await t.test('a change that no event tells of is in the document within 2 s, and readers are told', async (t) => {
+    const received = { antenna: 'ok', jamming: 'ok', spoofing: 'none', satellitesUsed: 20 }
+    let told = 0
+    const reader = definePlugin({
+      name: 'reader',
+      version: '1.0.0',
+      api: '^1.0.0',
+      needs: [stationService],
+      provides: [reception],
+      setup: ({ services }) => services.provide(reception, received as unknown as Reception),
+      start({ on, services }) {
+        on(services.use(stationService).onDocument, () => void told++)
+      },
+    })
+    const station = await createTestStation({ plugins: { ...plugins, reader: reader as unknown as Definition } })
+    t.teardown(() => station.stop())
+    const code = () => (station.field('base.state.verdict') as { code: string }).code
+    await station.clock.advance(10_000)
+    t.equal(code(), 'starting')
+    const before = told
+    await station.clock.advance(10_000)
+    t.equal(told, before, 'nothing changes')
+    Object.assign(received, { antenna: 'open', satellitesUsed: 0 })
+    await station.clock.advance(2_100)
+    t.equal(code(), 'antenna')
+    t.ok(told > before)
   })
 
   await t.test('a station without a clock learns since when, when it learns the time', async (t) => {

@@ -42,8 +42,8 @@ export class Upkeep {
   #asking: boolean = false
   /** Undefined until it has answered on this link. */
   #known: Known | undefined
-  /** Counts what makes a receiver forget: a link that went, a restart. */
-  #lives = 0
+  /** Another one after whatever makes a receiver forget: a link that went, a restart. */
+  #life: object = {}
   readonly #tasks = new Mutex()
   #lost_ms = 0
   #verifying: boolean = false
@@ -74,12 +74,12 @@ export class Upkeep {
     return this.#tasks.runExclusive(async () => {
       this.#deps.mayWrite()
       if (!this.#known) await this.#ask()
-      const life = this.#lives
+      const life = this.#life
       try {
-        const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#lives)
+        const result = await this.#deps.configurator.configure(target, this.#known, () => life === this.#life)
         this.#configuredTo(target)
         // Missing signals are those of the new constellations, also before the configuration is read again.
-        if (target.output?.constellations && life === this.#lives) await this.#askSignals()
+        if (target.output?.constellations && life === this.#life) await this.#askSignals()
         return result
       } catch (error) {
         this.#configuredTo(undefined)
@@ -106,7 +106,7 @@ export class Upkeep {
   /** The port is closed: the receiver that answers next may be another one. */
   linkLost(): void {
     this.#known = undefined
-    this.#lives++
+    this.#life = {}
     this.#watch.configuredTo(undefined, this.#deps.now_ms())
     if (!this.#deps.listening) this.#setMode('unknown')
   }
@@ -163,11 +163,11 @@ export class Upkeep {
     this.#tasks
       .runExclusive(async () => {
         const { holds } = this.#watch
-        const life = this.#lives
+        const life = this.#life
         if (!holds || !this.#known) return
         const wrong = await configurator.verify(holds, this.#known, expected)
         if (wrong === '') await this.#askSignals()
-        if (life === this.#lives) this.#forgot(wrong)
+        if (life === this.#life) this.#forgot(wrong)
       })
       .catch((error: unknown) => log.error({ err: error }, 'reading the receiver again failed; it is read again later'))
       .finally(() => {
@@ -197,12 +197,12 @@ export class Upkeep {
   // ── how ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #ask(): Promise<void> {
-    const life = this.#lives
+    const life = this.#life
     const there = await whoIsThere(this.#deps.dialog)
-    if (!there || life !== this.#lives) return
+    if (!there || life !== this.#life) return
     if (!there.port) this.#deps.log.warn('the receiver port in use could not be determined; asking again')
     else if (await this.#deps.configurator.show(there.port)) {
-      if (life !== this.#lives) return
+      if (life !== this.#life) return
       this.#known = { ...there, port: there.port }
       const { module, firmware } = there
       if (firmware.takenFor)
@@ -230,7 +230,7 @@ export class Upkeep {
     const { log, listening, changed, now_ms } = this.#deps
     if (!reason || listening) return
     const held = this.configured
-    this.#lives++
+    this.#life = {}
     this.#watch.configuredTo(undefined, now_ms())
     // A receiver that was not configured has lost nothing.
     log[held ? 'warn' : 'debug'](`the receiver restarted or was changed: ${reason}; it is set up again`)

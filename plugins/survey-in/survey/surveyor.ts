@@ -74,6 +74,7 @@ export class Surveyor {
   readonly #deps: SurveyorDeps
   #ended: SurveyRecord = noSurvey
   #run: SurveyRun | undefined
+  /** The reference when the newest survey-in began; one that it found comes before it. */
   #previous: Reference | undefined
   #savedAt_ms = 0
 
@@ -141,7 +142,6 @@ export class Surveyor {
   /** Puts an earlier result back. */
   reuse(reference: Reference): void {
     this.#run = undefined
-    this.#previous = undefined
     const { arp: mean, acc_m, corr: corrected, t, by, samples: count, elapsed_s, datum } = reference
     const kept = { corrected, by, mean, acc_m, t, count, elapsed_s, ...(datum && { datum }) }
     this.#end({ ...noSurvey, state: 'complete', ...kept })
@@ -189,7 +189,6 @@ export class Surveyor {
     const { state, mean } = this.#ended
     if (state === 'complete') return 'the survey-in is complete and already in use'
     if (state !== 'incomplete' || !mean) return 'there is no incomplete survey-in'
-    this.#previous = undefined
     const { previous, ...ended } = this.#ended
     this.#end({ ...ended, allowUse: true })
     return ''
@@ -206,7 +205,6 @@ export class Surveyor {
     this.#run = undefined
     const { previous, ...ended } = record
     const isUsable = end.state === 'complete'
-    if (isUsable) this.#previous = undefined
     this.#end({ ...ended, ...(!isUsable && previous && { previous }), state: end.state, reason: end.reason })
   }
 

@@ -277,6 +277,21 @@ t.test('the time of NAV-TIMEGPS counts when week, time of week and leap seconds 
   t.same(times, [1_767_830_382])
 })
 
+t.test('an epoch tells the time when it knows it', async (t) => {
+  const told: unknown[] = []
+  const facts = factsOf({ time: (unix_s) => told.push(unix_s), fix: ({ t: time }) => told.push({ fix: time }) })
+  const epoch = (iTOW_ms: number, more: object) => {
+    facts.ubx(0x01, 0x07, ubx.encode(ubx.navPvt, { iTOW_ms, ...wholePvt, ...more } as never), 0)
+    const end = Buffer.alloc(4)
+    end.writeUInt32LE(iTOW_ms)
+    facts.ubx(0x01, 0x61, end, 0)
+  }
+  epoch(1_000, { validTime: false })
+  epoch(2_000, {})
+  const now = Date.UTC(2026, 10, 21, 3, 4, 5) / 1_000
+  t.same(told, [{ fix: 0 }, now, { fix: now }])
+})
+
 t.test('corrections of SBAS alone are told from those of a base', async (t) => {
   const fixes: ReceiverFix[] = []
   const facts = factsOf({ fix: (fix) => fixes.push(fix) })
@@ -537,8 +552,8 @@ t.test('only what the receiver took and holds counts as written', async (t) => {
   })
 })
 
-/** A configurator on a scripted receiver, with what it reports. */
-function configured() {
+/** A configurator on a scripted receiver, with what it reports. @param baud of its line; 0: unknown, or none */
+function configured(port: Known['port'] = 'USB', baud = 0) {
   const script = scripted()
   const errors = new Map<string, string>()
   const lines: { level: string; fields: Record<string, unknown> }[] = []
@@ -556,9 +571,9 @@ function configured() {
     rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
     antenna: { power: 'keep', shortDetection: 'keep', openDetection: 'keep', powerDown: 'keep', recovery: 'keep' },
   } as const
-  const line_ = { baud: 0, setBaud: async () => {}, write: () => true }
+  const line_ = { baud, setBaud: async () => {}, write: () => true }
   const configurator = new Configurator(ctx as never, script.dialog, line_, options)
-  const known: Known = { port: 'USB', firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }) }
+  const known: Known = { port, firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }) }
   return { ...script, errors, lines, configurator, known }
 }
 const rover: ReceiverTarget = { mode: 'rover' }
@@ -597,6 +612,23 @@ t.test(
     t.notOk(errors.has('receiver-config'))
   },
 )
+
+t.test('a serial line that carries less than the receiver sends is reported, and NAV-SIG is left out', async (t) => {
+  for (const [port, baud, sendsSignals, reported] of [
+    ['UART1', 115_200, 1, undefined],
+    ['UART1', 38_400, 0, undefined],
+    ['UART1', 9_600, 0, /^the line carries 9600 baud, .* (1[1-9]\d|2\d\d) % of that/],
+    ['UART2', 9_600, 0, /^the line carries 9600 baud/],
+    ['UART1', 0, 1, undefined],
+    ['USB', 9_600, 1, undefined],
+  ] as const) {
+    const { configurator, known, settle, store, errors } = configured(port, baud)
+    await settle(configurator.configure(fixed, known, () => true))
+    t.equal(store.get(ubx.keyId(`CFG-MSGOUT-UBX_NAV_SIG_${port}`)) ?? 0, sendsSignals, `${port} ${baud}`)
+    if (reported) t.match(errors.get('receiver-config'), reported)
+    else t.notOk(errors.has('receiver-config'), `${port} ${baud}`)
+  }
+})
 
 t.test('a restart while it is configured is no success', async (t) => {
   const { configurator, known, settle, errors } = configured()

@@ -430,7 +430,13 @@ async function scripted(t: Test, objects: Objects, answers: Record<string, (call
     return { code: args[2] === 'eth9' ? 4 : 0, stderr: ' no such device\n' }
   }
   const ctx = {
-    ...{ log: { info() {}, warn: t.comment }, clock, timers, event, signal: new AbortController().signal },
+    ...{
+      log: { info() {}, warn: (text: string) => t.comment(text) },
+      clock,
+      timers,
+      event,
+      signal: new AbortController().signal,
+    },
     process: { execFile },
   } as unknown as PluginContext
   const network = new NetworkManager(ctx, 'unix:path=/nowhere')
@@ -460,7 +466,11 @@ async function scripted(t: Test, objects: Objects, answers: Record<string, (call
     await new Promise(setImmediate)
     return () => outcome
   }
-  return { network, clock, calls, programs, changes, settles }
+  const says = async (whole: Parameters<typeof signal>[0]) => {
+    signal(whole)
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  }
+  return { network, clock, calls, programs, changes, says, settles }
 }
 
 t.test('a scan ends with what it found when the daemon says so, else after 15 s with what is known', async (t) => {
@@ -588,6 +598,109 @@ t.test(
     await t.rejects(foreign.network.setEnabled('eth0', false), { message: /configured not to manage/ })
   },
 )
+
+t.test('a fixed address is stored, and taken at once by a port that has a cable and is not switched off', async (t) => {
+  const address = { address: '10.0.0.9', prefix: 24, gateway: '10.0.0.1', dns: [] }
+  const stored = { method: 'manual', gateway: '10.0.0.1', 'address-data': [{ address: '10.0.0.9', prefix: 24 }] }
+  const own = { ActiveConnection: '/own' }
+  const active = { '/own': { [names.active]: { Id: 'rtk-base-eth-eth0' } } }
+  for (const [what, device, ipv4, written, activated] of [
+    ['in use', { State: 100 }, {}, true, true],
+    ['without a connection', { State: 30 }, {}, true, true],
+    ['without a cable', { State: 20 }, {}, true, false],
+    ['not managed', { State: 10 }, {}, false, false],
+    ['unknown', { State: 7 }, {}, true, false],
+    ['switched off', { State: 30, Autoconnect: false }, {}, true, false],
+    ['as it is already', { State: 100, ...own }, stored, false, false],
+    ['stored, of a port that is switched off', { State: 30, Autoconnect: false }, stored, false, false],
+    ['stored, while another profile is active', { State: 100 }, stored, true, true],
+    ['stored with another gateway', { State: 100, ...own }, { ...stored, gateway: '10.0.0.2' }, true, true],
+  ] as const) {
+    const { network, calls } = await scripted(t, wired(device, active), {
+      GetConnectionByUuid: () => '/settings/1',
+      GetSettings: () => ({ ipv4 }),
+      ActivateConnection: () => '/own',
+    })
+    const done = network.setAddress('eth0', address)
+    done.catch(() => {})
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    const made = calls.map(([member]) => member)
+    t.same([made.includes('Update2'), made.includes('ActivateConnection')], [written, activated], what)
+    if (activated) t.same(calls.at(-1)?.[1], ['/settings/1', at('eth0'), '/'], what)
+  }
+})
+
+t.test('without a fixed address the port goes back to the profile of the machine, or to DHCP', async (t) => {
+  const active = { '/own': { [names.active]: { Id: 'rtk-base-eth-eth0', State: 2 } } }
+  const own = { State: 100, ActiveConnection: '/own', AvailableConnections: ['/settings/1'] }
+  const both = { ...own, AvailableConnections: ['/settings/1', '/settings/4'] }
+  const [dhcp, go, deleted] = ['Update2', 'ActivateConnection', 'Delete']
+  for (const [what, device, method, expected, profile] of [
+    ['to that of the machine', both, 'manual', [go, deleted], '/settings/4'],
+    ['to DHCP', own, 'manual', [dhcp, go], '/settings/1'],
+    ['another one is active', { ...both, ActiveConnection: '/active' }, 'manual', [deleted], undefined],
+    ['without a cable', { ...both, State: 20 }, 'manual', [deleted], undefined],
+    ['without a cable, to DHCP', { ...own, State: 20 }, 'manual', [dhcp], undefined],
+    ['there was none', both, 'auto', [], undefined],
+  ] as const) {
+    const { network, calls } = await scripted(t, wired(device, active), {
+      GetConnectionByUuid: () => '/settings/1',
+      GetSettings: () => ({ ipv4: { method } }),
+      ActivateConnection: () => '/own',
+    })
+    await network.setAddress('eth0', undefined)
+    const made = calls.map(([member]) => member)
+    t.same(
+      made.filter((member) => [dhcp, go, deleted].includes(member)),
+      expected,
+      what,
+    )
+    const [, body] = calls.find(([member]) => member === go) ?? []
+    t.same(body, profile && [profile, at('eth0'), '/'], what)
+  }
+})
+
+t.test('a fixed address that does not come up is taken back', async (t) => {
+  const before = { ipv4: { method: 'auto' } }
+  const { network, calls } = await scripted(t, wired({ State: 30 }), {
+    GetConnectionByUuid: () => '/settings/1',
+    GetSettings: () => before,
+    ActivateConnection: () => {
+      throw new BusError('else', 'out of order')
+    },
+  })
+  const address = { address: '10.0.0.9', prefix: 24, gateway: '', dns: [] }
+  await t.rejects(network.setAddress('eth0', address), { message: /its address was not set: out of order/ })
+  const updates = calls.filter(([member]) => member === 'Update2').map(([, body]) => (body as unknown[])[0])
+  t.equal(updates.length, 2)
+  t.same(updates[1], before)
+})
+
+t.test('its daemon is followed by the name on the bus, and by nothing else', async (t) => {
+  const { network, says, changes } = await scripted(t, wired({ State: 100 }))
+  t.equal(network.ready, true)
+  const owner = (name: string, now: unknown, sender = 'org.freedesktop.DBus', member = 'NameOwnerChanged') =>
+    says({
+      sender,
+      path: '/org/freedesktop/DBus',
+      interface: 'org.freedesktop.DBus',
+      member,
+      body: [name, ':1.1', now],
+    })
+  await owner('org.freedesktop.ModemManager1', '')
+  await owner(service, '', ':1.7')
+  await owner(service, '', 'org.freedesktop.DBus', 'NameLost')
+  await owner(service, undefined)
+  const state = () => network.interfaces.map((one) => one.state)
+  t.same([network.ready, state()], [true, ['connected']], 'another name, another sender, another signal, no owner')
+  await changes(at('eth0'), names.device, { State: 30 })
+  t.same(state(), ['disconnected'], 'it is still the one that is heard')
+  await owner(service, '')
+  t.same([network.ready, network.interfaces], [false, []])
+  t.match(network.failure, /not running/)
+  await owner(service, ':1.9')
+  t.same([network.ready, network.failure], [true, ''])
+})
 
 t.test('the default route goes to one interface: the one before, also of an earlier life, gives it back', async (t) => {
   const first = { dest: '0.0.0.0', prefix: 0, metric: 1 }

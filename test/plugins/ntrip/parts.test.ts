@@ -274,6 +274,39 @@ t.test('what a mountpoint sends is measured', async (t) => {
   }
 })
 
+t.test('observations before MSM have one band, or two', async (t) => {
+  for (const [type, bands] of [
+    ...[1000, 1005, 1008, 1013].map((other) => [other, 0] as const),
+    ...[1001, 1002, 1009, 1010].map((one) => [one, 1] as const),
+    ...[1003, 1004, 1011, 1012].map((two) => [two, 2] as const),
+  ]) {
+    const contents = new Contents(new ManualClock())
+    contents.count(type, 100)
+    t.equal(contents.carrier, bands, `${type}`)
+  }
+})
+
+t.test('an MSM has the bands of its signals; MSM1 has no carrier phases', async (t) => {
+  const observations = [2, 9].map((signal) => ({ satellite: 3, signal, pseudorange_m: 22_000_000 }))
+  const frame = encodeMsm({ type: 1074, stationId: 0, epochTime: 0, multiple: false, observations })
+  for (const [type, bands] of [
+    [1071, 0],
+    [1072, 2],
+    [1074, 2],
+    [1077, 2],
+    [1091, 0],
+    [1230, 0],
+    [1005, 0],
+  ] as const) {
+    const contents = new Contents(new ManualClock())
+    contents.count(type, 100, frame)
+    t.equal(contents.carrier, bands, `${type}`)
+  }
+  const unseen = new Contents(new ManualClock())
+  unseen.count(1074, 100)
+  t.equal(unseen.carrier, 0, 'without its bytes its bands are unknown')
+})
+
 t.test('a row of the table says what was measured', async (t) => {
   const clock = new ManualClock()
   const row = (types: number[], more: Partial<MountPoint> = {}, signals = [2, 9]) => {

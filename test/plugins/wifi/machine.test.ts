@@ -2,8 +2,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { Value } from 'typebox/value'
+import radioPlugin from '../../../plugins/radio/index.js'
 import { realMachine, simulatedMachine, watchSimulated } from '../../../plugins/radio/machine.js'
 import { limitsOf, RadioOptions } from '../../../plugins/radio/options.js'
 
@@ -18,7 +20,11 @@ t.test('files: the first 256 KiB are read, a missing one is none, a FIFO is refu
   writeFileSync(path('long'), long)
   t.equal(await machine.readFile(path('long')), long.slice(0, -1))
   execFileSync('mkfifo', [path('fifo')])
-  await t.rejects(machine.readFile(path('fifo')), { code: 'ESPIPE' })
+  const soon = async () => {
+    await setTimeout(5_000, undefined, { ref: false })
+    throw new Error('it waits for a writer')
+  }
+  await t.rejects(Promise.race([machine.readFile(path('fifo')), soon()]), { code: 'ESPIPE' })
   const open = () => readdirSync('/proc/self/fd').length
   const before = open()
   for (let n = 0; n < 20; n++) await machine.readFile(path('small'))
@@ -53,6 +59,26 @@ t.test('the options are seconds, and what is left out is what the rules have', a
     mostDepartures: 4,
   })
 })
+
+t.test(
+  'the next version gets what is known and wished; the end of the plugin ends both uses of the radio',
+  async (t) => {
+    let ended = 0
+    const keeper = { memory: { blind: 1 }, wishes: { applied: '' }, end: async () => void ended++ }
+    const stop = (reason: string) => radioPlugin.stop?.(reason as never, { keeper } as never, {} as never)
+    for (const [reason, ends] of [
+      ['reload', 0],
+      ['shutdown', 0],
+      ['remove', 1],
+    ] as const) {
+      t.same(await stop(reason), [
+        ['memory', keeper.memory],
+        ['wishes', keeper.wishes],
+      ])
+      t.equal(ended, ends, reason)
+    }
+  },
+)
 
 t.test('a simulated radio without its machine says so, also to a person', async (t) => {
   const none = simulatedMachine({ services: { find: () => undefined } as never })
