@@ -257,7 +257,7 @@ t.test('a serial line', async (t) => {
       now.ms += 1_000
       thinner.frame(frame(arpFrame(here)))
       const frames = [frame(msmFrame(1074, now.ms, true)), frame(msmFrame(1124, now.ms, false))]
-      thinner.epoch({ frames, time: now.ms, satellites: 4, complete: true })
+      thinner.epoch({ frames })
     }
     second()
     t.equal(thinner.sent_bytes, 0)
