@@ -105,10 +105,15 @@ export class SerialOutput implements StreamSink {
       budget: budgetOf(this.line),
       state: isOpen ? 'open' : 'waiting',
       text: isOpen ? '' : this.#text,
-      sends: this.line.legacy ? this.#thinner.step.text.replace('MSM4', '1004 and 1012') : this.#thinner.step.text,
+      sends: this.#sends,
       sent: this.#thinner.sent_bytes,
       dropped: this.#thinner.dropped,
     }
+  }
+
+  get #sends(): string {
+    const { text } = this.#thinner.step
+    return this.line.legacy ? text.replace('MSM4', '1004 and 1012').replace(/, (Galileo|BeiDou)/g, '') : text
   }
 
   #opened(): void {

