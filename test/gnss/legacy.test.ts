@@ -137,9 +137,13 @@ t.test('a phase beyond the range is moved by 1500 cycles of its own wavelength',
     const found = one({ phase_m: range_m + phase_m })?.l1Phase_m
     t.ok(near(found, moved_m, 0.011), `${phase_m}: ${found}, not ${moved_m}`)
   }
-  const observations = [signal(10, 2), signal(10, 9, { phase_m: range_m + 300 })]
+  const phase = { phase_m: range_m + 300 }
+  const observations = [signal(10, 2, phase), signal(10, 9, phase)]
   const [message] = made({ ...glonass, observations, info: { 10: 0 } })
   t.ok(near(message?.satellites[0].l2Phase_m, 300 - l2_m, 0.011), 'GLONASS channel -7')
+  const g1_m = (1500 * 299_792_458) / (1_602_000_000 - 7 * 562_500)
+  t.ok(near(message?.satellites[0].l1Phase_m, 300 - g1_m, 0.011), 'and its L1')
+  t.match(message?.satellites, [{ modulus: 36, l1Range_m: 414_943.02 }], 'of 599,584.916 m')
   t.end()
 })
 
