@@ -13,9 +13,10 @@ const Interval = (fallback: number, description: string) =>
 const Options = Type.Object(
   {
     port: Type.String({
-      default: '/dev/ttyUSB0',
+      default: '/dev/serial/by-id/usb-1a86_USB_Serial-if00-port0',
       pattern: '^(simulator|tcp://.+:\\d{1,5}|/.+)$',
-      description: 'A device path (best below /dev/serial/by-id), tcp://host:port or simulator',
+      description:
+        'A device path (best below /dev/serial/by-id; the default is the CH340 of many boards), tcp://host:port or simulator',
     }),
     baud: Type.Integer({
       default: 115_200,

@@ -1,8 +1,7 @@
 /** The faults of the simulated receiver as a service. */
-import { roundTo } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type SimulatedReceiver } from 'rtk-base/services'
-import { lowest_deg } from 'rtk-base/simulation'
+import { modelControl, modelState } from 'rtk-base/simulation'
 import { fixedSettings, outputSettings, surveySettings } from './firmware/factory.js'
 import type { SimulatedPort } from './port.js'
 import { RemoteBase } from './remote-base.js'
@@ -23,27 +22,10 @@ export function receiverControl(ctx: PluginContext, port: SimulatedPort): Simula
     get truth() {
       return zed.model.truth
     },
-    move: (east, north, up, over_s = 0) => zed.model.move(east, north, up, over_s),
-    sway: (by, period_s = 2, over_s = Number.POSITIVE_INFINITY) => zed.model.sway(by, period_s, over_s),
-    still: () => zed.model.stopMoving(),
-    noise: (name) => zed.model.noise(name),
-    loseLock: (which, away_s = 0) => zed.model.loseLock(which, away_s),
-    slip: (which, cycles = 1, silent = false) => zed.model.slip(which, cycles, silent),
-    satellites: (most, mask_deg) => zed.limit(most, mask_deg),
-    jam: (loss_db, band) => {
-      const { jam_db } = zed.model
-      for (const each of ['L1', 'L2'] as const) {
-        if (band === undefined || band === each) jam_db[each] = Math.max(0, loss_db)
-      }
-    },
+    ...modelControl(zed.model, port),
     spoof: (state) => {
       zed.faults.spoofing = state
     },
-    antenna: (state) => {
-      zed.model.antenna = state
-    },
-    unplug: () => port.unplug(),
-    replug: () => port.replug(),
     restart: (cold = false) => zed.reset('restart', cold),
     corrections: (away_m, wrong, stationId) => {
       remote.send(away_m, wrong, stationId)
@@ -66,9 +48,6 @@ export function receiverControl(ctx: PluginContext, port: SimulatedPort): Simula
     dropAcks: (every) => {
       zed.faults.dropAcks = every
     },
-    deafAbove: (baud) => {
-      port.deafAbove_baud = baud
-    },
     flash: (mode) => {
       const { options, config } = zed
       config.store(flashOf(mode))
@@ -88,19 +67,7 @@ export function receiverControl(ctx: PluginContext, port: SimulatedPort): Simula
       return { bytes: zed.receivedBytes, ...zed.config.written }
     },
     describe() {
-      const { east, north, up } = zed.model.offset
-      const { antenna, jam_db } = zed.model
-      const parts = [
-        port.plugged ? 'plugged' : 'unplugged',
-        `moved E ${roundTo(east, 4)} N ${roundTo(north, 4)} U ${roundTo(up, 4)} m`,
-        `antenna ${antenna}`,
-        jam_db.L1 === jam_db.L2 ? `jam ${jam_db.L1} dB` : `jam L1 ${jam_db.L1} dB L2 ${jam_db.L2} dB`,
-        `tmode ${zed.navigation.mode}`,
-      ]
-      const { limit, surroundings } = zed.model
-      if (surroundings.name !== 'quiet') parts.push(`${surroundings.name} surroundings`)
-      if (limit.satellites < Number.POSITIVE_INFINITY || limit.mask_deg > lowest_deg)
-        parts.push(`receives ${limit.satellites} satellites above ${limit.mask_deg}°`)
+      const parts = modelState(zed.model, port, `tmode ${zed.navigation.mode}`)
       const { spoofing } = zed.faults
       if (spoofing !== 1) parts.push(`spoof ${spoofing}`)
       const { probability } = zed.navigation.wrongFix
@@ -111,7 +78,6 @@ export function receiverControl(ctx: PluginContext, port: SimulatedPort): Simula
       if (zed.config.refused.size > 0) parts.push(`refuses ${zed.config.refused.size} keys`)
       if (zed.config.ignored.size > 0) parts.push(`ignores ${zed.config.ignored.size} keys`)
       if (zed.faults.dropAcks > 0) parts.push(`loses every ${zed.faults.dropAcks}. ACK`)
-      if (port.deafAbove_baud > 0) parts.push(`deaf above ${port.deafAbove_baud} baud`)
       return parts.join(', ')
     },
   }

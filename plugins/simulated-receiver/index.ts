@@ -1,12 +1,13 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
+import { runSimCommand, simHelp } from 'rtk-base/simulation'
 import { Type } from 'typebox'
 import { receiverControl } from './control.js'
 import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
 import { SimulatedPort } from './port.js'
 import { RecordPlayer } from './replay/player.js'
-import { runSimCommand, simHelp } from './sim-command.js'
 import { listenOn } from './tcp.js'
+import { isKey } from './ubx/keys.js'
 
 const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
 
@@ -23,11 +24,10 @@ export default definePlugin({
     const port = new SimulatedPort(options, ctx)
     const control = receiverControl(ctx, port)
     ctx.services.provide(simulatedReceiver, control)
-    ctx.commands.add('sim', simHelp, ({ arg }) => runSimCommand(control, arg))
+    const sim = (line: string | undefined) => runSimCommand(control, line, { isKey })
+    ctx.commands.add('sim', simHelp, ({ arg }) => sim(arg))
     const { record, recordDelay_s } = options
-    const player = record
-      ? new RecordPlayer(ctx, record, recordDelay_s, (line) => runSimCommand(control, line))
-      : undefined
+    const player = record ? new RecordPlayer(ctx, record, recordDelay_s, sim) : undefined
     return { port, player, tcp: options.tcp }
   },
 

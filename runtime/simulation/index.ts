@@ -1,7 +1,8 @@
 /**
  * The base of a simulated GNSS receiver of any make (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with
- * its surroundings, observations epoch by epoch, and the RTCM that follows from them. Deterministic: the same seed and
- * the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on a device.
+ * its surroundings, observations epoch by epoch, the RTCM that follows from them, its line and its faults. Deterministic: the same
+ * seed and the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on
+ * a device.
  *
  * ```ts
  * const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })
@@ -11,6 +12,8 @@
  * ```
  */
 export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
+export { modelControl, modelState } from './control.js'
+export { type LineDevice, ReceiverLine } from './line.js'
 export {
   type AntennaState,
   type Band,
@@ -25,5 +28,7 @@ export {
 export { type Enu, Motion, type MotionSnapshot, type Movement } from './motion.js'
 export { type NoiseName, type NoiseProfile, noiseProfiles, Surroundings } from './noise.js'
 export { GaussMarkov, Random } from './random.js'
-export { type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
+export { glonassChannel, glonassInfo, msmObservations, type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
+export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
+export { serveLine } from './tcp.js'

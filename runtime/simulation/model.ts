@@ -9,11 +9,13 @@ import { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
 import { type Enu, Motion, type MotionSnapshot } from './motion.js'
 import { type NoiseName, Surroundings } from './noise.js'
 import { GaussMarkov, Random } from './random.js'
-import { type Sight, visibleFrom } from './sky.js'
+import { type ConstellationModel, constellations, type Sight, visibleFrom } from './sky.js'
 
 export interface ModelOptions {
   /** Constellations by name that are not tracked. */
   without?: readonly string[]
+  /** Satellites and signals of this receiver; default: those of a ZED-F9P. */
+  constellations?: readonly ConstellationModel[]
   seed: number
   lat: number
   lon: number
@@ -33,7 +35,7 @@ export interface Track {
   readonly noise_m: number
   /** Lock time of the first signal. */
   readonly lock_s: number
-  /** One or both; low satellites have the first only. */
+  /** In the order of the constellation; low satellites have the first only. */
   readonly signals: readonly SignalTrack[]
 }
 
@@ -59,9 +61,9 @@ export interface ModelSnapshot {
 const horizon_deg = 0
 /** Lower satellites are not tracked. */
 export const lowest_deg = 5
-/** Below this elevation the second signal is missing. */
+/** Below this elevation only the first signal is tracked. */
 const dualFrom_deg = 15
-/** The second signal is weaker by this much. */
+/** The other signals are weaker by this much. */
 const secondSignal_db = 3
 /** Below this nothing is tracked. */
 const lossOfLock_dbhz = 24
@@ -85,6 +87,7 @@ export class Model {
   readonly #lon_deg: number
   readonly #seed: number
   readonly #motion = new Motion()
+  readonly #constellations: readonly ConstellationModel[]
   readonly #channels = new Map<number, Channel>()
   /** Constellations by name that are not tracked; may be changed at any time. */
   without: ReadonlySet<string>
@@ -101,6 +104,7 @@ export class Model {
 
   constructor(options: ModelOptions) {
     this.without = new Set(options.without)
+    this.#constellations = options.constellations ?? constellations
     this.random = new Random(options.seed)
     this.#seed = options.seed
     this.#fine = new Random(options.seed ^ fineSeed)
@@ -183,7 +187,7 @@ export class Model {
     const gps_s = week * secondsPerWeek + tow_s
     this.#motion.advance(gps_s)
     this.#disturbAt(gps_s)
-    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.without).map(this.#movingSight())
+    const sky = visibleFrom(this.truth, gps_s, horizon_deg, this.without, this.#constellations).map(this.#movingSight())
     const hears = listening && this.antenna === 'ok'
     const tracks = hears ? this.#limited(sky.flatMap((sight) => this.#track(sight, gps_s, dt_s) ?? [])) : []
     const tracked = new Set(tracks.map(({ sight }) => sight.key))
@@ -250,7 +254,7 @@ export class Model {
     const second_dbhz = open_dbhz - secondSignal_db - this.jam_db.L2
     const isDual = elevation_deg >= dualFrom_deg && second_dbhz >= lossOfLock_dbhz - secondSignal_db
     const signals = channel.step(
-      isDual ? [cno_dbhz, second_dbhz] : [cno_dbhz],
+      sight.constellation.signals.slice(0, isDual ? undefined : 1).map((_, i) => (i === 0 ? cno_dbhz : second_dbhz)),
       gps_s,
       profile.phase_m,
       profile.slips_per_s * dt_s,

@@ -40,8 +40,8 @@ export function rtcmMessages({ epoch, stationId, arp, due, padToGrid = true }: R
         externalClock: 0,
         smoothing: false,
         smoothingInterval: 0,
-        observations: tracks.flatMap((track) => observations(track, constellation, epoch, type % 10 === 7)),
-        info: constellation.name === 'GLONASS' ? channels(tracks) : {},
+        observations: tracks.flatMap((track) => msmObservations(track, epoch, type % 10 === 7)),
+        info: constellation.name === 'GLONASS' ? glonassInfo(tracks) : {},
       },
       { padToGrid },
     ),
@@ -76,12 +76,13 @@ export function referenceFrame(stationId: number, arp: Ecef): Uint8Array {
   })
 }
 
-function observations(
+/** The observations of one satellite. @param fine with the lock indicator of MSM6 and 7 */
+export function msmObservations(
   { sight, noise_m, signals }: Track,
-  constellation: ConstellationModel,
   { clock_m }: Epoch,
   fine: boolean,
 ): MsmObservation[] {
+  const { constellation } = sight
   return signals.map(({ cno_dbhz, lock_s, ambiguity, halfCycle, phaseNoise_m }, i) => {
     const signal = constellation.signals[i]
     const wavelength_m = light_mps / frequency(signal, sight.svId, constellation)
@@ -100,19 +101,19 @@ function observations(
 }
 
 /** GLONASS sends on a frequency of its own in each slot; two slots on opposite sides of the Earth share one. */
-function channelOf(slot: number): number {
+export function glonassChannel(slot: number): number {
   return ((slot - 1) % 12) - 5
 }
 
 function frequency({ frequency_hz }: Signal, svId: number, { name }: ConstellationModel): number {
   if (name !== 'GLONASS') return frequency_hz
   const step_hz = frequency_hz > 1500e6 ? 562_500 : 437_500
-  return frequency_hz + channelOf(svId) * step_hz
+  return frequency_hz + glonassChannel(svId) * step_hz
 }
 
 /** MSM5 and 7 carry the frequency channel + 7. */
-function channels(tracks: readonly Track[]): Record<number, number> {
-  return Object.fromEntries(tracks.map(({ sight }) => [sight.svId, channelOf(sight.svId) + 7]))
+export function glonassInfo(tracks: readonly Track[]): Record<number, number> {
+  return Object.fromEntries(tracks.map(({ sight }) => [sight.svId, glonassChannel(sight.svId) + 7]))
 }
 
 /** DF402: the power of two below the lock time, 0 under 32 ms. */

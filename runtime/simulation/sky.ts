@@ -21,7 +21,8 @@ export interface ConstellationModel {
   readonly inclination_deg: number
   readonly planes: number
   readonly perPlane: number
-  readonly signals: readonly [Signal, Signal]
+  /** The first is tracked from the horizon on, the others from 15° on. */
+  readonly signals: readonly Signal[]
 }
 
 /** The signals are those that an F9P tracks: L1 C/A + L2C, G1 + G2 C/A, E1 + E5b, B1I + B2I. */
@@ -113,9 +114,9 @@ export interface Sight {
   readonly los: Ecef
 }
 
-function makeOrbits(): Orbit[] {
+function makeOrbits(models: readonly ConstellationModel[]): Orbit[] {
   const orbits: Orbit[] = []
-  for (const constellation of constellations) {
+  for (const constellation of models) {
     const { planes, perPlane, radius_m, inclination_deg, first, number } = constellation
     for (let plane = 0; plane < planes; plane++) {
       for (let slot = 0; slot < perPlane; slot++) {
@@ -134,7 +135,17 @@ function makeOrbits(): Orbit[] {
   }
   return orbits
 }
-const orbits = makeOrbits()
+/** By the list of constellations: receivers of different makes track different signals. */
+const orbitsOf = new WeakMap<readonly ConstellationModel[], Orbit[]>()
+
+function orbitsFor(models: readonly ConstellationModel[]): Orbit[] {
+  let orbits = orbitsOf.get(models)
+  if (!orbits) {
+    orbits = makeOrbits(models)
+    orbitsOf.set(models, orbits)
+  }
+  return orbits
+}
 
 /** Where a satellite was at `t − travel`, in the Earth-fixed axes of the moment `t`: so no Sagnac term is left over. */
 function positionAt(orbit: Orbit, t: number, travel: number): Ecef {
@@ -168,6 +179,7 @@ export function visibleFrom(
   gps_s: number,
   mask_deg: number,
   without: ReadonlySet<string> = new Set(),
+  models: readonly ConstellationModel[] = constellations,
 ): Sight[] {
   const t = gps_s - origin_gps_s
   const { lat, lon } = ecefToGeodetic(antenna)
@@ -178,7 +190,7 @@ export function visibleFrom(
   const up = { x: cosLat * cosLon, y: cosLat * sinLon, z: sinLat }
   const sinMask = Math.sin(mask_deg * radians)
   const sights: Sight[] = []
-  for (const orbit of orbits) {
+  for (const orbit of orbitsFor(models)) {
     if (without.has(orbit.constellation.name)) continue
     const rough = positionAt(orbit, t, 0.075)
     const dx = rough.x - antenna.x

@@ -3,7 +3,11 @@ import type { BytePort } from '../byte-port.js'
 import { defineService } from '../token.js'
 import type { Ecef } from './receiver.js'
 
-/** Provided by the plugin simulated-receiver: a receiver behind a byte stream, its state and faults, for tests, the console and third-party tests. */
+/**
+ * Provided by the plugins simulated-receiver and simulated-um980: a receiver behind a byte stream, its state and faults, for tests, the
+ * console and third-party tests. A *key* is a configuration key of a ZED, or the beginning of a command of a UM980. What a receiver has
+ * nothing for is refused with `RTK_ERR_COMMAND_VALUE`.
+ */
 export interface SimulatedReceiver {
   /** Its serial line, used by a receiver plugin with `port=simulator`. Can be opened once at a time. */
   readonly port: BytePort
@@ -41,15 +45,15 @@ export interface SimulatedReceiver {
   corrections(away_m: number | undefined, wrong?: { east: number; north: number; up: number }, stationId?: number): void
   /** Probability that the ambiguities are fixed to wrong integers; the position is then wrong by metres. */
   wrongFix(probability: number, by?: { east: number; north: number; up: number }): void
-  /** Rejects a configuration key by name, or accepts all again (undefined). */
+  /** Rejects a key, or accepts all again (undefined). */
   nak(key: string | undefined): void
-  /** Acknowledges a configuration key by name but keeps its value, or accepts all again (undefined). */
+  /** Acknowledges a key but keeps its value, or accepts all again (undefined). */
   ignore(key: string | undefined): void
-  /** Every n-th ACK or NAK is lost; 0 ends it. */
+  /** Every n-th acknowledgement is lost; 0 ends it. */
   dropAcks(every: number): void
   /** The host receives only garbage above this baud rate; 0 ends it. Only on a UART. */
   deafAbove(baud: number): void
-  /** Writes a configuration key by name through another port of the receiver; in flash it takes effect at the next start. */
+  /** Writes a key through another port of the receiver; in flash it takes effect at the next start. */
   set(key: string, value: number, layer?: 'ram' | 'flash'): void
   /** Stores a time mode in flash, with RTCM enabled, as if configured externally; takes effect at the next start. */
   flash(mode: 'rover' | 'survey-in' | { arp: Ecef }): void
@@ -59,9 +63,9 @@ export interface SimulatedReceiver {
   silence(on: boolean): void
   /** Corrupts the next RTCM frames. */
   corrupt(frames: number): void
-  /** The current or stored value of a configuration key, by name. @throws RangeError for an unknown key */
+  /** The current or stored value of a key. @throws RangeError for an unknown key */
   value(key: string, layer?: 'ram' | 'bbr' | 'flash'): number | undefined
-  /** Total input: bytes, and keys written to each layer. */
+  /** Total input: bytes, and keys written to each layer; of a UM980 the accepted commands (ram) and the writes to flash. */
   readonly received: { bytes: number; ram: number; bbr: number; flash: number }
   /** The state as one line of text. */
   describe(): string

@@ -7,6 +7,7 @@ import {
   freeUdpPort,
   gateOnly,
   startStation,
+  type TestStation,
   type TestStationOptions,
   until,
 } from 'rtk-base/testing'
@@ -14,7 +15,7 @@ import t from 'tap'
 import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
-import { shippedPlugin } from '../harness/shipped.js'
+import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 const root = packageRoot()
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -206,22 +207,30 @@ const ownOptions: Record<string, Record<string, unknown>> = {
 }
 
 t.test('the README of a plugin', async (t) => {
-  const names = readdirSync(join(root, 'plugins')).filter((name) => existsSync(join(root, 'plugins', name, 'index.ts')))
+  const names = shippedTogether().flat()
   const { variant } = readVariant()
   const registered = new Map<string, Registered>()
   const definitions = new Map<string, PluginDefinition>()
-  const plugins: NonNullable<TestStationOptions['plugins']> = {}
-  for (const name of names) {
-    const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
-    const mine: Registered = { parameters: [], blocks: [], topics: [], routes: [] }
-    definitions.set(name, definition)
-    registered.set(name, mine)
-    plugins[name] = [watched(definition, mine), { ...variant.plugins[name], ...ownOptions[name] }]
+  const commands: ReturnType<TestStation['station']['commands']>[number][] = []
+  const parameters: ReturnType<TestStation['station']['parameters']>[number][] = []
+  for (const together of shippedTogether()) {
+    const plugins: NonNullable<TestStationOptions['plugins']> = {}
+    for (const name of together) {
+      const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
+      const mine: Registered = { parameters: [], blocks: [], topics: [], routes: [] }
+      definitions.set(name, definition)
+      registered.set(name, mine)
+      plugins[name] = [watched(definition, mine), { ...variant.plugins[name], ...ownOptions[name] }]
+    }
+    const changes = { 'mqtt-en': 0, 'udp-port': await freeUdpPort() }
+    const station = await createTestStation({
+      plugins,
+      variant: { changes: together.includes('udp-rtcm') ? changes : {} },
+    })
+    t.teardown(() => station.stop())
+    commands.push(...station.station.commands())
+    parameters.push(...station.station.parameters())
   }
-  const changes = { 'mqtt-en': 0, 'udp-port': await freeUdpPort() }
-  const station = await createTestStation({ plugins, variant: { changes } })
-  t.teardown(() => station.stop())
-  const commands = station.station.commands()
 
   for (const name of names) {
     t.test(name, async (t) => {
@@ -231,7 +240,7 @@ t.test('the README of a plugin', async (t) => {
       const has = (what: string, text: string) => t.ok(page.includes(text), `${what} ${text}`)
       t.equal(page.split('\n')[0], `# ${name}`)
       for (const parameter of mine.parameters) has('parameter', `\`${parameter}\``)
-      for (const { name: parameter, title } of station.station.parameters().filter(({ plugin }) => plugin === name))
+      for (const { name: parameter, title } of parameters.filter(({ plugin }) => plugin === name))
         t.not(title, parameter, `${parameter} has a title for a person`)
       for (const command of commands.filter(({ plugin }) => plugin === name)) has('command', `\`${command.name}`)
       for (const { id } of [...needs, ...provides]) {

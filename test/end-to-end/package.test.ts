@@ -70,8 +70,8 @@ t.test('a station runs from it with every shipped plugin, prebuilt', gate, async
   const running = plugins.map(({ name }) => name)
   t.same(
     readdirSync(join(project, 'plugins')).filter((name) => !running.includes(name)),
-    ['home-assistant'],
-    'every one but that which wants a broker of its own choice',
+    ['gnss-unicore', 'home-assistant', 'simulated-um980'],
+    'every one but that which wants a broker of its own choice, and the other simulated receiver',
   )
   const { esp } = await station.info<{ esp: { version: string; sha256: string } }>()
   t.match(esp.sha256, /^[0-9a-f]{64}$/)

@@ -439,6 +439,19 @@ t.test('what is deleted, and which firmware has a second solution, by the descri
     t.equal(firmwareOf({ firmware: 'HPG 1.30', protocol }).nav2, nav2, protocol)
   }
   t.equal(firmwareOf({ firmware: 'HPG 2.00', protocol: '50.00' }).nav2, false, 'an X20P')
+  for (const [firmware, protocol, takenFor, report] of [
+    ['HPG 1.13', '27.12', '', 'RXM-RTCM'],
+    ['HPG 1.51', '27.50', '', 'RXM-RTCM'],
+    ['TIM 2.20', '29.20', '', 'RXM-RTCM'],
+    ['HPG 2.02', '50.10', '', 'RXM-COR'],
+    ['HPG 3.00', '51.00', 'ZED-X20P HPG 2.00', 'RXM-COR'],
+    ['SPG 4.04', '32.01', 'ZED-F9T TIM 2.20', 'RXM-RTCM'],
+    ['', '', 'ZED-F9P HPG 1.13', 'RXM-RTCM'],
+  ] as const)
+    t.match(firmwareOf({ firmware, protocol }), { takenFor, correctionReport: report }, firmware)
+  const glonass = (...constellations: string[]) =>
+    firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31', constellations }).glonass
+  t.strictSame([glonass(), glonass('GPS', 'GLO'), glonass('GPS', 'GAL')], [true, true, false], 'as it lists them')
 })
 
 t.test('a list of blocks that the message does not hold is no message', async (t) => {
@@ -470,7 +483,24 @@ t.test('reads the identity of old, current and X20P firmware', async (t) => {
     protocol: '27.50',
     hardware: '00190000',
     software: 'EXT CORE 1.00 (f17067)',
+    constellations: [],
   })
+  const x20p = [
+    'ROM BASE 0x00A9D329',
+    'FWVER=HPG 2.02',
+    'PROTVER=50.10',
+    'MOD=ZED-X20P',
+    'GPS;GAL;BDS',
+    'SBAS;QZSS',
+    'NAVIC',
+  ]
+  const recorded = ubx.decodeIdentity(ver(x20p))
+  t.match(
+    recorded,
+    { module: 'ZED-X20P', constellations: ['GPS', 'GAL', 'BDS', 'SBAS', 'QZSS', 'NAVIC'] },
+    'as recorded',
+  )
+  t.match(firmwareOf(recorded), { glonass: false, private4072: false, correctionReport: 'RXM-COR', takenFor: '' })
   t.match(ubx.decodeIdentity(ver(['PROTVER 14.00'])), { module: '', firmware: '', protocol: '14.00' })
   t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.02', 'PROTVER=50.11'])), { module: 'ZED-X20P' })
   t.match(ubx.decodeIdentity(ver(['FWVER=HPG 2.00', 'PROTVER=50.00'])), { module: 'ZED-X20P' })

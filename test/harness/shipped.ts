@@ -1,10 +1,23 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/build/release.js'
 import { Loader } from '../../runtime/loader/load.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
+
+/** Shipped plugins that take the place of another one: a station has one of the two. */
+const alternatives: Readonly<Record<string, string>> = {
+  'gnss-unicore': 'gnss-zed',
+  'simulated-um980': 'simulated-receiver',
+}
+
+/** The names of all shipped plugins, by station: the first has every plugin that runs beside the others. */
+export function shippedTogether(): [together: string[], ...alternatives: string[][]] {
+  const folder = join(packageRoot(), 'plugins')
+  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'index.ts')))
+  return [names.filter((name) => !(name in alternatives)), ...Object.keys(alternatives).map((name) => [name])]
+}
 
 /** A shipped plugin by its name. One with a page for browsers exists as a bundle alone, and in the published package every one. */
 export async function shippedPlugin(name: string): Promise<AnyPlugin> {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -10,12 +10,12 @@ import type { AnyPlugin } from '../../runtime/plugin.js'
 import { createTestStation, few, freeTcpPort, freeUdpPort, ManualClock, sample, until } from '../harness/index.js'
 import { type EventStream, openEvents } from '../harness/peers/event-stream.js'
 import { noPeer } from '../harness/peers/peers.js'
-import { shippedPlugin } from '../harness/shipped.js'
+import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 import { faultsOf } from './metrics-format.js'
 
 const root = process.cwd()
 const variant = JSON.parse(readFileSync(join(root, 'runtime', 'variants', 'simulator.json'), 'utf8'))
-const names = readdirSync(join(root, 'plugins'))
+const [names] = shippedTogether()
 const token = 'an-operators-secret'
 const viewerToken = 'a-viewers-secret'
 const secret = 'hidden-wifi-secret'

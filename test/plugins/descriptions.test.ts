@@ -1,18 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { createTestStation, freeTcpPort, freeUdpPort, gateOnly, ManualClock } from '../harness/index.js'
-import { shippedPlugin } from '../harness/shipped.js'
+import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 const root = process.cwd()
 const variant = JSON.parse(readFileSync(join(root, 'runtime', 'variants', 'simulator.json'), 'utf8'))
 const mqtt = await freeTcpPort()
 const ports: Readonly<Record<string, object>> = { 'mqtt-broker': { port: mqtt } }
 const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
-for (const name of readdirSync(join(root, 'plugins')))
+for (const name of shippedTogether()[0])
   plugins[name] = [await shippedPlugin(name), { ...variant.plugins[name], ...ports[name] }]
 plugins['epoch-meter'] = [await shippedPlugin('./examples/third-party-plugin'), {}]
 const clock = new ManualClock()

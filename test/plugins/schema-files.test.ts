@@ -10,12 +10,11 @@ import type * as contract from '../../schemas/contract.js'
 import type { ChangeAnswer, GnssPos, InfoDocument, PluginReport } from '../../schemas/index.js'
 import type { ChangeField } from '../../schemas/station.js'
 import { createTestStation, freeTcpPort, freeUdpPort } from '../harness/index.js'
-import { shippedPlugin } from '../harness/shipped.js'
+import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 const root = process.cwd()
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const json = (path: string) => JSON.parse(read(path))
-const names = readdirSync(join(root, 'plugins'))
 const shippedVariants = readdirSync(join(root, 'runtime', 'variants'))
 
 /** The same plugin, which tells what parameters and actions it registers. */
@@ -43,17 +42,22 @@ function watched(definition: PluginDefinition, parameters: ChangeField[]): AnyPl
 async function shipped() {
   const simulator = json('runtime/variants/simulator.json')
   const parameters: ChangeField[] = []
-  const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
   const options: Record<string, PluginDefinition['options']> = {}
   const ports: Record<string, object> = { 'mqtt-broker': { port: await freeTcpPort() } }
-  for (const name of names) {
-    const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
-    options[name] = definition.options
-    plugins[name] = [watched(definition, parameters), { ...simulator.plugins[name], ...ports[name] }]
-  }
   const changes = { 'mqtt-en': 0, 'ntrip-caster-en': 0, 'udp-port': await freeUdpPort() }
-  const station = await createTestStation({ plugins, variant: { changes } })
-  await station.stop()
+  for (const together of shippedTogether()) {
+    const plugins: Record<string, [AnyPlugin, Record<string, unknown>]> = {}
+    for (const name of together) {
+      const definition = (await shippedPlugin(name)) as unknown as PluginDefinition
+      options[name] = definition.options
+      plugins[name] = [watched(definition, parameters), { ...simulator.plugins[name], ...ports[name] }]
+    }
+    const station = await createTestStation({
+      plugins,
+      variant: { changes: together.includes('udp-rtcm') ? changes : {} },
+    })
+    await station.stop()
+  }
   return { options, parameters }
 }
 

@@ -1,11 +1,8 @@
 /** What a station with every shipped plugin offers, asked of a running one. */
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { createTestStation, freeUdpPort, type TestStationOptions } from 'rtk-base/testing'
-import { packageRoot } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import type { Station } from '../../schemas/services.js'
-import { shippedPlugin } from '../harness/shipped.js'
+import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 export interface Offer {
   readonly parameters: readonly ReturnType<Station['parameters']>[number][]
@@ -20,15 +17,30 @@ const ownOptions: Record<string, Record<string, unknown>> = {
 }
 
 export async function everyOffer(): Promise<Offer> {
-  const folder = join(packageRoot(), 'plugins')
+  const [together, ...others] = shippedTogether()
+  const first = await offerOf(together)
+  const offers = [first]
+  // What the runtime offers is in the first already.
+  for (const names of others) {
+    const { parameters, commands, routes } = await offerOf([...names, 'http-api'])
+    const own = <T extends { plugin: string }>(all: readonly T[]) => all.filter(({ plugin }) => names.includes(plugin))
+    offers.push({ parameters: own(parameters), commands: own(commands), routes: own(routes) })
+  }
+  return {
+    parameters: offers.flatMap(({ parameters }) => parameters),
+    commands: offers.flatMap(({ commands }) => commands),
+    routes: offers.flatMap(({ routes }) => routes),
+  }
+}
+
+async function offerOf(names: readonly string[]): Promise<Offer> {
   const { variant } = readVariant()
   const plugins: NonNullable<TestStationOptions['plugins']> = {}
-  for (const name of readdirSync(folder).sort()) {
-    if (!existsSync(join(folder, name, 'index.ts'))) continue
+  for (const name of names.toSorted()) {
     plugins[name] = [await shippedPlugin(name), { ...variant.plugins[name], ...ownOptions[name] }] as never
   }
   const changes = { 'mqtt-en': 0, 'udp-port': await freeUdpPort() }
-  const station = await createTestStation({ plugins, variant: { changes } })
+  const station = await createTestStation({ plugins, variant: { changes: names.includes('udp-rtcm') ? changes : {} } })
   try {
     type Operation = { summary?: string; tags?: string[] }
     const { paths } = (await station.request('/openapi.json')).json() as {

@@ -1,36 +1,53 @@
-/** Capabilities of a firmware, by its MON-VER. */
+/** Capabilities of a firmware, by its MON-VER: by protocol version and what it lists, never by the name of the module alone. */
 import type { Identity } from '../ubx/layouts-mon.js'
 
 export interface Firmware {
   /** GLONASS, its MSM and 1230. */
-  glonass: boolean
+  readonly glonass: boolean
   /** The private message 4072 of a moving base, which must not get into a public stream. */
-  private4072: boolean
+  readonly private4072: boolean
   /** Reports the accepted corrections: RXM-RTCM, or RXM-COR in firmware without it. */
-  correctionReport: 'RXM-RTCM' | 'RXM-COR'
+  readonly correctionReport: 'RXM-RTCM' | 'RXM-COR'
   /** A second navigation solution that keeps running in fixed mode. */
-  nav2: boolean
+  readonly nav2: boolean
   /** MON-HW, for where MON-RF is refused. */
-  monHw: boolean
+  readonly monHw: boolean
+  /** The nearest firmware that the driver knows, where this is another one; '' this is known. */
+  readonly takenFor: string
 }
 
-/** NAV2 came with HPG 1.30, whose protocol is 27.30. */
-const firstNav2 = 27.3
-/** The X20P begins here; its MON-VER names no module. */
-const firstX20 = 50
+type Generation = Omit<Firmware, 'glonass' | 'takenFor'>
+const f9: Generation = { private4072: true, correctionReport: 'RXM-RTCM', nav2: false, monHw: true }
+
+/** The newest generation that a protocol version has reached counts. NAV2 came with HPG 1.30. */
+const generations: readonly { from: number; name: string; lines: RegExp; has: Generation }[] = [
+  { from: 0, name: 'ZED-F9P HPG 1.13', lines: /^HPG 1\./, has: f9 },
+  { from: 27.3, name: 'ZED-F9P HPG 1.30', lines: /^HPG 1\./, has: { ...f9, nav2: true } },
+  // F9T: timing firmware on the same chip.
+  { from: 29, name: 'ZED-F9T TIM 2.20', lines: /^TIM 2\./, has: { ...f9, nav2: true } },
+  {
+    from: 50,
+    name: 'ZED-X20P HPG 2.00',
+    lines: /^HPG 2\./,
+    has: { private4072: false, correctionReport: 'RXM-COR', nav2: false, monHw: false },
+  },
+]
 
 /**
  * Unidentified firmware counts as an F9P without NAV2.
  * @see README.md, "Hardware"
  */
-export function firmwareOf(identity: Pick<Identity, 'firmware' | 'protocol'> | undefined): Firmware {
-  const protocol = Number.parseFloat(identity?.protocol ?? '')
-  const x20 = protocol >= firstX20 && identity?.firmware.startsWith('HPG 2.') === true
+export function firmwareOf(
+  identity: Partial<Pick<Identity, 'firmware' | 'protocol' | 'constellations'>> | undefined,
+): Firmware {
+  const { firmware = '', constellations = [] } = identity ?? {}
+  const protocol = Number.parseFloat(identity?.protocol ?? '') || 0
+  const reached = generations.filter(({ from }) => protocol >= from)
+  const generation = reached.findLast(({ lines }) => lines.test(firmware)) ?? reached.at(-1)
+  const { name = '', lines, has = f9 } = generation ?? {}
   return {
-    glonass: !x20,
-    private4072: !x20,
-    correctionReport: x20 ? 'RXM-COR' : 'RXM-RTCM',
-    nav2: !x20 && protocol >= firstNav2,
-    monHw: !x20,
+    ...has,
+    glonass: constellations.length > 0 ? constellations.includes('GLO') : has.private4072,
+    takenFor: lines?.test(firmware) ? '' : name,
   }
 }

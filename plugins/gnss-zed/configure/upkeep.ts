@@ -204,6 +204,9 @@ export class Upkeep {
     else if (await this.#deps.configurator.show(there.port)) {
       if (life !== this.#lives) return
       this.#known = { ...there, port: there.port }
+      const { module, firmware } = there
+      if (firmware.takenFor)
+        this.#deps.log.warn({ module }, `this receiver is not known: it is configured like a ${firmware.takenFor}`)
       this.#watch.expect(this.#deps.now_ms())
       await this.#askSignals()
     }

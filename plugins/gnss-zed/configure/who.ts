@@ -4,6 +4,8 @@ import * as ubx from '../ubx/index.js'
 import { type Firmware, firmwareOf } from './firmware.js'
 
 export interface Answerer {
+  /** `ZED-F9P`; '' if it does not say. */
+  module: string
   firmware: Firmware
   /** Which port of the receiver we speak through; undefined while that is not known. */
   port: ubx.PortName | undefined
@@ -14,7 +16,8 @@ export async function whoIsThere(dialog: UbxDialog): Promise<Answerer | undefine
   const version = await dialog.poll(ubx.monVer)
   if (!version) return undefined
   await dialog.poll(ubx.secUniqId)
-  return { firmware: firmwareOf(ubx.decodeIdentity(version)), port: await ownPort(dialog) }
+  const identity = ubx.decodeIdentity(version)
+  return { module: identity?.module ?? '', firmware: firmwareOf(identity), port: await ownPort(dialog) }
 }
 
 /** Header and checksum of a poll, which is all that we send between two looks. */

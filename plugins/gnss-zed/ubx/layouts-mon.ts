@@ -189,7 +189,12 @@ export interface Identity {
   software: string
   /** `27.31` */
   protocol: string
+  /** `GPS`, `GLO`, `GAL`, `BDS`, `SBAS`, `QZSS`, `NAVIC`, as far as it lists them. */
+  constellations: readonly string[]
 }
+
+/** An extension such as `GPS;GLO;GAL;BDS`. */
+const constellationList = /^(GPS|GLO|GAL|BDS|SBAS|QZSS|IMES|NAVIC)(;[A-Z]+)*$/
 
 /** Reads MON-VER. The extensions come as `FWVER=HPG 1.32`, on old firmware as `PROTVER 14.00`. */
 export function decodeIdentity(payload: Uint8Array): Identity | undefined {
@@ -215,5 +220,9 @@ export function decodeIdentity(payload: Uint8Array): Identity | undefined {
     hardware: version.hwVersion.trim(),
     software: version.swVersion.trim(),
     protocol,
+    constellations: version.blocks
+      .map(({ extension }) => extension.trim())
+      .filter((extension) => constellationList.test(extension))
+      .flatMap((extension) => extension.split(';')),
   }
 }

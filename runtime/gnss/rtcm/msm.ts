@@ -248,6 +248,8 @@ export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 export interface MsmEncodeOptions {
   /** Like u-blox receivers: the payload has room for every satellite × signal pair, and the rest is zero. */
   padToGrid?: boolean
+  /** Signal numbers that the mask has even if no observation is of them, as Unicore receivers send it. */
+  signals?: readonly number[]
   /** `invalid`: a signal's range or rate that is too far from the common part of its satellite is sent as invalid. */
   outOfRange?: 'throw' | 'invalid'
 }
@@ -262,7 +264,8 @@ export function encodeMsm(given: MsmToEncode, options: MsmEncodeOptions = {}): U
   if (!isMsm(msm.type)) throw new RangeError(`${msm.type} is not an MSM number`)
   const layout = kinds[(msm.type % 10) - 1]
   const satellites = ascending(msm.observations.map((observation) => observation.satellite))
-  const signals = ascending(msm.observations.map((observation) => observation.signal))
+  const observed = msm.observations.map((observation) => observation.signal)
+  const signals = ascending([...observed, ...(options.signals ?? [])])
   const grid = satellites.length * signals.length
   if (grid > 64) throw new RangeError(`an MSM has at most 64 satellite × signal pairs, not ${grid}`)
   const cells = [...msm.observations].sort((p, q) => p.satellite - q.satellite || p.signal - q.signal)

@@ -165,13 +165,15 @@ async function choice(bench: Bench): Promise<boolean | undefined> {
     if (show(receiver.output?.[name]) !== show(value))
       bench.problem(`output.${name} is ${show(receiver.output?.[name])} after ${parameter} ${show(value)}`)
   }
+  // QZSS goes with GPS.
+  const chosen = new Set<string>(['GPS', 'QZSS', 'Galileo'])
   const from = witness.frames.length
   await bench.seconds(stale_s)
   const sent = [...new Set(witness.frames.slice(from).map(({ type }) => type))]
   for (const type of sent.filter(isMsm)) {
     const system = constellationOf(type)
     if (receiver.can?.output?.has('msm') && type % 10 !== 7) bench.problem(`it sends ${type} after gnss-msm 7`)
-    if (receiver.can?.output?.has('constellations') && system !== 'GPS' && system !== 'Galileo')
+    if (receiver.can?.output?.has('constellations') && !chosen.has(system ?? ''))
       bench.problem(`it sends ${type} (${system}) after gnss-constellations gps, galileo`)
   }
   await change(2)

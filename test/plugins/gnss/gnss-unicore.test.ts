@@ -3,8 +3,12 @@ import { join } from 'node:path'
 import { type Frame, Framer } from 'rtk-base/gnss'
 import t from 'tap'
 import { command, line, log, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
+import gnssUnicore from '../../../plugins/gnss-unicore/index.js'
 import * as said from '../../../plugins/gnss-unicore/messages.js'
 import { modeCommand, outputCommands } from '../../../plugins/gnss-unicore/plan.js'
+import simulatedUm980 from '../../../plugins/simulated-um980/index.js'
+import { type ReceiverDevice, receiverConformance, type TestStation } from '../../harness/index.js'
+import type { Definition } from './survey-in-rig.js'
 
 const recordings = process.env.RTK_BASE_CAPTURES ?? join(process.cwd(), '..', 'shared', 'captures')
 const noRecordings = existsSync(join(recordings, 'receivers')) ? false : 'no recordings beside this folder'
@@ -166,3 +170,32 @@ t.test('a base in commands', (t) => {
   )
   t.end()
 })
+
+/** The simulated receiver, by its command. */
+function simulatedDevice(): ReceiverDevice {
+  let station: TestStation | undefined
+  const sim = async (text: string) => {
+    const { status, text: answer } = (await station?.station.command(`sim=${text}`, { source: 'plugin' })) ?? {}
+    if (status !== 200) throw new Error(`sim=${text}: ${answer}`)
+  }
+  return {
+    begin(begun) {
+      station = begun
+    },
+    connect: () => sim('replug'),
+    disconnect: () => sim('unplug'),
+    silence: (on) => sim(`silence ${on ? 'on' : 'off'}`),
+    restart: () => sim('restart'),
+    refuse: (on) => sim(`nak ${on ? 'MODE' : 'off'}`),
+    wrongReference: (on) => sim(`wrong-1005 ${on ? 1 : 'off'}`),
+  }
+}
+
+t.test('stands what every receiver plugin must, with a simulator that was written from the documents', (t) =>
+  t.resolves(
+    receiverConformance(gnssUnicore as unknown as Definition, simulatedDevice(), {
+      options: { port: 'simulator' },
+      surroundings: { plugins: { 'simulated-um980': [simulatedUm980 as unknown as Definition, {}] } },
+    }),
+  ),
+)

@@ -1,0 +1,133 @@
+/** The wire between the service and a simulated receiver: it can be pulled out, and on a UART it has a rate. */
+import type { BytePort, Edges, PortSink } from 'rtk-base/link'
+import type { Dispose } from 'rtk-base/plugin'
+
+/** How the operating system hands bytes over: not in frames. */
+const chunkSize = 512
+/** A USB device that restarts is away for a moment. */
+const reenumerate_ms = 1200
+
+/** A simulated receiver as its line sees it. */
+export interface LineDevice {
+  /** The rate at which it talks now; undefined where a rate means nothing (USB). */
+  readonly baud: number | undefined
+  /** Where its bytes go from now on; undefined: nobody listens. */
+  connect(send: ((bytes: Uint8Array) => void) | undefined): void
+  /** Bytes from the host. */
+  input(bytes: Uint8Array): void
+  powerOff(): void
+  /** Starts again as after a power cut. */
+  restart(): void
+}
+
+/** The `BytePort` of a simulated receiver. */
+export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort {
+  readonly name = 'simulator'
+  readonly live = true
+  readonly hasBaud: boolean
+  readonly device: D
+  plugged: boolean = true
+  /** The host hears only garbage above this rate; 0: it hears all. */
+  deafAbove_baud = 0
+  readonly #edges: Edges
+  #sink: PortSink | undefined
+  #baud = 0
+  #returning: Dispose = () => {}
+  readonly #onTheWay = new Set<Dispose>()
+
+  constructor(device: D, edges: Edges) {
+    this.#edges = edges
+    this.device = device
+    this.hasBaud = device.baud !== undefined
+  }
+
+  present(): boolean {
+    return this.plugged
+  }
+
+  get isOpen(): boolean {
+    return this.#sink !== undefined
+  }
+
+  /** The rate at which the receiver talks now; 0 where its line has none. */
+  get rate(): number {
+    return this.device.baud ?? 0
+  }
+
+  /** Whoever had it open before hears that it is closed. */
+  async open(baud: number, sink: PortSink): Promise<void> {
+    if (!this.plugged) throw new Error('the simulated receiver is unplugged')
+    this.#sink?.closed('another program opened the line of the simulated receiver')
+    this.#baud = baud
+    this.#sink = sink
+    this.device.connect((bytes) => this.#deliver(bytes))
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#sink) return false
+    // An answer must not come while the question is still being asked.
+    const arrives = this.#edges.timers.after(1, () => {
+      this.#onTheWay.delete(arrives)
+      if (this.#sink && this.#rightRate) this.device.input(bytes)
+    })
+    this.#onTheWay.add(arrives)
+    return true
+  }
+
+  async setBaud(baud: number): Promise<void> {
+    this.#baud = baud
+  }
+
+  async close(): Promise<void> {
+    for (const arrives of this.#onTheWay) void arrives()
+    this.#onTheWay.clear()
+    this.#sink = undefined
+    this.device.connect(undefined)
+  }
+
+  unplug(): void {
+    void this.#returning()
+    this.device.powerOff()
+    this.#vanish()
+  }
+
+  /** Ends this port; another may replace it. */
+  end(): void {
+    this.device.powerOff()
+    this.#vanish()
+  }
+
+  /** Back, as after a power cut. */
+  replug(): void {
+    if (this.plugged) return
+    void this.#returning()
+    this.device.restart()
+    this.plugged = true
+  }
+
+  /** A receiver with USB of its own vanishes for a moment when it restarts. */
+  reenumerate(): void {
+    this.#vanish()
+    this.#returning = this.#edges.timers.after(reenumerate_ms, () => {
+      this.plugged = true
+    })
+  }
+
+  #vanish(): void {
+    if (!this.plugged) return
+    this.plugged = false
+    const sink = this.#sink
+    void this.close()
+    sink?.closed('ENXIO: the device vanished')
+  }
+
+  get #rightRate(): boolean {
+    return this.device.baud === undefined || this.device.baud === this.#baud
+  }
+
+  #deliver(bytes: Uint8Array): void {
+    const deaf = this.deafAbove_baud > 0 && this.#baud > this.deafAbove_baud
+    const heard = this.#rightRate && !deaf ? bytes : bytes.map((byte) => (byte ^ 0xff) | 0x81)
+    for (let at = 0; at < heard.length; at += chunkSize) this.#sink?.data(heard.subarray(at, at + chunkSize))
+  }
+}
