@@ -243,6 +243,8 @@ export type Change = {
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
+    /** For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1 */
+    legacy?: boolean
     /** table: looks up its row in the source table; echo: also reads its own mountpoint; default table */
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
@@ -267,6 +269,8 @@ export type Change = {
     baud?: number
     /** capacity of the radio, bytes per second; default: 80 % of the line */
     budget?: number
+    /** For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1 */
+    legacy?: boolean
   }
   /** RTCM over TCP: port. 0: closed */
   "rtcm-tcp-port"?: number

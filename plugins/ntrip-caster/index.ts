@@ -1,4 +1,5 @@
-import { definePlugin } from 'rtk-base/plugin'
+import { selectionTrouble } from 'rtk-base/ntrip'
+import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { device, localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Caster } from './caster.js'
@@ -20,6 +21,10 @@ export default definePlugin({
   options: CasterOptions,
 
   setup(ctx, options) {
+    for (const mount of options.mounts ?? []) {
+      const trouble = selectionTrouble(mount)
+      if (trouble) throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `ntrip-caster: mountpoint ${mount.name} ${trouble}`)
+    }
     const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1, title: 'NTRIP caster' })
     const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
       default: 2101,

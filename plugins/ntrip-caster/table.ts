@@ -1,8 +1,8 @@
-import { ecefToGeodetic } from 'rtk-base/gnss'
+import { ecefToGeodetic, legacyConstellation } from 'rtk-base/gnss'
 import { casterLine, networkLine, type StreamRow, streamLine } from 'rtk-base/ntrip'
 import type { MountPoint } from './mount.js'
 
-/** Tens of the MSM message numbers, and the names of the systems in source tables. */
+/** Tens of the MSM message numbers (1004 and 1012 count with them), and the names of the systems in source tables. */
 const systems: readonly (readonly [number, string])[] = [
   [107, 'GPS'],
   [108, 'GLO'],
@@ -52,7 +52,7 @@ export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): st
 export function rowOf(mount: MountPoint, { serial, place, country, generator, needsLogin }: TableFacts): StreamRow {
   const { messages, bitrate, carrier } = mount.contents
   const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
-  const has = (family: number) => messages.some(({ type }) => Math.floor(type / 10) === family)
+  const has = (family: number) => messages.some(({ type }) => familyOf(type) === family)
   return {
     mount: mount.name,
     identifier: mount.unverified ? mount.name : place,
@@ -77,6 +77,12 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
       .filter(Boolean)
       .join(', '),
   }
+}
+
+function familyOf(type: number): number {
+  const constellation = legacyConstellation(type)
+  if (constellation) return constellation === 'GPS' ? 107 : 108
+  return Math.floor(type / 10)
 }
 
 /** Missing information without which a rover cannot use the GLONASS observations. */

@@ -1,4 +1,4 @@
-import { feed } from 'rtk-base/ntrip'
+import { feed, selectionTrouble } from 'rtk-base/ntrip'
 import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import type { NtripServerInfo } from 'rtk-base/schemas'
 import { device, rtcmStream, uplinks } from 'rtk-base/services'
@@ -25,9 +25,12 @@ export default definePlugin({
       title: 'Casters to push to',
     })
     ctx.config.rule([targets.name], (get) => {
-      const names = (get(targets.name) as Target[]).map(nameOf)
+      const all = get(targets.name) as Target[]
+      const names = all.map(nameOf)
       const twice = names.find((name, index) => names.indexOf(name) !== index)
-      return twice && `names ${twice} twice`
+      if (twice) return `names ${twice} twice`
+      const troubled = all.find(selectionTrouble)
+      return troubled && `${nameOf(troubled)} ${selectionTrouble(troubled)}`
     })
     const pushes = new CasterPushes(ctx)
     casterRoutes(ctx, targets, (name) => pushes.isAccepted(name))

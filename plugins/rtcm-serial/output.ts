@@ -1,5 +1,5 @@
 import { KeptPort, portFrom } from 'rtk-base/link'
-import type { StreamSink } from 'rtk-base/ntrip'
+import { Selector, type StreamSink, selectionFields } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmSerialInfo } from 'rtk-base/schemas'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
@@ -23,6 +23,7 @@ export const Line = Type.Object(
         description: 'capacity of the radio, bytes per second; default: 80 % of the line',
       }),
     ),
+    legacy: selectionFields.legacy,
   },
   {
     additionalProperties: false,
@@ -45,6 +46,8 @@ export class SerialOutput implements StreamSink {
   readonly #stream: RtcmStream
   readonly #kept: KeptPort
   readonly #thinner: Thinner
+  /** Of old rovers; undefined: everything is sent as it is. */
+  readonly #selector: Selector | undefined
   #listed: Pick<RtcmSubscription, 'close'> | undefined
   #text = 'not opened yet'
 
@@ -52,7 +55,8 @@ export class SerialOutput implements StreamSink {
     this.line = line
     this.#ctx = ctx
     this.#stream = stream
-    const { baud = 57_600, port } = line
+    const { baud = 57_600, port, legacy } = line
+    if (legacy) this.#selector = new Selector({ legacy })
     // Nothing is replayed: the schema of the parameter leaves a device or a serial server.
     const device = portFrom(port, { pace: 0, loop: false, delay: 0 }, ctx)
     this.#kept = new KeptPort(device, ctx, {
@@ -79,14 +83,15 @@ export class SerialOutput implements StreamSink {
   }
 
   frame(frame: RtcmFrame): void {
-    this.#thinner.frame(frame)
+    if (this.#selector?.frame(frame) ?? true) this.#thinner.frame(frame)
   }
 
-  epoch(epoch: RtcmEpoch): void {
-    this.#thinner.epoch(epoch)
+  epoch({ frames }: RtcmEpoch): void {
+    this.#thinner.epoch({ frames: this.#selector?.epoch(frames, this.#ctx.clock.monotonic()) ?? frames })
   }
 
   reset(): void {
+    this.#selector?.reset()
     this.#thinner.reset()
   }
 
@@ -100,10 +105,15 @@ export class SerialOutput implements StreamSink {
       budget: budgetOf(this.line),
       state: isOpen ? 'open' : 'waiting',
       text: isOpen ? '' : this.#text,
-      sends: this.#thinner.step.text,
+      sends: this.#sends,
       sent: this.#thinner.sent_bytes,
       dropped: this.#thinner.dropped,
     }
+  }
+
+  get #sends(): string {
+    const { text } = this.#thinner.step
+    return this.line.legacy ? text.replace('MSM4', '1004 and 1012').replace(/, (Galileo|BeiDou)/g, '') : text
   }
 
   #opened(): void {
@@ -112,7 +122,7 @@ export class SerialOutput implements StreamSink {
     this.#ctx.status('open')
     this.#listed = this.#stream.list({ via: 'serial', name: this.line.port.slice(-32), ip: '', connected: true })
     this.#thinner.reset()
-    if (this.#stream.open) for (const frame of this.#stream.reference()) this.#thinner.frame(frame)
+    if (this.#stream.open) for (const frame of this.#stream.reference()) this.frame(frame)
   }
 
   #closed(reason: string): void {

@@ -4,15 +4,15 @@
  * | rank | messages                                        |
  * |------|-------------------------------------------------|
  * | 0    | 1005, 1006: the position                        |
- * | 1    | MSM of GPS                                      |
+ * | 1    | MSM of GPS, 1004                                |
  * | 2    | MSM of Galileo                                  |
- * | 3    | MSM of GLONASS, 1230                            |
+ * | 3    | MSM of GLONASS, 1012, 1230                      |
  * | 4    | MSM of BeiDou                                   |
  * | 5    | MSM of the others (QZSS, SBAS, NavIC)           |
  * | 6    | 1033, 1008 etc.: receiver and antenna           |
  * | 7    | ephemerides, and messages not in this list      |
  */
-import { constellationOf, isMsm } from 'rtk-base/gnss'
+import { constellationOf, isObservation, legacyConstellation } from 'rtk-base/gnss'
 import { isPosition } from 'rtk-base/ntrip'
 
 const antennaTypes = [1007, 1008, 1013, 1029, 1032, 1033]
@@ -20,7 +20,7 @@ const systemRanks: Readonly<Record<string, number>> = { GPS: 1, Galileo: 2, GLON
 
 export function rankOf(type: number): number {
   if (isPosition(type)) return 0
-  if (isMsm(type)) return systemRanks[constellationOf(type) ?? ''] ?? 5
+  if (isObservation(type)) return systemRanks[constellationOf(type) ?? legacyConstellation(type) ?? ''] ?? 5
   if (type === 1230) return 3
   return antennaTypes.includes(type) ? 6 : 7
 }
@@ -79,7 +79,7 @@ export function loadOf(
   let sum = 0
   for (const [type, { count, bytes, msm4_bytes }] of measured) {
     if (rankOf(type) > rank) continue
-    const isEpoch = isMsm(type)
+    const isEpoch = isObservation(type)
     const interval_s = isEpoch ? epochInterval_s : seconds / Math.max(1, count)
     const least_s = isEpoch ? epoch_s : other_s
     sum += ((msm4 ? msm4_bytes : bytes) / seconds) * Math.min(1, interval_s / Math.max(interval_s, least_s))

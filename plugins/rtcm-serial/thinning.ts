@@ -1,6 +1,5 @@
 import { isMsm } from 'rtk-base/gnss'
-import { asMsm4, isPosition, jitter_ms, type Numbered, Pace, type StreamSink, withLastMarked } from 'rtk-base/ntrip'
-import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
+import { asMsm4, isPosition, jitter_ms, type Numbered, Pace, withLastMarked } from 'rtk-base/ntrip'
 import { fittingStep, type Measured, rankOf, type Step, steps } from './plan.js'
 
 const window_ms = 10_000
@@ -17,7 +16,7 @@ export interface ThinnerEvents {
 }
 
 /** Makes the stream fit through a line: whole epochs, the position first, never more bytes a second than the budget. */
-export class Thinner implements StreamSink {
+export class Thinner {
   readonly #budget: number
   readonly #now_ms: () => number
   readonly #events: ThinnerEvents
@@ -59,7 +58,7 @@ export class Thinner implements StreamSink {
     this.#pace = new Pace()
   }
 
-  frame({ type, bytes }: RtcmFrame): void {
+  frame({ type, bytes }: Numbered): void {
     if (isMsm(type)) return
     this.#measure({ type, bytes })
     const now_ms = this.#now_ms()
@@ -75,7 +74,7 @@ export class Thinner implements StreamSink {
     this.#last.set(type, { bytes, at_ms: now_ms })
   }
 
-  epoch({ frames }: RtcmEpoch): void {
+  epoch({ frames }: { readonly frames: readonly Numbered[] }): void {
     this.#epochs += 1
     for (const frame of frames) this.#measure(frame)
     this.#plan()

@@ -31,4 +31,7 @@ export const selectionFields = {
     }),
   ),
   msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
+  legacy: Type.Optional(
+    Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
+  ),
 }

@@ -91,10 +91,9 @@ export interface OutletEvents<T> {
 export class Outlet<T extends OutletTaker> implements StreamSink {
   readonly clients = new Set<T>()
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
-  readonly #selection: Selection
   readonly #now_ms: () => number
   readonly #events: OutletEvents<T>
-  #selector: Selector
+  readonly #selector: Selector
   #kept: { piece: Piece; sequence: number }[] = []
   /** Number of the newest item of the stream that was processed. */
   sequence = 0
@@ -107,7 +106,6 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     events: OutletEvents<T>,
   ) {
     this.#stream = stream
-    this.#selection = selection
     this.#now_ms = now_ms
     this.#events = events
     this.#selector = new Selector(selection)
@@ -137,9 +135,10 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   }
 
   /** A frame outside an epoch is sent at once: it is small, and the position must come first. */
-  frame({ type, bytes }: RtcmFrame, sequence: number): void {
+  frame(frame: RtcmFrame, sequence: number): void {
     this.sequence = sequence
-    if (isMsm(type) || !this.#selector.wantsFrame(type)) return
+    const { type, bytes } = frame
+    if (isMsm(type) || !this.#selector.frame(frame)) return
     this.#events.counted?.(type, bytes.length, bytes)
     this.#send(bytes, isPosition(type))
   }
@@ -156,7 +155,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
   reset(): void {
     for (const client of this.clients) client.primed = false
     this.#kept = []
-    this.#selector = new Selector(this.#selection)
+    this.#selector.reset()
   }
 
   /**

@@ -1,4 +1,14 @@
-import { asLast, decodeMsm, encodeMsm, isMsm, lockTime } from '../gnss/index.js'
+import {
+  asLast,
+  decodeMsm,
+  encodeMsm,
+  isMsm,
+  isObservation,
+  LegacyEncoder,
+  legacyConstellation,
+  lockTime,
+  messageNumber,
+} from '../gnss/index.js'
 
 /** 1005 or 1006: where the base is. */
 export const isPosition = (type: number): boolean => type === 1005 || type === 1006
@@ -11,6 +21,21 @@ export interface Selection {
   interval_s?: number | undefined
   /** MSM5–7 become MSM4: a third of the bytes. */
   msm4?: boolean | undefined
+  /** Observations are sent as 1004 and 1012, and by default only messages of RTCM 3.1: for rovers that do not know MSM. */
+  legacy?: boolean | undefined
+}
+
+/** Numbers from here on came with or after MSM. */
+const firstModern = 1040
+
+/** Why a selection cannot be sent, as a sentence for people; undefined if it can. Old rovers fail on MSM between 1004. */
+export function selectionTrouble({ messages = [], msm4, legacy }: Selection): string | undefined {
+  const msm = messages.find(isMsm)
+  const old = messages.find((type) => legacyConstellation(type) !== undefined)
+  if (legacy && msm4) return 'cannot send both msm4 and legacy: remove one of them'
+  if (legacy && msm !== undefined) return `cannot send ${msm} with legacy: list 1004 and 1012 instead, or remove legacy`
+  if (msm !== undefined && old !== undefined) return `cannot send both ${msm} and ${old}: use one output for each`
+  return undefined
 }
 
 /**
@@ -56,7 +81,8 @@ export function asMsm4(frame: Numbered): Numbered {
  */
 export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[] {
   const last = frames.at(-1)
-  if (!last || !isMsm(last.type)) return frames
+  // The bit of 1012 is in another place, and no message follows it.
+  if (!last || !(isMsm(last.type) || legacyConstellation(last.type) === 'GPS')) return frames
   return [...frames.slice(0, -1), { type: last.type, bytes: asLast(last.bytes) }]
 }
 
@@ -88,22 +114,47 @@ export class Pace {
 export class Selector {
   readonly #wanted: Selection
   readonly #numbers: ReadonlySet<number> | undefined
-  readonly #pace = new Pace()
+  readonly #legacy: LegacyEncoder | undefined
+  #pace = new Pace()
 
   constructor(wanted: Selection) {
     this.#wanted = wanted
     this.#numbers = wanted.messages && new Set(wanted.messages)
+    this.#legacy = wanted.legacy ? new LegacyEncoder() : undefined
   }
 
-  /** A frame that belongs to no epoch. */
+  /** The next epoch is due. The lock of the signals goes on: rovers keep what they have. */
+  reset(): void {
+    this.#pace = new Pace()
+  }
+
+  /** Takes a frame that belongs to no epoch. @returns whether it is sent */
+  frame({ type, bytes }: Numbered): boolean {
+    this.#legacy?.learn(bytes)
+    return this.wantsFrame(type)
+  }
+
   wantsFrame(type: number): boolean {
-    return this.#numbers === undefined || isPosition(type) || this.#numbers.has(type)
+    // The observations are made here: those of the receiver would be a second set.
+    if (this.#legacy && isObservation(type)) return false
+    return this.#wants(type)
+  }
+
+  #wants(type: number): boolean {
+    if (isPosition(type)) return true
+    return this.#numbers ? this.#numbers.has(type) : !this.#legacy || type < firstModern
   }
 
   /** The frames of an epoch that are sent; none if the epoch is skipped. @param now_ms monotonic */
   epoch(frames: readonly Numbered[], now_ms: number): readonly Numbered[] {
     const { interval_s = 0, msm4 } = this.#wanted
     if (!this.#pace.isDue(now_ms, interval_s * 1_000)) return []
+    if (this.#legacy) {
+      const all = frames.map(({ bytes }) => bytes)
+      const made = this.#legacy.epoch(all, (type) => this.#wants(type))
+      if (made.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
+      return made.map((bytes) => ({ type: messageNumber(bytes), bytes }))
+    }
     const chosen = frames.filter(
       ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
     )

@@ -1,4 +1,4 @@
-/** The lock time indicator of an MSM: how long a phase has been tracked without a break (RTCM 10403.3, DF402 and DF407). */
+/** Lock time indicators: how long a phase has been tracked without a break (RTCM 10403.3: DF402 and DF407 of MSM, DF013). */
 
 /** The range of lock times of an indicator: at least `from_ms`, less than `below_ms`. */
 export interface LockTime {
@@ -28,6 +28,17 @@ const unknown: LockTime = { from_ms: 0, below_ms: Infinity }
  */
 export function lockTime(type: number, indicator: number | undefined): LockTime {
   return (type % 10 >= 6 ? fine : coarse)[indicator ?? -1] ?? unknown
+}
+
+/** DF013, 7 bits (1001-1012): seconds up to 23, then the resolution doubles every 24 values; 127 is open from 937 s. */
+const legacyStarts_s: readonly number[] = Array.from({ length: 128 }, (_, indicator) => {
+  const step_s = 2 ** Math.floor(indicator / 24)
+  return indicator === 127 ? 937 : step_s * (indicator % 24) + 24 * (step_s - 1)
+})
+
+/** The lock time indicator of 1001-1012 for a phase that has been tracked this long. */
+export function legacyLock(lock_ms: number): number {
+  return legacyStarts_s.findLastIndex((start_s) => start_s * 1000 <= lock_ms)
 }
 
 /** Receivers round lock times: an indicator equal to the interval is not a break. */

@@ -15,6 +15,7 @@ import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import {
   decodeMsm,
   decodeMsmHeader,
+  encodeLegacy,
   encodeMsm,
   encodeNmea,
   encodeRtcm,
@@ -408,6 +409,47 @@ t.test('MSM7 becomes MSM4 where the mount asks for it', async (t) => {
   epoch(1_000, 1077, 1087)
   await until(() => client.types().length === 2, 'an epoch')
   t.strictSame(client.types(), [1005, 1074])
+})
+
+t.test('old rovers get 1004 and 1012, and nothing newer, where the mount asks for it', async (t) => {
+  const mounts = [
+    { name: 'OLD', legacy: true },
+    { name: 'GPS', legacy: true, messages: [1004, 1230] },
+  ]
+  const { receiver, rover } = await setUp(t, { mounts })
+  receiver.emit(arpFrame(here))
+  const [old, gps] = await Promise.all([rover(v1, 'OLD'), rover(v1, 'GPS')])
+  await until(() => old.types().length === 1 && gps.types().length === 1, 'the position')
+  receiver.emit(encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: { l1ca: 0 } }))
+  receiver.emit(encodeRtcm({ type: 1008, stationId: 0, antennaDescriptor: 'A', antennaSetupId: 0, antennaSerial: '' }))
+  const made = encodeLegacy({
+    ...{ type: 1004, stationId: 0, epochTime: 1, synchronous: false, smoothing: false, smoothingInterval: 0 },
+    satellites: [],
+  })
+  receiver.emit(made)
+  const msm = { stationId: 0, epochTime: 1_000, observations: [{ satellite: 3, signal: 2, pseudorange_m: 22e6 }] }
+  receiver.emit(encodeMsm({ ...msm, type: 1077, multiple: true }))
+  receiver.emit(encodeMsm({ ...msm, type: 1087, multiple: true, info: { 3: 12 } }))
+  receiver.emit(encodeMsm({ ...msm, type: 1127, multiple: false }))
+  await until(() => old.types().length === 4 && gps.types().length === 3, 'an epoch')
+  t.strictSame(old.types(), [1005, 1008, 1004, 1012])
+  t.strictSame(gps.types(), [1005, 1230, 1004])
+  const table = await (await rover('GET / HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n')).ends()
+  const [row] = parseTable(table)
+  t.match(row, { mount: 'OLD', details: '1004(1),1005(1),1008(1),1012(1)', carrier: 2, systems: 'GPS+GLO' })
+})
+
+t.test('a mount does not mix MSM and observations for old rovers', async (t) => {
+  for (const [mount, message] of [
+    [{ messages: [1004, 1074] }, /mountpoint OLD cannot send both 1074 and 1004/],
+    [{ legacy: true, messages: [1004, 1074] }, /cannot send 1074 with legacy/],
+    [{ legacy: true, msm4: true }, /both msm4 and legacy/],
+  ] as const) {
+    const options = { host: '127.0.0.1', mounts: [{ name: 'OLD', ...mount }] }
+    const { station } = await setUpStation(t, { plugins: { 'ntrip-caster': [ntripCaster as AnyPlugin, options] } })
+    const found = station.station.plugins().find(({ name }) => name === 'ntrip-caster')
+    t.match(found, { state: 'failed', reason: message }, JSON.stringify(mount))
+  }
 })
 
 t.test('TLS: a renewed certificate is served within a minute, one that ends is told', async (t) => {

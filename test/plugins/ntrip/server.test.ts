@@ -654,6 +654,8 @@ t.test('a push', async (t) => {
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
     t.match(await push(target(1, 'A'), target(1, 'A')), { result: 'failed', errors: [{ message: /twice/ }] })
     t.match(await push({ host: 'http://x', mount: 'A' }), { result: 'failed', errors: [{ message: /without http/ }] })
+    const mixed = await push({ ...target(1, 'A'), legacy: true, messages: [1077] })
+    t.match(mixed, { result: 'failed', errors: [{ message: /127\.0\.0\.1:1\/A cannot send 1077 with legacy/ }] })
     const second = () => (station.field('ntrip.server') as Shown[])[1] as Shown
     // The kernel takes real milliseconds to acknowledge; the clock of the test does not wait for it.
     const patiently = (condition: () => boolean) => async () => {

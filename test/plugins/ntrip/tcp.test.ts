@@ -7,7 +7,15 @@ import rtcmSerial from '../../../plugins/rtcm-serial/index.js'
 import { fittingStep, loadOf, type Measured, rankOf, steps } from '../../../plugins/rtcm-serial/plan.js'
 import { Thinner } from '../../../plugins/rtcm-serial/thinning.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
-import { decodeMsmHeader, Framer, isMsm, messageNumber, moreFollows } from '../../../runtime/gnss/index.js'
+import {
+  decodeLegacy,
+  decodeMsmHeader,
+  encodeMsm,
+  Framer,
+  isMsm,
+  messageNumber,
+  moreFollows,
+} from '../../../runtime/gnss/index.js'
 import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, until } from '../../harness/index.js'
@@ -221,6 +229,28 @@ t.test('a serial line', async (t) => {
     t.match(await change({ 'rtcm-serial': { port: 'ttyUSB0' } }), { result: 'failed' })
   })
 
+  t.test('of an old rover has 1004 and 1012, thinned as MSM are', async (t) => {
+    const { change, port, shown, types, receiver, lines, clock } = await lineStation(t)
+    receiver.emit(arpFrame(here))
+    t.match(await change({ 'rtcm-serial': { port, budget: 170, legacy: true } }), { result: 'ok' })
+    await until(() => types().length === 1, 'the position')
+    const observations = Array.from({ length: 8 }, (_, index) => ({
+      ...{ satellite: index + 1, signal: 2, pseudorange_m: 22_000_000, phase_m: 22_000_000, lock: 10 },
+    }))
+    const info = Object.fromEntries(observations.map(({ satellite }) => [satellite, satellite]))
+    for (let time = 1; time <= 60; time++) {
+      const msm = { stationId: 0, epochTime: time * 1_000, observations }
+      receiver.emit(encodeMsm({ ...msm, type: 1077, multiple: true }))
+      receiver.emit(encodeMsm({ ...msm, type: 1087, multiple: false, info }))
+      await clock.advance(1_000)
+    }
+    await until(() => (lines[0]?.bytes.length ?? 0) === shown().sent, 'everything has arrived')
+    t.match(shown(), { sends: 'GPS each second' })
+    t.strictSame(new Set(types()), new Set([1005, 1004]))
+    const [last] = framesIn(lines[0]?.bytes ?? Buffer.alloc(0)).slice(-1)
+    t.match(last && decodeLegacy(last), { type: 1004, synchronous: false, epochTime: 60_000 })
+  })
+
   t.test('that is slow gets what is most important, in whole epochs, within its budget', async (t) => {
     const { change, port, shown, types, receiver, lines, clock, epoch } = await lineStation(t)
     receiver.emit(arpFrame(here))
@@ -257,7 +287,7 @@ t.test('a serial line', async (t) => {
       now.ms += 1_000
       thinner.frame(frame(arpFrame(here)))
       const frames = [frame(msmFrame(1074, now.ms, true)), frame(msmFrame(1124, now.ms, false))]
-      thinner.epoch({ frames, time: now.ms, satellites: 4, complete: true })
+      thinner.epoch({ frames })
     }
     second()
     t.equal(thinner.sent_bytes, 0)
