@@ -47,8 +47,11 @@ export class UnicoreReceiver {
   readonly #dialog: Dialog<string>
   #identity = nobody
   #mode: Receiver['mode'] = 'unknown'
-  /** The settings of the last `configure` that succeeded. */
+  /** The settings and the target of the last `configure` that succeeded. */
   #settings: BaseSettings | undefined
+  #target: ReceiverTarget | undefined
+  /** It was silent: it may have restarted without a greeting, which would have been lost. */
+  #isDoubted = false
   #configured = false
   /** Grows with each restart and each lost link: what was begun before is void. */
   #life = 0
@@ -167,13 +170,11 @@ export class UnicoreReceiver {
     }
     if (target.mode === 'fixed') await this.#fixAt(target)
     const held = await this.readTarget()
-    const isHeld =
-      held?.mode === target.mode &&
-      (target.mode === 'rover' || (held.mode === 'fixed' && sameEcef(held.arp, target.arp)))
-    if (!isHeld)
+    if (!held || !isSame(held, target))
       throw unavailable(held ? 'the receiver does not hold the mode that was set' : 'the receiver does not answer')
     if (life !== this.#life) throw unavailable('the receiver restarted meanwhile')
     this.#settings = settings
+    this.#target = target
     this.#set(true)
     return { written: outputCommands(settings).length + 1, refused }
   }
@@ -282,6 +283,7 @@ export class UnicoreReceiver {
   #linkChanged(): void {
     const { state, reason, baud } = this.#link
     this.#ctx.log.info({ link: state, port: this.#port.name, baud }, reason)
+    if (state === 'stalled') this.#isDoubted = true
     if (state === 'offline') {
       this.#dialog.abort()
       this.#identity = nobody
@@ -297,6 +299,14 @@ export class UnicoreReceiver {
     this.#set(false)
   }
 
+  /** Whether it still is what it was configured to. */
+  async #verify(): Promise<void> {
+    const held = await this.readTarget()
+    if (!held) return
+    this.#isDoubted = false
+    if (this.#configured && !(this.#target && isSame(held, this.#target))) this.#restarted()
+  }
+
   #set(configured: boolean): void {
     this.#configured = configured
     this.#tell()
@@ -306,10 +316,9 @@ export class UnicoreReceiver {
   #second(): void {
     this.#tell()
     if (this.link !== 'up' || this.#isAsking) return
-    if (this.#identity.module !== '' && this.#mode !== 'unknown') return
+    if (this.#identity.module !== '' && this.#mode !== 'unknown' && !this.#isDoubted) return
     this.#isAsking = true
-    const asked = this.#identity.module === '' ? this.#identify() : this.readTarget()
-    void asked
+    void (this.#identity.module === '' ? this.#identify() : this.#verify())
       .catch(() => {
         // The next second asks again.
       })
@@ -325,4 +334,9 @@ export class UnicoreReceiver {
     this.#ctx.status(`${this.link}: ${this.#link.reason}`)
     this.onState.emit()
   }
+}
+
+function isSame(held: ReceiverTarget | { mode: 'survey-in' }, target: ReceiverTarget): boolean {
+  if (held.mode !== 'fixed' || target.mode !== 'fixed') return held.mode === target.mode
+  return sameEcef(held.arp, target.arp)
 }

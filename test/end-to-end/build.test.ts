@@ -135,7 +135,7 @@ t.test('the bundle of a device has no simulator in it', { skip: gateOnly }, asyn
       .map((file) => readFileSync(join(built, file), 'utf8'))
       .join('\n')
   const [device, desk] = [codeIn(out), codeIn(join(folder, 'out'))]
-  t.match(device, 'port=simulator needs the plugin simulated-receiver', 'what says that it is missing is there')
+  t.match(device, 'port=simulator needs the plugin of a simulated receiver', 'what says that it is missing is there')
   // What only a simulator says: of the receiver, the machine (network, radio, LEDs), the router.
   const words = [
     'lose-lock',

@@ -72,6 +72,18 @@ export const areas: readonly Area[] = [
     sample: 20,
   },
   {
+    name: 'gnss-unicore',
+    code: ['framing', 'messages', 'plan', 'unicore'].map((file) => `plugins/gnss-unicore/${file}.ts`),
+    tests: ['plugins/gnss/gnss-unicore'],
+    sample: 14,
+  },
+  {
+    name: 'orbits',
+    code: ['runtime/gnss/orbits', 'plugins/integrity/orbit-sky.ts'],
+    tests: ['gnss/orbits', 'gnss/phase-watch'],
+    sample: 12,
+  },
+  {
     name: 'router login',
     code: ['guard', 'ladder', 'vault'].map((file) => `plugins/teltonika-router/credentials/${file}.ts`),
     tests: ['plugins/router/router-login', 'plugins/router/router-link'],
