@@ -46,7 +46,7 @@ export function versionOf(line: string): Version | undefined {
   return { module, firmware, hardware, serial }
 }
 
-/** What `MODE` answers. Undefined: the line is something else. */
+/** What `MODE` answers; a base that this driver did not make is as one that surveys. Undefined: the line is something else. */
 export function modeOf(line: string): ReceiverTarget | { mode: 'survey-in' } | undefined {
   const [, mode, words = ''] = /^#MODE,[^;]*;MODE (ROVER|BASE|HEADING2?|MOVINGBASE)\b([^,]*)/.exec(line) ?? []
   if (mode === undefined) return undefined
@@ -54,10 +54,9 @@ export function modeOf(line: string): ReceiverTarget | { mode: 'survey-in' } | u
   const numbers = words.trim().split(/\s+/).map(Number)
   const [first = Number.NaN, second = Number.NaN, third = Number.NaN] = numbers.slice(-3)
   if (words.includes('TIME') || !Number.isFinite(first + second + third)) return { mode: 'survey-in' }
-  // Degrees and a height are never this far from the centre of the earth.
-  const isEcef = Math.hypot(first, second, third) > 1e6
-  const arp = isEcef ? { x: first, y: second, z: third } : geodeticToEcef({ lat: first, lon: second, alt: third })
-  return { mode: 'fixed', arp, acc_m: 0 }
+  // In degrees: its height may be one above the sea.
+  if (Math.hypot(first, second, third) < 1e6) return { mode: 'survey-in' }
+  return { mode: 'fixed', arp: { x: first, y: second, z: third }, acc_m: 0 }
 }
 
 /** The value of a line of `CONFIG`, such as `2` of `$CONFIG,SIGNALGROUP,CONFIG SIGNALGROUP 2`. */
@@ -110,7 +109,8 @@ export function utcOf({ body }: Log): number | undefined {
   const isValid = body.getUint32(0, true) === 0 && body.getUint32(40, true) === 1
   if (!isValid) return undefined
   const [month = 1, day = 1, hour = 0, minute = 0] = [32, 33, 34, 35].map((at) => body.getUint8(at))
-  return (Date.UTC(body.getUint32(28, true), month - 1, day, hour, minute) + body.getUint32(36, true)) / 1000
+  const utc_s = (Date.UTC(body.getUint32(28, true), month - 1, day, hour, minute) + body.getUint32(36, true)) / 1000
+  return Number.isFinite(utc_s) ? utc_s : undefined
 }
 
 const firstGlonass = 38

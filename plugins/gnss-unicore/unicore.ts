@@ -1,7 +1,8 @@
 /** One receiver: its link, what it reports, and how it becomes a base. */
-import { sameEcef } from 'rtk-base/gnss'
+import { Mutex } from 'async-mutex'
+import { isMsm, sameReference } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort, Dialog, linkTick_ms, pause, ReceiverLink } from 'rtk-base/link'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type {
   Receiver,
   ReceiverFix,
@@ -31,6 +32,10 @@ const restart_ms = 5_000
 const old_ms = 5_000
 /** How long after `MODE BASE` its CONFIG says that it refuses the position. */
 const judged_ms = 1_000
+/** Its position comes every second: without it the outputs are gone. */
+const lost_ms = 10_000
+/** How often its mode is read. */
+const verify_ms = 20_000
 const nobody: ReceiverIdentity = { maker: '', module: '', firmware: '', hardware: '', software: '', serial: '' }
 
 export class UnicoreReceiver {
@@ -50,8 +55,16 @@ export class UnicoreReceiver {
   /** The settings and the target of the last `configure` that succeeded. */
   #settings: BaseSettings | undefined
   #target: ReceiverTarget | undefined
-  /** It was silent: it may have restarted without a greeting, which would have been lost. */
-  #isDoubted = false
+  /** Of the newest `configure`: old outputs may still come. */
+  #msm: 4 | 7 | undefined
+  readonly #tasks = new Mutex()
+  /** Counts `configure`. */
+  #newest = 0
+  /** The signal group that was asked for, with the serial number: written once, whatever is read back. */
+  #groupAsked = ''
+  readonly #logLimit: LogLimit
+  #heardPosition_ms = 0
+  #verified_ms = 0
   #configured = false
   /** Grows with each restart and each lost link: what was begun before is void. */
   #life = 0
@@ -65,6 +78,7 @@ export class UnicoreReceiver {
 
   constructor(ctx: PluginContext, port: BytePort, options: UnicoreOptions) {
     this.#ctx = ctx
+    this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#options = options
     this.onRtcm = ctx.event<RtcmFrame>()
@@ -107,10 +121,12 @@ export class UnicoreReceiver {
   }
 
   get place(): NonNullable<Receiver['place']> {
-    const advice =
-      this.link === 'offline'
-        ? `${this.#link.reason}; check the cable and the option gnss-unicore.port`
-        : 'it is open but silent; check the power of the receiver and the rate (gnss-unicore.baud)'
+    const advices = {
+      offline: `${this.#link.reason}; check the cable and the option gnss-unicore.port`,
+      stalled: 'it is open but silent; check the power of the receiver and the rate (gnss-unicore.baud)',
+      up: 'it sends but does not answer; check the line to its input, and that it is a Unicore receiver',
+    }
+    const advice = advices[this.link]
     return { port: this.#port.name, reason: this.#link.reason, advice }
   }
 
@@ -150,33 +166,62 @@ export class UnicoreReceiver {
     return this.link === 'up' && this.#link.write(bytes)
   }
 
-  /** @throws RTK_ERR_UNAVAILABLE with what the receiver said */
-  async configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
-    this.#set(false)
-    if (this.link === 'offline') throw unavailable(`the receiver is offline: ${this.#link.reason}`)
+  /**
+   * One at a time; what a newer one replaces ends before its next command.
+   * @throws RTK_ERR_UNAVAILABLE with what the receiver said
+   */
+  configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
+    const job = ++this.#newest
+    return this.#tasks.runExclusive(async () => {
+      try {
+        return await this.#configure(target, () => {
+          if (job !== this.#newest) throw unavailable('another configuration has replaced it')
+          if (this.link === 'offline') throw unavailable(`the receiver is offline: ${this.#link.reason}`)
+        })
+      } catch (error) {
+        this.#set(false)
+        throw error
+      }
+    })
+  }
+
+  async #configure(target: ReceiverTarget, stillWanted: () => void): ReturnType<Receiver['configure']> {
+    stillWanted()
     if (this.#identity.module === '') await this.#identify()
     const settings = { ...this.#options.base, ...target.output }
     const refused: string[] = []
-    // First the mode: a base at a wrong position ends before anything else.
-    await this.#need('MODE ROVER SURVEY')
+    const before = await this.readTarget()
+    // A base at another position ends before anything else.
+    if (!before || !isSame(before, target)) await this.#need('MODE ROVER SURVEY')
     await this.#setSignals(refused)
     const life = this.#life
-    for (const asked of outputCommands(settings)) {
+    this.#msm = settings.msm
+    const commands = outputCommands(settings)
+    let silent = 0
+    for (const asked of commands) {
+      stillWanted()
       const answer = await this.#ask(asked)
-      if (answer === undefined) throw unavailable('the receiver does not answer')
+      silent = answer === undefined ? silent + 1 : 0
       if (answer === '') continue
-      if (/^(BESTNAVB|RTCM1005|RTCM107)/.test(asked)) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
+      const isNeeded = /^(BESTNAVB|RTCM1005|RTCM107)/.test(asked)
+      if (answer === undefined && (isNeeded || silent > 1)) throw unavailable('the receiver does not answer')
+      if (isNeeded) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
       refused.push(asked)
     }
+    stillWanted()
     if (target.mode === 'fixed') await this.#fixAt(target)
     const held = await this.readTarget()
     if (!held || !isSame(held, target))
       throw unavailable(held ? 'the receiver does not hold the mode that was set' : 'the receiver does not answer')
     if (life !== this.#life) throw unavailable('the receiver restarted meanwhile')
+    stillWanted()
     this.#settings = settings
     this.#target = target
+    const now_ms = this.#ctx.clock.monotonic()
+    this.#heardPosition_ms = now_ms
+    this.#verified_ms = now_ms
     this.#set(true)
-    return { written: outputCommands(settings).length + 1, refused }
+    return { written: commands.length + 1, refused }
   }
 
   async readTarget(): ReturnType<Receiver['readTarget']> {
@@ -189,7 +234,15 @@ export class UnicoreReceiver {
 
   /** @throws RTK_ERR_UNAVAILABLE */
   async restart(): Promise<void> {
-    await this.#need('RESET')
+    const life = this.#life
+    // It may restart before it has answered.
+    const answer = await this.#dialog.ask(
+      command('RESET'),
+      (line) => (this.#life === life ? said.answerTo('RESET', line) : ''),
+      1,
+    )
+    if (answer === undefined) throw unavailable('the receiver does not answer')
+    if (answer !== '') throw unavailable(`the receiver refuses RESET: ${answer}`)
   }
 
   // ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -217,9 +270,13 @@ export class UnicoreReceiver {
   async #setSignals(refused: string[]): Promise<void> {
     const wanted = signalGroupOf(this.#identity.module)
     const held = await this.#dialog.ask(command('CONFIG'), (line) => said.configOf('SIGNALGROUP', line), tries)
-    if (held === undefined || held === wanted) return
-    if ((await this.#ask(`CONFIG SIGNALGROUP ${wanted}`)) !== '') {
-      refused.push(`CONFIG SIGNALGROUP ${wanted}`)
+    const asked = `CONFIG SIGNALGROUP ${wanted}`
+    if (held === wanted) return
+    // Once: each time costs the flash a write and the base a restart.
+    const isAsked = this.#groupAsked === this.#identity.serial + asked
+    this.#groupAsked = this.#identity.serial + asked
+    if (held === undefined || isAsked || (await this.#ask(asked)) !== '') {
+      refused.push(asked)
       return
     }
     await pause(this.#ctx.timers, restart_ms)
@@ -229,11 +286,16 @@ export class UnicoreReceiver {
   async #fixAt(target: ReceiverTarget): Promise<void> {
     await this.#need(modeCommand(target, this.#options.stationId))
     await pause(this.#ctx.timers, judged_ms)
+    // The answer to MASK comes behind that to CONFIG.
     const doubt = await this.#dialog.ask(
-      command('CONFIG'),
-      (line) => (line.startsWith('$CONFIG,') && /not correct/i.test(line) ? line : said.configOf('MASK', line) && ''),
+      command('CONFIG\r\nMASK'),
+      (line) => {
+        if (line.startsWith('$CONFIG,') && /not correct/i.test(line)) return line
+        return said.configOf('MASK', line) === undefined ? undefined : ''
+      },
       tries,
     )
+    if (doubt === undefined) throw unavailable('the receiver does not answer')
     if (doubt) throw unavailable('the receiver refuses the position: it is more than 300 m from where it finds itself')
   }
 
@@ -241,7 +303,7 @@ export class UnicoreReceiver {
 
   #rtcm(frame: RtcmFrame): void {
     if (ephemerides.includes(frame.type)) this.onEphemeris.emit(frame.bytes)
-    else this.onRtcm.emit(frame)
+    else if (!isMsm(frame.type) || this.#msm === undefined || frame.type % 10 === this.#msm) this.onRtcm.emit(frame)
   }
 
   #line(line: string): void {
@@ -256,6 +318,7 @@ export class UnicoreReceiver {
 
   #log(log: Log, arrival_ms: number): void {
     if (log.id === said.bestNav) {
+      this.#heardPosition_ms = arrival_ms
       const fix = said.fixOf(log, arrival_ms)
       if (!fix) return
       this.#fix = fix
@@ -263,8 +326,11 @@ export class UnicoreReceiver {
     } else if (log.id === said.recTime) {
       const utc_s = said.utcOf(log)
       if (utc_s !== undefined) this.onTime.emit(utc_s)
-    } else if (log.id === said.satsInfo) this.#seen = log
-    else if (log.id === said.bestSat) this.#sky(said.usedSatellitesOf(log), arrival_ms)
+    } else if (log.id === said.satsInfo) {
+      // Without BESTSAT nobody says which are used.
+      this.#sky(new Set(), arrival_ms)
+      this.#seen = log
+    } else if (log.id === said.bestSat) this.#sky(said.usedSatellitesOf(log), arrival_ms)
   }
 
   #sky(used: ReadonlySet<string>, arrival_ms: number): void {
@@ -282,13 +348,15 @@ export class UnicoreReceiver {
 
   #linkChanged(): void {
     const { state, reason, baud } = this.#link
-    this.#ctx.log.info({ link: state, port: this.#port.name, baud }, reason)
-    if (state === 'stalled') this.#isDoubted = true
+    const omitted = this.#logLimit.admit(reason)
+    if (omitted !== undefined)
+      this.#ctx.log.info({ link: state, port: this.#port.name, baud, omitted: omitted || undefined }, reason)
     if (state === 'offline') {
       this.#dialog.abort()
       this.#identity = nobody
-      this.#restarted()
     }
+    // A silence may have been a restart whose greeting was lost.
+    if (state !== 'up') this.#restarted()
     this.#tell()
   }
 
@@ -303,7 +371,7 @@ export class UnicoreReceiver {
   async #verify(): Promise<void> {
     const held = await this.readTarget()
     if (!held) return
-    this.#isDoubted = false
+    this.#verified_ms = this.#ctx.clock.monotonic()
     if (this.#configured && !(this.#target && isSame(held, this.#target))) this.#restarted()
   }
 
@@ -316,7 +384,10 @@ export class UnicoreReceiver {
   #second(): void {
     this.#tell()
     if (this.link !== 'up' || this.#isAsking) return
-    if (this.#identity.module !== '' && this.#mode !== 'unknown' && !this.#isDoubted) return
+    const now_ms = this.#ctx.clock.monotonic()
+    if (this.#configured && now_ms - this.#heardPosition_ms > lost_ms) this.#restarted()
+    const isDue = this.#configured && now_ms - this.#verified_ms >= verify_ms && !this.#tasks.isLocked()
+    if (this.#identity.module !== '' && this.#mode !== 'unknown' && !isDue) return
     this.#isAsking = true
     void (this.#identity.module === '' ? this.#identify() : this.#verify())
       .catch(() => {
@@ -338,5 +409,5 @@ export class UnicoreReceiver {
 
 function isSame(held: ReceiverTarget | { mode: 'survey-in' }, target: ReceiverTarget): boolean {
   if (held.mode !== 'fixed' || target.mode !== 'fixed') return held.mode === target.mode
-  return sameEcef(held.arp, target.arp)
+  return sameReference(held.arp, target.arp)
 }

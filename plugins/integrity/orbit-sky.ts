@@ -40,10 +40,27 @@ export class OrbitSky {
     const fresh = this.#orbits.fresh(now_s)
     if (fresh.length === 0) return known
     const exact = new Map<string, Direction>()
-    for (const { constellation, satellite } of fresh) {
-      const direction = this.#orbits.direction(constellation, satellite, where.position, at_s)
+    for (const { constellation, satellite, healthy } of fresh) {
+      // A satellite that is moved to another orbit is unhealthy meanwhile.
+      const direction = healthy && this.#orbits.direction(constellation, satellite, where.position, at_s)
       if (direction) exact.set(`${constellation} ${satellite}`, { ...direction, isExact: true })
     }
-    return (constellation, satellite) => exact.get(`${constellation} ${satellite}`) ?? known?.(constellation, satellite)
+    return (constellation, satellite) => {
+      const own = exact.get(`${constellation} ${satellite}`)
+      const told = known?.(constellation, satellite)
+      return own && told && !agree(own, told) ? told : (own ?? told)
+    }
   }
 }
+
+/** Directions of the receiver are whole degrees, up to a minute old: further apart one of the two is wrong, and the receiver's has an error. */
+const apart_deg = 3
+
+function agree(one: Direction, other: Direction): boolean {
+  const [a, b] = [one, other].map(({ elevation_deg }) => elevation_deg * radians) as [number, number]
+  const azimuth = (one.azimuth_deg - other.azimuth_deg) * radians
+  const cosine = Math.sin(a) * Math.sin(b) + Math.cos(a) * Math.cos(b) * Math.cos(azimuth)
+  return cosine >= Math.cos(apart_deg * radians)
+}
+
+const radians = Math.PI / 180

@@ -1,6 +1,8 @@
 import { decodeMsmHeader, isMsm, moreFollows } from 'rtk-base/gnss'
 import type { RtcmEpoch, RtcmFrame } from 'rtk-base/services'
 
+/** More messages than any receiver sends for one epoch. */
+const mostFrames = 32
 /** An epoch without its last MSM is closed this long after the newest MSM. */
 const close_ms = 250
 
@@ -25,7 +27,7 @@ export class EpochGrouper {
   push(frame: RtcmFrame): void {
     if (!isMsm(frame.type)) return
     const alike = this.#frames.find(({ type }) => type === frame.type)
-    if (alike && timeOf(alike) !== timeOf(frame)) this.#close(false)
+    if ((alike && timeOf(alike) !== timeOf(frame)) || this.#frames.length >= mostFrames) this.#close(false)
     this.#frames.push(frame)
     void this.#timer?.()
     this.#timer = undefined
