@@ -117,7 +117,8 @@ t.test('on the simulator', unless, async (t) => {
     let all = await ask()
     // A scan of the operators keeps the router busy, on a slow machine beyond its answer.
     const isFree = async () => {
-      if (!all.some(({ text }) => text.includes('the router is busy'))) return true
+      // Of three restarts at once the second finds the router busy with the first.
+      if (allowed.includes(503) || !all.some(({ text }) => text.includes('the router is busy'))) return true
       all = await ask()
       return false
     }
