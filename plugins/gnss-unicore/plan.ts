@@ -17,7 +17,7 @@ export const takenOutput: ReadonlySet<keyof ReceiverOutput> = new Set([
 ])
 
 /** One satellite a second each; for the station's own use. */
-export const ephemerides: readonly number[] = [1019, 1020, 1042, 1044, 1046]
+const ephemerides = [1019, 1020, 1042, 1044, 1046]
 
 const msmOf = { gps: 107, glonass: 108, galileo: 109, qzss: 111, beidou: 112 } as const
 

@@ -1,44 +1,46 @@
-/** One receiver: its link, what it reports, and how it becomes a base. */
+/** The receiver as a service: its link, its reports, its mode. */
 import { Mutex } from 'async-mutex'
-import { isMsm, sameReference } from 'rtk-base/gnss'
-import { AwakeClock, type BytePort, Dialog, linkTick_ms, pause, ReceiverLink } from 'rtk-base/link'
+import { type Frame, isEphemeris, isMsm } from 'rtk-base/gnss'
+import { AwakeClock, type BytePort, linkTick_ms, ReceiverLink } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type {
   Receiver,
+  ReceiverCapabilities,
   ReceiverFix,
   ReceiverIdentity,
   ReceiverTarget,
   RtcmFrame,
-  Satellite,
   SatelliteEpoch,
 } from 'rtk-base/services'
+import { Commands } from './commands.js'
 import { command, type Log, line as lineFraming, log as logFraming, readLine, readLog } from './framing.js'
 import * as said from './messages.js'
-import { type BaseSettings, ephemerides, modeCommand, outputCommands, signalGroupOf } from './plan.js'
+import { type BaseSettings, takenOutput } from './plan.js'
+import { isSame, Setup } from './setup.js'
 
 export interface UnicoreOptions {
   /** Unless a person chose something else. */
   readonly base: BaseSettings
   readonly bauds: readonly number[]
-  /** Read again at each use. */
-  readonly stationId: number
+  stationId(): number
 }
 
-const answer_ms = 1_500
-const tries = 3
-/** A change of the signal group restarts it; by recordings it answers again after 5 s. */
-const restart_ms = 5_000
 /** Fixes and satellites are old after that. */
 const old_ms = 5_000
-/** How long after `MODE BASE` its CONFIG says that it refuses the position. */
-const judged_ms = 1_000
-/** Its position comes every second: without it the outputs are gone. */
+/** The receiver sends its position every second: without it its outputs are gone. */
 const lost_ms = 10_000
 /** How often its mode is read. */
 const verify_ms = 20_000
 const nobody: ReceiverIdentity = { maker: '', module: '', firmware: '', hardware: '', software: '', serial: '' }
 
-export class UnicoreReceiver {
+export class UnicoreReceiver implements Receiver {
+  readonly can: ReceiverCapabilities = {
+    ...{ ownSurvey: false, fixedPosition: 'ecef', settings: 'volatile', restarts: true, stationId: true },
+    ...{ antennaDescriptor: false, reports: new Set(['satellites', 'signals'] as const) },
+    ...{ rawObservations: ['OBSVM'], intervals_s: [1, 2, 5, 10, 15, 30], output: takenOutput },
+  }
+  /** The receiver does not say when it started. */
+  readonly sinceReset_ms = undefined
   readonly onRtcm
   readonly onFix
   readonly onEphemeris
@@ -47,27 +49,27 @@ export class UnicoreReceiver {
   readonly onSatellites
   readonly #ctx: PluginContext
   readonly #options: UnicoreOptions
+  readonly #events
   readonly #link: ReceiverLink
   readonly #port: BytePort
-  readonly #dialog: Dialog<string>
+  readonly #commands: Commands
+  readonly #setup: Setup
+  readonly #tasks = new Mutex()
+  readonly #logLimit: LogLimit
   #identity = nobody
   #mode: Receiver['mode'] = 'unknown'
-  /** The settings and the target of the last `configure` that succeeded. */
-  #settings: BaseSettings | undefined
+  /** Of the last `configure` that succeeded. */
+  #settings: BaseSettings
   #target: ReceiverTarget | undefined
-  /** Of the newest `configure`: old outputs may still come. */
+  /** Of the newest `configure`: frames of the type before it may still come. */
   #msm: 4 | 7 | undefined
-  readonly #tasks = new Mutex()
   /** Counts `configure`. */
   #newest = 0
-  /** The signal group that was asked for, with the serial number: written once, whatever is read back. */
-  #groupAsked = ''
-  readonly #logLimit: LogLimit
+  #configured = false
+  /** Another object after each restart and each lost link, which end all that was begun before. */
+  #life = {}
   #heardPosition_ms = 0
   #verified_ms = 0
-  #configured = false
-  /** Grows with each restart and each lost link: what was begun before is void. */
-  #life = 0
   #fix: ReceiverFix | undefined
   #satellites: SatelliteEpoch | undefined
   /** SATSINFO of the epoch whose BESTSAT has not come yet. */
@@ -78,32 +80,33 @@ export class UnicoreReceiver {
 
   constructor(ctx: PluginContext, port: BytePort, options: UnicoreOptions) {
     this.#ctx = ctx
-    this.#logLimit = new LogLimit(ctx.clock)
     this.#port = port
     this.#options = options
-    this.onRtcm = ctx.event<RtcmFrame>()
-    this.onFix = ctx.event<ReceiverFix>()
-    this.onEphemeris = ctx.event<Uint8Array>()
-    this.onState = ctx.event<void>()
-    this.onTime = ctx.event<number>()
-    this.onSatellites = ctx.event<SatelliteEpoch>()
-    const framings = [lineFraming, logFraming]
+    this.#settings = options.base
+    this.#logLimit = new LogLimit(ctx.clock)
+    this.#events = {
+      ...{ rtcm: ctx.event<RtcmFrame>(), fix: ctx.event<ReceiverFix>(), ephemeris: ctx.event<Uint8Array>() },
+      ...{ state: ctx.event<void>(), time: ctx.event<number>(), satellites: ctx.event<SatelliteEpoch>() },
+    }
+    this.onRtcm = this.#events.rtcm.on
+    this.onFix = this.#events.fix.on
+    this.onEphemeris = this.#events.ephemeris.on
+    this.onState = this.#events.state.on
+    this.onTime = this.#events.time.on
+    this.onSatellites = this.#events.satellites.on
     this.#link = new ReceiverLink(
       port,
       ctx,
       new AwakeClock(ctx.clock, linkTick_ms),
-      { bauds: options.bauds, listenOnly: false, framings },
+      { bauds: options.bauds, listenOnly: false, framings: [lineFraming, logFraming] },
       {
-        frame: ({ kind, bytes, arrival_ms, ...frame }) => {
-          if (kind === 'rtcm') this.#rtcm({ type: 'type' in frame ? frame.type : 0, bytes, arrival_ms })
-          else if ('framing' in frame && frame.framing === lineFraming.kind) this.#line(readLine(bytes))
-          else if ('framing' in frame) this.#log(readLog(bytes), arrival_ms)
-        },
+        frame: (frame) => this.#frame(frame),
         state: () => this.#linkChanged(),
         silence: () => void this.#link.write(command('VERSIONA')),
       },
     )
-    this.#dialog = new Dialog<string>(ctx, (request) => this.#link.write(request), answer_ms)
+    this.#commands = new Commands(ctx, (bytes) => this.#link.write(bytes))
+    this.#setup = new Setup(this.#commands, ctx.timers)
   }
 
   start(): void {
@@ -112,22 +115,24 @@ export class UnicoreReceiver {
   }
 
   async stop(): Promise<void> {
-    this.#dialog.abort()
+    this.#commands.abort()
     await this.#link.stop()
   }
+
+  // ── the service ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   get link(): Receiver['link'] {
     return this.#link.state
   }
 
   get place(): NonNullable<Receiver['place']> {
+    const { state, reason } = this.#link
     const advices = {
-      offline: `${this.#link.reason}; check the cable and the option gnss-unicore.port`,
+      offline: `${reason}; check the cable and the option gnss-unicore.port`,
       stalled: 'it is open but silent; check the power of the receiver and the rate (gnss-unicore.baud)',
       up: 'it sends but does not answer; check the line to its input, and that it is a Unicore receiver',
     }
-    const advice = advices[this.link]
-    return { port: this.#port.name, reason: this.#link.reason, advice }
+    return { port: this.#port.name, reason, advice: advices[state] }
   }
 
   get mode(): Receiver['mode'] {
@@ -142,8 +147,21 @@ export class UnicoreReceiver {
     return this.#configured
   }
 
-  get settings(): BaseSettings | undefined {
-    return this.#settings
+  get stationId(): number {
+    return this.#options.stationId()
+  }
+
+  get output(): Receiver['output'] {
+    const { constellations, elevationMask_deg, ...rtcm } = this.#settings
+    return {
+      ...rtcm,
+      ...(constellations && { constellations }),
+      ...(elevationMask_deg !== undefined && { elevationMask_deg }),
+    }
+  }
+
+  get intervals_s(): NonNullable<Receiver['intervals_s']> {
+    return { observations: this.#settings.observationInterval_s, reference: this.#settings.referenceInterval_s }
   }
 
   get fix(): ReceiverFix | undefined {
@@ -162,13 +180,13 @@ export class UnicoreReceiver {
     this.#corruptBefore = -this.#link.framer.stats.badChecksum.rtcm
   }
 
-  write(bytes: Uint8Array): boolean {
-    return this.link === 'up' && this.#link.write(bytes)
+  sendCorrections(frames: Uint8Array): boolean {
+    return this.link === 'up' && this.#link.write(frames)
   }
 
   /**
-   * One at a time; what a newer one replaces ends before its next command.
-   * @throws RTK_ERR_UNAVAILABLE with what the receiver said
+   * One at a time. A newer one ends the older one before its next command.
+   * @throws RTK_ERR_UNAVAILABLE with the reason of the receiver
    */
   configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
     const job = ++this.#newest
@@ -188,44 +206,26 @@ export class UnicoreReceiver {
   async #configure(target: ReceiverTarget, stillWanted: () => void): ReturnType<Receiver['configure']> {
     stillWanted()
     if (this.#identity.module === '') await this.#identify()
-    const settings = { ...this.#options.base, ...target.output }
-    const refused: string[] = []
-    const before = await this.readTarget()
-    // A base at another position ends before anything else.
-    if (!before || !isSame(before, target)) await this.#need('MODE ROVER SURVEY')
-    await this.#setSignals(refused)
+    const before = await this.#setup.prepare(target, this.#identity)
     const life = this.#life
+    const settings = { ...this.#options.base, ...target.output }
     this.#msm = settings.msm
-    const commands = outputCommands(settings)
-    let silent = 0
-    for (const asked of commands) {
+    const { written, refused } = await this.#setup.write({ target, settings, stationId: this.stationId }, () => {
       stillWanted()
-      const answer = await this.#ask(asked)
-      silent = answer === undefined ? silent + 1 : 0
-      if (answer === '') continue
-      const isNeeded = /^(BESTNAVB|RTCM1005|RTCM107)/.test(asked)
-      if (answer === undefined && (isNeeded || silent > 1)) throw unavailable('the receiver does not answer')
-      if (isNeeded) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
-      refused.push(asked)
-    }
-    stillWanted()
-    if (target.mode === 'fixed') await this.#fixAt(target)
-    const held = await this.readTarget()
-    if (!held || !isSame(held, target))
-      throw unavailable(held ? 'the receiver does not hold the mode that was set' : 'the receiver does not answer')
-    if (life !== this.#life) throw unavailable('the receiver restarted meanwhile')
-    stillWanted()
+      if (life !== this.#life) throw unavailable('the receiver restarted meanwhile')
+    })
     this.#settings = settings
     this.#target = target
+    this.#mode = target.mode
     const now_ms = this.#ctx.clock.monotonic()
     this.#heardPosition_ms = now_ms
     this.#verified_ms = now_ms
     this.#set(true)
-    return { written: commands.length + 1, refused }
+    return { written, refused: [...before, ...refused] }
   }
 
   async readTarget(): ReturnType<Receiver['readTarget']> {
-    const held = await this.#dialog.ask(command('MODE'), said.modeOf, tries)
+    const held = this.link === 'offline' ? undefined : await this.#commands.mode()
     if (!held) return undefined
     this.#mode = held.mode === 'survey-in' ? 'unknown' : held.mode
     this.#tell()
@@ -235,85 +235,33 @@ export class UnicoreReceiver {
   /** @throws RTK_ERR_UNAVAILABLE */
   async restart(): Promise<void> {
     const life = this.#life
-    // It may restart before it has answered.
-    const answer = await this.#dialog.ask(
-      command('RESET'),
-      (line) => (this.#life === life ? said.answerTo('RESET', line) : ''),
-      1,
-    )
-    if (answer === undefined) throw unavailable('the receiver does not answer')
-    if (answer !== '') throw unavailable(`the receiver refuses RESET: ${answer}`)
+    const answer = await this.#commands.ask('RESET', 1)
+    // It may have restarted before it answered.
+    if (answer === undefined && life === this.#life) throw unavailable('the receiver does not answer')
+    if (answer) throw unavailable(`the receiver refuses RESET: ${answer}`)
   }
 
-  // ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── its reports ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** @returns '' done, else why not; undefined: no answer */
-  #ask(text: string): Promise<string | undefined> {
-    return this.#dialog.ask(command(text), (line) => said.answerTo(text, line), tries)
+  #frame(frame: Frame): void {
+    // RTCM first: it is the hot path.
+    if (frame.kind === 'rtcm') this.#rtcm(frame)
+    else if (frame.kind !== 'other') return
+    else if (frame.framing === lineFraming.kind) this.#line(readLine(frame.bytes))
+    else this.#log(readLog(frame.bytes), frame.arrival_ms)
   }
-
-  /** @throws RTK_ERR_UNAVAILABLE unless it says OK */
-  async #need(text: string): Promise<void> {
-    const answer = await this.#ask(text)
-    if (answer === undefined) throw unavailable('the receiver does not answer')
-    if (answer !== '') throw unavailable(`the receiver refuses ${text}: ${answer}`)
-  }
-
-  async #identify(): Promise<void> {
-    const version = await this.#dialog.ask(command('VERSIONA'), said.versionOf, tries)
-    if (!version) throw unavailable('the receiver does not say what it is')
-    this.#identity = { ...nobody, maker: 'Unicore', ...version }
-    this.#tell()
-  }
-
-  /** Changes the tracked signals if others are set. The receiver keeps them in its flash, and restarts. */
-  async #setSignals(refused: string[]): Promise<void> {
-    const wanted = signalGroupOf(this.#identity.module)
-    const held = await this.#dialog.ask(command('CONFIG'), (line) => said.configOf('SIGNALGROUP', line), tries)
-    const asked = `CONFIG SIGNALGROUP ${wanted}`
-    if (held === wanted) return
-    // Once: each time costs the flash a write and the base a restart.
-    const isAsked = this.#groupAsked === this.#identity.serial + asked
-    this.#groupAsked = this.#identity.serial + asked
-    if (held === undefined || isAsked || (await this.#ask(asked)) !== '') {
-      refused.push(asked)
-      return
-    }
-    await pause(this.#ctx.timers, restart_ms)
-    await this.#need('MODE ROVER SURVEY')
-  }
-
-  async #fixAt(target: ReceiverTarget): Promise<void> {
-    await this.#need(modeCommand(target, this.#options.stationId))
-    await pause(this.#ctx.timers, judged_ms)
-    // The answer to MASK comes behind that to CONFIG.
-    const doubt = await this.#dialog.ask(
-      command('CONFIG\r\nMASK'),
-      (line) => {
-        if (line.startsWith('$CONFIG,') && /not correct/i.test(line)) return line
-        return said.configOf('MASK', line) === undefined ? undefined : ''
-      },
-      tries,
-    )
-    if (doubt === undefined) throw unavailable('the receiver does not answer')
-    if (doubt) throw unavailable('the receiver refuses the position: it is more than 300 m from where it finds itself')
-  }
-
-  // ── hearing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #rtcm(frame: RtcmFrame): void {
-    if (ephemerides.includes(frame.type)) this.onEphemeris.emit(frame.bytes)
-    else if (!isMsm(frame.type) || this.#msm === undefined || frame.type % 10 === this.#msm) this.onRtcm.emit(frame)
+    if (isEphemeris(frame.type)) this.#events.ephemeris.emit(frame.bytes)
+    else if (!isMsm(frame.type) || this.#msm === undefined || frame.type % 10 === this.#msm)
+      this.#events.rtcm.emit(frame)
   }
 
   #line(line: string): void {
     if (said.isGreeting(line)) this.#restarted()
     const version = said.versionOf(line)
-    if (version) {
-      this.#identity = { ...nobody, maker: 'Unicore', ...version }
-      this.#tell()
-    }
-    this.#dialog.hear(line)
+    if (version) this.#identified(version)
+    this.#commands.hear(line)
   }
 
   #log(log: Log, arrival_ms: number): void {
@@ -322,12 +270,12 @@ export class UnicoreReceiver {
       const fix = said.fixOf(log, arrival_ms)
       if (!fix) return
       this.#fix = fix
-      this.onFix.emit(fix)
+      this.#events.fix.emit(fix)
     } else if (log.id === said.recTime) {
       const utc_s = said.utcOf(log)
-      if (utc_s !== undefined) this.onTime.emit(utc_s)
+      if (utc_s !== undefined) this.#events.time.emit(utc_s)
     } else if (log.id === said.satsInfo) {
-      // Without BESTSAT nobody says which are used.
+      // Without BESTSAT it is unknown which are used.
       this.#sky(new Set(), arrival_ms)
       this.#seen = log
     } else if (log.id === said.bestSat) this.#sky(said.usedSatellitesOf(log), arrival_ms)
@@ -336,15 +284,17 @@ export class UnicoreReceiver {
   #sky(used: ReadonlySet<string>, arrival_ms: number): void {
     const tow_ms = this.#seen?.time?.tow_ms
     if (!this.#seen || tow_ms === undefined) return
-    const satellites: Satellite[] = said.satellitesOf(this.#seen, used)
+    const satellites = said.satellitesOf(this.#seen, used)
     this.#seen = undefined
     this.#satellites = { tow_ms, arrival_ms, hasSignals: true, satellites }
-    this.onSatellites.emit(this.#satellites)
+    this.#events.satellites.emit(this.#satellites)
   }
 
   #isRecent(report: { arrival_ms: number } | undefined): boolean {
     return this.link === 'up' && report !== undefined && this.#ctx.clock.monotonic() - report.arrival_ms < old_ms
   }
+
+  // ── its state ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #linkChanged(): void {
     const { state, reason, baud } = this.#link
@@ -352,7 +302,7 @@ export class UnicoreReceiver {
     if (omitted !== undefined)
       this.#ctx.log.info({ link: state, port: this.#port.name, baud, omitted: omitted || undefined }, reason)
     if (state === 'offline') {
-      this.#dialog.abort()
+      this.#commands.abort()
       this.#identity = nobody
     }
     // A silence may have been a restart whose greeting was lost.
@@ -362,12 +312,23 @@ export class UnicoreReceiver {
 
   /** It has lost everything that was written, or may have. */
   #restarted(): void {
-    this.#life++
+    this.#life = {}
     this.#mode = 'unknown'
     this.#set(false)
   }
 
-  /** Whether it still is what it was configured to. */
+  async #identify(): Promise<void> {
+    const version = await this.#commands.version()
+    if (!version) throw unavailable('the receiver does not identify itself')
+    this.#identified(version)
+  }
+
+  #identified(version: said.Version): void {
+    this.#identity = { ...nobody, maker: 'Unicore', ...version }
+    this.#tell()
+  }
+
+  /** Whether its mode is still the configured one. */
   async #verify(): Promise<void> {
     const held = await this.readTarget()
     if (!held) return
@@ -380,7 +341,7 @@ export class UnicoreReceiver {
     this.#tell()
   }
 
-  /** Asks what is not known yet, such as after a start. */
+  /** Asks for what is unknown, such as after a start. */
   #second(): void {
     this.#tell()
     if (this.link !== 'up' || this.#isAsking) return
@@ -399,15 +360,10 @@ export class UnicoreReceiver {
   }
 
   #tell(): void {
-    const state = JSON.stringify([this.link, this.mode, this.#identity, this.#configured, this.#options.stationId])
+    const state = JSON.stringify([this.link, this.mode, this.#identity, this.#configured, this.stationId])
     if (state === this.#told) return
     this.#told = state
     this.#ctx.status(`${this.link}: ${this.#link.reason}`)
-    this.onState.emit()
+    this.#events.state.emit()
   }
-}
-
-function isSame(held: ReceiverTarget | { mode: 'survey-in' }, target: ReceiverTarget): boolean {
-  if (held.mode !== 'fixed' || target.mode !== 'fixed') return held.mode === target.mode
-  return sameReference(held.arp, target.arp)
 }

@@ -1,5 +1,16 @@
 /** Directions of satellites from their broadcast orbits, where the receiver passes ephemerides on. */
-import { decodeEphemeris, gpsSeconds, knownLeap_s, nearestTime, Orbits, secondsPerWeek, unixToGps } from 'rtk-base/gnss'
+import {
+  type Constellation,
+  decodeEphemeris,
+  gpsSeconds,
+  isEphemeris,
+  knownLeap_s,
+  messageNumber,
+  nearestTime,
+  Orbits,
+  secondsPerWeek,
+  unixToGps,
+} from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Direction, Sky } from './phase/sky.js'
 
@@ -21,7 +32,7 @@ export class OrbitSky {
 
   /** @param frame RTCM of any type */
   hear(frame: Uint8Array): void {
-    const where = this.#where()
+    const where = isEphemeris(messageNumber(frame)) ? this.#where() : undefined
     if (!where) return
     const now_s = gps_s(where.utc_s)
     const ephemeris = decodeEphemeris(frame, now_s)
@@ -35,21 +46,24 @@ export class OrbitSky {
   over(known: Sky | undefined, time_ms: number): Sky | undefined {
     const where = this.#where()
     if (!where) return known
-    const now_s = gps_s(where.utc_s)
-    const at_s = nearestTime(time_ms / 1000, secondsPerWeek, now_s)
-    const fresh = this.#orbits.fresh(now_s)
-    if (fresh.length === 0) return known
-    const exact = new Map<string, Direction>()
-    for (const { constellation, satellite, healthy } of fresh) {
-      // A satellite that is moved to another orbit is unhealthy meanwhile.
-      const direction = healthy && this.#orbits.direction(constellation, satellite, where.position, at_s)
-      if (direction) exact.set(`${constellation} ${satellite}`, { ...direction, isExact: true })
-    }
+    const at_s = nearestTime(time_ms / 1000, secondsPerWeek, gps_s(where.utc_s))
+    // A satellite has several signals, and most of those with an ephemeris are below the horizon.
+    const exact = new Map<string, Direction | undefined>()
     return (constellation, satellite) => {
-      const own = exact.get(`${constellation} ${satellite}`)
       const told = known?.(constellation, satellite)
+      const id = `${constellation} ${satellite}`
+      if (!exact.has(id)) exact.set(id, this.#exact(constellation, satellite, where.position, at_s))
+      const own = exact.get(id)
       return own && told && !agree(own, told) ? told : (own ?? told)
     }
+  }
+
+  #exact(constellation: Constellation, satellite: number, arp: Ecef, at_s: number): Direction | undefined {
+    if (constellation === 'SBAS' || constellation === 'NavIC') return undefined
+    // A satellite that is moved to another orbit is unhealthy meanwhile.
+    if (!this.#orbits.ephemeris(constellation, satellite, at_s)?.healthy) return undefined
+    const direction = this.#orbits.direction(constellation, satellite, arp, at_s)
+    return direction && { ...direction, isExact: true }
   }
 }
 

@@ -4,6 +4,7 @@ import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmSerialInfo } from 'rtk-base/schemas'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
+import { legacyText } from './plan.js'
 import { Thinner } from './thinning.js'
 
 export const Line = Type.Object(
@@ -112,8 +113,8 @@ export class SerialOutput implements StreamSink {
   }
 
   get #sends(): string {
-    const { text } = this.#thinner.step
-    return this.line.legacy ? text.replace('MSM4', '1004 and 1012').replace(/, (Galileo|BeiDou)/g, '') : text
+    const { step } = this.#thinner
+    return this.line.legacy ? legacyText(step) : step.text
   }
 
   #opened(): void {

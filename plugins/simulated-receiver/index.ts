@@ -1,12 +1,11 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { runSimCommand, simHelp } from 'rtk-base/simulation'
+import { runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
 import { Type } from 'typebox'
 import { receiverControl } from './control.js'
 import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
 import { SimulatedPort } from './port.js'
 import { RecordPlayer } from './replay/player.js'
-import { listenOn } from './tcp.js'
 import { isKey } from './ubx/keys.js'
 
 const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
@@ -35,7 +34,13 @@ export default definePlugin({
     const before = handoff.get('receiver') as ReceiverSnapshot | undefined
     if (before) port.zed.restore(before)
     port.zed.powerOn()
-    if (tcp > 0) listenOn(ctx, port, tcp)
+    if (tcp > 0) {
+      const listener = ctx.net.listen(
+        { name: 'line', host: '127.0.0.1', port: tcp, setting: 'simulated-receiver.tcp', maxConnections: 4 },
+        (client) => serveLine(ctx, port, client),
+      )
+      ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? tcp}`)
+    }
     await player?.start(handedOver(handoff, 'player', Played))
   },
 

@@ -1,10 +1,9 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { ReceiverLine, runSimCommand, simHelp } from 'rtk-base/simulation'
+import { ReceiverLine, runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
 import { dialect, um980Control } from './control.js'
 import { Um980Options, type Um980Snapshot } from './options.js'
 import { SimulatedUm980 } from './receiver.js'
-import { listenOn } from './tcp.js'
 
 /** A Unicore UM980 behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
 export default definePlugin({
@@ -26,7 +25,12 @@ export default definePlugin({
     const before = handoff.get('receiver') as Um980Snapshot | undefined
     if (before) line.device.restore(before)
     line.device.powerOn()
-    if (tcp > 0) listenOn(ctx, line, tcp)
+    if (tcp === 0) return
+    const listener = ctx.net.listen(
+      { name: 'line', host: '127.0.0.1', port: tcp, setting: 'simulated-um980.tcp', maxConnections: 4 },
+      (client) => serveLine(ctx, line, client),
+    )
+    ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? tcp}`)
   },
 
   stop(_reason, { line }) {

@@ -55,7 +55,7 @@ export class Admission {
   readonly #tell: (refused: number, why: string) => void
   readonly #byAddress = new Map<string, Crowd>()
   readonly #byNetwork = new Map<string, Network>()
-  /** How many addresses have so many connections, by their number. */
+  /** Number of addresses, by how many connections each of them has. */
   readonly #bySize: number[] = []
   /** Oldest first. Whoever has asked is taken out when it is met: it never becomes silent again. */
   readonly #silent = new Set<Place>()

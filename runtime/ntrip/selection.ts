@@ -123,7 +123,7 @@ export class Selector {
     this.#legacy = wanted.legacy ? new LegacyEncoder() : undefined
   }
 
-  /** The next epoch is due. The lock of the signals goes on: rovers keep what they have. */
+  /** The next epoch is due. The lock of the signals continues, so that rovers keep their ambiguities. */
   reset(): void {
     this.#pace = new Pace()
   }

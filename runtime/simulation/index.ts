@@ -13,7 +13,7 @@
  */
 export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
 export { modelControl, modelState } from './control.js'
-export { type LineDevice, ReceiverLine } from './line.js'
+export { type LineDevice, ReceiverLine, serveLine } from './line.js'
 export {
   type AntennaState,
   type Band,
@@ -31,4 +31,3 @@ export { GaussMarkov, Random } from './random.js'
 export { glonassChannel, glonassInfo, msmObservations, type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
 export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
-export { serveLine } from './tcp.js'

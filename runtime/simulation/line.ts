@@ -1,6 +1,6 @@
 /** The wire between the service and a simulated receiver: it can be pulled out, and on a UART it has a rate. */
 import type { BytePort, Edges, PortSink } from 'rtk-base/link'
-import type { Dispose } from 'rtk-base/plugin'
+import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 
 /** How the operating system hands bytes over: not in frames. */
 const chunkSize = 512
@@ -130,4 +130,22 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
     const heard = this.#rightRate && !deaf ? bytes : bytes.map((byte) => (byte ^ 0xff) | 0x81)
     for (let at = 0; at < heard.length; at += chunkSize) this.#sink?.data(heard.subarray(at, at + chunkSize))
   }
+}
+
+/** Of a line without a rate, as a serial server has it at its far end. */
+const anyRate = 0
+
+/** Any program can have the receiver's line, one at a time, and not while the station itself has it. */
+export async function serveLine({ log }: PluginContext, line: ReceiverLine, client: Connection): Promise<void> {
+  if (line.isOpen) {
+    log.warn('a program wants the simulated receiver, but its line is in use: it is not served')
+    client.destroy()
+    return
+  }
+  client.onData((bytes) => void line.write(bytes))
+  client.onClose(() => void line.close())
+  await line.open(line.rate || anyRate, {
+    data: (bytes) => void client.write(Buffer.from(bytes)),
+    closed: () => client.destroy(),
+  })
 }

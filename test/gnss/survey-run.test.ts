@@ -294,7 +294,7 @@ t.test('a survey-in is a corrected one where corrections are fresh, or are force
     t.equal(input(aged(3), 4, [...trusted]).now()?.trust, trust, trusted.join())
 })
 
-/** A surveyor on a clock of the test, and what it has kept. */
+/** A surveyor on a clock of the test, and its stored records. */
 function surveyor(limits: Partial<SurveyLimits> = {}) {
   const state = { now_ms: 0, saved: [] as SurveyRecord[], begunAgain: 0 }
   let count = 0
@@ -397,7 +397,7 @@ t.test('what a survey-in found is a reference when it is complete, or when a per
   const { progress, ...without } = interrupted.state.saved.at(-1) as SurveyRecord
   const resumed = surveyor()
   resumed.surveyor.restore({ ...without, ...(progress && { progress }) })
-  t.equal(resumed.surveyor.run?.count, interrupted.surveyor.run?.count, 'it goes on')
+  t.equal(resumed.surveyor.run?.count, interrupted.surveyor.run?.count, 'it continues')
   const lost = surveyor()
   lost.surveyor.restore(without)
   t.match(lost.surveyor.record, { state: 'aborted', reason: 'it was interrupted' })

@@ -884,7 +884,7 @@ t.test('what a connection is ended for: standing still in the middle of somethin
     socket.writableLength -= 1
     slow.look(times * 59_000, 60_000)
   }
-  t.equal(socket.isEnded, false, 'a peer that reads slowly goes on')
+  t.equal(socket.isEnded, false, 'a peer that reads slowly stays')
 })
 
 function fakeSocket(writableLength: number) {

@@ -40,6 +40,9 @@ const calendars: Readonly<Record<KeplerMessage, Calendar>> = {
   1046: galileoCalendar,
 }
 
+/** Whether a message number is that of an ephemeris that `decodeEphemeris` reads. */
+export const isEphemeris = (type: number): boolean => Object.hasOwn(ephemerisLayouts, type)
+
 /**
  * The ephemeris of a frame.
  * @param frame whole verified RTCM frame of any type
@@ -49,7 +52,7 @@ const calendars: Readonly<Record<KeplerMessage, Calendar>> = {
  */
 export function decodeEphemeris(frame: Uint8Array, now_s: number, leap_s = knownLeap_s): Ephemeris | undefined {
   const type = messageNumber(frame)
-  if (!Object.hasOwn(ephemerisLayouts, type)) return undefined
+  if (!isEphemeris(type)) return undefined
   const message = type as EphemerisMessage
   const reader = new BitReader(frame, 3, frame.length - 3)
   reader.uint(12)

@@ -1,4 +1,4 @@
-/** Where a satellite is, and where it stands in the sky of an antenna. Times are `gpsSeconds`. */
+/** Position of a satellite, and its direction as seen from an antenna. Times are `gpsSeconds`. */
 import type { Ecef } from '../../../schemas/services.js'
 import { distance, enu } from '../geodesy.js'
 import { type Ephemeris, isCurrent } from './ephemeris.js'

@@ -720,7 +720,7 @@ t.test('spoofing: an error, and by option no RTCM', async (t) => {
     t.ok(context.errors.has('gnss-spoofed'))
     await seconds(15)
     t.notOk(context.errors.has('gnss-spoofed'))
-    t.ok(types().has(1074), 'it goes on')
+    t.ok(types().has(1074), 'it continues')
   }
 })
 

@@ -159,7 +159,7 @@ t.test('a reload, and a power cut, in the middle of a firmware update', { skip: 
     await until(() => held.length > 0 && images().length > 0, 'it is fetched')
     await station.reload(name)
     if (name === 'modem') {
-      t.equal((await post()).status, 409, 'it goes on')
+      t.equal((await post()).status, 409, 'it continues')
       held.shift()?.destroy()
     }
     t.ok((await running).status >= 500)
