@@ -280,6 +280,15 @@ t.test(
         t.ok(own.isExact && away_deg < 0.2, `${constellation} ${satellite}: ${away_deg.toFixed(3)}°`)
       }
     t.ok(compared > 20, `${compared} satellites`)
+    const below = { azimuth_deg: 180, elevation_deg: -80 }
+    const contradicted = orbits.over(() => below, epoch.time_ms)
+    const seen = epoch.messages.flatMap((msm) =>
+      msm.observations.map((one) => contradicted?.(constellationName(msm), one.satellite)),
+    )
+    t.ok(
+      seen.length > 20 && seen.every((one) => one === below),
+      'where the receiver contradicts it, the receiver counts',
+    )
     t.equal(
       new OrbitSky(() => undefined).over(known, epoch.time_ms),
       known,
