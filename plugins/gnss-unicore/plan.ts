@@ -1,20 +1,6 @@
 /** A base as commands of the receiver. Pure. */
-import type { ReceiverOutput, ReceiverTarget, SwitchableConstellation } from 'rtk-base/services'
-
-export interface BaseSettings {
-  readonly msm: 4 | 7
-  readonly observationInterval_s: number
-  readonly referenceInterval_s: number
-  readonly biasInterval_s: number
-  readonly elevationMask_deg: number | undefined
-  readonly constellations: readonly SwitchableConstellation[] | undefined
-}
-
-/** Members of a target's `output` that the plan carries out. */
-export const takenOutput: ReadonlySet<keyof ReceiverOutput> = new Set([
-  ...(['constellations', 'elevationMask_deg', 'msm'] as const),
-  ...(['observationInterval_s', 'referenceInterval_s', 'biasInterval_s'] as const),
-])
+import { type BaseSettings, tracks } from 'rtk-base/link'
+import type { ReceiverTarget } from 'rtk-base/services'
 
 /** One satellite a second each; for the station's own use. */
 const ephemerides = [1019, 1020, 1042, 1044, 1046]
@@ -37,14 +23,9 @@ export function modeCommand(target: ReceiverTarget, stationId: number): string {
 
 /** Everything that it sends, on the port that the commands come by. Old outputs are cleared first: without that some commands get no answer. */
 export function outputCommands(settings: BaseSettings): string[] {
-  const { constellations, msm, observationInterval_s, referenceInterval_s, biasInterval_s } = settings
-  const sends = (name: keyof typeof msmOf) => {
-    // QZSS goes with GPS.
-    const switched = name === 'qzss' ? 'gps' : name
-    return constellations?.includes(switched) ?? true
-  }
+  const { msm, observationInterval_s, referenceInterval_s, biasInterval_s } = settings
   const observations = (Object.keys(msmOf) as (keyof typeof msmOf)[])
-    .filter(sends)
+    .filter((name) => tracks(settings, name))
     .map((name) => `RTCM${msmOf[name]}${msm} ${observationInterval_s}`)
   const mask = settings.elevationMask_deg
   return [
@@ -53,7 +34,7 @@ export function outputCommands(settings: BaseSettings): string[] {
     ...['BESTNAVB 1', 'RECTIMEB 1', 'SATSINFOB 1', 'BESTSATB 1'],
     `RTCM1005 ${referenceInterval_s}`,
     ...observations,
-    ...(sends('glonass') ? [`RTCM1230 ${biasInterval_s}`] : []),
+    ...(tracks(settings, 'glonass') ? [`RTCM1230 ${biasInterval_s}`] : []),
     ...ephemerides.map((type) => `RTCM${type} 1`),
   ]
 }
