@@ -874,16 +874,16 @@ export type InfoDocumentPart = {
         slips?: number
         /** Empty while the receiver does not report them */
         bands?: Array<{
-          /** L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2 */
+          /** L1, L2, L5 or L6: a receiver input with all its signals, e.g. Galileo E5b in L2 */
           band: string
           /** Interference in the band */
           jamming: "unknown" | "ok" | "warning" | "critical"
-          /** CW interference in the band; 255: strong */
-          indicator: number
+          /** CW interference in the band; 255: strong. This and the next two are missing if not reported */
+          indicator?: number
           /** Gain of the input, %; interference lowers it */
-          agc: number
+          agc?: number
           /** Noise level, receiver units */
-          noise: number
+          noise?: number
         }>
         constellations?: Array<{
           /** gps, glonass, galileo, beidou; others if received */
@@ -2015,16 +2015,16 @@ export type RfInfo = {
   slips: number
   /** Empty while the receiver does not report them */
   bands: Array<{
-    /** L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2 */
+    /** L1, L2, L5 or L6: a receiver input with all its signals, e.g. Galileo E5b in L2 */
     band: string
     /** Interference in the band */
     jamming: "unknown" | "ok" | "warning" | "critical"
-    /** CW interference in the band; 255: strong */
-    indicator: number
+    /** CW interference in the band; 255: strong. This and the next two are missing if not reported */
+    indicator?: number
     /** Gain of the input, %; interference lowers it */
-    agc: number
+    agc?: number
     /** Noise level, receiver units */
-    noise: number
+    noise?: number
   }>
   constellations: Array<{
     /** gps, glonass, galileo, beidou; others if received */

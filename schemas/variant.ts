@@ -140,6 +140,12 @@ export const Variant = Type.Object(
     plugins: Type.Record(Type.String({ minLength: 1 }), Type.Record(Type.String(), Type.Unknown()), {
       description: 'Shipped name, ./path or npm package → options',
     }),
+    standby: Type.Optional(
+      Type.Record(Type.String({ minLength: 1 }), Type.Record(Type.String(), Type.Unknown()), {
+        description:
+          'Plugins that another plugin loads when they are needed (gnss-auto: drivers of receivers) → options',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

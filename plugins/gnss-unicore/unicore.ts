@@ -1,4 +1,5 @@
 /** A Unicore receiver as a service: what it says, and how it is made a base. */
+import { unicoreLine, unicoreLog } from 'rtk-base/gnss'
 import {
   type BytePort,
   type DriverOptions,
@@ -10,7 +11,7 @@ import {
 } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
-import { command, type Log, line as lineFraming, log as logFraming, readLine, readLog } from './framing.js'
+import { command, type Log, readLine, readLog } from './framing.js'
 import * as said from './messages.js'
 import { modeCommand, outputCommands, signalGroupOf } from './plan.js'
 
@@ -30,7 +31,7 @@ export class UnicoreReceiver extends ReceiverDriver {
 
   constructor(ctx: PluginContext, port: BytePort, options: DriverOptions) {
     super(ctx, port, options, {
-      ...{ plugin: 'gnss-unicore', maker: 'Unicore', framings: [lineFraming, logFraming] },
+      ...{ plugin: 'gnss-unicore', maker: 'Unicore', framings: [unicoreLine, unicoreLog] },
       ...{ question: command('VERSIONA'), answer_ms: 1_500 },
       can: {
         ...{ settings: 'volatile', restarts: true, antennaDescriptor: false, rawObservations: ['OBSVM'] },
@@ -134,7 +135,7 @@ export class UnicoreReceiver extends ReceiverDriver {
 
   protected heard(frame: OwnFrame): void {
     if (frame.kind !== 'other') return
-    if (frame.framing === lineFraming.kind) this.#line(readLine(frame.bytes))
+    if (frame.framing === unicoreLine.kind) this.#line(readLine(frame.bytes))
     else this.#log(readLog(frame.bytes), frame.arrival_ms)
   }
 

@@ -1,6 +1,6 @@
 /** The parts of the `gnss` block that every receiver fills. Shapes and units: schemas/info/gnss.ts. */
 import { formatTm, hasTenthMm, roundTo, sameReference } from 'rtk-base/gnss'
-import type { CorrectionStatus, ProcedureStatus, Receiver } from 'rtk-base/services'
+import type { BandReading, CorrectionStatus, ProcedureStatus, Receiver } from 'rtk-base/services'
 import type { Observed } from './observed.js'
 
 type Status = 'offline' | 'stalled' | 'identify' | 'acquire' | 'fixed'
@@ -49,10 +49,14 @@ function rfBlock(observed: Observed) {
     jamming: radio.jamming(now_ms),
     spoofing: radio.spoofing(now_ms),
     slips: roundTo(100 * signals.slips(now_ms), 3),
-    bands: [...radio.bands(now_ms)],
+    bands: radio.bands(now_ms).map(reported),
     constellations: signals.report(now_ms),
   }
 }
+
+/** Without the numbers that the receiver does not report. */
+const reported = (band: BandReading) =>
+  Object.fromEntries(Object.entries(band).filter(([, value]) => !Number.isNaN(value)))
 
 export function posBlock(observed: Observed) {
   const { place } = observed

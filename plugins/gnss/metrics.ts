@@ -35,7 +35,7 @@ export function receptionMetrics({ metrics }: Pick<PluginContext, 'metrics'>, ob
     labels: ['band'],
     collect: (gauge) => {
       for (const { band, indicator } of observed.radio.bands(observed.now_ms()))
-        gauge.set(indicator / mostInterference, { band })
+        if (Number.isFinite(indicator)) gauge.set(indicator / mostInterference, { band })
     },
   })
   metrics.gauge({

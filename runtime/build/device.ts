@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
+import type { Variant } from '../../schemas/index.js'
 import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
@@ -83,7 +84,8 @@ export async function buildDevice(
     rtkBase: { variant: variantName },
   })
 
-  const sources = Object.keys(variant.plugins)
+  const { standby } = variant
+  const sources = [...new Set([...Object.keys(variant.plugins), ...Object.keys(standby ?? {})])]
   const { entries, definitions, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   const known = withCommandsOf(readCatalogue(root), catalogueOf(definitions.values()))
   writeJson(join(target, 'plugins', catalogueName), known)
@@ -93,14 +95,18 @@ export async function buildDevice(
   if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
-  const plugins = Object.fromEntries(
-    [...definitions].map(([source, definition]) => {
-      const options = variant.plugins[source] ?? {}
-      return [definition.name, withTrustedKeys(definition, options, { base, signer })]
-    }),
-  )
+  const named = (given: Variant['plugins']) =>
+    Object.fromEntries(
+      [...definitions].flatMap(([source, definition]) => {
+        const options = given[source]
+        return options ? [[definition.name, withTrustedKeys(definition, options, { base, signer })]] : []
+      }),
+    )
   mkdirSync(join(target, 'runtime', 'variants'), { recursive: true })
-  writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), { ...variant, plugins })
+  writeJson(join(target, 'runtime', 'variants', `${variantName}.json`), {
+    ...{ ...variant, plugins: named(variant.plugins) },
+    ...(standby && { standby: named(standby) }),
+  })
   writeFileSync(join(target, licencesFile), licenceText(bundledPackages(inputs, { slot: target, root }), { root }))
   const sha256 = writeManifest(target, version, new Date())
   const definitionsOf = [...definitions.values()]

@@ -1,5 +1,7 @@
 /** The GNSS library for plugin authors (`rtk-base/gnss`): pure functions and small classes without I/O. */
 export * from './framer.js'
+export { sbf, septentrioReply } from './framings/septentrio.js'
+export { unicoreLine, unicoreLog } from './framings/unicore.js'
 export * from './geodesy.js'
 export * from './gnss-time.js'
 export * from './nmea.js'

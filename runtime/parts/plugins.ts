@@ -1,5 +1,7 @@
 /** The third part: the plugins, and how a plugin set goes live. */
+import type { StandbyPlugins } from '../../schemas/services.js'
 import { homesOf, readCatalogue } from '../build/catalogue.js'
+import { RtkError } from '../errors.js'
 import type { LocalNetwork } from '../http/local-network.js'
 import type { HttpServer } from '../http/server.js'
 import type { ContextHost } from '../kernel/context/index.js'
@@ -64,7 +66,10 @@ export function buildPlugins(
   const code = openCode(options, foundation, () => manager)
   const { updates } = code
   const services = new Services(
-    runtimeServices(foundation, registries, { control, httpServer, metrics, network, updates }),
+    runtimeServices(foundation, registries, {
+      ...{ control, httpServer, metrics, network, updates },
+      standby: standbyService(options, () => manager),
+    }),
   )
   const host = contextHost(options, foundation, registries, services, { sockets, metrics })
   const manager = new Manager({
@@ -176,6 +181,28 @@ function routeOwner(instance: Instance) {
     routes: registered.routes,
     plugins: registered.httpPlugins,
     upgrades: registered.upgrades,
+  }
+}
+
+function standbyService(
+  { variant: { standby = {} }, definitions }: RuntimeOptions,
+  manager: () => Manager,
+): StandbyPlugins {
+  const known = (name: string) => {
+    const options = standby[name]
+    if (options === undefined) throw new RtkError('RTK_ERR_PLUGIN_NOT_FOUND', `${name} is not in the variant's standby`)
+    return options
+  }
+  return {
+    names: Object.keys(standby),
+    async load(name, options) {
+      const definition = definitions && name in definitions ? () => definitions[name] : undefined
+      await manager().load({ source: name, options: { ...known(name), ...options }, definition })
+    },
+    async unload(name) {
+      known(name)
+      await manager().unload(name)
+    },
   }
 }
 

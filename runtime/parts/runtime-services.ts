@@ -17,6 +17,8 @@ import {
   panels as panelsToken,
   pluginTexts as pluginTextsToken,
   pluginUpdates as pluginUpdatesToken,
+  type StandbyPlugins,
+  standbyPlugins as standbyPluginsToken,
   station as stationToken,
 } from '../../schemas/services.js'
 import type { LocalNetwork } from '../http/local-network.js'
@@ -40,12 +42,14 @@ export function runtimeServices(
     metrics,
     network,
     updates,
+    standby,
   }: {
     control: LogControl
     httpServer: HttpServer
     metrics: MetricRegistry
     network: LocalNetwork
     updates: PluginUpdates
+    standby: StandbyPlugins
   },
 ): Map<string, unknown> {
   return new Map<string, unknown>([
@@ -60,6 +64,7 @@ export function runtimeServices(
     [panelsToken.id, panelsService(tables)],
     [pluginTextsToken.id, textsService(tables)],
     [pluginUpdatesToken.id, updates],
+    [standbyPluginsToken.id, standby],
   ])
 }
 

@@ -90,15 +90,20 @@ export const RfInfo = closed(
     bands: Type.Array(
       closed(
         {
-          band: text('L1, L2 or L5: a receiver input with all its signals, e.g. Galileo E5b in L2'),
+          band: text('L1, L2, L5 or L6: a receiver input with all its signals, e.g. Galileo E5b in L2'),
           jamming: Jamming('Interference in the band'),
-          indicator: Type.Integer({
-            minimum: 0,
-            maximum: 255,
-            description: 'CW interference in the band; 255: strong',
-          }),
-          agc: Type.Integer({ minimum: 0, maximum: 100, description: 'Gain of the input, %; interference lowers it' }),
-          noise: count('Noise level, receiver units'),
+          indicator: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 255,
+              description:
+                'CW interference in the band; 255: strong. This and the next two are missing if not reported',
+            }),
+          ),
+          agc: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: 100, description: 'Gain of the input, %; interference lowers it' }),
+          ),
+          noise: Type.Optional(count('Noise level, receiver units')),
         },
         'One input',
       ),

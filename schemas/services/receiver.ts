@@ -236,7 +236,7 @@ export interface BandReading {
   /** `L1`, `L2`, `L5`, `L6`. */
   readonly band: string
   readonly jamming: Jamming
-  /** CW interference in the band, 0 to 255. */
+  /** CW interference in the band, 0 to 255; NaN in this and the next two: not reported. */
   readonly indicator: number
   /** Gain of the input amplifier, %. */
   readonly agc: number

@@ -102,6 +102,19 @@ export interface Logs {
 }
 export const logs = defineService<Logs>('logs')
 
+/** The plugins of the variant's `standby`, for a plugin that finds out which of them the station needs. */
+export interface StandbyPlugins {
+  readonly names: readonly string[]
+  /**
+   * Starts one, with the variant's options and these. Rejects with RTK_ERR_PLUGIN_NOT_FOUND for a plugin that is not in `standby`, with
+   * RTK_ERR_ALREADY_LOADED, or with the reason why it cannot run. Do not wait for it in `setup`, `start` or `stop`.
+   */
+  load(name: string, options?: Readonly<Record<string, unknown>>): Promise<void>
+  /** Stops one. Plugins that need it wait. */
+  unload(name: string): Promise<void>
+}
+export const standbyPlugins = defineService<StandbyPlugins>('standby-plugins')
+
 /** Prometheus metrics of the plugins and the runtime. */
 export interface Metrics {
   /** All metrics in the Prometheus text format. */

@@ -8,6 +8,9 @@ import type { AnyPlugin } from '../../runtime/plugin.js'
 
 /** Shipped plugins that take the place of another one: a station has one of the two. */
 const alternatives: Readonly<Record<string, string>> = {
+  'gnss-auto': 'gnss-zed',
+  'gnss-quectel': 'gnss-zed',
+  'gnss-septentrio': 'gnss-zed',
   'gnss-unicore': 'gnss-zed',
   'simulated-um980': 'simulated-receiver',
 }

@@ -73,7 +73,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'gnss-unicore',
-    code: ['framing', 'messages', 'plan', 'unicore'].map((file) => `plugins/gnss-unicore/${file}.ts`),
+    code: ['plugins/gnss-unicore', 'runtime/link/driver', 'runtime/gnss/framings/unicore.ts'],
     tests: ['plugins/gnss/gnss-unicore'],
     sample: 14,
   },

@@ -64,7 +64,9 @@ const table: readonly (Figure & { read: Read })[] = [
     unit: '',
     resolution: 1,
     read: ({ document }) =>
-      highest(listAt<{ indicator: number }>(document, 'gnss.state.rf.bands').map(({ indicator }) => indicator)),
+      highest(
+        listAt<{ indicator?: number }>(document, 'gnss.state.rf.bands').flatMap(({ indicator }) => indicator ?? []),
+      ),
   },
   {
     name: 'slips',

@@ -66,8 +66,6 @@ const verify_ms = 20_000
  */
 export abstract class ReceiverDriver<M = string> implements Receiver {
   readonly can: ReceiverCapabilities
-  /** Receivers of this kind do not say when they started. */
-  readonly sinceReset_ms = undefined
   readonly onRtcm
   readonly onFix
   readonly onEphemeris
@@ -80,6 +78,8 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   protected readonly ctx: PluginContext
   /** Give it every message that may be an answer. */
   protected readonly dialog: Dialog<M>
+  /** The MSM type of the newest `configure`: frames of the type before it may still come. Undefined: all are taken. */
+  protected msm: 4 | 7 | undefined
   readonly #family: ReceiverFamily
   readonly #options: DriverOptions
   readonly #events
@@ -92,8 +92,6 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   /** Of the last `configure` that succeeded. */
   #settings: BaseSettings
   #target: ReceiverTarget | undefined
-  /** Of the newest `configure`: frames of the type before it may still come. */
-  #msm: 4 | 7 | undefined
   /** Counts `configure`. */
   #newest = 0
   #configured = false
@@ -238,6 +236,11 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     return { port: this.#port.name, reason, advice: advices[state] }
   }
 
+  /** Most do not say when they started. */
+  get sinceReset_ms(): number | undefined {
+    return undefined
+  }
+
   get mode(): Receiver['mode'] {
     return this.link === 'up' ? this.#mode : 'unknown'
   }
@@ -317,7 +320,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
       stillWanted()
       if (life !== this.#life) throw unavailable('the receiver restarted meanwhile')
     }
-    this.#msm = settings.msm
+    this.msm = settings.msm
     const { written, refused } = await this.setUp(wanted, check)
     const held = await this.readMode()
     if (!held) throw unavailable('the receiver does not answer')
@@ -351,8 +354,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
 
   #rtcm(frame: RtcmFrame): void {
     if (isEphemeris(frame.type)) this.#events.ephemeris.emit(frame.bytes)
-    else if (!isMsm(frame.type) || this.#msm === undefined || frame.type % 10 === this.#msm)
-      this.#events.rtcm.emit(frame)
+    else if (!isMsm(frame.type) || this.msm === undefined || frame.type % 10 === this.msm) this.#events.rtcm.emit(frame)
   }
 
   #isRecent(report: { arrival_ms: number } | undefined): boolean {

@@ -1,8 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { distance, type Frame, Framer, isMsm, referencePoint } from 'rtk-base/gnss'
+import {
+  distance,
+  type Frame,
+  Framer,
+  isMsm,
+  unicoreLine as line,
+  unicoreLog as log,
+  referencePoint,
+} from 'rtk-base/gnss'
 import t from 'tap'
-import { command, line, log, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
+import { command, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
 import gnssUnicore from '../../../plugins/gnss-unicore/index.js'
 import * as said from '../../../plugins/gnss-unicore/messages.js'
 import { modeCommand, outputCommands } from '../../../plugins/gnss-unicore/plan.js'

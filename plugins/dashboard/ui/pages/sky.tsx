@@ -131,9 +131,9 @@ function Antenna({ document }: { document: Json }) {
 interface RfBand {
   band: string
   jamming: string
-  indicator: number
-  agc: number
-  noise: number
+  indicator?: number
+  agc?: number
+  noise?: number
 }
 
 function Interference({ document }: { document: Json }) {
@@ -154,9 +154,13 @@ function Interference({ document }: { document: Json }) {
               name: t('sky.jamming'),
               cell: ({ jamming }) => <Tone tone={airTones[jamming] ?? 'idle'}>{word('sky.air', jamming)}</Tone>,
             },
-            { name: t('sky.indicator'), isNumber: true, cell: ({ indicator }) => `${indicator} / 255` },
-            { name: t('sky.agc'), isNumber: true, cell: ({ agc }) => `${agc} %` },
-            { name: t('sky.noise'), isNumber: true, cell: ({ noise }) => noise },
+            {
+              name: t('sky.indicator'),
+              isNumber: true,
+              cell: ({ indicator }) => (indicator === undefined ? '–' : `${indicator} / 255`),
+            },
+            { name: t('sky.agc'), isNumber: true, cell: ({ agc }) => (agc === undefined ? '–' : `${agc} %`) },
+            { name: t('sky.noise'), isNumber: true, cell: ({ noise }) => noise ?? '–' },
           ]}
         />
       )}

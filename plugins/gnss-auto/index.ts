@@ -1,0 +1,145 @@
+import { portFrom } from 'rtk-base/link'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
+import { receiver, standbyPlugins } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { serialDevices } from './devices.js'
+import { families } from './families.js'
+import { type Found, probe } from './probe.js'
+
+const Options = Type.Object(
+  {
+    ports: Type.Array(Type.String({ pattern: '^(tcp://.+:\\d{1,5}|/.+)$', maxLength: 256 }), {
+      default: [],
+      maxItems: 8,
+      description: 'Where to look: device paths and tcp://host:port; none: at all serial devices',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+const again_ms = 10_000
+/** A receiver that is offline for this long may have been replaced by another one. */
+const replaced_ms = 60_000
+const check_ms = 5_000
+
+/** Finds the receiver of the station, and loads the plugin that drives it. */
+class Search {
+  readonly #ctx: PluginContext
+  readonly #ports: readonly string[]
+  #offlineSince_ms: number | undefined
+
+  constructor(ctx: PluginContext, ports: readonly string[]) {
+    this.#ctx = ctx
+    this.#ports = ports
+  }
+
+  begin(): void {
+    // Loaded before this plugin was replaced.
+    if (this.#ctx.services.find(receiver)) this.#watch()
+    else void this.#look()
+  }
+
+  #later(ms: number, run: () => void): void {
+    this.#ctx.timers.after(ms, run)
+  }
+
+  async #look(): Promise<void> {
+    const ctx = this.#ctx
+    const ports = this.#ports.length > 0 ? this.#ports : serialDevices()
+    ctx.status(`looks for a receiver at ${ports.length} ports`)
+    const reasons: string[] = []
+    const found = await Promise.all(
+      ports.map(async (name) => {
+        try {
+          return await probe(portFrom(name, { pace: 0, loop: false, delay: 0 }, ctx), ctx, () => !ctx.signal.aborted)
+        } catch (error) {
+          reasons.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+          return undefined
+        }
+      }),
+    )
+    if (ctx.signal.aborted) return
+    const receivers = found.filter((one) => one !== undefined)
+    const isLoaded = await this.#decide(receivers, ports, reasons)
+    if (isLoaded) this.#watch()
+    else this.#later(again_ms, () => void this.#look())
+  }
+
+  /** @returns whether the driver of the only receiver is loaded */
+  async #decide(found: readonly Found[], ports: readonly string[], reasons: readonly string[]): Promise<boolean> {
+    const { errors, services, log, status } = this.#ctx
+    for (const code of ['receiver-not-found', 'receivers-found', 'receiver-driver']) errors.clear(code)
+    const [first, ...more] = found
+    if (!first) {
+      const where = ports.length === 0 ? 'there is no serial device' : `none answers at ${ports.join(', ')}`
+      errors.raise('receiver-not-found', {
+        text: `no receiver is found: ${[where, ...reasons].join('; ')}`,
+        advice: 'check its power and cable, or name its port (gnss-auto.ports)',
+      })
+      return false
+    }
+    if (more.length > 0) {
+      const all = found.map(({ family, port }) => `${family.maker} at ${port}`).join(', ')
+      errors.raise('receivers-found', {
+        text: `there is more than one receiver: ${all}`,
+        advice: 'name the port of the one to use (gnss-auto.ports)',
+        values: { all },
+      })
+      return false
+    }
+    const { family, port, baud } = first
+    const { plugin, maker } = family
+    log.info({ port, baud, plugin }, `a receiver of ${maker}`)
+    try {
+      await this.#unload()
+      await services.use(standbyPlugins).load(plugin, { port, ...(baud > 0 && { baud }) })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      errors.raise('receiver-driver', {
+        text: `a receiver of ${maker} is at ${port}, but its plugin ${plugin} does not run: ${reason}`,
+        advice: 'correct what the reason names',
+        values: { maker, port, plugin, reason },
+      })
+      return false
+    }
+    status(`${maker} at ${port}`)
+    return true
+  }
+
+  #watch(): void {
+    this.#later(check_ms, () => {
+      const { services, clock } = this.#ctx
+      const isOffline = services.find(receiver)?.link === 'offline'
+      const now_ms = clock.monotonic()
+      this.#offlineSince_ms = isOffline ? (this.#offlineSince_ms ?? now_ms) : undefined
+      if (this.#offlineSince_ms !== undefined && now_ms - this.#offlineSince_ms >= replaced_ms) void this.#forget()
+      else this.#watch()
+    })
+  }
+
+  async #forget(): Promise<void> {
+    this.#offlineSince_ms = undefined
+    await this.#unload()
+    await this.#look()
+  }
+
+  /** Whichever driver is loaded, also one that failed. */
+  async #unload(): Promise<void> {
+    const standby = this.#ctx.services.use(standbyPlugins)
+    for (const { plugin } of families) {
+      if (standby.names.includes(plugin)) await standby.unload(plugin).catch(() => {})
+    }
+  }
+}
+
+export default definePlugin({
+  name: 'gnss-auto',
+  version: '1.0.0',
+  api: '^1.2.0',
+  needs: [standbyPlugins],
+  options: Options,
+
+  setup: (ctx, { ports }) => new Search(ctx, ports),
+
+  start: (_ctx, _handoff, search) => search.begin(),
+})

@@ -1,0 +1,158 @@
+/** A Quectel receiver as a service: what it says, and how it is made a base. */
+import { type BytePort, type DriverOptions, type OwnFrame, pause, ReceiverDriver, type Wanted } from 'rtk-base/link'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
+import { changed, outputCommands, storedSettings } from './plan.js'
+import * as said from './sentences.js'
+import { Sky } from './sky.js'
+
+const tries = 3
+/** A save writes flash. */
+const saving_ms = 5_000
+/** It answers again after 2 s, and has a position after about 15. */
+const restart = { looks: 20, every_ms: 1_000 }
+/** Without these it is no base. */
+const needed = /,(PQTMPVT|PQTMEOE|RTCM3-1005|RTCM3-107X),/
+
+export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
+  readonly #sky = new Sky()
+  #position: said.Sentence | undefined
+  #acc_m: number | undefined
+  #serial = ''
+  /** Stored settings that it still did not have after a restart: they are not written again. */
+  #refused = ''
+
+  constructor(ctx: PluginContext, port: BytePort, options: DriverOptions) {
+    super(ctx, port, options, {
+      ...{ plugin: 'gnss-quectel', maker: 'Quectel', framings: [], question: said.command('PQTMVERNO') },
+      answer_ms: 2_000,
+      can: {
+        ...{ settings: 'flash', restarts: true, antennaDescriptor: false, rawObservations: [] },
+        ...{ reports: new Set(['satellites', 'signals']), intervals_s: [1, 2, 5, 10, 15, 30] },
+      },
+    })
+  }
+
+  // ── commands and answers ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** @returns its values, or why it refused; undefined: no answer */
+  #ask(text: string, most = tries): Promise<{ values: string[] } | string | undefined> {
+    return this.dialog.ask(said.command(text), (sentence) => said.answerTo(text, sentence), most)
+  }
+
+  /** @throws RTK_ERR_UNAVAILABLE unless the receiver accepts it */
+  async #need(text: string, most = tries): Promise<readonly string[]> {
+    const answer = await this.#ask(text, most)
+    if (answer === undefined) throw unavailable('the receiver does not answer')
+    if (typeof answer === 'string') throw unavailable(`the receiver refuses ${text}: ${answer}`)
+    return answer.values
+  }
+
+  protected async whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
+    const version = await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf, tries)
+    if (!version) return undefined
+    // `PQTMUNIQID,OK,16,0123…`
+    const unique = await this.#ask('PQTMUNIQID')
+    this.#serial = typeof unique === 'object' ? (unique.values[1] ?? '') : ''
+    return { ...version, serial: this.#serial }
+  }
+
+  protected async readMode(): ReturnType<Receiver['readTarget']> {
+    const mode = await this.#ask('PQTMCFGRCVRMODE,R')
+    const svin = typeof mode === 'object' ? await this.#ask('PQTMCFGSVIN,R') : undefined
+    return typeof mode === 'object' && typeof svin === 'object' ? said.targetOf(mode.values[0], svin.values) : undefined
+  }
+
+  async restart(): Promise<void> {
+    if (!(await this.whoIsIt())) throw unavailable('the receiver does not answer')
+    await this.#restart()
+  }
+
+  /** It does not answer this one. */
+  async #restart(): Promise<void> {
+    await this.#ask('PQTMSRR', 1)
+    this.restarted()
+    for (let look = 0; look < restart.looks; look++) {
+      await pause(this.ctx.timers, restart.every_ms)
+      if (await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf)) return
+    }
+    throw unavailable('the receiver does not answer after its restart')
+  }
+
+  // ── how it is made a rover or a base ──────────────────────────────────────────────────────────────────────────────
+
+  /** Settings in flash: read first, written only if they differ, because each time wears the flash and costs a restart. */
+  protected async prepare({ target, settings }: Wanted): Promise<string[]> {
+    const writes = await this.#differences(storedSettings(target, settings))
+    if (writes.length === 0) {
+      this.#refused = ''
+      return []
+    }
+    const text = this.#serial + writes.join()
+    if (text === this.#refused) return writes
+    for (const write of writes) await this.#need(write)
+    await this.#save()
+    await this.#restart()
+    const left = await this.#differences(storedSettings(target, settings))
+    this.#refused = left.length > 0 ? this.#serial + left.join() : ''
+    return left
+  }
+
+  async #differences(stored: ReturnType<typeof storedSettings>): Promise<string[]> {
+    const writes: string[] = []
+    for (const setting of stored) {
+      const values = changed(setting, await this.#need(`${setting.name},R`))
+      if (values) writes.push([setting.name, 'W', ...values].join())
+    }
+    return writes
+  }
+
+  /** Once: a second command right behind it would lose its answer. */
+  async #save(): Promise<void> {
+    const answer = this.#ask('PQTMSAVEPAR', 1)
+    const late = pause(this.ctx.timers, saving_ms)
+    if ((await answer) === undefined) await late
+  }
+
+  protected async setUp({ settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
+    const refused: string[] = []
+    const outputs = outputCommands(settings, stationId)
+    // It keeps its own type.
+    if (this.#refused.includes('PQTMCFGRTCM')) this.msm = undefined
+    let silent = 0
+    for (const asked of outputs) {
+      check()
+      const answer = await this.#ask(asked)
+      silent = answer === undefined ? silent + 1 : 0
+      if (typeof answer === 'object') continue
+      if (answer === undefined && (needed.test(asked) || silent > 1)) throw unavailable('the receiver does not answer')
+      if (needed.test(asked)) throw unavailable(`the receiver refuses ${asked}: ${answer}`)
+      refused.push(asked)
+    }
+    return { written: outputs.length - refused.length, refused }
+  }
+
+  // ── its reports ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  protected heard(frame: OwnFrame): void {
+    if (frame.kind !== 'nmea') return
+    const sentence = said.sentenceOf(frame.bytes)
+    const [name = ''] = sentence
+    if (name === 'PQTMPVT') this.#position = sentence
+    else if (name === 'PQTMEPE') this.#acc_m = said.accuracyOf(sentence)
+    else if (name === 'PQTMEOE') this.#epoch(said.towOf(sentence), frame.arrival_ms)
+    else if (name.startsWith('PQTM')) this.dialog.hear(sentence)
+    else this.#sky.take(sentence)
+  }
+
+  /** All sentences of an epoch have come. */
+  #epoch(tow_ms: number | undefined, arrival_ms: number): void {
+    const fix = this.#position && said.fixOf(this.#position, this.#acc_m, arrival_ms)
+    this.#position = undefined
+    this.#acc_m = undefined
+    if (fix) this.report(fix)
+    if (fix && fix.t > 0) this.reportTime(fix.t)
+    const satellites = this.#sky.end()
+    if (satellites && tow_ms !== undefined) this.reportSatellites({ tow_ms, arrival_ms, hasSignals: true, satellites })
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { serialDevices } from '../../../plugins/gnss-auto/devices.js'
+import { createTestStation, freeTcpPort, type TestStation, until } from '../../harness/index.js'
+
+const standby = { 'gnss-zed': {}, 'gnss-unicore': {}, 'gnss-quectel': {}, 'gnss-septentrio': {} }
+const place = (port: number) => `tcp://127.0.0.1:${port}`
+
+async function stationWith(
+  t: { teardown(fn: () => unknown): unknown },
+  sources: Record<string, object>,
+  ports: readonly string[],
+) {
+  const station = await createTestStation({
+    sources: { system: {}, gnss: {}, ...sources, 'gnss-auto': { ports } } as Record<string, Record<string, unknown>>,
+    variant: { standby },
+  })
+  t.teardown(() => station.stop())
+  return station
+}
+
+/** Lets time pass until it is so; the sockets are real. */
+const passing = (station: TestStation, condition: () => unknown, what: string) =>
+  until(
+    async () => {
+      await station.clock.advance(100)
+      return condition()
+    },
+    what,
+    30_000,
+  )
+const errorsOf = (station: TestStation) => station.field('base.state.errors') as { code: string; text: string }[]
+const hasError = (station: TestStation, code: string) => errorsOf(station).some((error) => error.code === code)
+const running = (station: TestStation) =>
+  station.station
+    .plugins()
+    .filter(({ name, state }) => name in standby && state === 'running')
+    .map(({ name }) => name)
+
+t.test('the family is recognised, and its plugin loaded', async (t) => {
+  for (const [simulator, driver] of [
+    ['simulated-receiver', 'gnss-zed'],
+    ['simulated-um980', 'gnss-unicore'],
+  ] as const) {
+    const tcp = await freeTcpPort()
+    const started_ms = Date.now()
+    const station = await stationWith(t, { [simulator]: { tcp } }, [place(tcp)])
+    await passing(station, () => running(station).length > 0, driver)
+    t.strictSame(running(station), [driver])
+    t.ok(Date.now() - started_ms < 30_000)
+    await passing(station, () => !hasError(station, 'receiver-not-found'), 'no error is left')
+    await passing(station, () => station.field('gnss.state.status') !== 'offline', 'the receiver is there')
+  }
+})
+
+t.test('what is no receiver is not taken for one, and is told nothing but questions', async (t) => {
+  const heard: Buffer[] = []
+  const server = createServer((socket) => {
+    socket.on('data', (chunk) => heard.push(chunk))
+    socket.on('error', () => {})
+    socket.write('AT\r\nOK\r\n$GPGGA,broken\r\n')
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const station = await stationWith(t, {}, [place(port), place(await freeTcpPort())])
+  await passing(station, () => hasError(station, 'receiver-not-found'), 'the error')
+  t.match(errorsOf(station).find(({ code }) => code === 'receiver-not-found')?.text, /ECONNREFUSED/)
+  t.strictSame(running(station), [])
+  t.notMatch(Buffer.concat(heard).toString('latin1'), /CFG|MODE|SAVE|RESET|set[A-Z]/)
+})
+
+t.test('two receivers: it asks which', async (t) => {
+  const [one, other] = [await freeTcpPort(), await freeTcpPort()]
+  const sources = { 'simulated-receiver': { tcp: one } }
+  const second = await createTestStation({ sources: { gnss: {}, 'simulated-um980': { tcp: other } } })
+  t.teardown(() => second.stop())
+  // It has booted before the search begins.
+  await second.clock.advance(6_000)
+  const station = await stationWith(t, sources, [place(one), place(other)])
+  await passing(
+    station,
+    async () => {
+      await second.clock.advance(100)
+      return hasError(station, 'receivers-found')
+    },
+    'the error',
+  )
+  t.match(errorsOf(station).find(({ code }) => code === 'receivers-found')?.text, /u-blox at .*Unicore at /)
+  t.strictSame(running(station), [])
+})
+
+t.test('serial devices: by id first, each once, no modems', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'rtk-base-dev-'))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  for (const name of ['ttyACM0', 'ttyUSB0', 'ttyUSB1', 'ttyAMA0', 'ttyS0', 'tty1', 'null'])
+    writeFileSync(join(root, name), '')
+  const byId = join(root, 'serial', 'by-id')
+  mkdirSync(byId, { recursive: true })
+  symlinkSync('../../ttyACM0', join(byId, 'usb-u-blox_GNSS_receiver-if00'))
+  symlinkSync('../../ttyUSB0', join(byId, 'usb-Quectel_EC25-AF_LTE_Modem-if02'))
+  t.strictSame(
+    serialDevices(root).map((path) => path.slice(root.length + 1)),
+    ['serial/by-id/usb-u-blox_GNSS_receiver-if00', 'ttyAMA0', 'ttyUSB1'],
+  )
+  t.strictSame(serialDevices(join(root, 'none')), [])
+  t.end()
+})
