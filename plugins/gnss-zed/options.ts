@@ -61,6 +61,11 @@ export const ZedOptions = Type.Object(
       description:
         'Input of corrections (RTCM) on the other ports of the receiver: off, or keep: as the receiver has it. The station does not know whose they are',
     }),
+    signalPlan: Type.Union([Type.Literal('keep'), Type.Literal(1), Type.Literal(2), Type.Literal(6)], {
+      default: 'keep',
+      description:
+        'ZED-X20P: its signal plan; keep: as the receiver has it. 2 is the default of the receiver, 1 has B1I and no GLONASS, 6 no E6',
+    }),
     raiseBaud: Type.Boolean({
       default: true,
       description: 'Raise the rate of a UART, in RAM, until its load is below 60 %',

@@ -25,11 +25,19 @@ const can: ReceiverCapabilities = {
   output: takenOutput,
 }
 
+/** Older firmware, and the X20P. */
+const canWithoutNav2: ReceiverCapabilities = {
+  ...can,
+  reports: new Set([...can.reports].filter((report) => report !== 'second-fix')),
+}
+
 /** The service `receiver` for other plugins. */
 export function receiverService(zed: ZedReceiver): Receiver {
   const { facts, events, upkeep } = zed
   return {
-    can,
+    get can() {
+      return facts.firmware?.nav2 === false ? canWithoutNav2 : can
+    },
     get link() {
       return zed.link
     },

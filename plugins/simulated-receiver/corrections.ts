@@ -2,8 +2,6 @@
 import { constellationOf, isMsm, type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Corrections } from './solution.js'
-import { messages } from './ubx/messages.js'
-import { write } from './ubx/wire.js'
 
 /** After a gap longer than this the ambiguities are determined again. */
 const gap_ms = 10_000
@@ -11,20 +9,26 @@ const gap_ms = 10_000
 /** Reports that wait for the next epoch; a receiver has a bounded buffer too. */
 const mostReports = 256
 
+/** A message that came in. */
+export interface HeardCorrection {
+  readonly isUsed: boolean
+  readonly stationId: number
+  readonly type: number
+}
+
 export class CorrectionInput {
   #observation_ms: number | undefined
   #since_ms: number | undefined
   #reference: ReferencePoint | undefined
   /** Where the bases of this world truly are, by station ID. */
   readonly bases = new Map<number, Ecef>()
-  readonly #reports: Uint8Array[] = []
+  readonly #reports: HeardCorrection[] = []
 
   /** @param type message number of a verified frame */
   hear(frame: Uint8Array, type: number, now_ms: number, listening: boolean): void {
-    const refStation = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
-    const used = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
-    if (this.#reports.length < mostReports)
-      this.#reports.push(write(messages['RXM-RTCM'], { version: 2, msgUsed: used ? 2 : 1, refStation, msgType: type }))
+    const stationId = frame.length >= 8 ? ((frame[4] & 15) << 8) | frame[5] : 0
+    const isUsed = listening && (isMsm(type) || type === 1005 || type === 1006 || type === 1230)
+    if (this.#reports.length < mostReports) this.#reports.push({ isUsed, stationId, type })
     this.#reference = referencePoint(frame) ?? this.#reference
     if (!constellationOf(type)) return
     if (this.#observation_ms === undefined || now_ms - this.#observation_ms > gap_ms) this.#since_ms = now_ms
@@ -41,8 +45,8 @@ export class CorrectionInput {
     }
   }
 
-  /** RXM-RTCM of the input since the last call. */
-  reports(): Uint8Array[] {
+  /** The input since the last call. */
+  reports(): HeardCorrection[] {
     return this.#reports.splice(0)
   }
 

@@ -21,7 +21,7 @@ export const ReceiverOptions = Type.Object(
     }),
     module: Type.Union([Type.Literal('ZED-F9P'), Type.Literal('ZED-X20P')], {
       default: 'ZED-F9P',
-      description: 'Model of the receiver: the X20P lacks GLONASS, 1230, 4072, RXM-RTCM and NAV2',
+      description: 'Model of the receiver: the X20P lacks GLONASS, 1230, 4072, RXM-RTCM (it has RXM-COR) and NAV2',
     }),
     uniqueId: Type.String({
       default: '5A45440001',

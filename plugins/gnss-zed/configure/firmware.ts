@@ -12,12 +12,14 @@ export interface Firmware {
   readonly nav2: boolean
   /** MON-HW, for where MON-RF is refused. */
   readonly monHw: boolean
+  /** Its signals come in plans. */
+  readonly signalPlans: boolean
   /** The nearest firmware that the driver knows, where this is another one; '' this is known. */
   readonly takenFor: string
 }
 
 type Generation = Omit<Firmware, 'glonass' | 'takenFor'>
-const f9: Generation = { private4072: true, correctionReport: 'RXM-RTCM', nav2: false, monHw: true }
+const f9: Generation = { private4072: true, correctionReport: 'RXM-RTCM', nav2: false, monHw: true, signalPlans: false }
 
 /** The newest generation that a protocol version has reached counts. NAV2 came with HPG 1.30. */
 const generations: readonly { from: number; name: string; lines: RegExp; has: Generation }[] = [
@@ -29,7 +31,7 @@ const generations: readonly { from: number; name: string; lines: RegExp; has: Ge
     from: 50,
     name: 'ZED-X20P HPG 2.00',
     lines: /^HPG 2\./,
-    has: { private4072: false, correctionReport: 'RXM-COR', nav2: false, monHw: false },
+    has: { private4072: false, correctionReport: 'RXM-COR', nav2: false, monHw: false, signalPlans: true },
   },
 ]
 

@@ -18,6 +18,8 @@ export interface BaseSettings {
   secondFix: boolean
   /** Corrections on the ports that the service does not speak through. */
   otherPorts: 'off' | 'keep'
+  /** Of an X20P. */
+  signalPlan: 'keep' | 1 | 2 | 6
   /** How old corrections may be. */
   correctionTimeout_s: number
   /** NAV-SIG too; left out where the line has no room for it. */
@@ -129,6 +131,9 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     },
     // Changing a signal restarts the GNSS part of the receiver.
     { ...optional('SBAS off', [keyId('CFG-SIGNAL-SBAS_ENA'), 0]), settle_ms: 500 },
+    ...(firmware.signalPlans && settings.signalPlan !== 'keep'
+      ? [{ ...optional('signal plan', [keyId('CFG-SIGNAL-PLAN'), settings.signalPlan]), settle_ms: 500 }]
+      : []),
     ...(signals.length > 0 ? [{ ...optional('constellations', ...signals), settle_ms: 500 }] : []),
     ...(elevationMask_deg === undefined
       ? []

@@ -11,6 +11,7 @@ import {
   type Spoofing,
   spoofingStates,
 } from 'rtk-base/services'
+import { type Firmware, firmwareOf } from '../configure/firmware.js'
 import * as ubx from '../ubx/index.js'
 import { EpochAssembler, fixOfPvt } from './epoch.js'
 import { RadioReports } from './radio-reports.js'
@@ -50,6 +51,8 @@ type Handler = (payload: Uint8Array, now_ms: number) => void
 const fixIsFresh_ms = 5000
 
 export class ReceiverFacts {
+  /** By the last MON-VER. */
+  firmware: Firmware | undefined
   identity: ReceiverIdentity = {
     maker: 'u-blox',
     module: '',
@@ -175,6 +178,7 @@ export class ReceiverFacts {
       const version = ubx.decodeIdentity(payload)
       if (!version) return
       const { module, firmware, hardware, software } = version
+      this.firmware = firmwareOf(version)
       this.#identify({ module, firmware, hardware, software })
     })
     raw(ubx.secUniqId, (payload) => {

@@ -98,6 +98,8 @@ const table: Record<string, readonly [id: number, signed?: 'i']> = {
   'CFG-SIGNAL-GLO_ENA': [0x10310025],
   'CFG-SIGNAL-GLO_L1_ENA': [0x10310018],
   'CFG-SIGNAL-GLO_L2_ENA': [0x1031001a],
+  // The X20P alone. @see u-blox X20 HPG 2.10 interface description
+  'CFG-SIGNAL-PLAN': [0x2031003a],
   'CFG-SBAS-USE_DIFFCORR': [0x10360004],
 
   // Antenna supervisor, interference monitor, NMEA.

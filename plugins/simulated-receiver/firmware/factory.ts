@@ -34,7 +34,7 @@ const firmwares: Record<ReceiverOptions['module'], Firmware> = {
       'SBAS;QZSS',
     ]),
     without: [],
-    lacks: () => false,
+    lacks: (key) => /SIGNAL-PLAN/.test(key),
     ports: [0x0000, 0x0100, 0x0201, 0x0300, 0x0400],
   },
   'ZED-X20P': {
@@ -55,7 +55,7 @@ const firmwares: Record<ReceiverOptions['module'], Firmware> = {
 export function firmwareOf({ module, nav2 }: Pick<ReceiverOptions, 'module' | 'nav2'>): Firmware {
   const newest = firmwares[module]
   if (module !== 'ZED-F9P' || nav2 !== false) return newest
-  return { ...newest, version: oldF9p, lacks: (key) => /NAV2/.test(key) }
+  return { ...newest, version: oldF9p, lacks: (key) => /NAV2|SIGNAL-PLAN/.test(key) }
 }
 const oldF9p = versionOf('00190000', [
   'ROM BASE 0x118B2060',

@@ -1,12 +1,14 @@
 /** Everything that the simulated receiver sends for one epoch, by its configuration. */
 import type { Ecef } from 'rtk-base/services'
 import { rtcmMessages } from 'rtk-base/simulation'
-import type { CorrectionInput } from '../corrections.js'
+import type { CorrectionInput, HeardCorrection } from '../corrections.js'
 import type { ConfigStore } from '../firmware/config-store.js'
 import { implausibleWarning } from '../firmware/factory.js'
 import type { Faults, ReceiverOptions } from '../options.js'
 import type { Navigation } from '../solution.js'
 import { keyId, type Output, outputKey } from '../ubx/keys.js'
+import { messages } from '../ubx/messages.js'
+import { write } from '../ubx/wire.js'
 import { type ReceiverEpoch, ubxMessages } from './ubx-output.js'
 
 const stationIdKey = keyId('CFG-RTCM-DF003_OUT')
@@ -38,7 +40,8 @@ export class EpochFrames {
     const reports = this.#corrections.reports()
     if (this.enabled('UBX')) {
       frames.push(...ubxMessages(now, (message) => message !== 'GGA' && due(message)))
-      if (due('RXM-RTCM')) for (const report of reports) frames.push(report)
+      if (due('RXM-RTCM')) frames.push(...reports.map(rxmRtcm))
+      if (due('RXM-COR')) frames.push(...reports.map(rxmCor))
       if (this.#warns && navigation.implausible && count % warnEvery === 0) frames.push(implausibleWarning)
     }
     if (options.nmea && this.enabled('NMEA')) {
@@ -87,3 +90,17 @@ export class EpochFrames {
     return rate > 0 && count % rate === 0
   }
 }
+
+const usedOf = ({ isUsed }: HeardCorrection) => (isUsed ? 2 : 1)
+
+const rxmRtcm = (heard: HeardCorrection): Uint8Array =>
+  write(messages['RXM-RTCM'], {
+    ...{ version: 2, msgUsed: usedOf(heard), refStation: heard.stationId, msgType: heard.type },
+  })
+
+/** RTCM 3 without errors. */
+const rxmCor = (heard: HeardCorrection): Uint8Array =>
+  write(messages['RXM-COR'], {
+    ...{ version: 1, protocol: 1, errStatus: 1, msgUsed: usedOf(heard), correctionId: heard.stationId },
+    ...{ msgTypeValid: 1, msgType: heard.type },
+  })

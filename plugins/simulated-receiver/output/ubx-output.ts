@@ -40,7 +40,7 @@ const gnss: Readonly<Record<string, { id: number; signals: readonly number[] }>>
 const antennaCode = { ok: 2, short: 3, open: 4 } as const
 
 /** The messages that are made of an epoch. */
-type Made = Exclude<MessageName, 'RXM-RTCM' | 'ACK-ACK' | 'ACK-NAK' | 'MON-COMMS'> | 'GGA'
+type Made = Exclude<MessageName, 'RXM-RTCM' | 'RXM-COR' | 'ACK-ACK' | 'ACK-NAK' | 'MON-COMMS'> | 'GGA'
 
 /** In the order in which an epoch sends them; NAV-EOE is last. */
 const builders: Record<Made, Builder> = {

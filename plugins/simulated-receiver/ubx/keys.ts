@@ -42,7 +42,7 @@ const groups: Readonly<Record<string, readonly [number, string]>> = {
     0x31,
     `GPS_ENA 1f L 1, GPS_L1CA_ENA 01 L 1, GPS_L2C_ENA 03 L 1, SBAS_ENA 20 L 1, SBAS_L1CA_ENA 05 L 1, GAL_ENA 21 L 1,
     GAL_E1_ENA 07 L 1, GAL_E5B_ENA 0a L 1, BDS_ENA 22 L 1, BDS_B1_ENA 0d L 1, BDS_B2_ENA 0e L 1, QZSS_ENA 24 L 1,
-    GLO_ENA 25 L 1, GLO_L1_ENA 18 L 1, GLO_L2_ENA 1a L 1`,
+    GLO_ENA 25 L 1, GLO_L1_ENA 18 L 1, GLO_L2_ENA 1a L 1, PLAN 3a E1 2`,
   ],
   'CFG-SBAS': [0x36, 'USE_DIFFCORR 04 L 1'],
   'CFG-HW': [

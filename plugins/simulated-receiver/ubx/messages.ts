@@ -191,6 +191,20 @@ export const messages = {
       ['msgType', 6, 'U2'],
     ],
   },
+  // The X20P has this one instead.
+  'RXM-COR': {
+    is: [0x02, 0x34],
+    size: 12,
+    fields: [
+      ['version', 0, 'U1'],
+      ['protocol', 4, 'X4', 0],
+      ['errStatus', 4, 'X4', 5],
+      ['msgUsed', 4, 'X4', 7],
+      ['correctionId', 4, 'X4', 9],
+      ['msgTypeValid', 4, 'X4', 25],
+      ['msgType', 8, 'U2'],
+    ],
+  },
   'ACK-NAK': { is: [0x05, 0x00], size: 2, fields: ack },
   'ACK-ACK': { is: [0x05, 0x01], size: 2, fields: ack },
   'MON-HW': {

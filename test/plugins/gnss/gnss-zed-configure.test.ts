@@ -891,7 +891,18 @@ t.test('an X20P is not asked for what it lacks', async (t) => {
     await context.seconds(12)
     t.same(context.types(), [1005, 1074, 1094, 1124])
     t.match(context.field('state.antenna'), { status: 'ok' })
+    t.equal(context.simulated.value('CFG-SIGNAL-PLAN'), 2, 'its signal plan is its own affair')
   }
+  const context = await start(t, { options: { signalPlan: 1 }, simulator: { module: 'ZED-X20P' } })
+  await context.seconds(5)
+  t.match((await context.configure(fixed)).value, { refused: [] })
+  t.equal(context.simulated.value('CFG-SIGNAL-PLAN'), 1)
+})
+
+t.test('an F9P is not asked for a signal plan', async (t) => {
+  const context = await start(t, { options: { signalPlan: 1 } })
+  await context.seconds(5)
+  t.match((await context.configure(fixed)).value, { refused: [] })
 })
 
 t.test('nothing at all is written to a receiver that is only listened to', async (t) => {
@@ -1144,6 +1155,7 @@ const defaults: BaseSettings = {
   antenna: { power: 'on', shortDetection: 'on', openDetection: 'keep', powerDown: 'on', recovery: 'on' },
   secondFix: true,
   otherPorts: 'off',
+  signalPlan: 'keep',
   correctionTimeout_s: 30,
   signals: false,
 }
@@ -1338,12 +1350,12 @@ t.test('a session of u-center with a real receiver reads in full', { skip: noCap
   t.equal(counts.poll + counts.answer, 48)
   t.equal(values.size, 1475, 'all of its RAM')
   // Its owner had switched the NMEA messages off.
-  for (const { name, id, factory } of simulatedKeys.filter(({ name }) => !name.includes('NMEA_ID'))) {
+  for (const { name, id, factory } of simulatedKeys.filter(({ name }) => !/NMEA_ID|SIGNAL-PLAN/.test(name))) {
     t.equal(ubx.keyName(id), name)
     t.equal(values.get(name), factory, name)
   }
   const lacks = ubx.configKeys.filter(({ name }) => !values.has(name)).map(({ name }) => name)
-  t.same(lacks, [], 'it knows every key that we write')
+  t.same(lacks, ['CFG-SIGNAL-PLAN'], 'it knows every key that we write, but those of the X20P')
 })
 
 t.test('a capture is only listened to', { skip: noCaptures }, async (t) => {

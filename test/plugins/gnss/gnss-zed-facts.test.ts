@@ -567,7 +567,14 @@ function configured(port: Known['port'] = 'USB', baud = 0) {
     },
   }
   const options = {
-    ...{ raiseBaud: false, stationId: 0, secondFix: false, otherPorts: 'off' as const, correctionMaxAge_s: () => 30 },
+    ...{
+      raiseBaud: false,
+      stationId: 0,
+      secondFix: false,
+      otherPorts: 'off' as const,
+      signalPlan: 'keep' as const,
+      correctionMaxAge_s: () => 30,
+    },
     rtcm: { msm: 4, msmInterval_s: 1, referenceInterval_s: 1, biasInterval_s: 10 },
     antenna: { power: 'keep', shortDetection: 'keep', openDetection: 'keep', powerDown: 'keep', recovery: 'keep' },
   } as const

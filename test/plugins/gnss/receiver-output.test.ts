@@ -19,6 +19,7 @@ const settings: BaseSettings = {
   secondFix: true,
   stationId: 0,
   otherPorts: 'off',
+  signalPlan: 'keep',
   correctionTimeout_s: 30,
   signals: true,
 }

@@ -30,6 +30,7 @@ const layouts: Readonly<Record<Exclude<MessageName, 'NAV2-PVT'>, ubx.Layout>> & 
   'NAV-SIG': ubx.navSig,
   'NAV-EOE': ubx.navEoe,
   'RXM-RTCM': ubx.rxmRtcm,
+  'RXM-COR': ubx.rxmCor,
   'ACK-NAK': ubx.ackNak,
   'ACK-ACK': ubx.ackAck,
   'MON-HW': ubx.monHw,
