@@ -74,7 +74,7 @@ export const areas: readonly Area[] = [
   {
     name: 'gnss-unicore',
     code: ['plugins/gnss-unicore', 'runtime/link/driver', 'runtime/gnss/framings/unicore.ts'],
-    tests: ['plugins/gnss/gnss-unicore'],
+    tests: ['plugins/gnss/gnss-unicore', 'plugins/gnss/receiver-families'],
     sample: 14,
   },
   {

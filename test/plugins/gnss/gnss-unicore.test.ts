@@ -1,14 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  distance,
-  type Frame,
-  Framer,
-  isMsm,
-  unicoreLine as line,
-  unicoreLog as log,
-  referencePoint,
-} from 'rtk-base/gnss'
+import { type Frame, Framer, isMsm, unicoreLine as line, unicoreLog as log } from 'rtk-base/gnss'
 import t from 'tap'
 import { command, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
 import gnssUnicore from '../../../plugins/gnss-unicore/index.js'
@@ -16,15 +8,8 @@ import * as said from '../../../plugins/gnss-unicore/messages.js'
 import { modeCommand, outputCommands } from '../../../plugins/gnss-unicore/plan.js'
 import simulatedUm980 from '../../../plugins/simulated-um980/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { type Receiver, type RtcmFrame, receiver, rtcmStream } from '../../../schemas/services.js'
-import {
-  createTestStation,
-  ManualClock,
-  type ReceiverDevice,
-  receiverConformance,
-  type TestStation,
-} from '../../harness/index.js'
-import { Bench } from '../../harness/receiver/bench.js'
+import { type Receiver, receiver } from '../../../schemas/services.js'
+import { createTestStation, ManualClock } from '../../harness/index.js'
 import type { Definition } from './survey-in-rig.js'
 
 const recordings = process.env.RTK_BASE_CAPTURES ?? join(process.cwd(), '..', 'shared', 'captures')
@@ -188,84 +173,6 @@ t.test('a base in commands', (t) => {
     ['RTCM1005 10', ...[1077, 1087, 1097, 1117, 1127].map((type) => `RTCM${type} 2`), 'RTCM1230 5', ...orbits],
   )
   t.end()
-})
-
-/** The simulated receiver, by its command. */
-function simulatedDevice(): ReceiverDevice {
-  let station: TestStation | undefined
-  const sim = async (text: string) => {
-    const { status, text: answer } = (await station?.station.command(`sim=${text}`, { source: 'plugin' })) ?? {}
-    if (status !== 200) throw new Error(`sim=${text}: ${answer}`)
-  }
-  return {
-    begin(begun) {
-      station = begun
-    },
-    connect: () => sim('replug'),
-    disconnect: () => sim('unplug'),
-    silence: (on) => sim(`silence ${on ? 'on' : 'off'}`),
-    restart: () => sim('restart'),
-    refuse: (on) => sim(`nak ${on ? 'MODE' : 'off'}`),
-    wrongReference: (on) => sim(`wrong-1005 ${on ? 1 : 'off'}`),
-  }
-}
-
-t.test('stands what every receiver plugin must, with a simulator that was written from the documents', (t) =>
-  t.resolves(
-    receiverConformance(gnssUnicore as unknown as Definition, simulatedDevice(), {
-      options: { port: 'simulator' },
-      surroundings: { plugins: { 'simulated-um980': [simulatedUm980 as unknown as Definition, {}] } },
-    }),
-  ),
-)
-
-t.test('a position in its flash never leaves, and a move of 5 cm is held within 4 s', async (t) => {
-  const sent: RtcmFrame[] = []
-  const rover = definePlugin({
-    name: 'rover',
-    version: '1.0.0',
-    api: '^1.0.0',
-    needs: [rtcmStream],
-    setup: () => {},
-    start: (ctx) => {
-      const take = (frame: RtcmFrame) => sent.push(frame) > 0
-      const subscription = ctx.services.use(rtcmStream).subscribe({ via: 'tcp', name: 'rover', ip: '192.0.2.1', take })
-      ctx.defer(() => subscription.close())
-    },
-  })
-  const bench = await Bench.create(
-    gnssUnicore as unknown as Definition,
-    simulatedDevice(),
-    { port: 'simulator' },
-    {
-      plugins: { 'simulated-um980': [simulatedUm980 as unknown as Definition, {}], rover },
-      variant: { changes: { 'gnss-survey-mintime': 15, 'gnss-survey-accuracy': 5 } },
-    },
-  )
-  const { station } = bench
-  t.teardown(() => station.stop())
-  const sim = async (text: string) =>
-    t.match(await station.station.command(`sim=${text}`, { source: 'plugin' }), { status: 200 })
-  await bench.within(30, () => bench.receiver.fix?.ok)
-  const here = bench.receiver.fix?.position
-  if (!here) return t.fail('no position')
-  await sim('flash fixed 100 0 0')
-  await sim('restart')
-  t.ok(await bench.within(300, () => sent.some(({ type }) => isMsm(type))), 'it is a base again')
-  const places = sent.flatMap(({ bytes }) => referencePoint(bytes)?.arp ?? [])
-  t.ok(places.length > 0 && places.every((arp) => distance(arp, here) < 20), 'none is that of the flash')
-  await bench.seconds(60)
-  await sim('move 0.05 0 0')
-  const before = sent.length
-  await bench.seconds(4)
-  const meanwhile = sent.length
-  t.ok(meanwhile > before)
-  await bench.seconds(20)
-  t.strictSame(
-    sent.slice(meanwhile).map(({ type }) => type),
-    [],
-    'nothing leaves',
-  )
 })
 
 t.test(

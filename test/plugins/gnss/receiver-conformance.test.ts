@@ -47,19 +47,6 @@ t.test('gnss-zed with the simulated receiver', (t) =>
   ),
 )
 
-t.test('gnss-zed with a simulated X20P', (t) =>
-  t.resolves(
-    receiverConformance(gnssZed as unknown as Definition, simulatedDevice(), {
-      options: { port: 'simulator' },
-      surroundings: {
-        plugins: {
-          'simulated-receiver': [receiverSimulator as unknown as Definition, { boot: 'rover', module: 'ZED-X20P' }],
-        },
-      },
-    }),
-  ),
-)
-
 // ── the example, and what it would be if it were wrong ──────────────────────────────────────────────────────────────
 
 const folder = mkdtempSync(join(tmpdir(), 'rtk-base-receiver-'))
