@@ -141,6 +141,10 @@ t.test('reads frames of real receivers', async (t) => {
   t.match(pvt, { lon_deg: -121.31409, lat_deg: 44.0688112, height_m: 1109.961, hMSL_m: 1131.311, carrSoln: 0 })
 
   t.same(ubx.secUniqId.decode(payload('b5622703090001000000cffb03d2592c88')), { version: 1, id: 'CFFB03D259' })
+  const longer = (version: 1 | 2) => Uint8Array.from([...ubx.secUniqId.encode(version, 'ABCDEF012345'), 7, 7])
+  t.same(ubx.secUniqId.decode(longer(1)), { version: 1, id: 'ABCDEF0123' })
+  t.same(ubx.secUniqId.decode(longer(2)), { version: 2, id: 'ABCDEF012345' })
+  t.equal(ubx.secUniqId.decode(ubx.secUniqId.encode(2, 'ABCDEF012345').subarray(0, 9)), undefined)
   t.match(ubx.decode(ubx.rxmRtcm, payload('b562023208000200000000003c047e1a')), {
     version: 2,
     crcFailed: false,

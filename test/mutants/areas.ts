@@ -17,6 +17,7 @@ const surveyTests = [
   'gnss/survey-movement',
   'gnss/survey-run',
   'plugins/gnss/survey-in',
+  'plugins/gnss/confirm-position',
 ]
 
 export const areas: readonly Area[] = [
@@ -72,9 +73,14 @@ export const areas: readonly Area[] = [
     sample: 20,
   },
   {
-    name: 'gnss-unicore',
-    code: ['plugins/gnss-unicore', 'runtime/link/driver', 'runtime/gnss/framings/unicore.ts'],
-    tests: ['plugins/gnss/gnss-unicore', 'plugins/gnss/receiver-families'],
+    name: 'receiver drivers',
+    code: [
+      ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore'].map((name) => `plugins/${name}`),
+      ...['runtime/link/driver', 'runtime/gnss/framings'],
+    ],
+    tests: ['-auto', '-quectel', '-septentrio', '-unicore']
+      .map((family) => `plugins/gnss/gnss${family}`)
+      .concat('plugins/gnss/receiver-families'),
     sample: 14,
   },
   {
@@ -120,13 +126,13 @@ export const areas: readonly Area[] = [
       ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
       ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
-    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net'],
+    tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net', 'kernel/limits'],
     sample: 14,
   },
   {
     name: 'HTTP server',
     code: [
-      ...['body', 'captive-portal', 'connection', 'gateway', 'generation', 'proxies', 'replies', 'turns'].map(
+      ...['body', 'captive-portal', 'connection', 'generation', 'proxies', 'replies', 'server', 'turns'].map(
         (file) => `runtime/http/${file}.ts`,
       ),
       'runtime/http/routes',

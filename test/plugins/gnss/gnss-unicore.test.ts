@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Frame, Framer, isMsm, unicoreLine as line, unicoreLog as log } from 'rtk-base/gnss'
 import t from 'tap'
-import { command, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
+import { command, type Log, readLine, readLog } from '../../../plugins/gnss-unicore/framing.js'
 import gnssUnicore from '../../../plugins/gnss-unicore/index.js'
 import * as said from '../../../plugins/gnss-unicore/messages.js'
 import { modeCommand, outputCommands } from '../../../plugins/gnss-unicore/plan.js'
@@ -152,6 +152,53 @@ t.test('answers and versions', (t) => {
   t.end()
 })
 
+t.test('time, used satellites and position, by the layouts of the manual', (t) => {
+  const log = (size: number, fill: (body: DataView) => void): Log => {
+    const body = new DataView(new ArrayBuffer(size))
+    fill(body)
+    return { id: 0, time: { week: 2400, tow_ms: 1_000 }, leap_s: 18, body }
+  }
+  const rectime = (state: number, isUtcValid: number) =>
+    log(44, (body) => {
+      body.setUint32(0, state, true)
+      body.setUint32(28, 2026, true)
+      for (const [at, value] of [11, 26, 10, 58].entries()) body.setUint8(32 + at, value)
+      body.setUint32(36, 20_500, true)
+      body.setUint32(40, isUtcValid, true)
+    })
+  t.equal(said.utcOf(rectime(0, 1)), Date.UTC(2026, 10, 26, 10, 58, 20, 500) / 1000)
+  t.equal(said.utcOf(rectime(1, 1)), undefined)
+  t.equal(said.utcOf(rectime(0, 0)), undefined, 'without the leap seconds')
+  const bestSat = log(4 + 3 * 16, (body) => {
+    for (const [index, [system, number, status, signals]] of [
+      [0, 7, 0, 1],
+      [1, 38 + 13, 0, 3],
+      [5, 9, 3, 1],
+    ].entries()) {
+      body.setUint32(4 + 16 * index, system as number, true)
+      body.setUint16(4 + 16 * index + 6, number as number, true)
+      body.setUint32(4 + 16 * index + 8, status as number, true)
+      body.setUint32(4 + 16 * index + 12, signals as number, true)
+    }
+  })
+  t.strictSame([...said.usedSatellitesOf(bestSat)], ['gps 7', 'glonass 14'], 'one is not good')
+  const bestNav = (type: number, state = 0) =>
+    log(72, (body) => {
+      body.setUint32(0, state, true)
+      body.setUint32(4, type, true)
+      for (const [index, value] of [52, 4, 6].entries()) body.setFloat64(8 + 8 * index, value, true)
+      body.setFloat32(32, 44, true)
+      for (const [index, value] of [1, 2, 2].entries()) body.setFloat32(40 + 4 * index, value, true)
+      body.setUint8(65, 21)
+    })
+  t.match(said.fixOf(bestNav(16), 5), { fix: '3d', alt: 50, acc_m: 3, satellitesUsed: 21, corrected: false })
+  t.match(said.fixOf(bestNav(18), 5), { fix: '3d', corrected: true, sbas: true })
+  t.match(said.fixOf(bestNav(50), 5), { fix: 'rtk-fixed', corrected: true })
+  t.match(said.fixOf(bestNav(16, 1), 5), { fix: 'none', ok: false, acc_m: Infinity }, 'no solution')
+  t.match(said.fixOf(bestNav(0), 5), { fix: 'none', ok: false })
+  t.end()
+})
+
 t.test('a base in commands', (t) => {
   const arp = { x: -1_132_881.12345, y: 6_092_270.5679, z: 1_504_542.9 }
   t.equal(modeCommand({ mode: 'fixed', arp, acc_m: 1 }, 12), 'MODE BASE 12 -1132881.1235 6092270.5679 1504542.9000')
@@ -210,6 +257,7 @@ t.test(
     await seconds(10)
     const one = device as unknown as Receiver
     t.match(one.identity, { maker: 'Unicore', module: 'UM980' })
+    t.match(one.can, { settings: 'volatile', restarts: true, fixedPosition: 'ecef', ownSurvey: false, stationId: true })
     const older = one.configure({ mode: 'rover', output: { msm: 7, constellations: ['gps', 'glonass'] } })
     const refused = t.rejects(older, { code: 'RTK_ERR_UNAVAILABLE', message: /another configuration has replaced it/ })
     await seconds(1)
