@@ -23,6 +23,7 @@ export interface ReceiverEvents {
   readonly interference: EventSource<readonly BandReading[]>
   readonly spoofing: EventSource<Spoofing>
   readonly correction: EventSource<{ stationId: number }>
+  readonly ephemeris: EventSource<Uint8Array>
 }
 
 export function receiverEvents({ event }: PluginContext): ReceiverEvents {
@@ -39,5 +40,6 @@ export function receiverEvents({ event }: PluginContext): ReceiverEvents {
     interference: event(),
     spoofing: event(),
     correction: event(),
+    ephemeris: event(),
   }
 }

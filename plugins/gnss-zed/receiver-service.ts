@@ -103,6 +103,7 @@ export function receiverService(zed: ZedReceiver): Receiver {
     onInterference: events.interference.on,
     onSpoofing: events.spoofing.on,
     onCorrection: events.correction.on,
+    onEphemeris: events.ephemeris.on,
     get satellites() {
       return facts.sky
     },

@@ -1,5 +1,5 @@
 /** One receiver: its link, its configuration and its state. */
-import { type Frame, isMsm } from 'rtk-base/gnss'
+import { type Frame, isMsm, SubframeAssembler, type UbxFrame } from 'rtk-base/gnss'
 import { AwakeClock, type BytePort, linkTick_ms, ReceiverLink } from 'rtk-base/link'
 import { LogLimit, type PluginContext, unavailable } from 'rtk-base/plugin'
 import {
@@ -31,6 +31,8 @@ export interface ZedOptions extends ConfiguratorOptions {
   configure: boolean
 }
 
+/** RXM-SFRBX. */
+const sfrbx = { cls: 0x02, id: 0x13 }
 /** The private message of a moving base. */
 const movingBase = 4072
 /** The wildcard that names all configuration keys. */
@@ -57,6 +59,7 @@ export class ZedReceiver {
   /** Satellites and messages of the newest target. */
   #output: Output
   #wasUp: boolean = false
+  readonly #pages = new SubframeAssembler()
   #corruptBefore = 0
 
   constructor(ctx: PluginContext, port: BytePort, options: ZedOptions) {
@@ -259,10 +262,19 @@ export class ZedReceiver {
       if (!this.#isUnwanted(frame.type)) this.events.rtcm.emit(frame)
       this.facts.rtcm(frame.type, frame.bytes)
     } else if (frame.kind === 'ubx') {
+      if (frame.cls === sfrbx.cls && frame.id === sfrbx.id) {
+        this.#page(frame)
+        return
+      }
       const payload = ubx.payloadOf(frame.bytes)
       this.facts.ubx(frame.cls, frame.id, payload, frame.arrival_ms)
       this.#dialog.hear(frame.cls, frame.id, payload)
     } else this.facts.nmea(frame.bytes, frame.arrival_ms)
+  }
+
+  #page({ bytes, arrival_ms }: UbxFrame): void {
+    const ephemeris = this.#pages.push(bytes, arrival_ms / 1000)
+    if (ephemeris) this.events.ephemeris.emit(ephemeris)
   }
 
   /** Enabled by other software: a second MSM type would be mixed with the first. */

@@ -12,7 +12,11 @@ import { bytesPerSecond, lineLoad, maxLoad, neededRate } from './load.js'
 import { type BaseSettings, planOf, type Step, shownSteps } from './plan.js'
 import { targetOf, tmodeKeys } from './tmode.js'
 
-export interface ConfiguratorOptions extends Omit<BaseSettings, 'correctionTimeout_s' | 'signals'> {
+/** What is sent where the line has room. */
+type Extras = 'signals' | 'orbits'
+const noExtras = { signals: false, orbits: false }
+
+export interface ConfiguratorOptions extends Omit<BaseSettings, 'correctionTimeout_s' | Extras> {
   raiseBaud: boolean
   /** `gnss-recvrtcm-max-age`: it may change at any time. */
   correctionMaxAge_s(): number
@@ -62,7 +66,7 @@ export class Configurator {
   ): ReturnType<Receiver['configure']> {
     try {
       if (!known) throw new NotConfigured('the receiver does not answer, or does not report which of its ports this is')
-      if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, false), known.port)
+      if (this.#options.raiseBaud) await this.#raise(this.#plan(target, known, noExtras), known.port)
       const steps = this.#fittingPlan(target, known)
       const applied = await apply(this.#dialog, this.#ctx.timers, steps)
       if (!stillThere()) throw new NotConfigured('the receiver restarted meanwhile')
@@ -142,15 +146,18 @@ export class Configurator {
     return this.#lacks.has('CFG-RTCM-DF003_OUT')
   }
 
-  #plan(target: ReceiverTarget, known: Known, signals: boolean): Step[] {
-    const settings = { ...this.#options, correctionTimeout_s: this.#options.correctionMaxAge_s(), signals }
+  #plan(target: ReceiverTarget, known: Known, extras: Pick<BaseSettings, Extras>): Step[] {
+    const settings = { ...this.#options, correctionTimeout_s: this.#options.correctionMaxAge_s(), ...extras }
     return planOf({ ...known, target, settings })
   }
 
-  /** With NAV-SIG, unless that is too much for the line. */
+  /** With RXM-SFRBX and NAV-SIG, unless that is too much for the line. */
   #fittingPlan(target: ReceiverTarget, known: Known): Step[] {
-    const full = this.#plan(target, known, true)
-    return this.#load(full, known) < maxLoad ? full : this.#plan(target, known, false)
+    for (const orbits of [true, false]) {
+      const steps = this.#plan(target, known, { signals: true, orbits })
+      if (this.#load(steps, known) < maxLoad) return steps
+    }
+    return this.#plan(target, known, noExtras)
   }
 
   /** Load of the line by a plan, 0 to 1 and beyond; 0 if it is not a UART. */

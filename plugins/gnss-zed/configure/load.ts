@@ -12,7 +12,7 @@ const bitsPerByte = 10
 /**
  * Bytes on the wire of one message under a full sky: 14 GPS, 9 GLONASS, 11 Galileo and 14 BeiDou satellites with two
  * signals each, 60 satellites in NAV-SAT, 96 signals in NAV-SIG. An MSM has 169 + Nsat·Nsig bits of header and 18 + 48 bits (MSM4) or 36 + 80 bits (MSM7)
- * per satellite and cell (RTCM 10403.3, 3.5.11); the F9P pads it to Nsat·Nsig cells.
+ * per satellite and cell (RTCM 10403.3, 3.5.11); the F9P pads it to Nsat·Nsig cells. RXM-SFRBX: the pages of a second, of all signals.
  */
 const sizes: Partial<Record<OutputMessage, number>> = {
   'NAV-PVT': 100,
@@ -22,6 +22,7 @@ const sizes: Partial<Record<OutputMessage, number>> = {
   'NAV-SAT': 736,
   'NAV-SIG': 1552,
   'NAV-EOE': 12,
+  'RXM-SFRBX': 1800,
   'MON-RF': 60,
   'MON-HW': 68,
   'RXM-RTCM': 80,

@@ -24,6 +24,8 @@ export interface BaseSettings {
   correctionTimeout_s: number
   /** NAV-SIG too; left out where the line has no room for it. */
   signals: boolean
+  /** RXM-SFRBX too, for exact directions; left out first. */
+  orbits: boolean
 }
 
 /** Parts of the antenna supervisor, by option name. */
@@ -70,7 +72,6 @@ const notNeeded: readonly OutputMessage[] = [
   'NAV-RELPOSNED',
   'MON-COMMS',
   'RXM-RAWX',
-  'RXM-SFRBX',
   'TIM-TP',
 ]
 
@@ -150,6 +151,7 @@ export function planOf({ port, target, settings, firmware }: PlanInput): Step[] 
     mayLack('warnings', [infKey(port), 3]),
     mayLack('interference', [keyId('CFG-ITFM-ENABLE'), 1]),
     mayLack('signals', out('NAV-SIG', settings.signals ? 1 : 0)),
+    mayLack('navigation messages of satellites', out('RXM-SFRBX', settings.orbits ? 1 : 0)),
     mayLack('whole ambiguities', [keyId('CFG-NAVHPG-DGNSSMODE'), 3]),
     mayLack('age of corrections', [keyId('CFG-NAVSPG-CONSTR_DGNSSTO'), timeout_s(settings.correctionTimeout_s)]),
     mayLack(firmware.correctionReport, out(firmware.correctionReport, 1)),

@@ -1158,6 +1158,7 @@ const defaults: BaseSettings = {
   signalPlan: 'keep',
   correctionTimeout_s: 30,
   signals: false,
+  orbits: false,
 }
 const f9p = firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' })
 

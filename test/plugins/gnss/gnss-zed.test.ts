@@ -11,7 +11,7 @@ import type { Observed } from '../../../plugins/gnss/observed.js'
 import { watchTrouble } from '../../../plugins/gnss/trouble.js'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
+import { decodeEphemeris, Framer } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { stationError } from '../../../runtime/station-error.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
@@ -24,11 +24,16 @@ import {
   type SimulatedReceiver,
   simulatedReceiver,
 } from '../../../schemas/services.js'
+import { knownPages } from '../../gnss/support/orbit-pages.js'
 import { captures, noCaptures } from '../../harness/captures.js'
 import { conformance, createTestStation, ManualClock, type TestStation, until } from '../../harness/index.js'
 
 /** A station with the plugin and an onlooker that holds its services. */
-async function start(t: Test, options: Record<string, unknown> = { port: 'simulator' }) {
+async function start(
+  t: Test,
+  options: Record<string, unknown> = { port: 'simulator' },
+  more: Record<string, unknown> = {},
+) {
   const seen = { frames: [] as RtcmFrame[], fixes: [] as ReceiverFix[], states: 0 }
   let services: { receiver: Receiver; simulated: SimulatedReceiver | undefined } | undefined
   const onlooker = definePlugin({
@@ -49,7 +54,7 @@ async function start(t: Test, options: Record<string, unknown> = { port: 'simula
     },
   })
   const station = await createTestStation({
-    plugins: { 'gnss-zed': [gnssZed as never, options], onlooker: onlooker as never },
+    plugins: { 'gnss-zed': [gnssZed as never, options], onlooker: onlooker as never, ...(more as object) },
   })
   t.teardown(() => station.stop())
   const seconds = async (count: number) => {
@@ -631,6 +636,41 @@ t.test('a recording without a valid frame is no quiet end', async (t) => {
   }, 'the end')
   await station.clock.advance(11_000)
   t.match(station.device.errors(), [{ code: 'gnss-link', text: /holiday.jpg: it contains no valid frame; check / }])
+})
+
+t.test('the pages of satellites become their ephemerides', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-pages-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const known = knownPages.slice(0, 3)
+  writeFileSync(join(folder, 'pages.ubx'), Buffer.concat(known.flatMap(({ pages }) => pages)))
+  const heard: Uint8Array[] = []
+  const listener = definePlugin({
+    name: 'listener',
+    version: '1.0.0',
+    api: '^1.0.0',
+    needs: [receiverToken],
+    setup: () => {},
+    start(ctx) {
+      const { onEphemeris } = ctx.services.use(receiverToken)
+      if (onEphemeris) ctx.on(onEphemeris, (frame) => heard.push(frame))
+    },
+  })
+  const { station } = await start(
+    t,
+    { port: `replay:${join(folder, 'pages.ubx')}`, configure: false, delay: 0 },
+    { listener },
+  )
+  await until(async () => {
+    await station.clock.advance(10)
+    return heard.length >= known.length
+  }, 'every ephemeris')
+  t.strictSame(
+    heard.map((frame, i) => {
+      const { week = 0, tow_s = 0 } = known[i] ?? {}
+      return decodeEphemeris(frame, week * 604_800 + tow_s)?.satellite
+    }),
+    known.map(({ satellite }) => satellite),
+  )
 })
 
 async function replay(t: Test, name: string) {

@@ -22,6 +22,7 @@ const settings: BaseSettings = {
   signalPlan: 'keep',
   correctionTimeout_s: 30,
   signals: true,
+  orbits: true,
 }
 const f9p = firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' })
 const x20p = firmwareOf({ firmware: 'HPG 2.00', protocol: '50.10' })
