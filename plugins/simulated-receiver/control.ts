@@ -1,9 +1,9 @@
 /** The faults of the simulated receiver as a service. */
 import type { PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type SimulatedReceiver } from 'rtk-base/services'
-import { modelControl, modelState } from 'rtk-base/simulation'
+import { modelControl, modelState, type ReceiverLine } from 'rtk-base/simulation'
 import { fixedSettings, outputSettings, surveySettings } from './firmware/factory.js'
-import type { SimulatedPort } from './port.js'
+import type { SimulatedZed } from './receiver.js'
 import { RemoteBase } from './remote-base.js'
 import type { Pair } from './ubx/config.js'
 import { keyId } from './ubx/keys.js'
@@ -11,11 +11,11 @@ import { keyId } from './ubx/keys.js'
 /** Typical position error of a wrong ambiguity fix. */
 const usualWrongFix = { east: 0.3, north: -0.2, up: 0.6 }
 
-export function receiverControl(ctx: PluginContext, port: SimulatedPort): SimulatedReceiver {
+export function receiverControl(ctx: PluginContext, port: ReceiverLine<SimulatedZed>): SimulatedReceiver {
   const deliver = (packet: Uint8Array) => {
     ctx.services.find(correctionInput)?.take(packet, 'simulated base', 'simulator')
   }
-  const { zed } = port
+  const { device: zed } = port
   const remote = new RemoteBase(zed, ctx, deliver)
   return {
     port,

@@ -1,10 +1,10 @@
 import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
-import { runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
+import { ReceiverLine, runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
 import { Type } from 'typebox'
 import { receiverControl } from './control.js'
 import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
-import { SimulatedPort } from './port.js'
+import { SimulatedZed } from './receiver.js'
 import { RecordPlayer } from './replay/player.js'
 import { isKey } from './ubx/keys.js'
 
@@ -20,7 +20,7 @@ export default definePlugin({
   splitFrom: { 'gnss-zed': { inside: 'simulator', when: { port: 'simulator' } } },
 
   setup(ctx, options) {
-    const port = new SimulatedPort(options, ctx)
+    const port = new ReceiverLine(new SimulatedZed(options, ctx), ctx)
     const control = receiverControl(ctx, port)
     ctx.services.provide(simulatedReceiver, control)
     const sim = (line: string | undefined) => runSimCommand(control, line, { isKey })
@@ -32,8 +32,8 @@ export default definePlugin({
 
   async start(ctx, handoff, { port, player, tcp }) {
     const before = handoff.get('receiver') as ReceiverSnapshot | undefined
-    if (before) port.zed.restore(before)
-    port.zed.powerOn()
+    if (before) port.device.restore(before)
+    port.device.powerOn()
     if (tcp > 0) {
       const listener = ctx.net.listen(
         { name: 'line', host: '127.0.0.1', port: tcp, setting: 'simulated-receiver.tcp', maxConnections: 4 },
@@ -45,7 +45,7 @@ export default definePlugin({
   },
 
   stop(_reason, { port, player }) {
-    const handoff: [string, unknown][] = [['receiver', port.zed.snapshot()]]
+    const handoff: [string, unknown][] = [['receiver', port.device.snapshot()]]
     if (player) handoff.push(['player', player.handoff])
     port.end()
     return handoff

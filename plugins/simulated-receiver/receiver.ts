@@ -193,7 +193,7 @@ export class SimulatedZed implements CommandTarget {
     this.#ttff_ms = 0
   }
 
-  /** Set by the port: a USB device vanishes for a moment when it restarts. */
+  /** Set by its line: a USB device vanishes for a moment when it restarts. */
   onRestart: (() => void) | undefined
 
   poll(cls: number, id: number): Uint8Array | undefined {

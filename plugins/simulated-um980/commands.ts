@@ -17,7 +17,7 @@ export interface CommandTarget {
   settingChanged(words: readonly string[]): void
   save(): void
   /** @param factory the flash is erased too */
-  reset(cold: boolean, factory: boolean): void
+  resetCommand(cold: boolean, factory: boolean): void
   /** The signal group is kept in flash. The receiver starts again. */
   setSignalGroup(words: readonly string[]): boolean
 }
@@ -29,11 +29,11 @@ const table: Readonly<Record<string, (target: CommandTarget, args: readonly stri
     return true
   },
   RESET: (target, args) => {
-    target.reset(args.length > 0, false)
+    target.resetCommand(args.length > 0, false)
     return true
   },
   FRESET: (target) => {
-    target.reset(true, true)
+    target.resetCommand(true, true)
     return true
   },
   LOGLIST: list,

@@ -48,9 +48,3 @@ export function namesOf({ constellation, svId }: Sight) {
 
 export const signalsOf = ({ constellation }: Sight): readonly Um980Signal[] =>
   constellation.signals as readonly Um980Signal[]
-
-/** In the mask of an MSM of this constellation. */
-export function maskOf(name: Constellation): number[] {
-  const models = um980Sky.filter((model) => model.name === name)
-  return [...new Set(models.flatMap((model) => model.signals.map(({ msm }) => msm)))]
-}

@@ -11,8 +11,12 @@
  * rtcmMessages({ epoch, stationId: 1, arp: model.truth, due: (type) => [1005, 1074].includes(type) })
  * ```
  */
+export { Answers } from './answers.js'
 export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
 export { modelControl, modelState } from './control.js'
+export { type DeviceFamily, type DeviceSnapshot, SimulatedDevice, type SolvedEpoch } from './device.js'
+export { type DeviceOptions, deviceOptions } from './device-options.js'
+export { type DeviceControl, deviceControl, simulatedReceiverPlugin } from './device-plugin.js'
 export { type LineDevice, ReceiverLine, serveLine } from './line.js'
 export {
   type AntennaState,
@@ -28,6 +32,16 @@ export {
 export { type Enu, Motion, type MotionSnapshot, type Movement } from './motion.js'
 export { type NoiseName, type NoiseProfile, noiseProfiles, Surroundings } from './noise.js'
 export { GaussMarkov, Random } from './random.js'
-export { glonassChannel, glonassInfo, msmObservations, type RtcmRequest, referenceFrame, rtcmMessages } from './rtcm.js'
+export {
+  glonassChannel,
+  glonassInfo,
+  type MsmRequest,
+  msmFrames,
+  msmObservations,
+  type RtcmRequest,
+  referenceFrame,
+  rtcmMessages,
+} from './rtcm.js'
 export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
+export { type Solution, Solver, type SolverOptions } from './solver.js'

@@ -18,6 +18,8 @@ export interface LineDevice {
   powerOff(): void
   /** Starts again as after a power cut. */
   restart(): void
+  /** Set by its line: called when it restarts by itself. */
+  onRestart?: (() => void) | undefined
 }
 
 /** The `BytePort` of a simulated receiver. */
@@ -39,6 +41,9 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
     this.#edges = edges
     this.device = device
     this.hasBaud = device.baud !== undefined
+    device.onRestart = () => {
+      if (!this.hasBaud) this.#reenumerate()
+    }
   }
 
   present(): boolean {
@@ -106,7 +111,7 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
   }
 
   /** A receiver with USB of its own vanishes for a moment when it restarts. */
-  reenumerate(): void {
+  #reenumerate(): void {
     this.#vanish()
     this.#returning = this.#edges.timers.after(reenumerate_ms, () => {
       this.plugged = true

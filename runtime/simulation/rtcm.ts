@@ -1,5 +1,13 @@
 /** RTCM of an epoch, in the order of a ZED-F9P: GPS, GLONASS, Galileo, BeiDou, 1230, 1005. */
-import { encodeMsm, encodeRtcm, knownLeap_s, type MsmObservation, msmEpochTime, msmType } from 'rtk-base/gnss'
+import {
+  type Constellation,
+  encodeMsm,
+  encodeRtcm,
+  knownLeap_s,
+  type MsmObservation,
+  msmEpochTime,
+  msmType,
+} from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Epoch, Track } from './model.js'
 import { type ConstellationModel, constellations, type Signal } from './sky.js'
@@ -53,6 +61,69 @@ export function rtcmMessages({ epoch, stationId, arp, due, padToGrid = true }: R
   }
   if (arp && due(1005)) frames.push(referenceFrame(stationId, arp))
   return frames
+}
+
+/** Inputs of the MSM of receivers with more signals than fit into one message. */
+export interface MsmRequest {
+  readonly epoch: Epoch
+  readonly tracks: readonly Track[]
+  readonly stationId: number
+  /** Those without satellites are sent empty. */
+  readonly order: readonly Constellation[]
+  readonly models: readonly ConstellationModel[]
+  readonly clockSteering: number
+  due(type: number): boolean
+  /** Changes what is sent of a satellite. */
+  cells?(observations: MsmObservation[]): MsmObservation[]
+}
+
+/** Of an MSM: satellites times signals. */
+const mostPairs = 64
+
+/** MSM4 and MSM7 with a mask of all signals of the constellation: as many messages as that needs. */
+export function msmFrames(request: MsmRequest): Uint8Array[] {
+  const { epoch, tracks, stationId, order, models, clockSteering, due, cells = (same) => same } = request
+  const masks = new Map(order.map((name) => [name, maskOf(models, name)]))
+  const planned = order.flatMap((name) => {
+    const own = tracks.filter(({ sight }) => sight.constellation.name === name)
+    return ([4, 7] as const).flatMap((kind) => {
+      const type = msmType(name, kind)
+      return due(type) ? inParts(own, masks.get(name)?.length ?? 1).map((part) => ({ name, type, part })) : []
+    })
+  })
+  return planned.map(({ name, type, part }, i) =>
+    encodeMsm(
+      {
+        type,
+        stationId,
+        epochTime: msmEpochTime(name, epoch.tow_ms, knownLeap_s),
+        multiple: i < planned.length - 1,
+        clockSteering,
+        observations: part.flatMap((track) => cells(msmObservations(track, epoch, type % 10 === 7))),
+        // The others have 0, not the 15 of "unknown".
+        info: {
+          ...Object.fromEntries(part.map(({ sight }) => [sight.svId, 0])),
+          ...(name === 'GLONASS' && glonassInfo(part)),
+        },
+      },
+      { signals: part.length > 0 ? (masks.get(name) ?? []) : [], outOfRange: 'invalid' },
+    ),
+  )
+}
+
+function maskOf(models: readonly ConstellationModel[], name: Constellation): number[] {
+  const own = models.filter((model) => model.name === name)
+  return [...new Set(own.flatMap((model) => model.signals.map(({ msm }) => msm)))]
+}
+
+/** As many satellites in each as fit into the mask with all signals of the constellation, in ascending order. */
+function inParts(tracks: readonly Track[], signals: number): Track[][] {
+  const most = Math.floor(mostPairs / Math.max(1, signals))
+  const rest = tracks.toSorted((p, q) => p.sight.svId - q.sight.svId)
+  const parts: Track[][] = []
+  do parts.push(rest.splice(0, most))
+  while (rest.length > 0)
+  return parts
 }
 
 /** A ZED-F9P cuts off digits below 0.1 mm: its 1005 has …8028 where NAV-SVIN has …8029. */

@@ -4,9 +4,9 @@ import { defineService } from '../token.js'
 import type { Ecef } from './receiver.js'
 
 /**
- * Provided by the plugins simulated-receiver and simulated-um980: a receiver behind a byte stream, its state and faults, for tests, the
- * console and third-party tests. A *key* is a configuration key of a ZED, or the beginning of a command of a UM980. What a receiver has
- * nothing for is refused with `RTK_ERR_COMMAND_VALUE`.
+ * Provided by the plugins of simulated receivers: a receiver behind a byte stream, its state and faults, for tests, the
+ * console and third-party tests. A *key* is a configuration key of a ZED, or the beginning of a command of another make. What a receiver
+ * has nothing for is refused with `RTK_ERR_COMMAND_VALUE`.
  */
 export interface SimulatedReceiver {
   /** Its serial line, used by a receiver plugin with `port=simulator`. Can be opened once at a time. */
@@ -65,7 +65,7 @@ export interface SimulatedReceiver {
   corrupt(frames: number): void
   /** The current or stored value of a key. @throws RangeError for an unknown key */
   value(key: string, layer?: 'ram' | 'bbr' | 'flash'): number | undefined
-  /** Total input: bytes, and keys written to each layer; of a UM980 the accepted commands (ram) and the writes to flash. */
+  /** Total input: bytes, and keys written to each layer; of other makes the accepted commands (ram) and the writes to flash. */
   readonly received: { bytes: number; ram: number; bbr: number; flash: number }
   /** The state as one line of text. */
   describe(): string

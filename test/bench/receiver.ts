@@ -2,8 +2,9 @@
 import { constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
 import type { ReceiverOptions } from '../../plugins/simulated-receiver/options.js'
-import { SimulatedPort } from '../../plugins/simulated-receiver/port.js'
+import { SimulatedZed } from '../../plugins/simulated-receiver/receiver.js'
 import { systemClock } from '../../runtime/ports/clock.js'
+import { ReceiverLine } from '../../runtime/simulation/index.js'
 
 const terminal = constants.O_RDWR | constants.O_NOCTTY
 const receiverOptions: ReceiverOptions = {
@@ -25,8 +26,9 @@ export async function withUndo<T>(work: (undo: Undo[]) => Promise<T>): Promise<T
 
 /** The simulated receiver, with its power on, at the far end of the line. */
 export async function receiverOn(line: string, undo: Undo[]): Promise<void> {
-  const port = new SimulatedPort(receiverOptions, { clock: systemClock, timers: timers() })
-  undo.push(() => port.zed.powerOff())
+  const edges = { clock: systemClock, timers: timers() }
+  const port = new ReceiverLine(new SimulatedZed(receiverOptions, edges), edges)
+  undo.push(() => port.device.powerOff())
   // Not as files: a read that waits in a thread would hold up the end of the process, and with it what was measured.
   const heard = new ReadStream(openSync(line, terminal))
   const far = new WriteStream(openSync(line, terminal))
@@ -35,7 +37,7 @@ export async function receiverOn(line: string, undo: Undo[]): Promise<void> {
   undo.push(() => [far.destroy(), heard.destroy()])
   await port.open(115_200, { data: (chunk) => void far.write(Buffer.from(chunk)), closed: () => {} })
   heard.on('data', (chunk) => void port.write(chunk as Buffer))
-  port.zed.powerOn()
+  port.device.powerOn()
 }
 
 /** As a plugin has them. */

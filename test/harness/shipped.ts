@@ -12,6 +12,8 @@ const alternatives: Readonly<Record<string, string>> = {
   'gnss-quectel': 'gnss-zed',
   'gnss-septentrio': 'gnss-zed',
   'gnss-unicore': 'gnss-zed',
+  'simulated-lg290p': 'simulated-receiver',
+  'simulated-mosaic': 'simulated-receiver',
   'simulated-um980': 'simulated-receiver',
 }
 

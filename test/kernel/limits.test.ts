@@ -156,7 +156,7 @@ const listeners: Readonly<Record<string, readonly (string | { none: string })[]>
   'plugins/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
   'plugins/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
   'plugins/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
-  'plugins/simulated-um980/index.ts': [{ none: 'a simulator on a desk' }],
+  'runtime/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
   'plugins/simulated-router/http/listeners.ts': [{ none: 'a simulator on a desk' }, { none: 'the same' }],
   'plugins/system/time-server.ts': ['the time server (`system`), for this machine'],
   'plugins/udp-rtcm/socket.ts': ['`udp-rtcm`'],

@@ -1,8 +1,8 @@
 /** The logs of a UM980, field by field: one list makes the binary and the text (recorded; text of BESTNAV, RECTIME: assumed). */
 import { ecefToGeodetic } from 'rtk-base/gnss'
-import { type Epoch, glonassChannel, type Track } from 'rtk-base/simulation'
+import { type Epoch, glonassChannel, type Solution, type Track } from 'rtk-base/simulation'
 import { logOrder, namesOf, signalsOf } from '../sky.js'
-import type { Solution } from '../solution.js'
+
 import { asciiLog, binaryLog, type LogTime } from './frames.js'
 
 /** Inputs of the logs of an epoch. */

@@ -1,8 +1,8 @@
 /** The RTCM of an epoch, in the order and with the peculiarities of the recording unicore-um980-raw-cross. */
-import { type Constellation, encodeMsm, encodeRtcm, knownLeap_s, msmEpochTime, msmType } from 'rtk-base/gnss'
+import { type Constellation, encodeRtcm, type MsmObservation } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { type Epoch, glonassInfo, msmObservations, type Track } from 'rtk-base/simulation'
-import { maskOf } from '../sky.js'
+import { type Epoch, msmFrames, type Track } from 'rtk-base/simulation'
+import { um980Sky } from '../sky.js'
 
 export interface RtcmInput {
   readonly epoch: Epoch
@@ -20,13 +20,18 @@ export interface RtcmInput {
 
 /** QZSS and NavIC have no satellites in this sky: their messages are sent empty. */
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'QZSS', 'BeiDou', 'NavIC']
-/** Of an MSM: satellites times signals. */
-const mostPairs = 64
 /** The code of weaker signals is measured, but not their phase. */
 const phaseFrom_dbhz = 26
 
 export function um980Rtcm(input: RtcmInput): Uint8Array[] {
-  return [...stationMessages(input), ...observations(input)]
+  const { epoch, tracks, stationId, least_dbhz, due } = input
+  return [
+    ...stationMessages(input),
+    ...msmFrames({
+      ...{ epoch, tracks, stationId, order, models: um980Sky, clockSteering: 1, due },
+      cells: (observations) => cells(observations, least_dbhz),
+    }),
+  ]
 }
 
 function stationMessages({ stationId, arp, antenna, due }: RtcmInput): Uint8Array[] {
@@ -52,46 +57,9 @@ function stationMessages({ stationId, arp, antenna, due }: RtcmInput): Uint8Arra
   return frames
 }
 
-function observations({ epoch, tracks, stationId, least_dbhz, due }: RtcmInput): Uint8Array[] {
-  const planned = order.flatMap((name) => {
-    const own = tracks.filter(({ sight }) => sight.constellation.name === name)
-    return ([4, 7] as const).flatMap((kind) => {
-      const type = msmType(name, kind)
-      return due(type) ? inParts(own, maskOf(name).length).map((part) => ({ name, type, part })) : []
-    })
-  })
-  return planned.map(({ name, type, part }, i) =>
-    encodeMsm(
-      {
-        type,
-        stationId,
-        epochTime: msmEpochTime(name, epoch.tow_ms, knownLeap_s),
-        multiple: i < planned.length - 1,
-        clockSteering: 1,
-        observations: part.flatMap((track) => cells(track, epoch, type % 10 === 7, least_dbhz)),
-        // The others have 0, not the 15 of "unknown".
-        info: {
-          ...Object.fromEntries(part.map(({ sight }) => [sight.svId, 0])),
-          ...(name === 'GLONASS' && glonassInfo(part)),
-        },
-      },
-      { signals: part.length > 0 ? maskOf(name) : [], outOfRange: 'invalid' },
-    ),
-  )
-}
-
-/** As many satellites in each as fit into the mask with all signals of the constellation, in ascending order. */
-function inParts(tracks: readonly Track[], signals: number): Track[][] {
-  const most = Math.floor(mostPairs / Math.max(1, signals))
-  const rest = tracks.toSorted((p, q) => p.sight.svId - q.sight.svId)
-  const parts: Track[][] = []
-  do parts.push(rest.splice(0, most))
-  while (rest.length > 0)
-  return parts
-}
-
-function cells(track: Track, epoch: Epoch, fine: boolean, least_dbhz: number) {
-  return msmObservations(track, epoch, fine)
+/** Weaker signals than the limit are left out. */
+function cells(observations: MsmObservation[], least_dbhz: number): MsmObservation[] {
+  return observations
     .filter(({ cnr_dbhz = 0 }) => cnr_dbhz >= least_dbhz)
     .map((cell) => {
       const { cnr_dbhz = 0, rate_mps = 0 } = cell

@@ -86,9 +86,10 @@ export function receiverPlugin<P extends TProperties>({ name, version, own, crea
     start(ctx, _handoff, { driver, isSimulated }) {
       if (isSimulated)
         ctx.services.watch(simulatedReceiver, (there) => {
-          const advice = `list the plugin of a simulated receiver, or set ${name}.port`
+          const setting = `${name}.port`
+          const advice = `list the plugin of a simulated receiver, or set ${setting}`
           if (there) ctx.errors.clear('receiver-simulator')
-          else ctx.errors.raise('receiver-simulator', { text: noSimulator, advice })
+          else ctx.errors.raise('receiver-simulator', { text: noSimulator, advice, values: { setting } })
         })
       ctx.on(ctx.services.use(station).onCountersReset, () => driver.resetCounters())
       driver.start()

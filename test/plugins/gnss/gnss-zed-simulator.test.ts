@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import type { ReceiverOptions } from '../../../plugins/simulated-receiver/options.js'
-import { SimulatedPort } from '../../../plugins/simulated-receiver/port.js'
+import { SimulatedZed } from '../../../plugins/simulated-receiver/receiver.js'
 import { RemoteBase } from '../../../plugins/simulated-receiver/remote-base.js'
 import {
   decodeGga,
@@ -24,6 +24,7 @@ import {
   sameReference,
   toTenthMm,
 } from '../../../runtime/gnss/index.js'
+import { ReceiverLine } from '../../../runtime/simulation/index.js'
 import { ManualClock } from '../../harness/index.js'
 
 const key = ubx.keyId
@@ -32,7 +33,8 @@ const usb = (message: ubx.OutputMessage) => ubx.messageOutKey(message, 'USB')
 /** A receiver with a host that frames what comes and can ask. */
 async function simulate(options: Partial<ReceiverOptions> = {}, clock = new ManualClock()) {
   const timers = { after: (ms: number, fn: () => void) => clock.timer(ms, fn), every: () => () => {} }
-  const port = new SimulatedPort(
+  const edges = { clock, timers }
+  const receiver = new SimulatedZed(
     {
       seed: 7,
       lat: 52,
@@ -46,8 +48,9 @@ async function simulate(options: Partial<ReceiverOptions> = {}, clock = new Manu
       nmea: false,
       ...options,
     },
-    { clock, timers },
+    edges,
   )
+  const port = new ReceiverLine(receiver, edges)
   const frames: Frame[] = []
   const closings: string[] = []
   const framer = new Framer({ onFrame: (frame) => frames.push(frame) })
@@ -57,14 +60,14 @@ async function simulate(options: Partial<ReceiverOptions> = {}, clock = new Manu
       closed: (reason) => closings.push(reason),
     })
   await open()
-  port.zed.powerOn()
+  port.device.powerOn()
   const seconds = async (count: number) => {
     for (let i = 0; i < count; i++) await clock.advance(1000)
   }
   return {
     clock,
     port,
-    zed: port.zed,
+    zed: port.device,
     frames,
     framer,
     closings,

@@ -34,6 +34,14 @@ const families: readonly Family[] = [
     ...{ name: 'UM980', driver: 'gnss-unicore', simulator: 'simulated-um980', options: {} },
     ...{ refused: 'MODE', reports: [] },
   },
+  {
+    ...{ name: 'LG290P', driver: 'gnss-quectel', simulator: 'simulated-lg290p', options: {} },
+    ...{ refused: 'PQTMCFGRCVRMODE', reports: [] },
+  },
+  {
+    ...{ name: 'mosaic', driver: 'gnss-septentrio', simulator: 'simulated-mosaic', options: {} },
+    ...{ refused: 'setPVTMode', reports: ['antenna', 'jam', 'spoof'] },
+  },
 ]
 
 const simulate = (station: TestStation | undefined) => async (text: string) => {

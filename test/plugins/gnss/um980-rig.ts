@@ -6,7 +6,7 @@ import { um980Control } from '../../../plugins/simulated-um980/control.js'
 import type { Um980Options } from '../../../plugins/simulated-um980/options.js'
 import { SimulatedUm980 } from '../../../plugins/simulated-um980/receiver.js'
 import { crc24q, decodeRtcm, geodeticToEcef, messageNumber } from '../../../runtime/gnss/index.js'
-import { ReceiverLine } from '../../../runtime/simulation/index.js'
+import { deviceControl, ReceiverLine } from '../../../runtime/simulation/index.js'
 import { ManualClock } from '../../harness/index.js'
 
 // ── the parser ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -183,7 +183,15 @@ export async function simulate(options: Partial<Um980Options> = {}) {
   }
   const lines = (items: readonly Item[]) => items.flatMap((item) => (item.kind === 'line' ? [item.text] : []))
   return {
-    ...{ clock, line, um980: line.device, control: um980Control(line), open, during, chunks },
+    ...{
+      clock,
+      line,
+      um980: line.device,
+      control: deviceControl(line, um980Control(line.device), 'UM980', ['spoof']),
+      open,
+      during,
+      chunks,
+    },
     seconds: (count: number) => during(count * 1000),
     /** Past the start and the first fix. */
     ready: () => during(15_000),

@@ -1,0 +1,14 @@
+import { simulatedReceiverPlugin } from 'rtk-base/simulation'
+import { mosaicControl } from './control.js'
+import { ownOptions, SimulatedMosaic } from './receiver.js'
+
+/** A Septentrio mosaic-G5 behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
+export default simulatedReceiverPlugin({
+  name: 'simulated-mosaic',
+  version: '1.0.0',
+  model: 'mosaic',
+  own: ownOptions,
+  lacks: [],
+  create: (options, ctx) => new SimulatedMosaic(options, ctx),
+  control: mosaicControl,
+})
