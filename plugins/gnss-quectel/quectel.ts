@@ -91,6 +91,8 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     const text = this.#serial + writes.join()
     if (text === this.#refused) return writes
     for (const write of writes) await this.#need(write)
+    // The base mode sets others back.
+    for (const write of await this.#differences(storedSettings(target, settings))) await this.#need(write)
     await this.#save()
     await this.#restart()
     const left = await this.#differences(storedSettings(target, settings))

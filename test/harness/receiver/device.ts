@@ -23,6 +23,8 @@ export interface ReceiverDevice {
   refuse?(on: boolean): Done
   /** The receiver sends a 1005 that is metres away from its reference. */
   wrongReference?(on: boolean): Done
+  /** For a receiver that only sees whether its antenna draws current. */
+  readonly seesNoShort?: boolean
   antenna?(status: Extract<AntennaStatus, 'ok' | 'short' | 'open'>): Done
   /** Strong interference: the receiver can hardly work. */
   jam?(on: boolean): Done

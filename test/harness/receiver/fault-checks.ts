@@ -36,10 +36,11 @@ export async function checkFaults(bench: Bench): Promise<undefined> {
     if (!device.antenna) bench.problem('can.reports has antenna, but the device has no antenna()')
     for (const status of ['short', 'open', 'ok'] as const) {
       if (!device.antenna) break
+      const seen = status === 'short' && device.seesNoShort ? 'open' : status
       await device.antenna(status)
       await bench.expect(
         soon_s,
-        () => heard()?.antenna === status,
+        () => heard()?.antenna === seen,
         () => `an antenna that is ${status} is ${heard()?.antenna} for the station`,
       )
     }

@@ -18,6 +18,7 @@ interface Family {
   /** A command that no base can be made without, as the simulator's `nak` takes it. */
   readonly refused: string
   readonly reports: readonly ('antenna' | 'jam' | 'spoof')[]
+  readonly seesNoShort?: boolean
 }
 
 const families: readonly Family[] = [
@@ -40,7 +41,7 @@ const families: readonly Family[] = [
   },
   {
     ...{ name: 'mosaic', driver: 'gnss-septentrio', simulator: 'simulated-mosaic', options: {} },
-    ...{ refused: 'setPVTMode', reports: ['antenna', 'jam', 'spoof'] },
+    ...{ refused: 'setPVTMode', reports: ['antenna', 'jam', 'spoof'], seesNoShort: true },
   },
 ]
 
@@ -50,7 +51,7 @@ const simulate = (station: TestStation | undefined) => async (text: string) => {
 }
 
 /** The simulated receiver, by its command. */
-function deviceOf({ refused, reports }: Family): ReceiverDevice {
+function deviceOf({ refused, reports, seesNoShort = false }: Family): ReceiverDevice {
   let sim: (text: string) => Promise<void> = async () => {}
   const faults: Pick<ReceiverDevice, 'antenna' | 'jam' | 'spoof'> = {
     antenna: (status) => sim(`antenna ${status}`),
@@ -58,6 +59,7 @@ function deviceOf({ refused, reports }: Family): ReceiverDevice {
     spoof: (on) => sim(`spoof ${on ? 2 : 1}`),
   }
   return {
+    seesNoShort,
     begin(station) {
       sim = simulate(station)
     },
