@@ -1,13 +1,13 @@
 import { simulatedReceiverPlugin } from 'rtk-base/simulation'
 import { lg290pControl } from './control.js'
-import { SimulatedLg290p } from './receiver.js'
+import { ownOptions, SimulatedLg290p } from './receiver.js'
 
 /** A Quectel LG290P behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
 export default simulatedReceiverPlugin({
   name: 'simulated-lg290p',
   version: '1.0.0',
   model: 'LG290P',
-  own: {},
+  own: ownOptions,
   lacks: ['spoof'],
   create: (options, ctx) => new SimulatedLg290p(options, ctx),
   control: lg290pControl,

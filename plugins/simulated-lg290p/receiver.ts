@@ -3,11 +3,26 @@ import { type Constellation, encodeNmea, encodeRtcm } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
-import { type DeviceOptions, type Epoch, msmFrames, SimulatedDevice, type SolvedEpoch } from 'rtk-base/simulation'
+import {
+  type DeviceOptions,
+  type Epoch,
+  ephemerisFrame,
+  ephemerisType,
+  msmFrames,
+  SimulatedDevice,
+  type SolvedEpoch,
+} from 'rtk-base/simulation'
+import { type Static, Type } from 'typebox'
 import { type CommandTarget, runCommand } from './commands.js'
 import { endOfEpoch, type SentenceInput, type SurveyState, sentences } from './sentences.js'
 import { baseMode, factorySettings, modeOf, type Settings } from './settings.js'
 import { sky } from './sky.js'
+
+export const ownOptions = {
+  surveySticks: Type.Boolean({ default: false, description: 'The counter of its own survey stays where it begins' }),
+}
+const OwnOptions = Type.Object(ownOptions)
+export type Lg290pOptions = DeviceOptions & Static<typeof OwnOptions>
 
 const family = {
   constellations: sky,
@@ -47,14 +62,16 @@ const begun = ({ stored }: Settings): Own => ({ active: structuredClone(stored),
 
 export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements CommandTarget {
   readonly baud = baud
-  readonly #options: DeviceOptions
+  readonly #options: Lg290pOptions
   #heard = ''
+  /** Ephemerides by satellite. */
+  readonly #sent = new Map<number, string>()
   #saving: Dispose = () => {}
 
-  constructor(options: DeviceOptions, edges: Edges) {
+  constructor(options: Lg290pOptions, edges: Edges) {
     super(options, edges, family, factorySettings(), begun(factorySettings()))
     this.#options = options
-    this.installed(options)
+    this.installed()
     this.own = begun(this.settings)
   }
 
@@ -65,6 +82,7 @@ export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements C
 
   protected override forget(): void {
     void this.#saving()
+    this.#sent.clear()
     this.#heard = ''
   }
 
@@ -166,7 +184,22 @@ export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements C
       const biases_m = { l1ca: 0, l1p: 0, l2ca: 0, l2p: 0 }
       frames.push(encodeRtcm({ type: 1230, stationId, biasesAligned: true, biases_m }))
     }
+    frames.push(...this.#ephemerides(epoch, tracks, isDue))
     return frames
+  }
+
+  /** Mode 1: those that are new; 2: all of them in an interval. */
+  #ephemerides(epoch: Epoch, tracks: SentenceInput['tracks'], isDue: (message: string) => boolean): Uint8Array[] {
+    const [, , , , , mode, every_s] = this.own.active.PQTMCFGRTCM ?? []
+    const isTime = Math.round(epoch.tow_ms / 1000) % Math.max(1, Number(every_s)) === 0
+    return tracks.flatMap(({ sight }) => {
+      const frame = isDue(`RTCM3-${ephemerisType(sight)}`) ? ephemerisFrame(sight, epoch.gps_s) : undefined
+      if (!frame) return []
+      const text = Buffer.from(frame).toString('latin1')
+      const isNew = this.#sent.get(sight.key) !== text
+      this.#sent.set(sight.key, text)
+      return (mode === '2' ? isTime : mode === '1' && isNew) ? [frame] : []
+    })
   }
 
   #station({ x, y, z }: Ecef): Uint8Array {
@@ -192,7 +225,7 @@ export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements C
   #survey(position: Ecef, dt_s: number): void {
     const [kind, seconds] = this.#svin
     const { survey } = this.own
-    if (kind !== '1' || this.own.surveyed) return
+    if (kind !== '1' || this.own.surveyed || this.#options.surveySticks) return
     survey.seconds += dt_s
     for (const axis of ['x', 'y', 'z'] as const) survey.sum[axis] += position[axis] * dt_s
     if (survey.seconds >= Number(seconds)) this.own.surveyed = this.#mean

@@ -2,7 +2,15 @@
 import { type Constellation, encodeRtcm } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Ecef } from 'rtk-base/services'
-import { type DeviceOptions, type Epoch, msmFrames, SimulatedDevice, type SolvedEpoch } from 'rtk-base/simulation'
+import {
+  type DeviceOptions,
+  type Epoch,
+  ephemerisFrame,
+  ephemerisType,
+  msmFrames,
+  SimulatedDevice,
+  type SolvedEpoch,
+} from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
 import { type BlockInput, blocks } from './blocks.js'
 import { type CommandTarget, identity, port, refusedReply, runCommand } from './commands.js'
@@ -48,7 +56,7 @@ export class SimulatedMosaic extends SimulatedDevice<Settings, Own> implements C
     super(options, edges, family, factorySettings(), begun())
     this.#options = options
     this.isLoggedIn = options.user === ''
-    this.installed(options)
+    this.installed()
   }
 
   protected override forget(): void {
@@ -168,6 +176,10 @@ export class SimulatedMosaic extends SimulatedDevice<Settings, Own> implements C
     }
     if (due(1005)) frames.push(encodeRtcm({ type: 1005, ...reference }))
     if (due(1006)) frames.push(encodeRtcm({ type: 1006, ...reference, antennaHeight_m: 0 }))
+    for (const { sight } of tracks) {
+      const frame = due(ephemerisType(sight) ?? 0) && ephemerisFrame(sight, epoch.gps_s)
+      if (frame) frames.push(frame)
+    }
     return frames
   }
 

@@ -44,7 +44,6 @@ export class SimulatedUm980 extends SimulatedDevice<Settings, ReferenceState> im
   readonly com: number
   readonly #options: Um980Options
   readonly #lines = new CommandLines()
-  #echoes = false
   #last: LogInput | undefined
   #baud: number
 
@@ -52,8 +51,7 @@ export class SimulatedUm980 extends SimulatedDevice<Settings, ReferenceState> im
     super(options, edges, family, factorySettings(), noReference(undefined))
     this.#options = options
     this.com = options.com
-    this.installed(options)
-    this.#echoes = options.echo
+    this.installed()
     this.#baud = baudOf(this.settings, this.com)
   }
 
@@ -76,18 +74,11 @@ export class SimulatedUm980 extends SimulatedDevice<Settings, ReferenceState> im
   override restore(snapshot: ReturnType<SimulatedUm980['snapshot']>): void {
     super.restore(snapshot)
     this.#baud = baudOf(this.settings, this.com)
-    this.#echoes = false
   }
 
   override restart(cold = false): void {
-    this.#echoes = this.#options.echo
     super.restart(cold)
     this.#baud = baudOf(this.settings, this.com)
-  }
-
-  override connect(send: ((bytes: Uint8Array) => void) | undefined): void {
-    super.connect(send)
-    if (!send) this.#echoes = false
   }
 
   protected override greet(): void {
@@ -118,7 +109,6 @@ export class SimulatedUm980 extends SimulatedDevice<Settings, ReferenceState> im
   // ── commands ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   protected heard(bytes: Uint8Array): void {
-    if (this.#echoes) this.write(bytes)
     for (const line of this.#lines.push(bytes)) this.#command(line)
   }
 

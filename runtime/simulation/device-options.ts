@@ -20,6 +20,7 @@ export const deviceOptions = {
     default: 'quiet',
     description: 'Signal conditions',
   }),
+  echo: Type.Boolean({ default: false, description: 'The first connection after power-up hears its own commands' }),
   tcp: Type.Integer({
     default: 0,
     minimum: 0,

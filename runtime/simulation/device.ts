@@ -61,18 +61,22 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
   onRestart: (() => void) | undefined
   protected readonly edges: Edges
   readonly #family: DeviceFamily
+  readonly #options: DeviceOptions
   readonly #solver: Solver
   readonly #utcOffset_ms: number
   #send: ((bytes: Uint8Array) => void) | undefined
   #flashWrites = 0
   #bootedAt_ms: number
   #isAwake = false
+  #echoes: boolean
   #epochTimer: Dispose = () => {}
   #last_utc_ms: number | undefined
 
   constructor(options: DeviceOptions, edges: Edges, family: DeviceFamily, factory: S, own: O) {
     this.edges = edges
     this.#family = family
+    this.#options = options
+    this.#echoes = options.echo
     this.answers = new Answers(edges, family.answer_ms, (bytes) => this.write(bytes))
     this.model = new Model({ ...options, constellations: family.constellations })
     this.#solver = new Solver(this.model, family)
@@ -106,8 +110,8 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
   protected forget(): void {}
 
   /** The last thing of a constructor. */
-  protected installed({ boot }: DeviceOptions): void {
-    if (boot === 'fixed') this.store({ arp: this.model.truth })
+  protected installed(): void {
+    if (this.#options.boot === 'fixed') this.store({ arp: this.model.truth })
     this.settings = structuredClone(this.flash)
   }
 
@@ -129,6 +133,7 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
     this.model.restore(model)
     this.#solver.state = solver
     this.#bootedAt_ms = bootedAt_ms
+    this.#echoes = false
   }
 
   powerOn(): void {
@@ -153,6 +158,7 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
   /** Starts from flash. @param cold without orbits: the fix takes longer */
   restart(cold = false): void {
     this.powerOff()
+    this.#echoes = this.#options.echo
     this.settings = structuredClone(this.flash)
     this.#solver.restart(cold)
     this.#bootedAt_ms = this.edges.clock.monotonic()
@@ -173,11 +179,13 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
 
   connect(send: ((bytes: Uint8Array) => void) | undefined): void {
     this.#send = send
+    if (!send) this.#echoes = false
   }
 
   input(bytes: Uint8Array): void {
     if (!this.#isAwake || this.faults.silent) return
     this.received.bytes += bytes.length
+    if (this.#echoes) this.write(bytes)
     this.heard(bytes)
   }
 

@@ -17,6 +17,7 @@ export { modelControl, modelState } from './control.js'
 export { type DeviceFamily, type DeviceSnapshot, SimulatedDevice, type SolvedEpoch } from './device.js'
 export { type DeviceOptions, deviceOptions } from './device-options.js'
 export { type DeviceControl, deviceControl, simulatedReceiverPlugin } from './device-plugin.js'
+export { ephemerisFrame, ephemerisType } from './ephemerides.js'
 export { type LineDevice, ReceiverLine, serveLine } from './line.js'
 export {
   type AntennaState,

@@ -83,12 +83,13 @@ export const constellations: readonly ConstellationModel[] = [
 
 const light_mps = 299_792_458
 const gravitation = 3.986005e14
-const earthRotation = 7.2921151467e-5
+export const earthRotation_radps = 7.2921151467e-5
 /** Angles count from here (2026-01-01), so that their phase stays exact to well below a millimetre. */
-const origin_gps_s = 1_451_260_818
+export const origin_gps_s = 1_451_260_818
 const radians = Math.PI / 180
 
-interface Orbit {
+/** A circular orbit; angles in radians, from the moment `origin_gps_s` on. */
+export interface Orbit {
   readonly constellation: ConstellationModel
   readonly svId: number
   readonly node: number
@@ -114,27 +115,29 @@ export interface Sight {
   readonly los: Ecef
 }
 
-function makeOrbits(models: readonly ConstellationModel[]): Orbit[] {
-  const orbits: Orbit[] = []
-  for (const constellation of models) {
-    const { planes, perPlane, radius_m, inclination_deg, first, number } = constellation
-    for (let plane = 0; plane < planes; plane++) {
-      for (let slot = 0; slot < perPlane; slot++) {
-        orbits.push({
-          constellation,
-          svId: first + plane * perPlane + slot,
-          // Each constellation is turned a little, or their planes would lie on each other.
-          node: 2 * Math.PI * (plane / planes + number / 17),
-          phase: 2 * Math.PI * (slot / perPlane + plane / (planes * perPlane)),
-          motion: Math.sqrt(gravitation / radius_m ** 3),
-          cosI: Math.cos(inclination_deg * radians),
-          sinI: Math.sin(inclination_deg * radians),
-        })
-      }
-    }
+export function orbitOf(constellation: ConstellationModel, svId: number): Orbit {
+  const { planes, perPlane, radius_m, inclination_deg, first, number } = constellation
+  const plane = Math.floor((svId - first) / perPlane)
+  const slot = (svId - first) % perPlane
+  return {
+    constellation,
+    svId,
+    // Each constellation is turned a little, or their planes would lie on each other.
+    node: 2 * Math.PI * (plane / planes + number / 17),
+    phase: 2 * Math.PI * (slot / perPlane + plane / (planes * perPlane)),
+    motion: Math.sqrt(gravitation / radius_m ** 3),
+    cosI: Math.cos(inclination_deg * radians),
+    sinI: Math.sin(inclination_deg * radians),
   }
-  return orbits
 }
+
+function makeOrbits(models: readonly ConstellationModel[]): Orbit[] {
+  return models.flatMap((constellation) => {
+    const count = constellation.planes * constellation.perPlane
+    return Array.from({ length: count }, (_, i) => orbitOf(constellation, constellation.first + i))
+  })
+}
+
 /** By the list of constellations: receivers of different makes track different signals. */
 const orbitsOf = new WeakMap<readonly ConstellationModel[], Orbit[]>()
 
@@ -150,7 +153,7 @@ function orbitsFor(models: readonly ConstellationModel[]): Orbit[] {
 /** Where a satellite was at `t − travel`, in the Earth-fixed axes of the moment `t`: so no Sagnac term is left over. */
 function positionAt(orbit: Orbit, t: number, travel: number): Ecef {
   const u = orbit.phase + orbit.motion * (t - travel)
-  const node = orbit.node - earthRotation * t
+  const node = orbit.node - earthRotation_radps * t
   const { radius_m } = orbit.constellation
   const inPlaneX = Math.cos(u)
   const inPlaneY = Math.sin(u) * orbit.cosI

@@ -1,7 +1,7 @@
 /** The RTCM of an epoch, in the order and with the peculiarities of the recording unicore-um980-raw-cross. */
 import { type Constellation, encodeRtcm, type MsmObservation } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { type Epoch, msmFrames, type Track } from 'rtk-base/simulation'
+import { type Epoch, ephemerisFrame, ephemerisType, msmFrames, type Track } from 'rtk-base/simulation'
 import { um980Sky } from '../sky.js'
 
 export interface RtcmInput {
@@ -31,6 +31,7 @@ export function um980Rtcm(input: RtcmInput): Uint8Array[] {
       ...{ epoch, tracks, stationId, order, models: um980Sky, clockSteering: 1, due },
       cells: (observations) => cells(observations, least_dbhz),
     }),
+    ...ephemerides(input),
   ]
 }
 
@@ -55,6 +56,15 @@ function stationMessages({ stationId, arp, antenna, due }: RtcmInput): Uint8Arra
     frames.push(encodeRtcm({ type: 1230, stationId, biasesAligned: true, biases_m }))
   }
   return frames
+}
+
+/** One satellite at a time, in turn. */
+function ephemerides({ epoch, tracks, due }: RtcmInput): Uint8Array[] {
+  return [1019, 1042, 1046].filter(due).flatMap((type) => {
+    const own = tracks.filter(({ sight }) => ephemerisType(sight) === type)
+    const next = own[Math.round(epoch.tow_ms / 1000) % Math.max(1, own.length)]
+    return (next && ephemerisFrame(next.sight, epoch.gps_s)) ?? []
+  })
 }
 
 /** Weaker signals than the limit are left out. */

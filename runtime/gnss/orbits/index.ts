@@ -9,6 +9,6 @@ export type {
   KeplerEphemeris,
   OrbitConstellation,
 } from './ephemeris.js'
-export { decodeEphemeris, isEphemeris } from './messages.js'
+export { decodeEphemeris, encodeEphemeris, isEphemeris } from './messages.js'
 export { Orbits } from './orbits.js'
 export { type SatelliteDirection, type SatelliteState, satelliteDirection, satelliteState } from './satellite.js'

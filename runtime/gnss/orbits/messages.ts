@@ -1,8 +1,8 @@
 /** Ephemerides out of RTCM messages: absolute times, health, units. */
 import { knownLeap_s, nearestTime, secondsPerWeek } from '../gnss-time.js'
-import { BitReader } from '../rtcm/bits.js'
-import { messageNumber } from '../rtcm/frame.js'
-import { readFields, type Values } from '../rtcm/layout.js'
+import { BitReader, BitWriter } from '../rtcm/bits.js'
+import { encodeFrame, messageNumber } from '../rtcm/frame.js'
+import { type Field, readFields, type Values, writeFields } from '../rtcm/layout.js'
 import {
   type Ephemeris,
   type GlonassEphemeris,
@@ -63,6 +63,19 @@ export function decodeEphemeris(frame: Uint8Array, now_s: number, leap_s = known
       ? glonassOf(values as Values<EphemerisLayouts[1020]>, now_s, leap_s)
       : keplerOf(message, values as KeplerValues, now_s)
   return ephemeris && isPlausible(ephemeris) ? ephemeris : undefined
+}
+
+/** The message of an ephemeris. Fields that are not given are 0. @see ephemerisLayouts */
+export function encodeEphemeris<T extends EphemerisMessage>(
+  type: T,
+  values: Partial<Values<EphemerisLayouts[T]>>,
+): Uint8Array {
+  const layout: readonly Field[] = ephemerisLayouts[type]
+  const writer = new BitWriter()
+  writer.uint(type, 12)
+  const nothing = layout.flatMap((field) => ('name' in field ? [[field.name, field.kind === 'flag' ? false : 0]] : []))
+  writeFields(writer, layout, { ...Object.fromEntries(nothing), ...values } as Values<readonly Field[]>)
+  return encodeFrame(writer.bytes())
 }
 
 const elementFields = [...gpsElements, ...gpsClock, idot] as const

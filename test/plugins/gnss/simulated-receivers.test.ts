@@ -2,17 +2,26 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { SimulatedLg290p } from '../../../plugins/simulated-lg290p/receiver.js'
+import { type Lg290pOptions, SimulatedLg290p } from '../../../plugins/simulated-lg290p/receiver.js'
+import { sky } from '../../../plugins/simulated-lg290p/sky.js'
 import { SimulatedMosaic } from '../../../plugins/simulated-mosaic/receiver.js'
 import {
   crc24q,
+  decodeEphemeris,
   decodeMsmHeader,
   decodeRtcm,
   distance,
   geodeticToEcef,
   messageNumber,
+  satelliteDirection,
 } from '../../../runtime/gnss/index.js'
-import { type DeviceOptions, type LineDevice, ReceiverLine } from '../../../runtime/simulation/index.js'
+import {
+  type DeviceOptions,
+  ephemerisFrame,
+  type LineDevice,
+  ReceiverLine,
+  visibleFrom,
+} from '../../../runtime/simulation/index.js'
 import { conformance, freeTcpPort, ManualClock } from '../../harness/index.js'
 import { shippedPlugin } from '../../harness/shipped.js'
 
@@ -102,7 +111,17 @@ const places = (items: readonly Item[]) =>
 // ── the two on a line ───────────────────────────────────────────────────────────────────────────────────────────────
 
 const usual: DeviceOptions = {
-  ...{ boot: 'rover', lat: 52, lon: 4, alt: 50, seed: 7, geoidSeparation_m: 44.568, noise: 'quiet', tcp: 0 },
+  ...{
+    boot: 'rover',
+    lat: 52,
+    lon: 4,
+    alt: 50,
+    seed: 7,
+    geoidSeparation_m: 44.568,
+    noise: 'quiet',
+    tcp: 0,
+    echo: false,
+  },
 }
 const truth = geodeticToEcef(usual)
 const axes = [truth.x, truth.y, truth.z].map((axis) => axis.toFixed(4))
@@ -129,8 +148,8 @@ async function onLine<D extends LineDevice & { powerOn(): void }>(
   return { device: line.device, line, open, during, write, seconds: (count: number) => during(count * 1000) }
 }
 
-const lg290p = (options: Partial<DeviceOptions> = {}) =>
-  onLine((edges) => new SimulatedLg290p({ ...usual, ...options }, edges))
+const lg290p = (options: Partial<Lg290pOptions> = {}) =>
+  onLine((edges) => new SimulatedLg290p({ ...usual, surveySticks: false, ...options }, edges))
 type Lg290p = Awaited<ReturnType<typeof lg290p>>
 
 const framed = (text: string) => {
@@ -280,6 +299,26 @@ t.test('LG290P', async (t) => {
     t.match(await ask(rig, 'PQTMVERNO', 'PQTMVERNO'), [/LG290P/], 'after garbage: the line that it ended is lost')
   })
 
+  t.test('its own survey: a counter, a place after its seconds, or a counter that sticks', async (t) => {
+    for (const surveySticks of [false, true]) {
+      const rig = await lg290p({ surveySticks })
+      await saved(rig, 'PQTMCFGRCVRMODE,W,2', 'PQTMCFGSVIN,W,1,30,1,0,0,0')
+      await ask(rig, 'PQTMCFGMSGRATE,W,PQTMSVINSTATUS,1,1')
+      const heard = await rig.seconds(40)
+      const states = sentences(heard).filter((text) => text.startsWith('PQTMSVINSTATUS'))
+      t.equal(new Set(states.map((text) => text.split(',')[6])).size === 1, surveySticks)
+      t.equal(places(heard).length > 0, !surveySticks)
+    }
+  })
+
+  t.test('the first connection after power-up may hear its own commands', async (t) => {
+    const rig = await lg290p({ echo: true })
+    t.strictSame(await ask(rig, 'PQTMCFGRSID,R'), ['PQTMCFGRSID,R', 'PQTMCFGRSID,OK,290'])
+    await rig.line.close()
+    await rig.open()
+    t.strictSame(await ask(rig, 'PQTMCFGRSID,R'), ['PQTMCFGRSID,OK,290'])
+  })
+
   t.test('constellations and the mask', async (t) => {
     const rig = await lg290p()
     await saved(rig, ...baseCommands, 'PQTMCFGCNST,W,1,0,1,0,1,1')
@@ -292,6 +331,25 @@ t.test('LG290P', async (t) => {
     const after = satellites(await rig.seconds(1))
     t.ok(after > 0 && after < before, `${before} → ${after}`)
   })
+})
+
+t.test('ephemerides: the satellites are where they say, at the end of a week too', async (t) => {
+  const week_s = 604_800
+  for (const gps_s of [2400 * week_s + 100_000, 2401 * week_s - 30, 2401 * week_s + 3, 2403 * week_s + 5_000]) {
+    let compared = 0
+    for (const sight of visibleFrom(truth, gps_s, 5, new Set(), sky)) {
+      const frame = ephemerisFrame(sight, gps_s)
+      const ephemeris = frame && decodeEphemeris(frame, gps_s)
+      if (!ephemeris) continue
+      compared++
+      const seen = satelliteDirection(truth, ephemeris, gps_s)
+      const name = `${sight.constellation.name} ${sight.svId}`
+      t.ok(Math.abs(Number(seen?.range_m) - sight.range_m) < 0.3, name)
+      t.ok(Math.abs(Number(seen?.elevation_deg) - sight.elevation_deg) < 0.001, name)
+      t.ok(Math.abs(Math.sin(((Number(seen?.azimuth_deg) - sight.azimuth_deg) * Math.PI) / 180)) < 0.0001, name)
+    }
+    t.ok(compared > 20, `${compared}`)
+  }
 })
 
 // ── mosaic ──────────────────────────────────────────────────────────────────────────────────────────────────────────

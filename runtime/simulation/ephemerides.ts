@@ -1,0 +1,58 @@
+/** The broadcast ephemerides of the simulated satellites: 1019, 1042 and 1046 of RTCM. GLONASS, whose message has no orbit, has none. */
+import { encodeEphemeris } from 'rtk-base/gnss'
+import { earthRotation_radps, type Orbit, orbitOf, origin_gps_s, type Sight } from './sky.js'
+
+interface System {
+  readonly message: 1019 | 1042 | 1046
+  /** Its week 0, GPS seconds. */
+  readonly start_s: number
+  readonly weeks: number
+  /** Constants of its formulas, which are not those of the sky. */
+  readonly mu: number
+  readonly rotation_radps: number
+  readonly upload_s: number
+}
+const week_s = 604_800
+const gps = { message: 1019, start_s: 0, weeks: 1024, mu: 3.986005e14, rotation_radps: 7.2921151467e-5 } as const
+const systems: Readonly<Record<string, System>> = {
+  GPS: { ...gps, upload_s: 7200 },
+  Galileo: { ...gps, message: 1046, start_s: 1024 * week_s, weeks: 4096, mu: 3.986004418e14, upload_s: 3600 },
+  BeiDou: {
+    ...{ message: 1042, start_s: 1356 * week_s + 14, weeks: 8192, mu: 3.986004418e14 },
+    ...{ rotation_radps: 7.292115e-5, upload_s: 3600 },
+  },
+}
+
+const turn = 2 * Math.PI
+/** Into ±π. */
+const wrapped = (angle_rad: number) => angle_rad - turn * Math.round(angle_rad / turn)
+
+/** The message with the ephemerides of a satellite, or undefined if there is none. */
+export const ephemerisType = ({ constellation }: Sight): number | undefined => systems[constellation.name]?.message
+
+/** @param gps_s GPS seconds @returns undefined for a satellite without */
+export function ephemerisFrame({ constellation, svId }: Sight, gps_s: number): Uint8Array | undefined {
+  const system = systems[constellation.name]
+  return system && frameOf(orbitOf(constellation, svId), system, gps_s)
+}
+
+function frameOf({ constellation, svId, node, phase, motion }: Orbit, system: System, gps_s: number): Uint8Array {
+  const { message, start_s, weeks, mu, rotation_radps, upload_s } = system
+  const { radius_m, inclination_deg } = constellation
+  const ofSystem_s = Math.round((gps_s - start_s) / upload_s) * upload_s
+  const week = Math.floor(ofSystem_s / week_s)
+  const toeOfWeek_s = ofSystem_s - week * week_s
+  const since_s = start_s + ofSystem_s - origin_gps_s
+  const issue = (ofSystem_s / upload_s) % (message === 1042 ? 32 : 256)
+  return encodeEphemeris(message, {
+    ...{ satellite: svId, week: week % weeks, issue, toeOfWeek_s, tocOfWeek_s: toeOfWeek_s },
+    ...(message === 1046 ? { accuracy: 107 } : { accuracy: 2, clockIssue: issue }),
+    sqrtA: Math.sqrt(radius_m),
+    deltaN_radps: motion - Math.sqrt(mu / radius_m ** 3),
+    m0_rad: wrapped(phase + motion * since_s),
+    i0_rad: (inclination_deg * Math.PI) / 180,
+    // Their node is fixed in space; the formula of the system turns it with its own rotation of the Earth.
+    omega0_rad: wrapped(node - earthRotation_radps * since_s + rotation_radps * toeOfWeek_s),
+    omegaDot_radps: rotation_radps - earthRotation_radps,
+  })
+}
