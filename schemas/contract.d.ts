@@ -243,8 +243,8 @@ export type Change = {
     interval_s?: number
     /** MSM5–7 are sent as MSM4, a third of the bytes */
     msm4?: boolean
-    /** For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1 */
-    legacy?: boolean
+    /** Observations for old rovers, 1004 and 1012: true: instead of MSM, beside: before them */
+    legacy?: boolean | "beside"
     /** table: looks up its row in the source table; echo: also reads its own mountpoint; default table */
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
@@ -272,6 +272,8 @@ export type Change = {
     /** For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1 */
     legacy?: boolean
   }
+  /** RTCM over TCP: clients are old rovers. For old rovers: 1004 and 1012 instead of MSM */
+  "rtcm-tcp-legacy"?: boolean
   /** RTCM over TCP: port. 0: closed */
   "rtcm-tcp-port"?: number
   /** RTCM over TCP: addresses to connect to. e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none */
@@ -280,6 +282,8 @@ export type Change = {
     host: string
     /** TCP port */
     port: number
+    /** For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1 */
+    legacy?: boolean
   }>
   /** Router: password. empty: the protected store, the lookup and the defaults are tried */
   "rtr-pswd"?: string

@@ -75,6 +75,7 @@ class Search {
       errors.raise('receiver-not-found', {
         text: `no receiver is found: ${[where, ...reasons].join('; ')}`,
         advice: 'check its power and cable, or name its port (gnss-auto.ports)',
+        values: { tried: [...ports, ...reasons].join('; ') || '-' },
       })
       return false
     }

@@ -1,5 +1,5 @@
 import { KeptPort, portFrom } from 'rtk-base/link'
-import { Selector, type StreamSink, selectionFields } from 'rtk-base/ntrip'
+import { legacyField, Selector, type StreamSink } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmSerialInfo } from 'rtk-base/schemas'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
@@ -24,7 +24,7 @@ export const Line = Type.Object(
         description: 'capacity of the radio, bytes per second; default: 80 % of the line',
       }),
     ),
-    legacy: selectionFields.legacy,
+    legacy: legacyField,
   },
   {
     additionalProperties: false,

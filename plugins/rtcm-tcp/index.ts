@@ -26,6 +26,11 @@ export default definePlugin({
       Type.Integer({ minimum: 0, maximum: 65_535, description: '0: closed' }),
       { default: 0, title: 'RTCM over TCP: port' },
     )
+    const legacy = ctx.config.define(
+      'rtcm-tcp-legacy',
+      Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM' }),
+      { default: false, title: 'RTCM over TCP: clients are old rovers' },
+    )
     const targets = ctx.config.define(
       'rtcm-tcp-push',
       Type.Array(Target, { maxItems: 8, description: 'e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none' }),
@@ -39,9 +44,10 @@ export default definePlugin({
       const twice = names.find((name, index) => names.indexOf(name) !== index)
       return twice && `names ${twice} twice`
     })
-    const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64)
+    const clients = new Clients(ctx, options.host ?? '0.0.0.0', options.maxClients ?? 64, () => legacy.get())
     const outputs = new TcpPushes(ctx)
     ctx.config.onChange([port.name], () => clients.apply(port.get()))
+    ctx.config.onChange([legacy.name], () => clients.restart())
     ctx.config.onChange([targets.name], () => outputs.apply(targets.get()))
     const block = (): RtcmTcpInfo => ({ port: clients.port, connected: clients.connected, push: outputs.block() })
     ctx.info.block('rtcm_tcp', block)
@@ -64,12 +70,15 @@ class Clients {
   readonly #ctx: PluginContext
   readonly #host: string
   readonly #most: number
+  readonly #isLegacy: () => boolean
+  readonly #connected = new Set<Connection>()
   #listener: Listener | undefined
 
-  constructor(ctx: PluginContext, host: string, most: number) {
+  constructor(ctx: PluginContext, host: string, most: number, isLegacy: () => boolean) {
     this.#ctx = ctx
     this.#host = host
     this.#most = most
+    this.#isLegacy = isLegacy
   }
 
   get port(): number {
@@ -94,6 +103,11 @@ class Clients {
     }
   }
 
+  /** They connect again, and get other messages. */
+  restart(): void {
+    for (const client of this.#connected) client.destroy()
+  }
+
   #serve(client: Connection, handed: HandedOver | undefined): void {
     const { services } = this.#ctx
     if (!services.use(localNetwork).isLocal(client.remoteAddress)) {
@@ -112,10 +126,15 @@ class Clients {
       this.#ctx,
       services.use(rtcmStream),
       peer,
+      this.#isLegacy(),
       Value.Check(Known, before) ? before : undefined,
     )
     client.onDrain(() => output.drained())
-    client.onClose(() => output.close())
+    this.#connected.add(client)
+    client.onClose(() => {
+      this.#connected.delete(client)
+      output.close()
+    })
     client.handOver(() => {
       output.close()
       return output.known

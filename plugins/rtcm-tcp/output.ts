@@ -1,5 +1,5 @@
 import { checksumOf, isMsm } from 'rtk-base/gnss'
-import { positionOf } from 'rtk-base/ntrip'
+import { type Numbered, positionOf, Selector } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmEpoch, RtcmFrame, RtcmStream, RtcmSubscription } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -37,14 +37,20 @@ export class TcpOutput {
   readonly #patience: Patience
   readonly #subscription: RtcmSubscription
   readonly #observations: number[] = []
+  /** For old rovers: their observations are made of whole epochs. */
+  readonly #selector: Selector | undefined
+  readonly #clock: PluginContext['clock']
   /** Until the epoch that is open ends: a part of it may have come while no version of the plugin ran. */
   #waitsForEpoch = false
   #newest: RtcmFrame | undefined
+  #lost = 0
   #stopWaiting: Dispose = () => {}
 
   /** @param known of a connection that the version of the plugin before had */
-  constructor(ctx: PluginContext, stream: RtcmStream, peer: Peer, known?: Known) {
+  constructor(ctx: PluginContext, stream: RtcmStream, peer: Peer, legacy: boolean, known?: Known) {
     this.#stream = stream
+    this.#clock = ctx.clock
+    this.#selector = legacy ? new Selector({ legacy }) : undefined
     this.#peer = peer
     this.#patience = new Patience(ctx.timers, () => peer.stuck())
     const hasPosition = known !== undefined && known.position !== '' && known.position === positionOf(stream)
@@ -57,26 +63,30 @@ export class TcpOutput {
       connected: true,
       take: (frame) => {
         if (isAnnouncing && hasPosition) return true
+        if (this.#selector) return isMsm(frame.type) || !this.#selector.frame(frame) || this.#send(frame)
         if (!this.#waitsForEpoch || !isMsm(frame.type)) return this.#send(frame)
         this.#newest = frame
         return true
       },
     })
     isAnnouncing = false
+    if (this.#selector) this.#stopWaiting = ctx.on(stream.onEpoch, (epoch) => this.#sendLegacy(epoch))
     if (known === undefined) return
     this.#observations.push(...known.observations.slice(-mostObservations))
     for (const item of stream.recent()) {
       if (item.sequence <= known.sequence) continue
+      if (this.#selector && 'epoch' in item) this.#sendLegacy(item.epoch)
       const frames = 'frame' in item ? [item.frame] : item.epoch.frames
       this.#sendMissed(frames.filter((frame) => !announced.includes(frame)))
     }
+    if (this.#selector) return
     this.#waitsForEpoch = true
     this.#stopWaiting = ctx.on(stream.onEpoch, (epoch) => this.#epochEnds(epoch))
   }
 
   /** Whole epochs that were lost because the other end is slow. */
   get dropped(): number {
-    return this.#subscription.dropped
+    return this.#subscription.dropped + this.#lost
   }
 
   get known(): Known {
@@ -106,12 +116,21 @@ export class TcpOutput {
   }
 
   #sendMissed(frames: readonly RtcmFrame[]): void {
-    const missed = frames.filter(({ bytes }) => !this.#observations.includes(checksumOf(bytes)))
+    const isWanted = (frame: RtcmFrame) => this.#selector?.frame(frame) ?? true
+    const missed = frames.filter((frame) => !this.#observations.includes(checksumOf(frame.bytes)) && isWanted(frame))
     for (const frame of missed) this.#send(frame)
   }
 
+  #sendLegacy({ frames }: RtcmEpoch): void {
+    const made = this.#selector?.epoch(frames, this.#clock.monotonic()) ?? []
+    if (this.#peer.unsent_bytes() > backlog_bytes) {
+      this.#patience.begins()
+      this.#lost++
+    } else for (const frame of made) this.#send(frame)
+  }
+
   /** @returns false: the stream keeps it until the other end takes more */
-  #send(frame: RtcmFrame): boolean {
+  #send(frame: Numbered): boolean {
     if (this.#peer.unsent_bytes() > backlog_bytes) {
       this.#patience.begins()
       return false

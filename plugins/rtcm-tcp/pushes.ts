@@ -1,5 +1,5 @@
 import { Backoff, type Dialled, dial, Outbound, whenCut } from 'rtk-base/link'
-import { Host } from 'rtk-base/ntrip'
+import { Host, legacyField } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import type { RtcmStream } from 'rtk-base/services'
@@ -11,6 +11,7 @@ export const Target = Type.Object(
   {
     host: Host,
     port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'TCP port' }),
+    legacy: legacyField,
   },
   { additionalProperties: false },
 )
@@ -105,13 +106,14 @@ class TcpPush {
           this.#text = ''
           this.#out.up(socket)
           this.#since_ms = clock.monotonic()
-          this.#output = new TcpOutput(this.#ctx, this.#stream, {
+          const peer = {
             name: nameOf(this.target),
             ip: socket.remoteAddress ?? '',
             unsent_bytes: () => socket.writableLength,
-            write: (bytes) => void socket.write(bytes),
+            write: (bytes: Uint8Array) => void socket.write(bytes),
             stuck: () => this.#over('the other end reads nothing for 30 s', false),
-          })
+          }
+          this.#output = new TcpOutput(this.#ctx, this.#stream, peer, this.target.legacy ?? false)
           this.#unwatch = whenCut(this.#ctx, socket, (reason) => this.#over(reason, false))
         },
         // Input from the other end must be read, but is ignored.

@@ -32,6 +32,18 @@ export const selectionFields = {
   ),
   msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
   legacy: Type.Optional(
-    Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
+    Type.Union(
+      [
+        Type.Boolean({
+          description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1',
+        }),
+        Type.Literal('beside', { description: '1004 and 1012 before the MSM of each epoch, for old and new rovers' }),
+      ],
+      { description: 'Observations for old rovers, 1004 and 1012: true: instead of MSM, beside: before them' },
+    ),
   ),
 }
+/** Without MSM beside them. */
+export const legacyField = Type.Optional(
+  Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
+)

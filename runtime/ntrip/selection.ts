@@ -21,8 +21,11 @@ export interface Selection {
   interval_s?: number | undefined
   /** MSM5–7 become MSM4: a third of the bytes. */
   msm4?: boolean | undefined
-  /** Observations are sent as 1004 and 1012, and by default only messages of RTCM 3.1: for rovers that do not know MSM. */
-  legacy?: boolean | undefined
+  /**
+   * Observations are sent as 1004 and 1012, and by default only messages of RTCM 3.1: for rovers that do not know MSM. `beside`: the
+   * others are sent too.
+   */
+  legacy?: boolean | 'beside' | undefined
 }
 
 /** Numbers from here on came with or after MSM. */
@@ -32,9 +35,11 @@ const firstModern = 1040
 export function selectionTrouble({ messages = [], msm4, legacy }: Selection): string | undefined {
   const msm = messages.find(isMsm)
   const old = messages.find((type) => legacyConstellation(type) !== undefined)
+  if (legacy === 'beside') return undefined
   if (legacy && msm4) return 'cannot send both msm4 and legacy: remove one of them'
   if (legacy && msm !== undefined) return `cannot send ${msm} with legacy: list 1004 and 1012 instead, or remove legacy`
-  if (msm !== undefined && old !== undefined) return `cannot send both ${msm} and ${old}: use one output for each`
+  if (msm !== undefined && old !== undefined)
+    return `cannot send both ${msm} and ${old}: use one output for each, or legacy: "beside"`
   return undefined
 }
 
@@ -115,12 +120,15 @@ export class Selector {
   readonly #wanted: Selection
   readonly #numbers: ReadonlySet<number> | undefined
   readonly #legacy: LegacyEncoder | undefined
+  /** MSM are sent too. */
+  readonly #isBeside: boolean
   #pace = new Pace()
 
   constructor(wanted: Selection) {
     this.#wanted = wanted
     this.#numbers = wanted.messages && new Set(wanted.messages)
     this.#legacy = wanted.legacy ? new LegacyEncoder() : undefined
+    this.#isBeside = wanted.legacy === 'beside'
   }
 
   /** The next epoch is due. The lock of the signals continues, so that rovers keep their ambiguities. */
@@ -136,30 +144,35 @@ export class Selector {
 
   wantsFrame(type: number): boolean {
     // The observations are made here: those of the receiver would be a second set.
-    if (this.#legacy && isObservation(type)) return false
+    if (this.#legacy && (this.#isBeside ? legacyConstellation(type) : isObservation(type))) return false
     return this.#wants(type)
   }
 
   #wants(type: number): boolean {
     if (isPosition(type)) return true
-    return this.#numbers ? this.#numbers.has(type) : !this.#legacy || type < firstModern
+    return this.#numbers ? this.#numbers.has(type) : !this.#legacy || this.#isBeside || type < firstModern
   }
 
   /** The frames of an epoch that are sent; none if the epoch is skipped. @param now_ms monotonic */
   epoch(frames: readonly Numbered[], now_ms: number): readonly Numbered[] {
     const { interval_s = 0, msm4 } = this.#wanted
     if (!this.#pace.isDue(now_ms, interval_s * 1_000)) return []
-    if (this.#legacy) {
-      const all = frames.map(({ bytes }) => bytes)
-      const made = this.#legacy.epoch(all, (type) => this.#wants(type))
-      if (made.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
-      return made.map((bytes) => ({ type: messageNumber(bytes), bytes }))
+    const old = this.#legacyOf(frames)
+    if (this.#legacy && !this.#isBeside) {
+      if (old.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
+      return old
     }
     const chosen = frames.filter(
       ({ type }) => this.wantsFrame(type) || (msm4 && this.wantsFrame(type - (type % 10) + 4)),
     )
-    if (chosen.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
+    if (chosen.length + old.length > 0) this.#pace.took(now_ms, interval_s * 1_000)
     const converted = msm4 ? chosen.map(asMsm4) : chosen
-    return chosen.length < frames.length ? withLastMarked(converted) : converted
+    return [...old, ...(chosen.length < frames.length ? withLastMarked(converted) : converted)]
+  }
+
+  #legacyOf(frames: readonly Numbered[]): Numbered[] {
+    const all = frames.map(({ bytes }) => bytes)
+    const made = this.#legacy?.epoch(all, (type) => this.#wants(type), this.#isBeside) ?? []
+    return made.map((bytes) => ({ type: messageNumber(bytes), bytes }))
   }
 }

@@ -184,13 +184,14 @@ export class LegacyEncoder {
    * pseudorange, GLONASS satellites of unknown channel, and phases with an unresolved half cycle.
    * @param frames all frames of one epoch; those other than MSM4-7 are ignored
    * @param wants the messages to make
+   * @param more observations of this epoch follow in other messages
    * @returns 1004 and 1012, more than one of each above 31 satellites
    */
-  epoch(frames: readonly Uint8Array[], wants: (type: number) => boolean = () => true): Uint8Array[] {
+  epoch(frames: readonly Uint8Array[], wants: (type: number) => boolean = () => true, more = false): Uint8Array[] {
     const made = (['GPS', 'GLONASS'] as const)
       .filter((constellation) => wants(kinds[constellation].type))
       .flatMap((constellation) => this.#messages(constellation, frames))
-    return made.map((message, index) => encodeLegacy({ ...message, synchronous: index < made.length - 1 }))
+    return made.map((message, index) => encodeLegacy({ ...message, synchronous: more || index < made.length - 1 }))
   }
 
   #messages(constellation: LegacyConstellation, frames: readonly Uint8Array[]): Legacy[] {

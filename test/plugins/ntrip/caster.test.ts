@@ -13,6 +13,7 @@ import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import {
+  decodeLegacy,
   decodeMsm,
   decodeMsmHeader,
   encodeLegacy,
@@ -415,11 +416,12 @@ t.test('old rovers get 1004 and 1012, and nothing newer, where the mount asks fo
   const mounts = [
     { name: 'OLD', legacy: true },
     { name: 'GPS', legacy: true, messages: [1004, 1230] },
+    { name: 'BOTH', legacy: 'beside', messages: [1004, 1012, 1077, 1087] },
   ]
   const { receiver, rover } = await setUp(t, { mounts })
   receiver.emit(arpFrame(here))
-  const [old, gps] = await Promise.all([rover(v1, 'OLD'), rover(v1, 'GPS')])
-  await until(() => old.types().length === 1 && gps.types().length === 1, 'the position')
+  const [old, gps, both] = await Promise.all([rover(v1, 'OLD'), rover(v1, 'GPS'), rover(v1, 'BOTH')])
+  await until(() => [old, gps, both].every((one) => one.types().length === 1), 'the position')
   receiver.emit(encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: { l1ca: 0 } }))
   receiver.emit(encodeRtcm({ type: 1008, stationId: 0, antennaDescriptor: 'A', antennaSetupId: 0, antennaSerial: '' }))
   const made = encodeLegacy({
@@ -431,7 +433,13 @@ t.test('old rovers get 1004 and 1012, and nothing newer, where the mount asks fo
   receiver.emit(encodeMsm({ ...msm, type: 1077, multiple: true }))
   receiver.emit(encodeMsm({ ...msm, type: 1087, multiple: true, info: { 3: 12 } }))
   receiver.emit(encodeMsm({ ...msm, type: 1127, multiple: false }))
-  await until(() => old.types().length === 4 && gps.types().length === 3, 'an epoch')
+  await until(() => old.types().length === 4 && gps.types().length === 3 && both.types().length === 5, 'an epoch')
+  t.strictSame(both.types(), [1005, 1004, 1012, 1077, 1087], 'those of the receiver are not a second set')
+  t.strictSame(
+    both.frames().map((frame) => decodeLegacy(frame)?.synchronous ?? moreFollows(frame)),
+    [false, true, true, true, false],
+    'one epoch',
+  )
   t.strictSame(old.types(), [1005, 1008, 1004, 1012])
   t.strictSame(gps.types(), [1005, 1230, 1004])
   const table = await (await rover('GET / HTTP/1.0\r\nUser-Agent: NTRIP x\r\n\r\n')).ends()

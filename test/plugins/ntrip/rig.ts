@@ -115,6 +115,10 @@ export class Client {
     return typesIn(bodyOf(this.bytes))
   }
 
+  frames(): Uint8Array[] {
+    return framesIn(bodyOf(this.bytes))
+  }
+
   /** The head and what came with it: where it is the wrong one, the connection may stay. */
   async answer(): Promise<string> {
     await until(() => this.text.includes('\r\n\r\n') || this.closed, 'an answer')

@@ -81,6 +81,43 @@ t.test('whoever connects gets the position first, and keeps its connection over 
   await until(() => client.destroyed, 'switched off')
 })
 
+t.test('clients that are old rovers get 1004 and 1012, over a reload too, and so does an address', async (t) => {
+  const { station, change, shown, receiver } = await setUp(t)
+  const port = await freeTcpPort()
+  const pushed: number[] = []
+  const address = createServer((socket) => {
+    const types = reading(socket)
+    socket.on('data', () => pushed.splice(0, pushed.length, ...types))
+  })
+  await new Promise<void>((done) => address.listen(0, '127.0.0.1', done))
+  t.teardown(() => address.close())
+  const target = { host: '127.0.0.1', port: (address.address() as { port: number }).port, legacy: true }
+  const changes = { 'rtcm-tcp-port': port, 'rtcm-tcp-legacy': true, 'rtcm-tcp-push': [target] }
+  t.match(await change(changes), { result: 'ok' })
+  await until(() => shown().port === port && shown().push[0]?.state === 'connected', 'open')
+  const client = connect(port, '127.0.0.1')
+  t.teardown(() => client.destroy())
+  const types = reading(client)
+  await until(() => types.length === 1, 'the position')
+  const epoch = (time: number) => {
+    const observations = [{ satellite: 3, signal: 2, pseudorange_m: 22e6 }]
+    const msm = { stationId: 0, epochTime: time * 1_000, observations }
+    receiver.emit(encodeMsm({ ...msm, type: 1077, multiple: true }))
+    receiver.emit(encodeMsm({ ...msm, type: 1087, multiple: false, info: { 3: 12 } }))
+  }
+  epoch(1)
+  await until(() => types.length === 3, 'an epoch')
+  await station.reload('rtcm-tcp')
+  epoch(2)
+  await until(() => types.length === 5, 'another')
+  t.strictSame(types, [1005, 1004, 1012, 1004, 1012])
+  await until(() => pushed.length >= 3, 'at the address')
+  t.strictSame(new Set(pushed), new Set([1005, 1004, 1012]))
+  await change({ 'rtcm-tcp-legacy': false })
+  await until(() => client.destroyed, 'it must connect again')
+  await change({ 'rtcm-tcp-port': 0, 'rtcm-tcp-push': [] })
+})
+
 t.test('addresses that it connects to: again and again, with longer waits; what is the same goes on', async (t) => {
   const { clock, change, shown, epoch } = await setUp(t)
   const sockets: Socket[] = []
