@@ -1,7 +1,7 @@
 /** The process is killed, or the power cut, at every call that changes the disk: what starts next is the old or the new version, whole. */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPublicKey, unpackImage } from 'rtk-base/image'
 import { type FileSystem, nodeFileSystem } from 'rtk-base/plugin'
@@ -287,6 +287,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
         ['b:b new', 'b:b new', 'b:b new', 'a: old', 'a: old'],
       )
       t.equal(readFileSync(join(root, 'state'), 'utf8'), stateText('a', '', 0, 'b'))
+      t.equal(statSync(join(root, 'state')).mode & 0o777, 0o644, 'for the start script of any user')
       t.equal(await new Slots({ root, running: 'a', restart() {}, fs: nodeFileSystem }).givenUp(), 'b')
     },
   )
