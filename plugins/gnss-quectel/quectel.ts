@@ -11,6 +11,8 @@ const tries = 3
 const saving_ms = 5_000
 /** It answers again after 2 s, and has a position after about 15. */
 const restart = { looks: 20, every_ms: 1_000 }
+/** A base costs two saves. More than these within 6 h come of a receiver that does not keep what is written, and wear its flash. */
+const flash = { most: 20, within_ms: 6 * 3_600_000 }
 /** Without these it is no base. */
 const needed = /,(PQTMPVT|PQTMEOE|RTCM3-1005|RTCM3-107X),/
 
@@ -21,6 +23,8 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
   #serial = ''
   /** Stored settings that it still did not have after a restart: they are not written again. */
   #refused = ''
+  /** When flash was written, the oldest first. */
+  #saves: number[] = []
 
   constructor(ctx: PluginContext, port: BytePort, options: DriverOptions) {
     super(ctx, port, options, {
@@ -90,6 +94,7 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     }
     const text = this.#serial + writes.join()
     if (text === this.#refused) return writes
+    this.#spareFlash()
     for (const write of writes) await this.#need(write)
     // The base mode sets others back.
     for (const write of await this.#differences(storedSettings(target, settings))) await this.#need(write)
@@ -107,6 +112,19 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
       if (values) writes.push([setting.name, 'W', ...values].join())
     }
     return writes
+  }
+
+  #spareFlash(): void {
+    const now_ms = this.ctx.clock.monotonic()
+    this.#saves = this.#saves.filter((at_ms) => now_ms - at_ms < flash.within_ms)
+    const [oldest_ms] = this.#saves
+    if (oldest_ms !== undefined && this.#saves.length >= flash.most) {
+      const wait_min = Math.ceil((oldest_ms + flash.within_ms - now_ms) / 60_000)
+      throw unavailable(
+        `its flash is spared after ${flash.most} saves within 6 h, for ${wait_min} min: it does not keep its settings`,
+      )
+    }
+    this.#saves.push(now_ms)
   }
 
   /** Once: a second command right behind it would lose its answer. */

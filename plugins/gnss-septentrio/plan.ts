@@ -41,7 +41,8 @@ export function outputCommands(settings: BaseSettings, stationId: number, port: 
 
 /** Never `auto`: its own position of a few minutes has no limit of accuracy. */
 export function modeCommands(target: ReceiverTarget): string[] {
-  if (target.mode === 'rover') return ['setPVTMode, Rover, all, auto']
+  // As from the factory: the filter of a still antenna would hide that it moves.
+  if (target.mode === 'rover') return ['setReceiverDynamics, Moderate, Automotive', 'setPVTMode, Rover, all, auto']
   const position = [target.arp.x, target.arp.y, target.arp.z].map((axis) => axis.toFixed(4)).join(', ')
   return [
     'setReceiverDynamics, Low, Static',

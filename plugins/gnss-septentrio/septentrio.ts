@@ -147,8 +147,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
   /** Ends a base at another position: it would send that as soon as its outputs are set. */
   protected async prepare({ target }: Wanted): Promise<string[]> {
     const held = await this.readMode()
-    if (!held || !isSame(held, target)) await this.#each(modeCommands({ mode: 'rover' }), () => {})
-    return []
+    return !held || !isSame(held, target) ? this.#each(modeCommands({ mode: 'rover' }), () => {}) : []
   }
 
   protected async setUp({ target, settings, stationId }: Wanted, check: () => void): ReturnType<Receiver['configure']> {
@@ -164,15 +163,20 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
       refused.push(asked)
     }
     const modes = modeCommands(target)
-    await this.#each(modes, check)
+    refused.push(...(await this.#each(modes, check)))
     return { written: outputs.length + modes.length - refused.length, refused }
   }
 
-  async #each(commands: readonly string[], check: () => void): Promise<void> {
+  /** @returns those that were refused and are not needed */
+  async #each(commands: readonly string[], check: () => void): Promise<string[]> {
+    const refused: string[] = []
     for (const text of commands) {
       check()
-      await this.#need(text)
+      const isNeeded = !text.startsWith('setReceiverDynamics')
+      if (isNeeded) await this.#need(text)
+      else if (typeof (await this.#ask(text)) !== 'object') refused.push(text)
     }
+    return refused
   }
 
   // ── its reports ───────────────────────────────────────────────────────────────────────────────────────────────────

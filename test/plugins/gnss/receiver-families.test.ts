@@ -86,3 +86,26 @@ for (const family of families) {
     })
   })
 }
+
+t.test(
+  'an LG290P that does not keep its settings: its flash is spared, and a person is told',
+  { skip: gateOnly },
+  async (t) => {
+    const [family] = families.filter(({ name }) => name === 'LG290P')
+    if (!family) return t.fail('no LG290P')
+    const { bench, sent, sim } = await baseOf(t, family)
+    await sim('ignore PQTMCFGSVIN')
+    await bench.seconds(3_000)
+    const { text } = await bench.station.station.command('sim=', { source: 'plugin' })
+    const writes = Number(/(\d+) flash writes/.exec(text)?.[1])
+    t.ok(writes > 2 && writes <= 20, `${writes} writes in 50 min`)
+    t.strictSame(sent, [], 'no base')
+    await bench.within(120, () =>
+      bench.station.device.errors().some(({ text }) => text.includes('its flash is spared')),
+    )
+    t.match(
+      bench.station.device.errors().map((error) => error.text),
+      [/its flash is spared after 20 saves within 6 h, for \d+ min/],
+    )
+  },
+)
