@@ -1,6 +1,8 @@
 /** Every family of receivers behind the same gate: what the driver of each must stand with its simulator, and what may leave. */
-import { distance, referencePoint } from 'rtk-base/gnss'
+import { distance, isMsm, referencePoint } from 'rtk-base/gnss'
 import t from 'tap'
+import { Random } from '../../../runtime/simulation/index.js'
+import type { BytePort } from '../../../schemas/byte-port.js'
 import { few, gateOnly, receiverConformance } from '../../harness/index.js'
 import { baseOf, definitionOf, deviceOf, families } from './receiver-rig.js'
 
@@ -64,6 +66,40 @@ for (const family of families) {
         await again(what)
       }
       noneOfFlash('the end')
+    })
+
+    t.test('a line that cuts everything into pieces and adds noise', async (t) => {
+      const { bench, sent, sim, observed, port } = await baseOf(t, family)
+      const random = new Random(7)
+      const below = (most: number) => Math.floor(most * random.uniform())
+      const line = port() as { open: BytePort['open'] }
+      const open = line.open.bind(line)
+      line.open = (baud, sink) =>
+        open(baud, {
+          ...sink,
+          data(bytes) {
+            if (below(50) === 0) sink.data(Uint8Array.from({ length: 1 + below(40) }, () => below(256)))
+            for (let at = 0; at < bytes.length; ) {
+              const piece = bytes.subarray(at, at + 1 + below(60))
+              sink.data(piece)
+              at += piece.length
+            }
+          },
+        })
+      await sim('unplug')
+      await bench.seconds(5)
+      await sim('replug')
+      t.ok(await bench.within(600, observed), 'a base')
+      sent.length = 0
+      await bench.seconds(60)
+      const observations = sent.filter(({ type }) => isMsm(type))
+      t.ok(observations.length > 60, `${observations.length} observations in a minute`)
+      t.ok(bench.receiver.corruptRtcm > 0, 'some were damaged')
+      t.strictSame(
+        bench.station.lines.filter(({ level }) => Number(level) >= 50),
+        [],
+        'nothing failed',
+      )
     })
 
     t.test('no observation leaves later than 4 s after the antenna is 5 cm away', async (t) => {

@@ -101,10 +101,9 @@ export async function baseOf(t: Test, family: Family, seed = 1) {
   )
   t.teardown(() => bench.station.stop())
   const observed = () => sent.some(({ type }) => isMsm(type))
-  /** Where its antenna truly is. */
-  const truth = () => {
+  const device = () => {
     if (!simulated) throw new Error('the rover does not run')
-    return simulated.truth
+    return simulated
   }
-  return { bench, sent, sim: simulate(bench.station), observed, truth }
+  return { bench, sent, sim: simulate(bench.station), observed, truth: () => device().truth, port: () => device().port }
 }
