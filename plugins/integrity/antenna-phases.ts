@@ -2,7 +2,7 @@
 import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
 import type { MoveEvidence, RtcmFrame } from 'rtk-base/services'
 import { stale_ms } from './limits.js'
-import { OrbitSky, type Whereabouts } from './orbit-sky.js'
+import { OrbitSky } from './orbit-sky.js'
 import { PhaseWatch } from './phase/phase-watch.js'
 import type { PhaseReport } from './phase/report.js'
 import { type KnownSatellite, type Sky, skyOf } from './phase/sky.js'
@@ -46,15 +46,10 @@ export class AntennaPhases {
   #frames: Uint8Array[] = []
   #satellites: readonly KnownSatellite[] = []
 
-  /** @param where of the antenna and the time, for directions by orbits */
-  constructor({ enabled, threshold_m }: PhaseOptions, where: () => Whereabouts | undefined = () => undefined) {
+  /** @param orbits for exact directions */
+  constructor({ enabled, threshold_m }: PhaseOptions, orbits = new OrbitSky(() => undefined)) {
     this.#watch = enabled ? new PhaseWatch({ threshold_m }) : undefined
-    this.#orbits = new OrbitSky(where)
-  }
-
-  /** @param frame RTCM with an ephemeris, or any other */
-  ephemeris(frame: Uint8Array): void {
-    this.#orbits.hear(frame)
+    this.#orbits = orbits
   }
 
   /** The known satellite directions. */

@@ -1,5 +1,5 @@
 /** The integrity monitor collects evidence from the receiver and answers whether the antenna is at a reference position. */
-import { followsBase, isPosition, sameEcef } from 'rtk-base/gnss'
+import { followsBase, isPosition, type MsmEpoch, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
   type AntennaMotion,
@@ -26,6 +26,7 @@ import { type Baselines, MovementWatch, type Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
 import { longestReload_ms, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
+import { OrbitSky } from './orbit-sky.js'
 import { PositionCheck } from './position-check.js'
 import { type HeardBase, LastTrust } from './warm/last-trust.js'
 import { Remembered } from './warm/remembered.js'
@@ -47,6 +48,8 @@ export interface Snapshot {
 }
 
 const tick_ms = 1000
+/** Residuals of our own are computed once a second, as receivers do. */
+const rangeSpacing_ms = 950
 
 export class IntegrityMonitor implements Integrity {
   readonly #ctx: PluginContext
@@ -58,6 +61,10 @@ export class IntegrityMonitor implements Integrity {
   readonly #reports: WatchReports
   readonly #found: EventSource<MoveEvidence>
   readonly #doubt: EventSource<PositionComparison | undefined>
+  readonly #orbits = new OrbitSky(() => {
+    const fix = this.#receiver?.fix
+    return fix?.ok && fix.t > 0 ? { position: fix.position, utc_s: fix.t } : undefined
+  })
   #receiver: Receiver | undefined
   #positionAt_ms = Number.NEGATIVE_INFINITY
   #distrustsCorrections: boolean = false
@@ -77,10 +84,7 @@ export class IntegrityMonitor implements Integrity {
     this.#limits = limits
     this.#found = ctx.event()
     this.#doubt = ctx.event()
-    this.#phases = new AntennaPhases(options.phases, () => {
-      const fix = this.#receiver?.fix
-      return fix?.ok && fix.t > 0 ? { position: fix.position, utc_s: fix.t } : undefined
-    })
+    this.#phases = new AntennaPhases(options.phases, this.#orbits)
     this.#remembered = new Remembered(ctx.log)
     const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
     this.#last = new LastTrust(this.#remembered, clocks, (...where) => ctx.dataDir(...where))
@@ -112,7 +116,7 @@ export class IntegrityMonitor implements Integrity {
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
     on(receiver.onFix, (fix) => this.#heardFix(fix))
     const { onEphemeris, onResiduals, onSatellites, onSecondFix, onWarning } = receiver
-    if (onEphemeris) on(onEphemeris, (frame) => this.#phases.ephemeris(frame))
+    if (onEphemeris) on(onEphemeris, (frame) => this.#orbits.hear(frame))
     if (onSatellites) on(onSatellites, ({ satellites }) => this.#phases.look(satellites, this.#now_ms()))
     if (onResiduals)
       on(onResiduals, (residuals) => {
@@ -166,15 +170,25 @@ export class IntegrityMonitor implements Integrity {
   // ── receiver events ───────────────────────────────────────────────────────────────────────────────────────────────
 
   #heardRtcm(frame: RtcmFrame): void {
-    this.#phases.ephemeris(frame.bytes)
+    this.#orbits.hear(frame.bytes)
     for (const heard of this.#phases.hear(frame, this.#receiver?.stationId ?? 0)) {
       this.#verification?.heard(heard, this.#last.age_ms)
+      if (!this.#receiver?.onResiduals) this.#heardRanges(heard.epoch)
       const { report } = heard
       // While no base is trusted, a pause loses no knowledge.
       const evidence = report && (this.#inUse || !report.interrupted) ? evidenceOf(report) : undefined
       if (evidence) this.#tell(evidence)
     }
   }
+
+  /** Of a receiver without residuals. */
+  #heardRanges(epoch: MsmEpoch): void {
+    const now_ms = this.#now_ms()
+    if (!this.#base || !this.#movement || now_ms - this.#rangesAt_ms < rangeSpacing_ms) return
+    this.#rangesAt_ms = now_ms
+    this.#heardCode(this.#movement.residuals(this.#orbits.residuals(epoch, this.#base.arp), now_ms))
+  }
+  #rangesAt_ms = Number.NEGATIVE_INFINITY
 
   #heardFix(fix: ReceiverFix): void {
     if (!isPosition(fix)) return

@@ -1,17 +1,19 @@
-/** Directions of satellites from their broadcast orbits, where the receiver passes ephemerides on. */
+/** Directions and ranges of satellites from their broadcast orbits, where the receiver passes ephemerides on. */
 import {
   type Constellation,
   decodeEphemeris,
   gpsSeconds,
   isEphemeris,
   knownLeap_s,
+  type MsmEpoch,
   messageNumber,
   nearestTime,
   Orbits,
   secondsPerWeek,
   unixToGps,
 } from 'rtk-base/gnss'
-import type { Ecef } from 'rtk-base/services'
+import type { Ecef, SatelliteResidual } from 'rtk-base/services'
+import { rangeResiduals } from './code/range-residuals.js'
 import type { Direction, Sky } from './phase/sky.js'
 
 /** Where the antenna is, to some kilometres, and the time, to some minutes. */
@@ -21,6 +23,9 @@ export interface Whereabouts {
 }
 
 const gps_s = (utc_s: number) => gpsSeconds(unixToGps(utc_s, knownLeap_s))
+
+/** @param time_ms GPS time of week */
+const timeOf = (time_ms: number, { utc_s }: Whereabouts) => nearestTime(time_ms / 1000, secondsPerWeek, gps_s(utc_s))
 
 export class OrbitSky {
   readonly #orbits = new Orbits()
@@ -46,7 +51,7 @@ export class OrbitSky {
   over(known: Sky | undefined, time_ms: number): Sky | undefined {
     const where = this.#where()
     if (!where) return known
-    const at_s = nearestTime(time_ms / 1000, secondsPerWeek, gps_s(where.utc_s))
+    const at_s = timeOf(time_ms, where)
     // A satellite has several signals, and most of those with an ephemeris are below the horizon.
     const exact = new Map<string, Direction | undefined>()
     return (constellation, satellite) => {
@@ -56,6 +61,19 @@ export class OrbitSky {
       const own = exact.get(id)
       return own && told && !agree(own, told) ? told : (own ?? told)
     }
+  }
+
+  /**
+   * The ranges of an epoch beside a place: one residual of each satellite with two frequencies and a fresh ephemeris.
+   * @param arp where the antenna should be
+   */
+  residuals(epoch: MsmEpoch, arp: Ecef): SatelliteResidual[] {
+    const where = this.#where()
+    if (!where) return []
+    const at_s = timeOf(epoch.time_ms, where)
+    return rangeResiduals(epoch, arp, at_s, (constellation, satellite) =>
+      this.#orbits.ephemeris(constellation, satellite, at_s),
+    )
   }
 
   #exact(constellation: Constellation, satellite: number, arp: Ecef, at_s: number): Direction | undefined {

@@ -1,5 +1,6 @@
 /** The broadcast ephemerides of the simulated satellites: 1019, 1042 and 1046 of RTCM. GLONASS, whose message has no orbit, has none. */
 import { encodeEphemeris } from 'rtk-base/gnss'
+import { satelliteClock } from './delays.js'
 import { earthRotation_radps, type Orbit, orbitOf, origin_gps_s, type Sight } from './sky.js'
 
 interface System {
@@ -31,12 +32,13 @@ const wrapped = (angle_rad: number) => angle_rad - turn * Math.round(angle_rad /
 export const ephemerisType = ({ constellation }: Sight): number | undefined => systems[constellation.name]?.message
 
 /** @param gps_s GPS seconds @returns undefined for a satellite without */
-export function ephemerisFrame({ constellation, svId }: Sight, gps_s: number): Uint8Array | undefined {
+export function ephemerisFrame({ constellation, svId, key }: Sight, gps_s: number): Uint8Array | undefined {
   const system = systems[constellation.name]
-  return system && frameOf(orbitOf(constellation, svId), system, gps_s)
+  return system && frameOf(orbitOf(constellation, svId), system, key, gps_s)
 }
 
-function frameOf({ constellation, svId, node, phase, motion }: Orbit, system: System, gps_s: number): Uint8Array {
+function frameOf(orbit: Orbit, system: System, key: number, gps_s: number): Uint8Array {
+  const { constellation, svId, node, phase, motion } = orbit
   const { message, start_s, weeks, mu, rotation_radps, upload_s } = system
   const { radius_m, inclination_deg } = constellation
   const ofSystem_s = Math.round((gps_s - start_s) / upload_s) * upload_s
@@ -44,9 +46,12 @@ function frameOf({ constellation, svId, node, phase, motion }: Orbit, system: Sy
   const toeOfWeek_s = ofSystem_s - week * week_s
   const since_s = start_s + ofSystem_s - origin_gps_s
   const issue = (ofSystem_s / upload_s) % (message === 1042 ? 32 : 256)
+  const { offset_s, drift } = satelliteClock(key)
   return encodeEphemeris(message, {
     ...{ satellite: svId, week: week % weeks, issue, toeOfWeek_s, tocOfWeek_s: toeOfWeek_s },
     ...(message === 1046 ? { accuracy: 107 } : { accuracy: 2, clockIssue: issue }),
+    af0_s: offset_s + drift * since_s,
+    af1_sps: drift,
     sqrtA: Math.sqrt(radius_m),
     deltaN_radps: motion - Math.sqrt(mu / radius_m ** 3),
     m0_rad: wrapped(phase + motion * since_s),

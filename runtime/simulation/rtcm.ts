@@ -13,6 +13,7 @@ import type { Epoch, Track } from './model.js'
 import { type ConstellationModel, constellations, type Signal } from './sky.js'
 
 const light_mps = 299_792_458
+const l1_hz = 1575.42e6
 
 /** Inputs that determine the output of one epoch. */
 export interface RtcmRequest {
@@ -156,13 +157,15 @@ export function msmObservations(
   const { constellation } = sight
   return signals.map(({ cno_dbhz, lock_s, ambiguity, halfCycle, phaseNoise_m }, i) => {
     const signal = constellation.signals[i]
-    const wavelength_m = light_mps / frequency(signal, sight.svId, constellation)
+    const frequency_hz = frequency(signal, sight.svId, constellation)
+    const wavelength_m = light_mps / frequency_hz
+    const ionosphere_m = sight.ionosphere_m * (l1_hz / frequency_hz) ** 2
     const range_m = sight.range_m + clock_m
     return {
       satellite: sight.svId,
       signal: signal.msm,
-      pseudorange_m: range_m + noise_m * (i === 0 ? 1 : 0.6),
-      phase_m: range_m + ambiguity * wavelength_m + phaseNoise_m,
+      pseudorange_m: range_m + ionosphere_m + noise_m * (i === 0 ? 1 : 0.6),
+      phase_m: range_m - ionosphere_m + ambiguity * wavelength_m + phaseNoise_m,
       rate_mps: sight.rate_mps,
       lock: fine ? lockIndicator407(lock_s * 1000) : lockIndicator402(lock_s * 1000),
       halfCycle,

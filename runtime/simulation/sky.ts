@@ -4,6 +4,7 @@
  */
 import { type Constellation, ecefToGeodetic } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { ionosphere_m, satelliteClock, troposphere_m } from './delays.js'
 
 export interface Signal {
   /** Position in the signal mask of an MSM. */
@@ -108,9 +109,11 @@ export interface Sight {
   readonly elevation_deg: number
   /** 0-360, from north over east. */
   readonly azimuth_deg: number
-  /** Geometric range at reception, with the satellite where it was when it sent. */
+  /** At reception, with the satellite where it was when it sent: with the troposphere and less its clock. */
   readonly range_m: number
   readonly rate_mps: number
+  /** On L1: the code comes later by this, the phase earlier. */
+  readonly ionosphere_m: number
   /** Unit vector from the antenna to the satellite. */
   readonly los: Ecef
 }
@@ -176,6 +179,29 @@ function rangeAt(orbit: Orbit, antenna: Ecef, t: number): { range_m: number; sat
   return { range_m, satellite }
 }
 
+/** Where a satellite is seen at a moment, and the range that a perfect receiver would measure without ionosphere. */
+function seenAt({ ecef, up, alt_m }: Antenna, orbit: Orbit, t: number) {
+  const { range_m, satellite } = rangeAt(orbit, ecef, t)
+  const los = {
+    x: (satellite.x - ecef.x) / range_m,
+    y: (satellite.y - ecef.y) / range_m,
+    z: (satellite.z - ecef.z) / range_m,
+  }
+  const elevation_deg = Math.asin(Math.min(1, los.x * up.x + los.y * up.y + los.z * up.z)) / radians
+  const { offset_s, drift } = satelliteClock(keyOf(orbit))
+  const measured_m = range_m + troposphere_m(elevation_deg, alt_m, t) - light_mps * (offset_s + drift * t)
+  return { los, elevation_deg, measured_m }
+}
+
+interface Antenna {
+  readonly ecef: Ecef
+  readonly up: Ecef
+  readonly alt_m: number
+}
+
+/** Unique over all constellations. */
+const keyOf = ({ constellation, svId }: Orbit) => constellation.number * 64 + svId
+
 /** The satellites at or above `mask_deg` as seen from `antenna`. */
 export function visibleFrom(
   antenna: Ecef,
@@ -185,12 +211,13 @@ export function visibleFrom(
   models: readonly ConstellationModel[] = constellations,
 ): Sight[] {
   const t = gps_s - origin_gps_s
-  const { lat, lon } = ecefToGeodetic(antenna)
+  const { lat, lon, alt } = ecefToGeodetic(antenna)
   const sinLat = Math.sin(lat * radians)
   const cosLat = Math.cos(lat * radians)
   const sinLon = Math.sin(lon * radians)
   const cosLon = Math.cos(lon * radians)
   const up = { x: cosLat * cosLon, y: cosLat * sinLon, z: sinLat }
+  const place: Antenna = { ecef: antenna, up, alt_m: alt }
   const sinMask = Math.sin(mask_deg * radians)
   const sights: Sight[] = []
   for (const orbit of orbitsFor(models)) {
@@ -199,24 +226,19 @@ export function visibleFrom(
     const dx = rough.x - antenna.x
     const dy = rough.y - antenna.y
     const dz = rough.z - antenna.z
-    const sinElevation = (dx * up.x + dy * up.y + dz * up.z) / Math.hypot(dx, dy, dz)
-    if (sinElevation < sinMask) continue
-    const { range_m, satellite } = rangeAt(orbit, antenna, t)
-    const los = {
-      x: (satellite.x - antenna.x) / range_m,
-      y: (satellite.y - antenna.y) / range_m,
-      z: (satellite.z - antenna.z) / range_m,
-    }
+    if ((dx * up.x + dy * up.y + dz * up.z) / Math.hypot(dx, dy, dz) < sinMask) continue
+    const { los, elevation_deg, measured_m } = seenAt(place, orbit, t)
     const east = -sinLon * los.x + cosLon * los.y
     const north = -sinLat * cosLon * los.x - sinLat * sinLon * los.y + cosLat * los.z
     sights.push({
       constellation: orbit.constellation,
       svId: orbit.svId,
-      key: orbit.constellation.number * 64 + orbit.svId,
-      elevation_deg: Math.asin(Math.min(1, sinElevation)) / radians,
+      key: keyOf(orbit),
+      elevation_deg,
       azimuth_deg: (Math.atan2(east, north) / radians + 360) % 360,
-      range_m,
-      rate_mps: rangeAt(orbit, antenna, t + 0.5).range_m - rangeAt(orbit, antenna, t - 0.5).range_m,
+      range_m: measured_m,
+      rate_mps: seenAt(place, orbit, t + 0.5).measured_m - seenAt(place, orbit, t - 0.5).measured_m,
+      ionosphere_m: ionosphere_m(elevation_deg, lon, t),
       los,
     })
   }

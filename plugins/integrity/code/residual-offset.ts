@@ -1,5 +1,5 @@
 /** Where the antenna is relative to the position that a fixed base holds, by its pseudorange residuals. */
-import type { Enu } from 'rtk-base/gnss'
+import { type Enu, median } from 'rtk-base/gnss'
 import type { SatelliteResidual } from 'rtk-base/services'
 
 /** With fewer used satellites the geometry is too weak. */
@@ -14,13 +14,29 @@ export interface MeasuredOffset extends Enu {
 /** Low satellites are noisier: the weight of a residual is sin² of its elevation, but no less than this. */
 const leastWeight = 0.05
 
+/** A range that is wrong, by an ephemeris or a reflection, is farther from the others than this, and than so many times what half of them are. */
+const outlier = { least_m: 15, times: 6 }
+
 /**
  * Least squares of the residuals over the direction of each satellite, with one clock per constellation:
  * r = −(sin az cos el · E + cos az cos el · N + sin el · U) + clock, r measured less computed range (e.g. Misra and Enge,
- * Global Positioning System, 2nd ed., §6.1). Metres; undefined with fewer than 8 used satellites or a poor geometry.
+ * Global Positioning System, 2nd ed., §6.1). Ranges that do not fit the others are left out, one after the other.
+ * Metres; undefined with fewer than 8 used satellites or a poor geometry.
  */
 export function offsetOf(residuals: readonly SatelliteResidual[]): MeasuredOffset | undefined {
-  const used = residuals.filter((satellite) => satellite.used)
+  let used = residuals.filter((satellite) => satellite.used)
+  for (;;) {
+    const fit = fitOf(used)
+    if (!fit) return undefined
+    const rests = fit.rests_m.map(Math.abs)
+    const worst_m = Math.max(...rests)
+    if (worst_m <= Math.max(outlier.least_m, outlier.times * median(rests))) return fit.offset
+    used = used.filter((_, i) => rests[i] !== worst_m)
+  }
+}
+
+/** The rests are as noisy as in the zenith. */
+function fitOf(used: readonly SatelliteResidual[]): { offset: MeasuredOffset; rests_m: number[] } | undefined {
   if (used.length < fewestSatellites) return undefined
   const clocks = [...new Set(used.map(({ constellation }) => constellation))]
   const size = 3 + clocks.length
@@ -42,13 +58,13 @@ export function offsetOf(residuals: readonly SatelliteResidual[]): MeasuredOffse
   const solution = solve(normal)
   if (!solution) return undefined
   const [found, east, north, up] = solution
-  let squares = 0
-  for (const { row, weight, residual_m } of rows) {
+  const rests_m = rows.map(({ row, weight, residual_m }) => {
     const computed_m = row.reduce((sum, value, i) => sum + value * found[i], 0)
-    squares += weight * (residual_m - computed_m) ** 2
-  }
+    return Math.sqrt(weight) * (residual_m - computed_m)
+  })
+  const squares = rests_m.reduce((sum, rest_m) => sum + rest_m * rest_m, 0)
   const variance = (squares / (used.length - size)) * (east[0] + north[1] + up[2])
-  return { east: found[0], north: found[1], up: found[2], sigma_m: Math.sqrt(variance) }
+  return { offset: { east: found[0], north: found[1], up: found[2], sigma_m: Math.sqrt(variance) }, rests_m }
 }
 
 function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {

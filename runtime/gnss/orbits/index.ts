@@ -11,4 +11,11 @@ export type {
 } from './ephemeris.js'
 export { decodeEphemeris, encodeEphemeris, isEphemeris } from './messages.js'
 export { Orbits } from './orbits.js'
-export { type SatelliteDirection, type SatelliteState, satelliteDirection, satelliteState } from './satellite.js'
+export {
+  type ExpectedRange,
+  expectedRange,
+  type SatelliteDirection,
+  type SatelliteState,
+  satelliteDirection,
+  satelliteState,
+} from './satellite.js'

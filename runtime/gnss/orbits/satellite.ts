@@ -41,18 +41,51 @@ const degrees = 180 / Math.PI
  */
 export function satelliteDirection(arp: Ecef, ephemeris: Ephemeris, at_s: number): SatelliteDirection | undefined {
   let travel_s = typicalTravel_s
-  let seen = arp
+  let seen: SatelliteDirection | undefined
   for (let round = 0; round < 3; round++) {
     const state = satelliteState(ephemeris, at_s - travel_s)
-    if (!state) return undefined
-    seen = turned(state.position, rotation_radps * travel_s)
-    travel_s = distance(arp, seen) / light_mps
+    seen = state && seenFrom(arp, state, travel_s)
+    if (!seen) return undefined
+    travel_s = seen.range_m / light_mps
   }
+  return seen
+}
+
+/** What an antenna at a place should measure. */
+export interface ExpectedRange extends SatelliteDirection {
+  /** The way of the signal less what the satellite's clock is ahead, without atmosphere and the receiver's clock. */
+  readonly pseudorange_m: number
+}
+
+/**
+ * What a signal whose pseudorange was measured should have. The measured range gives the time of transmission, whatever
+ * the receiver's clock: a millisecond of that is 0.8 m of the satellite's way.
+ * @param arp ECEF metres
+ * @param at_s time of the observation by the receiver's clock
+ * @param measured_m pseudorange, metres
+ * @returns undefined if the time is too far from the ephemeris, or if a number is not finite
+ */
+export function expectedRange(
+  arp: Ecef,
+  ephemeris: Ephemeris,
+  at_s: number,
+  measured_m: number,
+): ExpectedRange | undefined {
+  const sentByItsClock_s = at_s - measured_m / light_mps
+  const clock_s = satelliteState(ephemeris, sentByItsClock_s)?.clock_s ?? Number.NaN
+  const state = satelliteState(ephemeris, sentByItsClock_s - clock_s)
+  const rough = state && seenFrom(arp, state, typicalTravel_s)
+  const seen = rough && seenFrom(arp, state, rough.range_m / light_mps)
+  return seen && { ...seen, pseudorange_m: seen.range_m - light_mps * state.clock_s }
+}
+
+function seenFrom(arp: Ecef, { position }: SatelliteState, travel_s: number): SatelliteDirection | undefined {
+  const seen = turned(position, rotation_radps * travel_s)
   const { east, north, up } = enu(arp, seen)
   const azimuth_deg = Math.atan2(east, north) * degrees
   const elevation_deg = Math.atan2(up, Math.hypot(east, north)) * degrees
   if (!Number.isFinite(elevation_deg)) return undefined
-  return { azimuth_deg: (azimuth_deg + 360) % 360, elevation_deg, range_m: travel_s * light_mps }
+  return { azimuth_deg: (azimuth_deg + 360) % 360, elevation_deg, range_m: distance(arp, seen) }
 }
 
 /** A place in the frame of the Earth after it has turned. */

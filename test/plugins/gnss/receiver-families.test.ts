@@ -102,6 +102,18 @@ for (const family of families) {
       )
     })
 
+    t.test('without phases its ranges show where the antenna is', async (t) => {
+      const { bench, sim, observed } = await baseOf(t, family, 1, { phases: { enabled: false } })
+      t.ok(await bench.within(300, observed), 'a base')
+      await bench.seconds(240)
+      const codes = () => bench.station.device.errors().map(({ code }) => code)
+      const away_m = () => Number(bench.station.field('gnss.pos.delta'))
+      t.notOk(codes().includes('gnss-unwatched'), codes().join())
+      t.ok(away_m() > 0 && away_m() < 4, `${away_m()} m from the reference`)
+      await sim('move 18 -24 0 0')
+      t.ok(await bench.within(60, () => codes().includes('gnss-moved')), `${away_m()} m: ${codes().join()}`)
+    })
+
     t.test('no observation leaves later than 4 s after the antenna is 5 cm away', async (t) => {
       const moves = [0.05, 9, 0.5, 100].flatMap((size_m) => [0, 6].map((over_s) => ({ size_m, over_s })))
       for (const [seed, { size_m, over_s }] of few(1, moves).entries()) {

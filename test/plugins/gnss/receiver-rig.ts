@@ -73,8 +73,8 @@ export function deviceOf({ refused, reports, seesNoShort = false }: Family): Rec
 
 export const definitionOf = async (name: string) => (await shippedPlugin(name)) as unknown as Definition
 
-/** A base of the family, with a rover that keeps what it gets. */
-export async function baseOf(t: Test, family: Family, seed = 1) {
+/** A base of the family, with a rover that keeps what it gets. @param integrity options of that plugin */
+export async function baseOf(t: Test, family: Family, seed = 1, integrity: Record<string, unknown> = {}) {
   const sent: RtcmFrame[] = []
   let simulated: SimulatedReceiver | undefined
   const rover = definePlugin({
@@ -96,6 +96,7 @@ export async function baseOf(t: Test, family: Family, seed = 1) {
     { port: 'simulator' },
     {
       plugins: { [family.simulator]: [await definitionOf(family.simulator), { ...family.options, seed }], rover },
+      sources: { integrity: { initial_s: 10, ...integrity } },
       variant: { changes: { 'gnss-survey-mintime': 15, 'gnss-survey-accuracy': 5 } },
     },
   )
