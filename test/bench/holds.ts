@@ -56,6 +56,17 @@ const families: readonly Surroundings[] = [
     isLimited: true,
   },
   {
+    // Two frequencies without ionosphere have three times the noise of one.
+    name: 'typical, two frequencies',
+    residual_m: [10, 16],
+    multipath_m: 2.5,
+    wander_m: 1,
+    ionosphere_m: [0, 0],
+    acc_m: 1.8,
+    bursts: 0,
+    isLimited: true,
+  },
+  {
     name: 'obstructed',
     residual_m: [15, 20],
     multipath_m: 3,

@@ -1,5 +1,5 @@
 /** Where the antenna is relative to the position that a fixed base holds, by its pseudorange residuals. */
-import { type Enu, median } from 'rtk-base/gnss'
+import type { Enu } from 'rtk-base/gnss'
 import type { SatelliteResidual } from 'rtk-base/services'
 
 /** With fewer used satellites the geometry is too weak. */
@@ -14,8 +14,11 @@ export interface MeasuredOffset extends Enu {
 /** Low satellites are noisier: the weight of a residual is sin² of its elevation, but no less than this. */
 const leastWeight = 0.05
 
-/** A range that is wrong, by an ephemeris or a reflection, is farther from the others than this, and than so many times what half of them are. */
-const outlier = { least_m: 15, times: 6 }
+/**
+ * Where the rests, as noisy as in the zenith, are larger than `from_m`, one wrong range may be the cause: the one without which they are
+ * smaller by `share`. Noise alone does not lessen by so much. Beyond `most_m` nothing was measured.
+ */
+const wrongRange = { from_m: 12, share: 0.75, most_m: 50 }
 
 /**
  * Least squares of the residuals over the direction of each satellite, with one clock per constellation:
@@ -25,18 +28,26 @@ const outlier = { least_m: 15, times: 6 }
  */
 export function offsetOf(residuals: readonly SatelliteResidual[]): MeasuredOffset | undefined {
   let used = residuals.filter((satellite) => satellite.used)
-  for (;;) {
-    const fit = fitOf(used)
-    if (!fit) return undefined
-    const rests = fit.rests_m.map(Math.abs)
-    const worst_m = Math.max(...rests)
-    if (worst_m <= Math.max(outlier.least_m, outlier.times * median(rests))) return fit.offset
-    used = used.filter((_, i) => rests[i] !== worst_m)
+  let fit = fitOf(used)
+  while (fit && fit.rest_m > wrongRange.from_m) {
+    const others = used.map((left) => used.filter((one) => one !== left))
+    const best = others
+      .map((rest) => ({ rest, fit: fitOf(rest) }))
+      .reduce((one, other) => (Number(other.fit?.rest_m) < (one.fit?.rest_m ?? Number.POSITIVE_INFINITY) ? other : one))
+    if (!best.fit || best.fit.rest_m > wrongRange.share * fit.rest_m) break
+    used = best.rest
+    fit = best.fit
   }
+  return fit && fit.rest_m <= wrongRange.most_m ? fit.offset : undefined
 }
 
-/** The rests are as noisy as in the zenith. */
-function fitOf(used: readonly SatelliteResidual[]): { offset: MeasuredOffset; rests_m: number[] } | undefined {
+interface Fit {
+  readonly offset: MeasuredOffset
+  /** Root of the mean square of what is left, as noisy as in the zenith. */
+  readonly rest_m: number
+}
+
+function fitOf(used: readonly SatelliteResidual[]): Fit | undefined {
   if (used.length < fewestSatellites) return undefined
   const clocks = [...new Set(used.map(({ constellation }) => constellation))]
   const size = 3 + clocks.length
@@ -58,13 +69,14 @@ function fitOf(used: readonly SatelliteResidual[]): { offset: MeasuredOffset; re
   const solution = solve(normal)
   if (!solution) return undefined
   const [found, east, north, up] = solution
-  const rests_m = rows.map(({ row, weight, residual_m }) => {
+  let squares = 0
+  for (const { row, weight, residual_m } of rows) {
     const computed_m = row.reduce((sum, value, i) => sum + value * found[i], 0)
-    return Math.sqrt(weight) * (residual_m - computed_m)
-  })
-  const squares = rests_m.reduce((sum, rest_m) => sum + rest_m * rest_m, 0)
-  const variance = (squares / (used.length - size)) * (east[0] + north[1] + up[2])
-  return { offset: { east: found[0], north: found[1], up: found[2], sigma_m: Math.sqrt(variance) }, rests_m }
+    squares += weight * (residual_m - computed_m) ** 2
+  }
+  const variance = squares / (used.length - size)
+  const sigma_m = Math.sqrt(variance * (east[0] + north[1] + up[2]))
+  return { offset: { east: found[0], north: found[1], up: found[2], sigma_m }, rest_m: Math.sqrt(variance) }
 }
 
 function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {
