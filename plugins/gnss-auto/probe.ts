@@ -30,10 +30,14 @@ export async function probe(port: BytePort, edges: Edges, isWanted: () => boolea
   return undefined
 }
 
+/** A modem, a terminal or a loop-back plug sends a question back: that is no answer. */
+const isEcho = ({ bytes }: Frame) => families.some(({ question }) => Buffer.from(question).includes(Buffer.from(bytes)))
+
 async function probeAt(port: BytePort, baud: number, { clock, timers }: Edges): Promise<Family | undefined> {
   const seen = new Map<Family, number>()
   let notice = () => {}
   const onFrame = (frame: Frame) => {
+    if (isEcho(frame)) return
     const family = families.find(({ shows }) => shows(frame))
     if (!family) return
     seen.set(family, (seen.get(family) ?? 0) + 1)

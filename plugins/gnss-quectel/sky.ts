@@ -71,7 +71,7 @@ export class Sky {
   /** The satellites since the last call; undefined without a GSV. */
   end(): Satellite[] | undefined {
     const satellites = [...this.#seen].map(([key, { name, number, signals, azimuth_deg, elevation_deg }]) => {
-      const cno_dbhz = Math.max(0, ...signals.map((signal) => signal.cno_dbhz))
+      const cno_dbhz = signals.reduce((most, signal) => Math.max(most, signal.cno_dbhz), 0)
       const used = this.#used.has(key)
       return {
         ...{ constellation: name, satellite: number, azimuth_deg, elevation_deg },
@@ -106,7 +106,9 @@ export class Sky {
       seen.azimuth_deg ??= whole(azimuth, 360)
       const cno_dbhz = whole(cno, 99) ?? 0
       if (cno_dbhz === 0) continue
-      const named = system.signals[signal] ?? `signal ${signal}`
+      const named = system.signals[signal] ?? `signal ${signal.slice(0, 1)}`
+      // The same again is of an epoch whose end was lost.
+      if (seen.signals.some((other) => other.signal === named)) continue
       seen.signals.push({ signal: named, cno_dbhz, residual_m: Number.NaN, locked: true, used: false })
     }
   }

@@ -17,6 +17,8 @@ import { modeCommands, outputCommands } from './plan.js'
 import { satellitesOf } from './sky.js'
 
 const tries = 3
+/** Of the listing that names the receiver: it has some hundred. */
+const mostLines = 1000
 /** After a soft reset it answers within 7 s. */
 const restart_ms = 7_000
 /** Without these it is no base. */
@@ -95,7 +97,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
           return ''
         }
         if (kind === ';') parts.length = 0
-        if (kind === '-') parts.push(...lines)
+        if (kind === '-' && parts.length < mostLines) parts.push(...lines)
         const text = parts.join('\n')
         return text.includes('</rxproduct>') || text.includes('</firmware>') ? text : undefined
       },
@@ -104,7 +106,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
     if (refusal !== '') throw unavailable(refusalText(identification, refusal))
     if (file === undefined) return undefined
     const attribute = (element: string, name: string) =>
-      new RegExp(`<${element}\\s[^>]*?\\b${name}="([^"]{1,80})"`).exec(file)?.[1] ?? ''
+      new RegExp(`<${element}\\s[^<>]*?\\b${name}="([^"]{1,80})"`).exec(file)?.[1] ?? ''
     return {
       ...{ module: attribute('hwplatform', 'product'), serial: attribute('hwplatform', 'serialnr') },
       ...{ firmware: attribute('firmware', 'version'), hardware: attribute('hwplatform', 'name') },

@@ -59,7 +59,7 @@ const families: readonly Surroundings[] = [
     // Two frequencies without ionosphere have three times the noise of one.
     name: 'typical, two frequencies',
     residual_m: [10, 16],
-    multipath_m: 2.5,
+    multipath_m: 1.5,
     wander_m: 1,
     ionosphere_m: [0, 0],
     acc_m: 1.8,

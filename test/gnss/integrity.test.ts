@@ -509,10 +509,10 @@ t.test('a baseline is the median of the first ten minutes, and never forgets whe
 })
 
 t.test(
-  'an offset of half an hour is doubtful beyond 2.2 m or 1.2 sigma, upwards 7 m, until it is well below',
+  'an offset of half an hour is doubtful beyond 2.2 m, 1.2 sigma or 1.9 of the prior, upwards 7 m, until it is well below',
   async (t) => {
-    const doubtful = (at: Enu, minutes: number, sigma_m = 1, stands = false) => {
-      const watch = new OffsetWatch(prior, undefined, false)
+    const doubtful = (at: Enu, minutes: number, sigma_m = 1, stands = false, known_m = prior.sigma_m) => {
+      const watch = new OffsetWatch({ ...prior, sigma_m: known_m }, undefined, false)
       suspected(watch, () => at, 0, minutes * 60 + 15, sigma_m)
       return watch.doubtful((minutes * 60 + 15) * 1000, stands)
     }
@@ -522,6 +522,8 @@ t.test(
     t.equal(doubtful(enu(2.1), 16), undefined)
     t.equal(doubtful(enu(3.5), 16, 3), undefined)
     t.match(doubtful(enu(3.7), 16, 3), enu(3.7))
+    t.equal(doubtful(enu(3.7), 16, 1, false, 2), undefined, 'the place was known to 2 m only')
+    t.match(doubtful(enu(3.9), 16, 1, false, 2), enu(3.9))
     t.equal(doubtful(up(6.9), 16), undefined)
     t.match(doubtful(up(7.1), 16), up(7.1))
     t.match(doubtful(enu(1.4), 16, 1, true), enu(1.4), 'what stands goes at three fifths')

@@ -200,6 +200,9 @@ t.test('a corrected survey-in does not stand on one determination of the ambigui
       next.corrections = feed.corrections
       return Object.assign(next, { run: SurveyRun.restored(snapshot, correctedModel) })
     }
+    const trusting = start('trusted')
+    t.equal(restored(trusting).run.acc_m, trusting.run.acc_m, 'the base is said to be right')
+    t.ok(trusting.run.acc_m < 0.1, `${trusting.run.acc_m} m`)
     const once = restored(start())
     t.equal(once.many(100), undefined)
     t.equal(once.run.wantsInitialisation, true)

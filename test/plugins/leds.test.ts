@@ -93,6 +93,12 @@ t.test('every row of the table comes to show, and only one colour a pattern, whi
       t.ok(found.has(pattern), `${led}: ${what}`)
       t.equal(new Set(pattern.map(({ v }) => v).filter((v) => v !== 0)).size, 1, what)
     }
+  const lit = (led: (typeof ledNames)[number]) => table[led].map(([, , steps]) => steps.map(({ t }) => t).join('/'))
+  t.strictSame(ledNames.map(lit), [
+    ['0.25/0.25', '1', '0.1/2.9'],
+    ['1', '1/1', '0.2/1.8'],
+    ['0.25/0.25', '1', '1', '1', '0.5/0.5', '0.5/1.5'],
+  ])
   t.strictSame(patternOf('red', usual), [{ v: 0, t: 1 }])
   const unknown: Facts = { base: undefined, status: undefined, errors: 0, link: undefined, via: '' }
   for (const led of ledNames) t.strictSame(patternOf(led, unknown), [{ v: 0, t: 1 }], 'what nobody says is not green')

@@ -276,6 +276,8 @@ t.test('the self-test', async (t) => {
     )
     t.equal(failed.length, 1, name)
   }
+  const measured = (name: string) => runChecks(good).find((line) => line.name === name)?.value
+  t.strictSame(['memory-free', 'disk-free', 'store'].map(measured), ['100 MiB', '953 MiB', 'ok'])
   const passed = (evidence: Partial<Evidence>) =>
     runChecks({ ...good, ...evidence }).flatMap(({ verdict, name }) => (verdict === 'PASS' ? [name] : []))
   const nothing: Partial<Evidence> = {

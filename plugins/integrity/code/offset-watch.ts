@@ -24,7 +24,10 @@ const explained = (sigma_m: number): Limit => ({
   up_m: Math.max(4.5, 2.25 * sigma_m),
 })
 /** A warning comes before a hold, where the ionosphere of an afternoon does not explain it either, and goes well below its limit. */
-const doubtful = (sigma_m: number): Limit => ({ level_m: Math.max(2.2, 1.2 * sigma_m), up_m: Math.max(7, 4 * sigma_m) })
+const doubtful = (measured_m: number, prior_m: number): Limit => ({
+  level_m: Math.max(2.2, 1.2 * measured_m, 1.9 * prior_m),
+  up_m: Math.max(7, 4 * measured_m, 4 * prior_m),
+})
 const cleared = 0.6
 /**
  * Rule for a suspicion: a median over the window that is farther from the expected offset than code ranges explain. Code errors wander by
@@ -153,7 +156,7 @@ export class OffsetWatch {
     const minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
     if (minutes.length < slow.window_ms / minute_ms / 2) return undefined
     const offset = middleOf(minutes)
-    const limit = doubtful(Math.max(offset.sigma_m, this.#prior.sigma_m))
+    const limit = doubtful(offset.sigma_m, this.#prior.sigma_m)
     return isBeyond(offset, times(stands ? cleared : 1, limit)) ? offset : undefined
   }
 

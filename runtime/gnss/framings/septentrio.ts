@@ -7,13 +7,17 @@ import type { Framing } from '../framer.js'
 const dollar = 0x24
 const blockHead = 8
 
+/** What a byte does to a CRC-16 CCITT. */
+const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff
+  return crc
+})
+
 /** CRC-16 CCITT, which begins at 0. */
 function crc16(bytes: Uint8Array, from: number, to: number): number {
   let crc = 0
-  for (let at = from; at < to; at++) {
-    crc ^= (bytes[at] ?? 0) << 8
-    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff
-  }
+  for (let at = from; at < to; at++) crc = ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ (bytes[at] ?? 0)] ?? 0)
   return crc
 }
 
@@ -48,6 +52,8 @@ export const septentrioReply: Framing = {
   kind: 'septentrio-reply',
   starts: [dollar],
   size(bytes, at, end) {
+    // Before any text is decoded: on a noisy line most dollars begin something else.
+    if (end - at > 1 && bytes[at + 1] !== 0x52 && bytes[at + 1] !== 0x2d) return 'none'
     const text = latin1.decode(bytes.subarray(at, Math.min(end, at + longest_bytes)))
     if (text.length > 2 && !beginning.test(text)) return 'none'
     const found = prompt.exec(text)

@@ -59,7 +59,11 @@ t.test('the family is recognised, and its plugin loaded', async (t) => {
 t.test('what is no receiver is not taken for one, and is told nothing but questions', async (t) => {
   const heard: Buffer[] = []
   const server = createServer((socket) => {
-    socket.on('data', (chunk) => heard.push(chunk))
+    socket.on('data', (chunk) => {
+      heard.push(chunk)
+      // As a modem does: a question that comes back is no answer.
+      socket.write(chunk)
+    })
     socket.on('error', () => {})
     socket.write('AT\r\nOK\r\n$GPGGA,broken\r\n')
   })

@@ -68,6 +68,21 @@ t.test('recordings of an LG290P', { skip: noRecordings }, async (t) => {
   })
 })
 
+t.test('satellites of epochs whose end is lost do not pile up', async (t) => {
+  const sky = new Sky()
+  for (let epoch = 0; epoch < 50_000; epoch++) sky.take(sentence(`GPGSV,1,1,01,07,50,130,${20 + (epoch % 30)},1`))
+  sky.take(sentence(`GPGSV,1,1,01,07,50,130,33,${'9'.repeat(900)}`))
+  const [one] = sky.end() ?? []
+  t.strictSame(
+    one?.signals.map(({ signal, cno_dbhz }) => [signal, cno_dbhz]),
+    [
+      ['L1', 20],
+      ['signal 9', 33],
+    ],
+  )
+  t.equal(one?.cno_dbhz, 33)
+})
+
 t.test('answers', async (t) => {
   const answer = (asked: string, text: string) => said.answerTo(asked, sentence(text))
   t.strictSame(answer('PQTMCFGRCVRMODE,R', 'PQTMCFGRCVRMODE,OK,2'), { values: ['2'] })
