@@ -12,6 +12,8 @@ export interface Suspect {
   readonly size_m: number
 }
 
+const pooledEpochs = 3600
+
 /** The pseudorange residuals beside the position that the base holds. */
 export class ResidualEvidence extends OffsetWatch {
   constructor(prior: Prior, baseline: Enu | undefined) {
@@ -21,9 +23,18 @@ export class ResidualEvidence extends OffsetWatch {
   /** @returns undefined while nothing speaks for a move */
   hear(residuals: readonly SatelliteResidual[], now_ms: number): Suspect | undefined {
     const offset = offsetOf(residuals)
-    const away_m = offset && this.add(offset, now_ms)
+    const away_m = offset && this.add({ ...offset, sigma_m: this.#pooled_m(offset.sigma_m) }, now_ms)
     return away_m === undefined ? undefined : { text: `the ranges show ${away_m.toFixed(1)} m`, size_m: away_m }
   }
+
+  /** With few satellites the spread of an epoch may be small by chance, and reflections keep it so for minutes: that of an hour counts, too. */
+  #pooled_m(sigma_m: number): number {
+    this.#epochs = Math.min(this.#epochs + 1, pooledEpochs)
+    this.#usual_m += (sigma_m - this.#usual_m) / this.#epochs
+    return Math.max(sigma_m, this.#usual_m)
+  }
+  #usual_m = 0
+  #epochs = 0
 }
 
 /** The second fix: a position that the receiver computes without corrections and that keeps running in fixed mode. */

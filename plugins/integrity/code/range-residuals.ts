@@ -11,7 +11,8 @@ import type { ConstellationName, Ecef, SatelliteResidual } from 'rtk-base/servic
 
 /**
  * Constellations whose satellite clocks refer to a pair of signals without the ionosphere, and the pairs by preference
- * (IS-GPS-200, 20.3.3.3.3; Galileo OS SIS ICD 2.1, 5.1.5). The clocks of BeiDou and GLONASS refer to one signal: their
+ * (IS-GPS-200, 20.3.3.3.3; Galileo OS SIS ICD 2.1, 5.1.5). With L1 and L5 the clock of each GPS satellite is wrong by some
+ * metres, for which RTCM has no correction. The clocks of BeiDou and GLONASS refer to one signal: their
  * pairs also have the group delays of each satellite in them.
  */
 const pairs = {
@@ -65,9 +66,11 @@ export function rangeResiduals(
   ephemerisOf: EphemerisOf,
 ): SatelliteResidual[] {
   const { alt } = ecefToGeodetic(arp)
-  return measuredOf(epoch).flatMap((measured) => {
+  const all = measuredOf(epoch)
+  const pair = { GPS: pairOf('GPS', all), Galileo: pairOf('Galileo', all) }
+  return all.flatMap((measured) => {
     const { constellation, satellite } = measured
-    const range_m = withoutIonosphere_m(measured)
+    const range_m = withoutIonosphere_m(measured, pair[constellation])
     const ephemeris = ephemerisOf(constellation, satellite)
     if (range_m === undefined || !ephemeris?.healthy) return []
     const expected = expectedRange(arp, ephemeris, at_s, range_m)
@@ -96,15 +99,22 @@ function measuredOf({ messages }: MsmEpoch): Measured[] {
   return [...found.values()]
 }
 
+type Pair = (typeof pairs)[Paired]['signals'][number]
+
+/** The one that most satellites have: a receiver measures each pair with a delay of its own, which the clock of the constellation takes up. */
+function pairOf(constellation: Paired, all: readonly Measured[]): Pair {
+  const own = all.filter((measured) => measured.constellation === constellation)
+  const count = (pair: Pair) => own.filter(({ ranges_m }) => pair.every((signal) => ranges_m.has(signal))).length
+  const [first, second] = pairs[constellation].signals
+  return count(second) > count(first) ? second : first
+}
+
 /** The delay in the ionosphere goes with the inverse square of the frequency. */
-function withoutIonosphere_m({ constellation, ranges_m }: Measured): number | undefined {
-  for (const [first, second] of pairs[constellation].signals) {
-    const [p, q] = [ranges_m.get(first), ranges_m.get(second)]
-    if (p === undefined || q === undefined) continue
-    const ratio = (frequency_hz[first] / frequency_hz[second]) ** 2
-    return (ratio * p - q) / (ratio - 1)
-  }
-  return undefined
+function withoutIonosphere_m({ ranges_m }: Measured, [first, second]: Pair): number | undefined {
+  const [p, q] = [ranges_m.get(first), ranges_m.get(second)]
+  if (p === undefined || q === undefined) return undefined
+  const ratio = (frequency_hz[first] / frequency_hz[second]) ** 2
+  return (ratio * p - q) / (ratio - 1)
 }
 
 /**
