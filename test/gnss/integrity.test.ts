@@ -1735,18 +1735,24 @@ t.test('what speaks for a move says how far it is', async (t) => {
 })
 
 t.test('the ranges need eight satellites, and one more than there are unknowns', async (t) => {
-  const used = (count: number, constellations: number) =>
-    skyOfResiduals(enu(1), () => 0)
-      .slice(0, count)
-      .map((one, i) => ({ ...one, constellation: String(i % constellations) }))
+  const elevations_deg = [15, 50, 80, 30]
+  const used = (count: number, constellations: number, sector_deg = 360): SatelliteResidual[] =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ constellation: String(i % constellations), satellite: i, residual_m: i % constellations, used: true },
+      ...{
+        azimuth_deg: (i * 137.5) % sector_deg,
+        elevation_deg: elevations_deg[Math.floor(i / constellations) % 4] ?? 0,
+      },
+    }))
   for (const [count, constellations, isSaid] of [
     [7, 1, false],
     [8, 1, true],
-    [8, 4, true],
+    [8, 3, true],
     [8, 5, false],
-    [9, 5, true],
+    [12, 4, true],
   ] as const)
     t.equal(offsetOf(used(count, constellations)) !== undefined, isSaid, `${count} of ${constellations}`)
+  t.equal(offsetOf(used(12, 2, 60)), undefined, 'a sixth of the sky')
 })
 
 t.test('the ranges state the error that they have', async (t) => {

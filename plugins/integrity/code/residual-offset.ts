@@ -4,6 +4,8 @@ import type { SatelliteResidual } from 'rtk-base/services'
 
 /** With fewer used satellites the geometry is too weak. */
 const fewestSatellites = 8
+/** By how much the errors of ranges in the zenith may be larger in the offset: satellites of a narrow part of the sky say nothing of a move. */
+const mostDilution = 8
 const radians = Math.PI / 180
 
 /** An offset with its accuracy from the spread of its inputs: 3D, 1 sigma, metres. */
@@ -75,7 +77,9 @@ function fitOf(used: readonly SatelliteResidual[]): Fit | undefined {
     squares += weight * (residual_m - computed_m) ** 2
   }
   const variance = squares / (used.length - size)
-  const sigma_m = Math.sqrt(variance * (east[0] + north[1] + up[2]))
+  const dilution = Math.sqrt(east[0] + north[1] + up[2])
+  if (dilution > mostDilution) return undefined
+  const sigma_m = Math.sqrt(variance) * dilution
   return { offset: { east: found[0], north: found[1], up: found[2], sigma_m }, rest_m: Math.sqrt(variance) }
 }
 
