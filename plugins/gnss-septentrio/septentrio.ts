@@ -17,8 +17,8 @@ import { modeCommands, outputCommands } from './plan.js'
 import { satellitesOf } from './sky.js'
 
 const tries = 3
-/** Of the listing that names the receiver: it has some hundred. */
-const mostLines = 1000
+/** Characters of the listing that names the receiver: it has some thousand. */
+const longestListing = 65_536
 /** After a soft reset it answers within 7 s. */
 const restart_ms = 7_000
 /** Without these it is no base. */
@@ -87,7 +87,7 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
   protected async whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined> {
     const { user, password } = this.#login
     if (user !== '') await this.#logIn(user, password)
-    const parts: string[] = []
+    let listing = ''
     let refusal = ''
     const file = await this.dialog.ask(
       command(`${commandInput}\r\n${identification}`),
@@ -96,10 +96,9 @@ export class SeptentrioReceiver extends ReceiverDriver<Reply> {
           refusal = echo
           return ''
         }
-        if (kind === ';') parts.length = 0
-        if (kind === '-' && parts.length < mostLines) parts.push(...lines)
-        const text = parts.join('\n')
-        return text.includes('</rxproduct>') || text.includes('</firmware>') ? text : undefined
+        if (kind === ';') listing = ''
+        if (kind === '-' && listing.length < longestListing) listing += `${lines.join('\n')}\n`
+        return listing.includes('</rxproduct>') || listing.includes('</firmware>') ? listing : undefined
       },
       tries,
     )

@@ -37,6 +37,8 @@ const mostCycles = 20
 
 export class Channel {
   readonly multipath: GaussMarkov
+  /** On the other frequencies: reflections interfere in their own ways there. */
+  readonly otherMultipath: GaussMarkov
   readonly #random: Random
   readonly #firstAmbiguity: number
   readonly #locks: Lock[] = []
@@ -47,6 +49,7 @@ export class Channel {
   constructor(random: Random, fine: Random) {
     this.#firstAmbiguity = Math.round((random.uniform() - 0.5) * 200)
     this.multipath = new GaussMarkov(random, multipath_s)
+    this.otherMultipath = new GaussMarkov(fine, multipath_s)
     this.#random = fine
   }
 

@@ -31,8 +31,10 @@ export type Band = 'L1' | 'L2'
 export interface Track {
   readonly sight: Sight
   readonly cno_dbhz: number
-  /** Code error of this epoch. */
+  /** Code error of this epoch, of the first signal. */
   readonly noise_m: number
+  /** Of the others. */
+  readonly otherNoise_m: number
   /** Lock time of the first signal. */
   readonly lock_s: number
   /** In the order of the constellation; low satellites have the first only. */
@@ -262,11 +264,14 @@ export class Model {
     // Signals in the shade arrive by a detour.
     const scale_m = (0.3 + 0.35 / Math.max(0.1, sine)) * 10 ** (shade_db / 20)
     const noise = profile.code * (0.8 * channel.multipath.step(dt_s) + 0.2 * this.random.normal())
-    const multipath = profile.sidereal === 0 ? 0 : this.surroundings.multipath(azimuth_deg, elevation_deg)
+    const otherNoise = profile.code * (0.8 * channel.otherMultipath.step(dt_s) + 0.2 * this.#fine.normal())
+    const multipath = (turned_deg: number) =>
+      profile.sidereal === 0 ? 0 : this.surroundings.multipath(azimuth_deg + turned_deg, elevation_deg)
     return {
       sight,
       cno_dbhz,
-      noise_m: scale_m * (noise + profile.sidereal * multipath),
+      noise_m: scale_m * (noise + profile.sidereal * multipath(0)),
+      otherNoise_m: 0.6 * scale_m * (otherNoise + profile.sidereal * multipath(40)),
       lock_s: signals[0].lock_s,
       signals,
     }

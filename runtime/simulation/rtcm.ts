@@ -150,7 +150,7 @@ export function referenceFrame(stationId: number, arp: Ecef): Uint8Array {
 
 /** The observations of one satellite. @param fine with the lock indicator of MSM6 and 7 */
 export function msmObservations(
-  { sight, noise_m, signals }: Track,
+  { sight, noise_m, otherNoise_m, signals }: Track,
   { clock_m }: Epoch,
   fine: boolean,
 ): MsmObservation[] {
@@ -164,7 +164,7 @@ export function msmObservations(
     return {
       satellite: sight.svId,
       signal: signal.msm,
-      pseudorange_m: range_m + ionosphere_m + noise_m * (i === 0 ? 1 : 0.6),
+      pseudorange_m: range_m + ionosphere_m + (i === 0 ? noise_m : otherNoise_m),
       phase_m: range_m - ionosphere_m + ambiguity * wavelength_m + phaseNoise_m,
       rate_mps: sight.rate_mps,
       lock: fine ? lockIndicator407(lock_s * 1000) : lockIndicator402(lock_s * 1000),

@@ -34,6 +34,17 @@ interface Surroundings {
   isLimited: boolean
 }
 
+const typical: Surroundings = {
+  name: 'typical',
+  residual_m: [4.5, 8],
+  multipath_m: 1.5,
+  wander_m: 1,
+  ionosphere_m: [1, 3],
+  acc_m: 1.8,
+  bursts: 0,
+  isLimited: true,
+}
+
 const families: readonly Surroundings[] = [
   {
     name: 'quiet',
@@ -45,27 +56,9 @@ const families: readonly Surroundings[] = [
     bursts: 0,
     isLimited: true,
   },
-  {
-    name: 'typical',
-    residual_m: [4.5, 8],
-    multipath_m: 1.5,
-    wander_m: 1,
-    ionosphere_m: [1, 3],
-    acc_m: 1.8,
-    bursts: 0,
-    isLimited: true,
-  },
-  {
-    // Two frequencies without ionosphere have three times the noise of one.
-    name: 'typical, two frequencies',
-    residual_m: [10, 16],
-    multipath_m: 1.5,
-    wander_m: 1,
-    ionosphere_m: [0, 0],
-    acc_m: 1.8,
-    bursts: 0,
-    isLimited: true,
-  },
+  typical,
+  // Two frequencies without ionosphere have three times the noise of one.
+  { ...typical, name: 'typical, two frequencies', residual_m: [10, 16], ionosphere_m: [0, 0] },
   {
     name: 'obstructed',
     residual_m: [15, 20],

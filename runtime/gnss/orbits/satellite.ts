@@ -41,14 +41,14 @@ const degrees = 180 / Math.PI
  */
 export function satelliteDirection(arp: Ecef, ephemeris: Ephemeris, at_s: number): SatelliteDirection | undefined {
   let travel_s = typicalTravel_s
-  let seen: SatelliteDirection | undefined
+  let seen = arp
   for (let round = 0; round < 3; round++) {
     const state = satelliteState(ephemeris, at_s - travel_s)
-    seen = state && seenFrom(arp, state, travel_s)
-    if (!seen) return undefined
-    travel_s = seen.range_m / light_mps
+    if (!state) return undefined
+    seen = turned(state.position, rotation_radps * travel_s)
+    travel_s = distance(arp, seen) / light_mps
   }
-  return seen
+  return directionTo(arp, seen)
 }
 
 /** What an antenna at a place should measure. */
@@ -74,13 +74,14 @@ export function expectedRange(
   const sentByItsClock_s = at_s - measured_m / light_mps
   const clock_s = satelliteState(ephemeris, sentByItsClock_s)?.clock_s ?? Number.NaN
   const state = satelliteState(ephemeris, sentByItsClock_s - clock_s)
-  const rough = state && seenFrom(arp, state, typicalTravel_s)
-  const seen = rough && seenFrom(arp, state, rough.range_m / light_mps)
-  return seen && { ...seen, pseudorange_m: seen.range_m - light_mps * state.clock_s }
+  if (!state) return undefined
+  // Its place is known to metres before the Earth's turn is taken off: enough for the time that the turn takes.
+  const travel_s = distance(arp, turned(state.position, rotation_radps * typicalTravel_s)) / light_mps
+  const direction = directionTo(arp, turned(state.position, rotation_radps * travel_s))
+  return direction && { ...direction, pseudorange_m: direction.range_m - light_mps * state.clock_s }
 }
 
-function seenFrom(arp: Ecef, { position }: SatelliteState, travel_s: number): SatelliteDirection | undefined {
-  const seen = turned(position, rotation_radps * travel_s)
+function directionTo(arp: Ecef, seen: Ecef): SatelliteDirection | undefined {
   const { east, north, up } = enu(arp, seen)
   const azimuth_deg = Math.atan2(east, north) * degrees
   const elevation_deg = Math.atan2(up, Math.hypot(east, north)) * degrees
