@@ -59,12 +59,18 @@ export function storedSettings(target: ReceiverTarget, settings: BaseSettings): 
   ]
 }
 
+const rate = (message: string, every: number, version = '') => `PQTMCFGMSGRATE,W,${message},${every}${version}`
+
+const position = [rate('PQTMPVT', 1, ',1'), rate('PQTMEPE', 1, ',2'), rate('PQTMEOE', 1, ',1')]
+
+/** What shows within some seconds whether it is a rover or a base, and where. */
+export const evidenceCommands = [...position, rate('RTCM3-1005', 1)]
+
 const msmOf = { gps: '107X', glonass: '108X', galileo: '109X', qzss: '111X', beidou: '112X' } as const
 
 /** What has an effect at once. Everything that it sends, on the port that the commands come by. */
 export function outputCommands(settings: BaseSettings, stationId: number): string[] {
   const { observationInterval_s, referenceInterval_s, biasInterval_s, elevationMask_deg } = settings
-  const rate = (message: string, every: number, version = '') => `PQTMCFGMSGRATE,W,${message},${every}${version}`
   const observations = (Object.keys(msmOf) as (keyof typeof msmOf)[]).map((name) =>
     rate(`RTCM3-${msmOf[name]}`, tracks(settings, name) ? observationInterval_s : 0, ',0'),
   )
@@ -72,8 +78,8 @@ export function outputCommands(settings: BaseSettings, stationId: number): strin
     'PQTMCLRMSG',
     `PQTMCFGRSID,W,${stationId}`,
     ...(elevationMask_deg === undefined ? [] : [`PQTMCFGELETHD,W,${elevationMask_deg.toFixed(1)}`]),
-    ...[rate('PQTMPVT', 1, ',1'), rate('PQTMEPE', 1, ',2'), rate('GSV', 1), rate('GSA', 1)],
-    ...[rate('PQTMEOE', 1, ',1'), rate('RTCM3-1005', referenceInterval_s)],
+    ...position,
+    ...[rate('GSV', 1), rate('GSA', 1), rate('RTCM3-1005', referenceInterval_s)],
     ...observations,
     ...(tracks(settings, 'glonass') ? [rate('RTCM3-1230', biasInterval_s)] : []),
     ...[1019, 1020, 1042, 1044, 1046].map((type) => rate(`RTCM3-${type}`, 1)),

@@ -1,8 +1,10 @@
 /** A Quectel receiver as a service: what it says, and how it is made a base. */
+
+import { type ReferencePoint, referencePoint, sameReference } from 'rtk-base/gnss'
 import { type BytePort, type DriverOptions, type OwnFrame, pause, ReceiverDriver, type Wanted } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { Receiver, ReceiverIdentity } from 'rtk-base/services'
-import { changed, outputCommands, storedSettings } from './plan.js'
+import type { Ecef, Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
+import { changed, evidenceCommands, outputCommands, storedSettings } from './plan.js'
 import * as said from './sentences.js'
 import { Sky } from './sky.js'
 
@@ -11,6 +13,8 @@ const tries = 3
 const saving_ms = 5_000
 /** It answers again after 2 s, and has a position after about 15. */
 const restart = { looks: 20, every_ms: 1_000 }
+/** It says every second what it is. */
+const evidence = { looks: 5, every_ms: 1_000 }
 /** A base costs two saves. More than these within 6 h come of a receiver that does not keep what is written, and wear its flash. */
 const flash = { most: 20, within_ms: 6 * 3_600_000 }
 /** Without these it is no base. */
@@ -21,6 +25,12 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
   #position: said.Sentence | undefined
   #acc_m: number | undefined
   #serial = ''
+  #announced: ReferencePoint | undefined
+  /**
+   * It restarted after the last of its settings was written. Otherwise what it reads back may have no effect: a service that was killed
+   * between a write and the restart leaves a receiver that says what is wanted and does something else.
+   */
+  #isInEffect = false
   /** Stored settings that it still did not have after a restart: they are not written again. */
   #refused = ''
   /** When flash was written, the oldest first. */
@@ -34,6 +44,9 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
         ...{ settings: 'flash', restarts: true, antennaDescriptor: false, rawObservations: [] },
         ...{ reports: new Set(['satellites', 'signals']), intervals_s: [1, 2, 5, 10, 15, 30] },
       },
+    })
+    this.onRtcm(({ bytes }) => {
+      this.#announced = referencePoint(bytes) ?? this.#announced
     })
   }
 
@@ -78,7 +91,9 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     this.restarted()
     for (let look = 0; look < restart.looks; look++) {
       await pause(this.ctx.timers, restart.every_ms)
-      if (await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf)) return
+      if (!(await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf))) continue
+      this.#isInEffect = true
+      return
     }
     throw unavailable('the receiver does not answer after its restart')
   }
@@ -87,14 +102,20 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
 
   /** Settings in flash: read first, written only if they differ, because each time wears the flash and costs a restart. */
   protected async prepare({ target, settings }: Wanted): Promise<string[]> {
-    const writes = await this.#differences(storedSettings(target, settings))
+    let writes = await this.#differences(storedSettings(target, settings))
+    if (writes.length === 0 && !this.#isInEffect && !(await this.#behavesAs(target))) {
+      await this.#restart()
+      writes = await this.#differences(storedSettings(target, settings))
+    }
     if (writes.length === 0) {
+      this.#isInEffect = true
       this.#refused = ''
       return []
     }
     const text = this.#serial + writes.join()
     if (text === this.#refused) return writes
     this.#spareFlash()
+    this.#isInEffect = false
     for (const write of writes) await this.#need(write)
     // The base mode sets others back.
     for (const write of await this.#differences(storedSettings(target, settings))) await this.#need(write)
@@ -103,6 +124,21 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     const left = await this.#differences(storedSettings(target, settings))
     this.#refused = left.length > 0 ? this.#serial + left.join() : ''
     return left
+  }
+
+  /** Only a rover states an accuracy, and only a base announces a place. */
+  async #behavesAs(target: ReceiverTarget): Promise<boolean> {
+    this.#announced = undefined
+    for (const output of evidenceCommands) await this.#need(output)
+    for (let look = 0; look < evidence.looks; look++) {
+      await pause(this.ctx.timers, evidence.every_ms)
+      if (target.mode === 'rover' ? Number.isFinite(this.fix?.acc_m) : this.#isAnnounced(target.arp)) return true
+    }
+    return false
+  }
+
+  #isAnnounced(arp: Ecef): boolean {
+    return this.#announced !== undefined && sameReference(this.#announced.arp, arp)
   }
 
   async #differences(stored: ReturnType<typeof storedSettings>): Promise<string[]> {

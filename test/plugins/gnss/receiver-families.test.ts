@@ -68,6 +68,24 @@ for (const family of families) {
       noneOfFlash('the end')
     })
 
+    t.test(
+      'a service that ends anywhere in its configuration leaves no receiver that it cannot make a base',
+      async (t) => {
+        const { bench, sent, observed } = await baseOf(t, family)
+        t.ok(await bench.within(300, observed), 'a base')
+        const after_ms = [50, 150, 250, 400, 800, 1_600, 2_400, 3_200, 4_800]
+        for (const rest_ms of few(2, after_ms)) {
+          const { status } = await bench.station.station.command('start-survey-in', { source: 'plugin' })
+          t.equal(status, 200)
+          await bench.station.clock.advance(rest_ms)
+          await bench.station.reload(family.driver)
+          await bench.seconds(10)
+          sent.length = 0
+          t.ok(await bench.within(240, observed), `ended ${rest_ms} ms after a survey was asked for`)
+        }
+      },
+    )
+
     t.test('a line that cuts everything into pieces and adds noise', async (t) => {
       const { bench, sent, sim, observed, port } = await baseOf(t, family)
       const random = new Random(7)
