@@ -342,6 +342,9 @@ t.test('the store keeps the newest valid ephemeris of each satellite', async (t)
     'by time',
   )
   t.notOk(taken({ issue: 4, toe_s: now_s, healthy: true }), 'older than what is held')
+  t.ok(taken({ issue: 3, toe_s: now_s + 3_584 }, now_s + 200), 'sent again')
+  t.notOk(taken({ issue: 4, toe_s: now_s, healthy: true }, now_s + 450), 'older than what is still sent')
+  t.ok(taken({ issue: 4, toe_s: now_s, healthy: true }, now_s + 520), 'one that is not sent any more keeps none out')
   const returned_s = now_s + 3_584 + 86_400
   t.ok(taken({ issue: 5, toe_s: returned_s }, returned_s), 'a satellite that rises again')
   for (const changes of [{ sqrtA: Number.NaN }, { e: 1 }, { toc_s: Infinity }, { satellite: 0 }, { satellite: 1e9 }])

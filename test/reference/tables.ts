@@ -1,5 +1,5 @@
 /** The reference tables for whoever talks to a station: parameters, commands, routes, topics, errors. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from 'typebox'
 import { packageRoot } from '../../runtime/build/release.js'
@@ -137,6 +137,22 @@ ${table(['topic', 'the station', 'content', 'content type'], rows)}
 `
 }
 
+/** The page brings the texts of what the service itself reports. */
+const ofService = 'dashboard'
+
+/** The codes of the errors in the document, which every plugin has texts for. */
+function documentErrors(): string[][] {
+  const plugins = join(packageRoot(), 'plugins')
+  return readdirSync(plugins).flatMap((plugin) => {
+    const file = join(plugins, plugin, 'texts', 'de.json')
+    const keys = existsSync(file) ? Object.keys(JSON.parse(readFileSync(file, 'utf8')) as object) : []
+    const codes = new Set(keys.flatMap((key) => /^error\.([^.]+)/.exec(key)?.[1] ?? []))
+    return [...codes]
+      .sort()
+      .map((code) => [`\`${code}\``, plugin === ofService ? 'the service itself' : readme(plugin)])
+  })
+}
+
 export function errorsPage(): string {
   const rows = Object.entries(errorTable).map(([code, { status, help }]) => [`\`${code}\``, String(status), help])
   return `# Error codes
@@ -147,5 +163,12 @@ Every error has a code, an HTTP status and a line that says what to do; its mess
 \`RTK_ERR_USAGE\`, \`RTK_ERR_VARIANT\` and \`RTK_ERR_PLUGIN_OPTIONS\`, with 75 for \`RTK_ERR_DATA_LOCKED\` and \`RTK_ERR_LISTEN\`, and with 1 for all others.
 
 ${table(['code', 'status', 'what to do'], rows)}
+
+## Errors in the document
+
+What is wrong with the station is listed in \`base.state.errors\` of its document: each with one of these codes, a text and, where a person can do something,
+an advice. An error leaves the list when its cause is gone.
+
+${table(['code', 'raised by'], documentErrors())}
 `
 }

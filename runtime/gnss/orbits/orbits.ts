@@ -20,7 +20,7 @@ export class Orbits {
   readonly #held = new Map<string, Held>()
 
   /**
-   * Keeps an ephemeris in place of the satellite's last one, unless that is newer. An ephemeris that is implausible or
+   * Keeps an ephemeris in place of the satellite's last one, unless that is newer and still sent. An ephemeris that is implausible or
    * not made for this time is not taken. The same issue again does not replace: messages of several signals (1045 and
    * 1046) differ in their clock, which would then alternate.
    * @returns whether the satellite's ephemeris is this issue now
@@ -29,7 +29,7 @@ export class Orbits {
     if (!isCurrent(ephemeris, now_s) || !isPlausible(ephemeris)) return false
     const id = idOf(ephemeris.constellation, ephemeris.satellite)
     const held = this.#held.get(id)
-    if (held && isCurrent(held.ephemeris, now_s) && isOlder(ephemeris, held.ephemeris)) return false
+    if (held && isStillSent(held, now_s) && isOlder(ephemeris, held.ephemeris)) return false
     if (held && isSame(ephemeris, held.ephemeris)) held.received_s = now_s
     else this.#held.set(id, { ephemeris, received_s: now_s })
     return true
@@ -73,6 +73,12 @@ export class Orbits {
 
 /** The first data set after an upload of GPS has a toe 16 s before that of the last one. */
 const backwards_s = 60
+
+/** One that came once with a wrong time does not keep the right ones, which come again and again, out for its two hours. */
+const sentAgain_s = 300
+
+const isStillSent = ({ ephemeris, received_s }: Held, now_s: number) =>
+  isCurrent(ephemeris, now_s) && Math.abs(now_s - received_s) < sentAgain_s
 
 const isOlder = (ephemeris: Ephemeris, held: Ephemeris) => ephemeris.toe_s < held.toe_s - backwards_s
 
