@@ -128,7 +128,11 @@ export const rules: readonly Rule[] = [
     'unfit',
     // While the plugins start, none has one yet.
     ({ base, status }) =>
-      when(status === undefined && base !== 'starting', 'no plugin has a receiver', 'add gnss-zed to the variant'),
+      when(
+        status === undefined && base !== 'starting',
+        'no plugin has a receiver',
+        'connect a receiver, or add the plugin of its make to the variant',
+      ),
   ],
   // The last antenna status of an absent receiver is not a current cause.
   ['offline', 'unfit', status('offline', 'the receiver is not connected', 'check its cable and its power')],

@@ -13,8 +13,9 @@ import type { Foundation } from './foundation.js'
 const unwritable = ['store-unwritable', 'store-unreadable']
 
 /** `--set` for something that is not there is a slip of the pen, not to be passed over. */
-function wrongSets({ sets }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {
-  const known = ['http', 'net', 'info', 'watchdog', 'trial', ...plugins.map(({ name }) => name)]
+function wrongSets({ sets, variant }: RuntimeOptions, plugins: readonly PluginReport[]): RtkError[] {
+  const standby = Object.keys(variant.standby ?? {})
+  const known = ['http', 'net', 'info', 'watchdog', 'trial', ...plugins.map(({ name }) => name), ...standby]
   return [...(sets?.keys() ?? [])]
     .filter((name) => !known.includes(name))
     .map((name) => {

@@ -96,6 +96,12 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [['run', '--set', 'nonsense'], 2, /--set takes NAME=VALUE/],
     [['run', small, '--set', 'http=1', '--data', nowhere], 2, /--set takes PLUGIN.OPTION=VALUE/],
     [['run', small, '--set', 'no-such.option=1', '--data', nowhere], 2, /no such plugin or section/],
+    // Options of plugins that only stand by are known: the other mistake is the only one.
+    [
+      ['run', 'any', '--set', 'gnss-quectel.baud=9600', '--set', 'gnss-quectell.baud=1', '--data', nowhere],
+      2,
+      /^rtk-base run: --set gnss-quectell\.…: [^\n]*did you mean "gnss-quectel"/,
+    ],
     [['run', small, '--set', 'rtcm.nope=1', '--data', nowhere], 2, /rtcm has no option nope/],
     [['run', small, '--set', 'http.port=eighty', '--data', nowhere], 2, /http.port/],
     [['run', '--change', 'no-such=1', '--data', nowhere], 2, /no-such/],

@@ -7,9 +7,9 @@ import { apiVersion } from '../../plugin.js'
 
 export const newPluginHelp = `rtk-base new-plugin NAME [--receiver]
 
-Makes the folder NAME with a starter plugin: a parameter, a block of the status document, a command, a test, and the
-files to check, test and publish it. With --receiver: a plugin for a GNSS receiver on a serial port, a simulated
-receiver, and the test that every receiver must pass. Then:
+Makes the folder NAME in the current one, with a starter plugin: a parameter, a block of the status document, a command,
+a test, and the files to check, test and publish it. With --receiver: a plugin for a GNSS receiver on a serial port, a
+simulated receiver, and the test that every receiver must pass. Then:
 
   cd NAME
   npm install
