@@ -73,15 +73,23 @@ for (const family of families) {
       async (t) => {
         const { bench, sent, observed } = await baseOf(t, family)
         t.ok(await bench.within(300, observed), 'a base')
+        const status = () => bench.station.field('gnss.state.status')
         const after_ms = [50, 150, 250, 400, 800, 1_600, 2_400, 3_200, 4_800]
-        for (const rest_ms of few(2, after_ms)) {
-          const { status } = await bench.station.station.command('start-survey-in', { source: 'plugin' })
-          t.equal(status, 200)
+        const ends = (['acquire', 'fixed'] as const).flatMap((before) =>
+          after_ms.map((rest_ms) => ({ before, rest_ms })),
+        )
+        for (const { before, rest_ms } of few(2, ends)) {
+          t.match(await bench.station.station.command('start-survey-in', { source: 'plugin' }), { status: 200 })
+          // It becomes a rover at once, and a base when the survey is over.
+          if (before === 'fixed') {
+            t.ok(await bench.within(120, () => status() === 'survey'), 'it surveys')
+            while (status() === 'survey') await bench.station.clock.advance(50)
+          }
           await bench.station.clock.advance(rest_ms)
           await bench.station.reload(family.driver)
           await bench.seconds(10)
           sent.length = 0
-          t.ok(await bench.within(240, observed), `ended ${rest_ms} ms after a survey was asked for`)
+          t.ok(await bench.within(240, observed), `ended ${rest_ms} ms into the way to ${before}`)
         }
       },
     )
