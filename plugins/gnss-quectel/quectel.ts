@@ -1,9 +1,8 @@
 /** A Quectel receiver as a service: what it says, and how it is made a base. */
-
-import { type ReferencePoint, referencePoint, sameReference } from 'rtk-base/gnss'
+import { referencePoint, sameReference } from 'rtk-base/gnss'
 import { type BytePort, type DriverOptions, type OwnFrame, pause, ReceiverDriver, type Wanted } from 'rtk-base/link'
 import { type PluginContext, unavailable } from 'rtk-base/plugin'
-import type { Ecef, Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
+import type { Receiver, ReceiverIdentity, ReceiverTarget } from 'rtk-base/services'
 import { changed, evidenceCommands, outputCommands, storedSettings } from './plan.js'
 import * as said from './sentences.js'
 import { Sky } from './sky.js'
@@ -13,7 +12,7 @@ const tries = 3
 const saving_ms = 5_000
 /** It answers again after 2 s, and has a position after about 15. */
 const restart = { looks: 20, every_ms: 1_000 }
-/** It says every second what it is. */
+/** Accuracy and 1005 come every second. */
 const evidence = { looks: 5, every_ms: 1_000 }
 /** A base costs two saves. More than these within 6 h come of a receiver that does not keep what is written, and wear its flash. */
 const flash = { most: 20, within_ms: 6 * 3_600_000 }
@@ -25,7 +24,6 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
   #position: said.Sentence | undefined
   #acc_m: number | undefined
   #serial = ''
-  #announced: ReferencePoint | undefined
   /**
    * It restarted after the last of its settings was written. Otherwise what it reads back may have no effect: a service that was killed
    * between a write and the restart leaves a receiver that says what is wanted and does something else.
@@ -44,9 +42,6 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
         ...{ settings: 'flash', restarts: true, antennaDescriptor: false, rawObservations: [] },
         ...{ reports: new Set(['satellites', 'signals']), intervals_s: [1, 2, 5, 10, 15, 30] },
       },
-    })
-    this.onRtcm(({ bytes }) => {
-      this.#announced = referencePoint(bytes) ?? this.#announced
     })
   }
 
@@ -128,17 +123,21 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
 
   /** Only a rover states an accuracy, and only a base announces a place. */
   async #behavesAs(target: ReceiverTarget): Promise<boolean> {
-    this.#announced = undefined
-    for (const output of evidenceCommands) await this.#need(output)
-    for (let look = 0; look < evidence.looks; look++) {
-      await pause(this.ctx.timers, evidence.every_ms)
-      if (target.mode === 'rover' ? Number.isFinite(this.fix?.acc_m) : this.#isAnnounced(target.arp)) return true
+    let isAnnounced = false
+    const unsubscribe = this.onRtcm(({ bytes }) => {
+      const announced = referencePoint(bytes)
+      if (announced) isAnnounced = target.mode === 'fixed' && sameReference(announced.arp, target.arp)
+    })
+    try {
+      for (const output of evidenceCommands) await this.#need(output)
+      for (let look = 0; look < evidence.looks; look++) {
+        await pause(this.ctx.timers, evidence.every_ms)
+        if (target.mode === 'rover' ? Number.isFinite(this.fix?.acc_m) : isAnnounced) return true
+      }
+      return false
+    } finally {
+      void unsubscribe()
     }
-    return false
-  }
-
-  #isAnnounced(arp: Ecef): boolean {
-    return this.#announced !== undefined && sameReference(this.#announced.arp, arp)
   }
 
   async #differences(stored: ReturnType<typeof storedSettings>): Promise<string[]> {

@@ -20,9 +20,9 @@ export class Orbits {
   readonly #held = new Map<string, Held>()
 
   /**
-   * Keeps an ephemeris in place of the satellite's last one, unless that is newer and still sent. An ephemeris that is implausible or
-   * not made for this time is not taken. The same issue again does not replace: messages of several signals (1045 and
-   * 1046) differ in their clock, which would then alternate.
+   * Keeps an ephemeris in place of the satellite's last one, unless that is newer and still sent. An ephemeris that is
+   * implausible or not made for this time is not taken. The same issue again does not replace: messages of several
+   * signals (1045 and 1046) differ in their clock, which would then alternate.
    * @returns whether the satellite's ephemeris is this issue now
    */
   take(ephemeris: Ephemeris, now_s: number): boolean {
