@@ -10,8 +10,8 @@ import { Sky } from './sky.js'
 const tries = 3
 /** A save writes flash. */
 const saving_ms = 5_000
-/** It answers again after 2 s, and has a position after about 15. */
-const restart = { looks: 20, every_ms: 1_000 }
+/** It is down after `down_ms`, answers again after 2 s, and has a position after about 15. */
+const restart = { down_ms: 500, looks: 20, every_ms: 1_000 }
 /** Accuracy and 1005 come every second. */
 const evidence = { looks: 5, every_ms: 1_000 }
 /** A base costs two saves. More than these within 6 h come of a receiver that does not keep what is written, and wear its flash. */
@@ -80,13 +80,19 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
     await this.#restart()
   }
 
-  /** It does not answer this one. */
   async #restart(): Promise<void> {
-    await this.#ask('PQTMSRR', 1)
+    const isThere = () => this.dialog.ask(said.command('PQTMVERNO'), said.versionOf)
+    for (let left = tries; ; left--) {
+      if (left === 0) throw unavailable('the receiver does not restart')
+      this.write(said.command('PQTMSRR'))
+      await pause(this.ctx.timers, restart.down_ms)
+      // No answer to the command itself, ever: one that hears another question has lost it.
+      if (!(await isThere())) break
+    }
     this.restarted()
     for (let look = 0; look < restart.looks; look++) {
       await pause(this.ctx.timers, restart.every_ms)
-      if (!(await this.dialog.ask(said.command('PQTMVERNO'), said.versionOf))) continue
+      if (!(await isThere())) continue
       this.#isInEffect = true
       return
     }

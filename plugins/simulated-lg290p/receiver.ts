@@ -20,6 +20,7 @@ import { sky } from './sky.js'
 
 export const ownOptions = {
   surveySticks: Type.Boolean({ default: false, description: 'The counter of its own survey stays where it begins' }),
+  usb: Type.Boolean({ default: true, description: 'Its line is USB, which goes when it restarts and comes back' }),
 }
 const OwnOptions = Type.Object(ownOptions)
 export type Lg290pOptions = DeviceOptions & Static<typeof OwnOptions>
@@ -35,7 +36,7 @@ const family = {
 }
 /** It writes flash. */
 const saving_ms = 300
-const baud = 460_800
+const uart_baud = 460_800
 const longestLine = 512
 
 /** Of the recording; QZSS has no satellites in this sky. */
@@ -61,7 +62,7 @@ const noSurvey = () => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } }, sur
 const begun = ({ stored }: Settings): Own => ({ active: structuredClone(stored), ...noSurvey() })
 
 export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements CommandTarget {
-  readonly baud = baud
+  readonly baud: number | undefined
   readonly #options: Lg290pOptions
   #heard = ''
   /** Ephemerides by satellite. */
@@ -71,6 +72,7 @@ export class SimulatedLg290p extends SimulatedDevice<Settings, Own> implements C
   constructor(options: Lg290pOptions, edges: Edges) {
     super(options, edges, family, factorySettings(), begun(factorySettings()))
     this.#options = options
+    this.baud = options.usb ? undefined : uart_baud
     this.installed()
     this.own = begun(this.settings)
   }

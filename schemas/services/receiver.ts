@@ -65,7 +65,7 @@ export interface ReceiverCapabilities {
   readonly fixedPosition: 'ecef' | 'height-above-ellipsoid' | 'height-above-sea' | 'none'
   /** Storage of the settings from `configure`: lost at power-off, or in flash memory, which wears out. */
   readonly settings: 'volatile' | 'flash'
-  /** Restarts to apply a configuration. */
+  /** Restarts to apply a configuration: its link may be lost, and come back, while `configure` runs. */
   readonly restarts: boolean
   /** Sends the configured station ID. */
   readonly stationId: boolean

@@ -165,6 +165,10 @@ export class Actions {
 
   // ── the receiver ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+  get mayRestart(): boolean {
+    return this.#setup.mayRestart
+  }
+
   #setBase(): void {
     const { base, references } = this.#deps
     base.target = references.chosen

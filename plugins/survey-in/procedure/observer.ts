@@ -98,10 +98,11 @@ export class Observer {
     const { configured, link } = this.#deps.receiver
     const was = this.#wasConfigured
     this.#wasConfigured = configured
+    // What becomes of a configuration comes as an event of its own.
+    if (link !== 'up' && this.#actions.mayRestart) return undefined
     if (link === 'offline') return state === 'offline' ? undefined : 'port gone'
     if (link === 'stalled') return state === 'stalled' ? undefined : 'receiver silent'
     if (state === 'offline' || state === 'stalled') return 'receiver heard'
-    // While it is being configured, the result of that comes as an event of its own.
     const isBusy = state === 'configure' || state === 'base'
     return was && !configured && !isBusy ? 'receiver restarted' : undefined
   }
@@ -203,6 +204,7 @@ export class Observer {
   // ── what a second brings ──────────────────────────────────────────────────────────────────────────────────────────
 
   second(): void {
+    this.look()
     const event = this.#ofSecond(this.#course.state, this.#now_ms())
     if (event) this.#course.dispatch(event)
   }

@@ -13,6 +13,8 @@ export class ReceiverSetup {
   readonly #receiver: Receiver
   readonly #output: { readonly wanted: ReceiverOutput | undefined }
   #job = 0
+  /** The job whose configuration is on its way to the receiver. */
+  #pending: number | undefined
   /** Why it was rejected last, for people. */
   trouble = ''
 
@@ -21,6 +23,11 @@ export class ReceiverSetup {
     this.#output = output
     this.#ctx = ctx
     this.#receiver = receiver
+  }
+
+  /** The receiver may be away now: it restarts to take its configuration. */
+  get mayRestart(): boolean {
+    return this.#receiver.can?.restarts === true && this.#pending === this.#job
   }
 
   /** The step is over: pending results are dropped. */
@@ -32,8 +39,10 @@ export class ReceiverSetup {
   async configure(target: ReceiverTarget, then: (held: boolean) => void): Promise<void> {
     const job = ++this.#job
     for (let attempt = 1; attempt <= attempts; attempt++) {
+      this.#pending = job
       const held = await this.#attempt(target)
       if (job !== this.#job) return
+      this.#pending = undefined
       if (held) {
         then(true)
         return

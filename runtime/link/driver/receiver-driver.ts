@@ -214,6 +214,11 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     this.#set(false)
   }
 
+  /** What has no answer. @returns false: not accepted */
+  protected write(bytes: Uint8Array): boolean {
+    return this.#link.write(bytes)
+  }
+
   /** Another object after each restart and each lost link. */
   protected get life(): object {
     return this.#life
@@ -287,7 +292,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   }
 
   sendCorrections(frames: Uint8Array): boolean {
-    return this.link === 'up' && this.#link.write(frames)
+    return this.link === 'up' && this.write(frames)
   }
 
   /**

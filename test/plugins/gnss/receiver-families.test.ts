@@ -183,3 +183,20 @@ t.test(
     )
   },
 )
+
+t.test('an LG290P that does not hear the command to restart is not taken for restarted', async (t) => {
+  const [family] = families.filter(({ name }) => name === 'LG290P')
+  if (!family) return t.fail('no LG290P')
+  // Over USB its line would go.
+  const { bench, observed, port } = await baseOf(t, { ...family, options: { ...family.options, usb: false } })
+  const line = port() as { write: BytePort['write'] }
+  const write = line.write.bind(line)
+  let unheard = 0
+  line.write = (bytes) => {
+    if (unheard === 2 || !Buffer.from(bytes).includes('PQTMSRR')) return write(bytes)
+    unheard++
+    return true
+  }
+  t.ok(await bench.within(300, observed), 'a base')
+  t.equal(unheard, 2, 'the command was lost twice')
+})

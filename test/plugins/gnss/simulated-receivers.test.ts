@@ -149,7 +149,7 @@ async function onLine<D extends LineDevice & { powerOn(): void }>(
 }
 
 const lg290p = (options: Partial<Lg290pOptions> = {}) =>
-  onLine((edges) => new SimulatedLg290p({ ...usual, surveySticks: false, ...options }, edges))
+  onLine((edges) => new SimulatedLg290p({ ...usual, surveySticks: false, usb: false, ...options }, edges))
 type Lg290p = Awaited<ReturnType<typeof lg290p>>
 
 const framed = (text: string) => {
