@@ -1,8 +1,8 @@
 import { referenceDifference, sameEcef } from 'rtk-base/gnss'
-import type { Ecef, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
+import type { Ecef, Reception, RtcmFrame, RtcmGate, RtcmJudge } from 'rtk-base/services'
 
-/** A receiver that contradicted the trusted reference twice in this time has to keep to one for as long. */
-const contradiction_ms = 60_000
+/** A receiver that announced another reference than the trusted one twice in this time has to keep to one for as long. */
+const alternation_ms = 60_000
 /** A judge that is reloaded has this long to come back before its last verdict ends: as long as a moved antenna may go unnoticed. */
 const reload_ms = 4_000
 
@@ -14,11 +14,19 @@ interface Reference {
 /** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
 type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
 
+/** Of the operator's options. */
+const heldReasons: Readonly<Record<Exclude<Reception['held'], ''>, string>> = {
+  antenna: 'the antenna is short or open (option antennaHold)',
+  spoofed: 'the receiver reports spoofing (option spoofedHold)',
+}
+
 const gone = { kind: 'held' as const, reason: 'no plugin verifies the reference' }
 
 export interface GateDeps {
   /** The current receiver mode: `listening` is always trusted, `fixed` only without a verifying plugin. */
   mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
+  /** What the operator's options hold RTCM back for, in every mode. */
+  held(): Reception['held']
   /** Whether a plugin of this variant judges the reference, be it running yet or not. */
   isJudged(): boolean
   after(ms: number, fn: () => void): () => void | Promise<void>
@@ -39,7 +47,7 @@ export class Gate implements RtcmGate {
   #open = false
   #reason = 'no receiver'
   /** The minute after a frame spoke of another reference; calling it off ends it. */
-  #contradiction: ReturnType<GateDeps['after']> | undefined
+  #minute: ReturnType<GateDeps['after']> | undefined
   #flaps = ''
   constructor(deps: GateDeps) {
     this.#deps = deps
@@ -66,6 +74,8 @@ export class Gate implements RtcmGate {
   }
 
   #reasonNow(): string {
+    const held = this.#deps.held()
+    if (held !== '') return heldReasons[held]
     const mode = this.#deps.mode()
     if (mode === 'listening') return ''
     if (this.#flaps !== '') return this.#flaps
@@ -81,19 +91,19 @@ export class Gate implements RtcmGate {
   admit(frame: RtcmFrame): boolean {
     if (!this.#open && this.#flaps === '') return false
     const difference = this.#difference(frame)
-    if (difference) this.#contradicted(difference)
+    if (difference) this.#announcedOther(difference)
     return this.#open
   }
 
-  /** One contradiction looks like a change of the reference. A receiver that alternates would open and close the gate forever. */
-  #contradicted(reason: string): void {
-    if (this.#contradiction) {
+  /** Once looks like a change of the reference. A receiver that alternates would open and close the gate forever. */
+  #announcedOther(reason: string): void {
+    if (this.#minute) {
       this.#flaps =
         'the receiver announces different reference positions in turn: no RTCM is sent until it keeps one for a minute'
-      void this.#contradiction()
+      void this.#minute()
     }
-    this.#contradiction = this.#deps.after(contradiction_ms, () => {
-      this.#contradiction = undefined
+    this.#minute = this.#deps.after(alternation_ms, () => {
+      this.#minute = undefined
       this.#flaps = ''
       this.look()
     })
@@ -115,7 +125,7 @@ export class Gate implements RtcmGate {
     return referenceDifference(frame.bytes, this.#verdict.reference)
   }
 
-  /** The receiver's mode or the verifying plugin may have changed. */
+  /** The receiver's mode, the verifying plugin or what is held back may have changed. */
   look(): void {
     const reason = this.#reasonNow()
     if (reason === this.#reason) return

@@ -77,6 +77,7 @@ export class GatedStream implements RtcmStream {
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
+      held: () => ctx.services.find(reception)?.held ?? '',
       isJudged: () => isJudged(ctx),
       after,
       changed: (state) => this.#gateChanged(state),
@@ -101,12 +102,15 @@ export class GatedStream implements RtcmStream {
     on(receiver.onRtcm, (frame) => this.push(frame))
     on(receiver.onState, () => this.gate.look())
     on(services.use(station).onDocument, () => this.gate.look())
+    services.watch(reception, (quality) => {
+      this.gate.look()
+      return quality && on(quality.onState, () => this.gate.look())
+    })
     this.gate.look()
   }
 
   /** One verified frame of the receiver. */
   push(frame: RtcmFrame): void {
-    if (this.#ctx.services.find(reception)?.held) return
     const isReference = referenceTypes.includes(frame.type)
     const outgoing = isReference ? this.#messages.outgoing(frame) : frame
     this.#statistics.count(outgoing)

@@ -339,9 +339,10 @@ t.test('the gate', async (t) => {
 /** The gate alone, with what it told. */
 function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
   const clock = new ManualClock()
-  const around = { mode: first, isJudged: false }
+  const around = { mode: first, isJudged: false, held: '' as ReturnType<GateDeps['held']> }
   const told: string[] = []
   const gate = new Gate({
+    held: () => around.held,
     mode: () => around.mode,
     isJudged: () => around.isJudged,
     after: (ms, fn) => clock.timer(ms, fn),
@@ -354,6 +355,23 @@ function gateOf(first: ReturnType<GateDeps['mode']> = 'fixed') {
   gate.look()
   return { clock, around, told, gate, right: frame(here), wrong: frame(there), trusted: { arp: here, stationId: 7 } }
 }
+
+t.test('what an option of the operator holds back is closed in every mode, and says so', async (t) => {
+  for (const mode of ['listening', 'fixed'] as const) {
+    const { around, told, gate } = gateOf(mode)
+    t.equal(gate.open, true)
+    around.held = 'antenna'
+    gate.look()
+    t.match(gate, { open: false, reason: /antenna is short or open/ })
+    around.held = 'spoofed'
+    gate.judge().trust({ arp: here, stationId: 7 })
+    t.match(gate, { open: false, reason: /spoofing/ }, 'a trusted reference does not open it')
+    around.held = ''
+    gate.look()
+    t.equal(gate.open, true)
+    t.equal(told.at(-1), 'closed > open')
+  }
+})
 
 t.test('whether the gate is open, by the mode of the receiver and who judges', async (t) => {
   const unverified = 'the reference is not verified yet'
@@ -689,6 +707,7 @@ t.test(
 t.test('K21: a frame costs no look at the plugins, and one at most at the mode', async (t) => {
   const calls = { mode: 0, isJudged: 0 }
   const gate = new Gate({
+    held: () => '',
     mode: () => {
       calls.mode++
       return 'fixed'
