@@ -1,13 +1,13 @@
 /** The status document as a whole, and the part of it that a mask selects. */
 import Type, { type Static } from 'typebox'
 import { BaseInfo } from './info/base.js'
+import { NtripInfo, RtcmSerialInfo, RtcmTcpInfo } from './info/corrections.js'
 import { EspInfo } from './info/esp.js'
 import { GnssInfo } from './info/gnss.js'
 import { LinksInfo } from './info/links.js'
 import { ModemInfo } from './info/modem.js'
 import { MqttInfo } from './info/mqtt.js'
 import { EthInfo, StaInfo, UdpInfo, WapInfo } from './info/network.js'
-import { NtripInfo, RtcmSerialInfo, RtcmTcpInfo } from './info/ntrip.js'
 import { RouterInfo } from './info/router.js'
 
 export const InfoDocument = Type.Object(

@@ -4,13 +4,21 @@
  */
 import { ErrorAnswer, NvsNamespaces, NvsValues, NvsWritten, UpdateAnswer } from './http.js'
 import { BaseInfo, BaseStateName, Fitness, UpdateStateName, Verdict } from './info/base.js'
+import {
+  ClientState,
+  NtripBase,
+  NtripInfo,
+  NtripRover,
+  PushState,
+  RtcmSerialInfo,
+  RtcmTcpInfo,
+} from './info/corrections.js'
 import { EspInfo } from './info/esp.js'
 import { GnssInfo, GnssPos, GnssRef, GnssRtcm, GnssState, GnssStatus, GpsFixName, RfInfo } from './info/gnss.js'
 import { LinkInfo, LinksInfo } from './info/links.js'
 import { ModemInfo, ModemNetwork, SimState } from './info/modem.js'
 import { MqttFailureCause, MqttInfo, MqttLinkState } from './info/mqtt.js'
 import { EthInfo, StaInfo, UdpInfo, WapInfo } from './info/network.js'
-import { ClientState, NtripBase, NtripInfo, NtripRover, PushState, RtcmSerialInfo, RtcmTcpInfo } from './info/ntrip.js'
 import { RouterInfo, RouterLinkState } from './info/router.js'
 import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
 import { OnlineStatus, RtcmSignature, UpdateBase } from './mqtt/messages.js'

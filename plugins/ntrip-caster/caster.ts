@@ -15,12 +15,13 @@ import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { CertificateFiles } from './certificate-files.js'
 import { ForeignMount, HandedBase } from './foreign.js'
-import { type Logins, Pacing } from './logins.js'
+import type { Logins } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
 import type { CasterOptions } from './options.js'
 import { errorReply, streamHead, tableReply } from './replies.js'
 import { HandedRover, Rovers } from './rovers.js'
 import { reachedAt, tableLines } from './table.js'
+import { WrongLogins } from './wrong-logins.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
@@ -45,7 +46,7 @@ export class Caster {
   readonly #ctx: PluginContext
   readonly #options: Static<typeof CasterOptions>
   readonly #secrets: CasterSecrets
-  readonly #pacing: Pacing
+  readonly #wrong: WrongLogins
   readonly #own = new Map<string, OwnMount>()
   readonly #foreign = new Map<string, ForeignMount>()
   readonly rovers: Rovers
@@ -61,7 +62,7 @@ export class Caster {
     this.#ctx = ctx
     this.#options = options
     this.#secrets = secrets
-    this.#pacing = new Pacing(() => ctx.clock.monotonic())
+    this.#wrong = new WrongLogins(() => ctx.clock.monotonic())
     this.rovers = new Rovers(ctx)
   }
 
@@ -234,7 +235,7 @@ export class Caster {
     // On the local network, login is optional without users, or with `anonymous`.
     const isOpen = isLocal && (anonymous() || users.count === 0)
     if (!user && !isOpen) {
-      if (login) this.#pacing.failed(connection.remoteAddress)
+      if (login) this.#wrong.failed(connection.remoteAddress)
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
     }
     if (user && login) {
@@ -266,7 +267,7 @@ export class Caster {
     const allowed = await this.#check(this.#secrets.bases, { user: name, password }, name, connection)
     if (allowed === 'unasked') return refuse(403, tooMany)
     if (!allowed) {
-      this.#pacing.failed(connection.remoteAddress)
+      this.#wrong.failed(connection.remoteAddress)
       return refuse(401, 'the password is not that of this mountpoint')
     }
     if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
@@ -291,16 +292,16 @@ export class Caster {
     const { remoteAddress } = connection
     const found = await logins.allows(login, mount, {
       // A closed connection must not keep the others waiting.
-      isWanted: () => !connection.closed && this.#pacing.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
-      priority: -this.#pacing.failures(remoteAddress),
+      isWanted: () => !connection.closed && this.#wrong.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
+      priority: -this.#wrong.failures(remoteAddress),
     })
-    if (found && found !== 'unasked') this.#pacing.succeeded(remoteAddress)
+    if (found && found !== 'unasked') this.#wrong.succeeded(remoteAddress)
     return found
   }
 
   /** Waits where this address sent wrong passwords. @returns false: too many of them */
   async #paced({ remoteAddress }: Connection): Promise<boolean> {
-    const delay_ms = this.#pacing.delay_ms(remoteAddress)
+    const delay_ms = this.#wrong.delay_ms(remoteAddress)
     if (delay_ms === Number.POSITIVE_INFINITY) return false
     if (delay_ms > 0) await new Promise<void>((resolve) => void this.#ctx.timers.after(delay_ms, resolve))
     return true

@@ -10,8 +10,9 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { CertificateFiles } from '../../../plugins/ntrip-caster/certificate-files.js'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { Logins } from '../../../plugins/ntrip-caster/logins.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
+import { WrongLogins } from '../../../plugins/ntrip-caster/wrong-logins.js'
 import {
   decodeLegacy,
   decodeMsm,
@@ -600,7 +601,7 @@ t.test('logins', async (t) => {
   t.notMatch(JSON.stringify(await station.station.nvs.read('ntrip-caster').catch(() => ({}))), 's3cret')
 
   const now = { ms: 0 }
-  const pacing = new Pacing(() => now.ms)
+  const pacing = new WrongLogins(() => now.ms)
   for (let i = 0; i < 4; i++) pacing.failed('a')
   t.equal(pacing.delay_ms('a'), 0)
   pacing.failed('a')

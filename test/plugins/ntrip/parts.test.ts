@@ -3,11 +3,12 @@ import t from 'tap'
 import { Value } from 'typebox/value'
 import { Contents } from '../../../plugins/ntrip-caster/contents.js'
 import { ForeignMount } from '../../../plugins/ntrip-caster/foreign.js'
-import { Logins, Pacing } from '../../../plugins/ntrip-caster/logins.js'
+import { Logins } from '../../../plugins/ntrip-caster/logins.js'
 import { type MountPoint, OwnMount } from '../../../plugins/ntrip-caster/mount.js'
 import { errorReply, streamHead, tableReply } from '../../../plugins/ntrip-caster/replies.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import { reachedAt, rowOf, tableLines } from '../../../plugins/ntrip-caster/table.js'
+import { WrongLogins } from '../../../plugins/ntrip-caster/wrong-logins.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
@@ -533,7 +534,7 @@ t.test('a login is known as long as it is right', async (t) => {
 
 t.test('wrong logins cost an address time, then everything for ten minutes', async (t) => {
   const now = { ms: 0 }
-  const pacing = new Pacing(() => now.ms)
+  const pacing = new WrongLogins(() => now.ms)
   const fail = (count: number) => {
     for (let i = 0; i < count; i++) pacing.failed('a')
   }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { cautionText, commandText } from '../i18n/plugins.js'
+import { cautionText, commandText } from '../i18n/plugin-texts.js'
 import { byPlugin } from '../model/form.js'
 import { Confirm } from '../parts/action.js'
 import { Card } from '../parts/card.js'

@@ -1,5 +1,5 @@
 import { t } from '../i18n/index.js'
-import { adviceText, whyText } from '../i18n/plugins.js'
+import { adviceText, whyText } from '../i18n/plugin-texts.js'
 import { Card } from '../parts/card.js'
 import { Empty } from '../parts/empty.js'
 import { FaultList } from '../parts/faults.js'

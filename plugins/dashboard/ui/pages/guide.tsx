@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { adviceText, whyText } from '../i18n/plugins.js'
+import { adviceText, whyText } from '../i18n/plugin-texts.js'
 import { type GuideStep, guideOf, guideSteps, type StepReport, type StepState, stepState } from '../model/guide.js'
 import { moodOf } from '../model/verdict.js'
 import { Tone, type ToneName } from '../parts/card.js'

@@ -1,5 +1,5 @@
 import { duration, figure, type TextKey, t } from '../i18n/index.js'
-import { cautionText } from '../i18n/plugins.js'
+import { cautionText } from '../i18n/plugin-texts.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone } from '../parts/card.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'

@@ -1,7 +1,7 @@
 import { useCallback } from 'preact/hooks'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
-import { sentence } from '../i18n/plugins.js'
+import { sentence } from '../i18n/plugin-texts.js'
 import { geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { hasReference } from '../model/set-up.js'

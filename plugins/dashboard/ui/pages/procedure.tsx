@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { duration, locale, t, word } from '../i18n/index.js'
-import { adviceText, said } from '../i18n/plugins.js'
+import { adviceText, said } from '../i18n/plugin-texts.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
 import { Card } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { helpOf, labelOf } from '../i18n/plugins.js'
+import { helpOf, labelOf } from '../i18n/plugin-texts.js'
 import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { SettingsFileFold } from '../parts/forms/settings-file.js'

@@ -1,7 +1,7 @@
 /** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
 import { useState } from 'preact/hooks'
 import { figure, t, word } from '../i18n/index.js'
-import { said, sentence } from '../i18n/plugins.js'
+import { said, sentence } from '../i18n/plugin-texts.js'
 import {
   type CasterForm,
   type CorrectionSource,

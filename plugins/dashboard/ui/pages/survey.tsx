@@ -1,6 +1,6 @@
 import { duration, figure, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
-import { errorText } from '../i18n/plugins.js'
+import { errorText } from '../i18n/plugin-texts.js'
 import { enuOf, geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { liveOf } from '../model/gnss/positions.js'
 import { percentOf, plainLimit_m, type SurveyNow, scatterOf, surveyOf } from '../model/gnss/survey.js'

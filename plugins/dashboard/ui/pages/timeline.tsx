@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'preact/hooks'
 import { duration, locale, t } from '../i18n/index.js'
-import { sentence } from '../i18n/plugins.js'
+import { sentence } from '../i18n/plugin-texts.js'
 import {
   type Band,
   bandsOf,

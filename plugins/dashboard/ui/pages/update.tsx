@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { moment, t } from '../i18n/index.js'
-import { errorText, said, sentence } from '../i18n/plugins.js'
+import { errorText, said, sentence } from '../i18n/plugin-texts.js'
 import { markOf, takenBack, updateOf, updateSteps } from '../model/update.js'
 import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone } from '../parts/card.js'

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { sentence } from '../i18n/plugins.js'
+import { sentence } from '../i18n/plugin-texts.js'
 import { hello } from '../station/live.js'
 import { useModal } from './modal.js'
 

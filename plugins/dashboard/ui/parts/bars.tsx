@@ -1,7 +1,7 @@
 /** Above every page: a change on trial; below: the session. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
-import { adviceText, errorText, labelOf } from '../i18n/plugins.js'
+import { adviceText, errorText, labelOf } from '../i18n/plugin-texts.js'
 import { api, loginWanted, session } from '../station/api.js'
 import { at, errorsOf } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'

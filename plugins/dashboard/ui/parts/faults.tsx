@@ -1,6 +1,6 @@
 import { moment, t } from '../i18n/index.js'
-import { errorText } from '../i18n/plugins.js'
-import { pageOf } from '../model/errors.js'
+import { errorText } from '../i18n/plugin-texts.js'
+import { pageOf } from '../model/error-pages.js'
 import type { Json, StationError } from '../station/document.js'
 import { MovedAnswers } from './moved-answers.js'
 

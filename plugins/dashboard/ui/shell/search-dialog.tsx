@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { t, word } from '../i18n/index.js'
-import { helpOf, labelOf } from '../i18n/plugins.js'
+import { helpOf, labelOf } from '../i18n/plugin-texts.js'
 import { unitOf } from '../model/form.js'
 import { findIn, type SearchEntry } from '../model/search.js'
 import { useLoaded } from '../parts/loaded.js'

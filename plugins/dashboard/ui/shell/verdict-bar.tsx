@@ -1,5 +1,5 @@
 import { duration, figure, moment, t, word } from '../i18n/index.js'
-import { adviceText, whyText } from '../i18n/plugins.js'
+import { adviceText, whyText } from '../i18n/plugin-texts.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
 import { Mend } from '../parts/faults.js'

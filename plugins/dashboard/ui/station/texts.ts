@@ -1,7 +1,7 @@
 /** Loads the plugins' texts in the language of the reader, again after a plugin was replaced. */
 import { effect } from '@preact/signals'
 import { language, notation } from '../i18n/index.js'
-import { speaker } from '../i18n/plugins.js'
+import { speaker } from '../i18n/plugin-texts.js'
 import { api } from './api.js'
 import { textsVersion } from './live.js'
 

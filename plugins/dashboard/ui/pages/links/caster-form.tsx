@@ -1,7 +1,7 @@
 /** One caster to push to: entered, tried, then saved. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { sentence } from '../../i18n/plugins.js'
+import { sentence } from '../../i18n/plugin-texts.js'
 import {
   type Caster,
   casterFrom,

@@ -1,7 +1,7 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { duration, figure, localTimes, t, word } from '../../i18n/index.js'
-import { said } from '../../i18n/plugins.js'
+import { said } from '../../i18n/plugin-texts.js'
 import {
   type Caster,
   listWith,

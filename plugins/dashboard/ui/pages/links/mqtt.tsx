@@ -1,5 +1,5 @@
 import { figure, moment, t, word } from '../../i18n/index.js'
-import { said } from '../../i18n/plugins.js'
+import { said } from '../../i18n/plugin-texts.js'
 import { certificateOf, toneOf } from '../../model/links.js'
 import { isMqttWanted } from '../../model/outputs.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'

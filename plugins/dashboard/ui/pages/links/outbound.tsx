@@ -1,5 +1,5 @@
 import { duration, figure, moment, t, word } from '../../i18n/index.js'
-import { said } from '../../i18n/plugins.js'
+import { said } from '../../i18n/plugin-texts.js'
 import { type Output, toneOf } from '../../model/links.js'
 import { Card, FigureList, Tone } from '../../parts/card.js'
 import { at, type Json, listAt, numberAt, textAt } from '../../station/document.js'

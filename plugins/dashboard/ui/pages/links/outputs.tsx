@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { figure, t, word } from '../../i18n/index.js'
-import { said } from '../../i18n/plugins.js'
+import { said } from '../../i18n/plugin-texts.js'
 import { toneOf } from '../../model/links.js'
 import { castersOf, type OutputRow, type OutputState, outputRows, pushStateOf } from '../../model/outputs.js'
 import { Confirm } from '../../parts/action.js'

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { partOf } from '../../i18n/plugins.js'
+import { partOf } from '../../i18n/plugin-texts.js'
 import { type Field, fieldOf, textOf, unitOf, valueFrom } from '../../model/form.js'
 import type { Schema } from '../../station/api.js'
 

@@ -1,6 +1,6 @@
 import { useId } from 'preact/hooks'
 import { notation, t } from '../../i18n/index.js'
-import { helpOf, labelOf, partOf } from '../../i18n/plugins.js'
+import { helpOf, labelOf, partOf } from '../../i18n/plugin-texts.js'
 import { boundsOf, type Field, fieldOf, isComposed, shownValue, textOf, unitOf } from '../../model/form.js'
 import type { Parameter } from '../../station/api.js'
 import { keysShown } from '../show-keys.js'

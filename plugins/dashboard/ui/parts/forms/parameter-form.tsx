@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t, word } from '../../i18n/index.js'
-import { labelOf } from '../../i18n/plugins.js'
+import { labelOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, unitOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'
 import { api, type Parameter } from '../../station/api.js'

@@ -1,7 +1,7 @@
 /** The settings to a file of this device, and back. */
 import { useRef, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
-import { labelOf } from '../../i18n/plugins.js'
+import { labelOf } from '../../i18n/plugin-texts.js'
 import { type LoadedSettings, mostFile, readSettings, settingsFile } from '../../model/settings-file.js'
 import { api, type Parameter } from '../../station/api.js'
 import { textAt } from '../../station/document.js'
