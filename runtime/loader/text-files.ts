@@ -32,9 +32,15 @@ export function textFiles(folder: string): TextFile[] {
 /** Code at the end of a bundle that gives the texts to its definition; '' without texts. A bad file is no reason not to load. */
 export function withTexts(texts: readonly TextFile[]): string {
   if (texts.length === 0) return ''
-  const table = JSON.stringify(Object.fromEntries(texts.map(({ language, content }) => [language, compact(content)])))
+  const table = ascii(
+    JSON.stringify(Object.fromEntries(texts.map(({ language, content }) => [language, compact(content)]))),
+  )
   return `(d=>{try{d.texts??=${table}}catch{}})(module.exports.default??module.exports);`
 }
+
+/** One character beyond Latin-1 would double the memory that V8 keeps the whole source in. */
+const ascii = (json: string) =>
+  json.replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 function compact(content: string): string {
   try {
