@@ -18,15 +18,16 @@ const Options = Type.Object(
 )
 
 const again_ms = 10_000
-/** A receiver that is offline for this long may have been replaced by another one. */
-const replaced_ms = 60_000
+/** A receiver that is away, or does not say what it is, for this long may have been replaced by another one. */
+const replaced_ms = { away: 60_000, unnamed: 300_000 }
 const check_ms = 5_000
 
 /** Finds the receiver of the station, and loads the plugin that drives it. */
 class Search {
   readonly #ctx: PluginContext
   readonly #ports: readonly string[]
-  #offlineSince_ms: number | undefined
+  /** When its receiver was there last. */
+  #thereAt_ms = 0
 
   constructor(ctx: PluginContext, ports: readonly string[]) {
     this.#ctx = ctx
@@ -35,7 +36,7 @@ class Search {
 
   begin(): void {
     // Loaded before this plugin was replaced.
-    if (this.#ctx.services.find(receiver)) this.#watch()
+    if (this.#ctx.services.find(receiver)) this.#loaded()
     else void this.#look()
   }
 
@@ -61,7 +62,7 @@ class Search {
     if (ctx.signal.aborted) return
     const receivers = found.filter((one) => one !== undefined)
     const isLoaded = await this.#decide(receivers, ports, reasons)
-    if (isLoaded) this.#watch()
+    if (isLoaded) this.#loaded()
     else this.#later(again_ms, () => void this.#look())
   }
 
@@ -107,19 +108,29 @@ class Search {
     return true
   }
 
+  #loaded(): void {
+    this.#thereAt_ms = this.#ctx.clock.monotonic()
+    this.#watch()
+  }
+
   #watch(): void {
     this.#later(check_ms, () => {
-      const { services, clock } = this.#ctx
-      const isOffline = services.find(receiver)?.link === 'offline'
-      const now_ms = clock.monotonic()
-      this.#offlineSince_ms = isOffline ? (this.#offlineSince_ms ?? now_ms) : undefined
-      if (this.#offlineSince_ms !== undefined && now_ms - this.#offlineSince_ms >= replaced_ms) void this.#forget()
+      const now_ms = this.#ctx.clock.monotonic()
+      const patience_ms = this.#patience_ms()
+      if (patience_ms === Number.POSITIVE_INFINITY) this.#thereAt_ms = now_ms
+      if (now_ms - this.#thereAt_ms >= patience_ms) void this.#forget()
       else this.#watch()
     })
   }
 
+  /** How long it may stay as it is. */
+  #patience_ms(): number {
+    const source = this.#ctx.services.find(receiver)
+    if (!source || source.link === 'offline') return replaced_ms.away
+    return source.identity.module === '' ? replaced_ms.unnamed : Number.POSITIVE_INFINITY
+  }
+
   async #forget(): Promise<void> {
-    this.#offlineSince_ms = undefined
     await this.#unload()
     await this.#look()
   }

@@ -1,5 +1,5 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -23,10 +23,10 @@ async function stationWith(
 }
 
 /** Lets time pass until it is so; the sockets are real. */
-const passing = (station: TestStation, condition: () => unknown, what: string) =>
+const passing = (station: TestStation, condition: () => unknown, what: string, step_ms = 100) =>
   until(
     async () => {
-      await station.clock.advance(100)
+      await station.clock.advance(step_ms)
       return condition()
     },
     what,
@@ -54,6 +54,43 @@ t.test('the family is recognised, and its plugin loaded', async (t) => {
     await passing(station, () => !hasError(station, 'receiver-not-found'), 'no error is left')
     await passing(station, () => station.field('gnss.state.status') !== 'offline', 'the receiver is there')
   }
+})
+
+t.test('another receiver at the same port is found, although the line to it stays', async (t) => {
+  const [first, other] = [await freeTcpPort(), await freeTcpPort()]
+  const lines = new Set<Socket>()
+  let behind = first
+  const server = createServer((line) => {
+    const far = connect(behind, '127.0.0.1')
+    const isClosed = () => {
+      for (const socket of [line, far]) lines.delete(socket.destroy())
+    }
+    for (const socket of [line, far]) lines.add(socket.on('error', () => {}).on('close', isClosed))
+    line.pipe(far).pipe(line)
+    if (behind === first) return
+    const says = setInterval(() => line.write('$GNGGA,,,,,,0,,,,,,,,*78\r\n'), 2)
+    line.on('close', () => clearInterval(says))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => {
+    for (const socket of lines) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  const second = await createTestStation({ sources: { gnss: {}, 'simulated-um980': { tcp: other } } })
+  t.teardown(() => second.stop())
+  const station = await stationWith(t, { 'simulated-receiver': { tcp: first } }, [place(port)])
+  const drives = (driver: string) => async () => {
+    await second.clock.advance(100)
+    return running(station).join() === driver
+  }
+  await passing(station, drives('gnss-zed'), 'the driver of the first')
+  await passing(station, () => station.field('gnss.state.status') !== 'offline', 'the receiver is there')
+  behind = other
+  for (const socket of lines) socket.destroy()
+  // Five minutes, in which its sentences keep the link up.
+  await passing(station, drives(''), 'no driver', 1_000)
+  await passing(station, drives('gnss-unicore'), 'the driver of the other')
 })
 
 t.test('what is no receiver is not taken for one, and is told nothing but questions', async (t) => {
