@@ -3,7 +3,7 @@ import { distance, isMsm, referencePoint } from 'rtk-base/gnss'
 import t from 'tap'
 import { Random } from '../../../runtime/simulation/index.js'
 import type { BytePort } from '../../../schemas/byte-port.js'
-import { few, gateOnly, receiverConformance } from '../../harness/index.js'
+import { few, gateOnly, receiverConformance, sample } from '../../harness/index.js'
 import { baseOf, definitionOf, deviceOf, families } from './receiver-rig.js'
 
 t.setTimeout(900_000)
@@ -94,6 +94,30 @@ for (const family of families) {
       },
     )
 
+    t.test('a day in typical noise raises no alarm and writes no flash; then a move of 5 cm is held', async (t) => {
+      const minutes = sample(2, 24 * 60, 10)
+      t.comment(`${minutes} min`)
+      const { bench, sent, sim, observed, flashWrites } = await baseOf(t, family)
+      t.ok(await bench.within(300, observed), 'a base')
+      await sim('noise typical')
+      const before = flashWrites()
+      const holds: string[] = []
+      for (let minute = 0; minute < minutes; minute++) {
+        sent.length = 0
+        await bench.seconds(60)
+        const count = sent.filter(({ type }) => type === 1077 || type === 1074).length
+        if (count < 59) holds.push(`${count} epochs in minute ${minute}`)
+      }
+      t.strictSame(holds, [])
+      t.strictSame(bench.station.device.errors(), [])
+      t.equal(flashWrites(), before)
+      await sim('move 0.04 0 0.03 0')
+      await bench.seconds(4)
+      sent.length = 0
+      await bench.seconds(20)
+      t.notOk(observed())
+    })
+
     t.test('a line that cuts everything into pieces and adds noise', async (t) => {
       const { bench, sent, sim, observed, port } = await baseOf(t, family)
       const random = new Random(7)
@@ -167,11 +191,10 @@ t.test(
   async (t) => {
     const [family] = families.filter(({ name }) => name === 'LG290P')
     if (!family) return t.fail('no LG290P')
-    const { bench, sent, sim } = await baseOf(t, family)
+    const { bench, sent, sim, flashWrites } = await baseOf(t, family)
     await sim('ignore PQTMCFGSVIN')
     await bench.seconds(3_000)
-    const { text } = await bench.station.station.command('sim=', { source: 'plugin' })
-    const writes = Number(/(\d+) flash writes/.exec(text)?.[1])
+    const writes = flashWrites()
     t.ok(writes > 2 && writes <= 20, `${writes} writes in 50 min`)
     t.strictSame(sent, [], 'no base')
     await bench.within(120, () =>

@@ -106,5 +106,9 @@ export async function baseOf(t: Test, family: Family, seed = 1, integrity: Recor
     if (!simulated) throw new Error('the rover does not run')
     return simulated
   }
-  return { bench, sent, sim: simulate(bench.station), observed, truth: () => device().truth, port: () => device().port }
+  const flashWrites = () => device().received.flash
+  return {
+    ...{ bench, sent, sim: simulate(bench.station), observed, flashWrites },
+    ...{ truth: () => device().truth, port: () => device().port },
+  }
 }
