@@ -38,6 +38,8 @@ export interface FakeReceiver {
   target: ReceiverTarget
   /** Makes `configure` reject with this message. */
   refuseToConfigure: string | undefined
+  /** What happens before it has taken a configuration. */
+  whileConfiguring: (() => Promise<void>) | undefined
   /** How often `resetAmbiguities` was called. */
   resets: number
   /** Corrections that were sent to the receiver. */
@@ -88,6 +90,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     onInterference: on(air),
     onSpoofing: on(spoofings),
     async configure(target) {
+      await fake.whileConfiguring?.()
       if (fake.refuseToConfigure) throw unavailable(fake.refuseToConfigure)
       fake.target = target
       fake.become({ configured: true, mode: target.mode })
@@ -107,6 +110,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
     resets: 0,
     target: { mode: 'rover' },
     refuseToConfigure: undefined,
+    whileConfiguring: undefined,
     fix(fix) {
       const whole: ReceiverFix = {
         t: 1_795_219_200,

@@ -5,6 +5,8 @@ import type { Receiver, ReceiverOutput, ReceiverTarget } from 'rtk-base/services
 
 const attempts = 3
 const retry_ms = 2000
+/** A receiver that is away for longer than this has not only restarted. */
+const restart_ms = 120_000
 
 export type HeldTarget = Awaited<ReturnType<Receiver['readTarget']>>
 
@@ -13,8 +15,8 @@ export class ReceiverSetup {
   readonly #receiver: Receiver
   readonly #output: { readonly wanted: ReceiverOutput | undefined }
   #job = 0
-  /** The job whose configuration is on its way to the receiver. */
-  #pending: number | undefined
+  /** The job whose configuration is on its way to the receiver, and since when. */
+  #pending: { job: number; since_ms: number } | undefined
   /** Why it was rejected last, for people. */
   trouble = ''
 
@@ -27,7 +29,8 @@ export class ReceiverSetup {
 
   /** The receiver may be away now: it restarts to take its configuration. */
   get mayRestart(): boolean {
-    return this.#receiver.can?.restarts === true && this.#pending === this.#job
+    if (this.#pending?.job !== this.#job || this.#receiver.can?.restarts !== true) return false
+    return this.#ctx.clock.monotonic() - this.#pending.since_ms < restart_ms
   }
 
   /** The step is over: pending results are dropped. */
@@ -39,7 +42,7 @@ export class ReceiverSetup {
   async configure(target: ReceiverTarget, then: (held: boolean) => void): Promise<void> {
     const job = ++this.#job
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      this.#pending = job
+      this.#pending = { job, since_ms: this.#ctx.clock.monotonic() }
       const held = await this.#attempt(target)
       if (job !== this.#job) return
       this.#pending = undefined

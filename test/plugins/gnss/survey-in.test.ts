@@ -588,6 +588,34 @@ t.test('a receiver that does something else', { skip: gateOnly }, async (t) => {
     await rig.until(isFixed(rig), 120)
   })
 
+  t.test('leaves its line to take a configuration: that is waited for, but not for ever', async (t) => {
+    const rig = await setUp(t)
+    const { receiver } = rig.base
+    const can = {
+      ...({ ownSurvey: false, fixedPosition: 'ecef', settings: 'flash', restarts: true, stationId: true } as const),
+      ...{ antennaDescriptor: false, reports: new Set<never>(), rawObservations: [], intervals_s: [1] },
+    }
+    let configurations = 0
+    receiver.whileConfiguring = async () => {
+      configurations++
+      receiver.become({ link: 'offline' })
+      await new Promise<void>((resolve) => rig.clock.timer(5_000, resolve))
+      receiver.become({ link: 'up' })
+    }
+    receiver.become({ can })
+    await rig.until(isFixed(rig), 120)
+    t.ok(configurations <= 4, `${configurations} configurations`)
+    receiver.whileConfiguring = () => {
+      receiver.become({ link: 'offline' })
+      return new Promise(() => {})
+    }
+    rig.base.restart()
+    await rig.seconds(100)
+    t.equal(rig.state(), 'configure')
+    await rig.seconds(30)
+    t.equal(rig.state(), 'offline')
+  })
+
   t.test('A3: is pulled out for longer than a few seconds: the antenna is checked first', async (t) => {
     const rig = await fixedStation(t)
     rig.base.receiver.become({ link: 'offline', configured: false })
