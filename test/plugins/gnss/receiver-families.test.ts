@@ -6,7 +6,8 @@ import type { BytePort } from '../../../schemas/byte-port.js'
 import { few, gateOnly, receiverConformance, sample } from '../../harness/index.js'
 import { baseOf, definitionOf, deviceOf, families } from './receiver-rig.js'
 
-t.setTimeout(900_000)
+// A day of each family is minutes of computing.
+t.setTimeout(3_600_000)
 
 for (const family of families) {
   t.test(family.name, { skip: family.driver === 'gnss-zed' && gateOnly }, async (t) => {
