@@ -23,6 +23,8 @@ const station = await createTestStation({
   variant: {
     ...variant,
     plugins: {},
+    // A newcomer's own station may have the port of the variant.
+    http: { ...variant.http, port: 0 },
     changes: {
       ...variant.changes,
       'mqtt-port': mqtt,

@@ -149,7 +149,7 @@ export class Login {
   }
 
   #sessionFor(role: LoginRole): { session: Session; cookie: string } {
-    const expires_ms = this.#clock.now() + sessionLife_s * 1_000
+    const expires_ms = Math.floor(this.#clock.now()) + sessionLife_s * 1_000
     const content = `${role}.${expires_ms}.${randomBytes(6).toString('base64url')}`
     return { session: { role, expires_ms }, cookie: sessionCookie(content, this.#keyOf(role), sessionLife_s) }
   }
