@@ -18,7 +18,7 @@ const Options = Type.Object(
 )
 
 const again_ms = 10_000
-/** A receiver that is away, or does not say what it is, for this long may have been replaced by another one. */
+/** A receiver that is offline, or does not identify itself, for this long may have been replaced by another one. */
 const replaced_ms = { away: 60_000, unnamed: 300_000 }
 const check_ms = 5_000
 
@@ -123,7 +123,7 @@ class Search {
     })
   }
 
-  /** How long it may stay as it is. */
+  /** How long its present state may last before the search begins again. */
   #patience_ms(): number {
     const source = this.#ctx.services.find(receiver)
     if (!source || source.link === 'offline') return replaced_ms.away

@@ -86,7 +86,7 @@ export class QuectelReceiver extends ReceiverDriver<said.Sentence> {
       if (left === 0) throw unavailable('the receiver does not restart')
       this.write(said.command('PQTMSRR'))
       await pause(this.ctx.timers, restart.down_ms)
-      // No answer to the command itself, ever: one that hears another question has lost it.
+      // The command has no answer. A receiver that answers another question now has not received it.
       if (!(await isThere())) break
     }
     this.restarted()
