@@ -15,8 +15,8 @@ export default receiverPlugin({
   name: 'gnss-septentrio',
   version: '1.0.0',
   port: {
-    default: '/dev/serial/by-id/usb-Septentrio_Septentrio_USB_Device_SN-if00',
-    what: 'its USB, with SN for its serial number',
+    default: '/dev/ttyACM0',
+    what: 'its USB, if no other device takes that name',
   },
   bauds: [115_200, 921_600, 460_800, 230_400],
   own: { user: Login('User'), password: Login('Password') },

@@ -1,5 +1,4 @@
 import { effect } from '@preact/signals'
-import 'uplot/dist/uPlot.min.css'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/shell.css'

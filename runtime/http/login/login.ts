@@ -249,7 +249,7 @@ export class Login {
 
   #refuseBlocked(peer: string): void {
     if (!this.#wrong.isBlocked(peer)) return
-    throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong tokens or cookies within a minute`)
+    throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong logins within a minute`)
   }
 
   async #check(given: string, address: string): Promise<LoginRole> {

@@ -5,7 +5,7 @@ const window_ms = 60_000
 const mostTries = 5
 const mostPeers = 1_024
 
-/** Wrong tokens and session cookies by peer: after five within a minute a peer waits for the rest of the minute. */
+/** Wrong passwords, tokens and session cookies by peer: after five within a minute a peer waits for the rest of the minute. */
 export class WrongTries {
   readonly #clock: Clock
   /** Ordered by the start of each peer's minute, oldest first. */

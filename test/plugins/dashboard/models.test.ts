@@ -16,6 +16,7 @@ import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
+import { linearAxis, logAxis, timeAxis } from '../../../plugins/dashboard/ui/model/axis.js'
 import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
@@ -473,6 +474,34 @@ t.test('tiles lie under the drawing where Web Mercator has them', async (t) => {
     /[/]0[/]/,
     'over the date line',
   )
+})
+
+t.test('axes of a plot', async (t) => {
+  const hour = 3_600
+  const day = timeAxis(1_800_000_123, 1_800_000_123 + 24 * hour, 6, 5.5 * hour)
+  t.equal(day.step, 6 * hour)
+  t.ok(day.marks.length >= 4)
+  for (const mark of day.marks) t.equal((mark + 5.5 * hour) % (6 * hour), 0, 'at full hours of the reader')
+  t.strictSame([day.at(1_800_000_123), day.at(1_800_000_123 + 24 * hour)], [0, 1])
+  t.strictSame(timeAxis(0, 45, 6, 0).marks, [0, 10, 20, 30, 40], 'a survey that has just begun')
+  t.equal(timeAxis(0, 5 * 24 * hour, 4, 0).step, 48 * hour)
+  t.strictSame(timeAxis(7, 7, 4, 0).at(7), 0, 'a single time')
+
+  const satellites = linearAxis({ low: 11, high: 29 }, 6, 0)
+  t.strictSame(satellites.marks, [0, 10, 20, 30])
+  t.equal(satellites.at(0), 0, 'no room below a bound that nothing passes')
+  const signal = linearAxis({ low: -97, high: -88.5 }, 6)
+  t.strictSame(signal.marks, [-96, -94, -92, -90, -88])
+  t.ok(signal.at(-97) > 0 && signal.at(-88.5) < 1)
+  t.ok(linearAxis({ low: -3, high: 70 }, 6, 0, 64).at(-3) > 0, 'beyond both bounds')
+  const flat = linearAxis({ low: 40, high: 40 }, 6)
+  t.ok(flat.marks.includes(40) && flat.at(40) > 0 && flat.at(40) < 1, 'one value')
+  t.ok(Number.isFinite(linearAxis({ low: 0, high: 0 }, 6).at(0)))
+
+  const accuracy = logAxis({ low: 0.03, high: 4 })
+  t.strictSame(accuracy.marks, [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
+  t.ok(accuracy.at(0.03) > 0 && accuracy.at(4) < 1)
+  t.ok(logAxis({ low: 0.7, high: 0.8 }).marks.length > 0)
 })
 
 t.test('curves of the day', async (t) => {

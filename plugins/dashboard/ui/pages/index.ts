@@ -1,5 +1,5 @@
 /**
- * Every page: its place in the address, its title, and where its code is. All but the first are loaded when they are opened. Four groups;
+ * Every page: its place in the address, its title, and where its code is. All but the first are loaded when one of them is opened. Four groups;
  * pages for experts are listed on one page of the last.
  */
 import { signal } from '@preact/signals'
@@ -7,6 +7,8 @@ import type { FunctionComponent } from 'preact'
 import type { TextKey } from '../i18n/index.js'
 import type { IconName } from '../parts/icon.js'
 import { StatusPage } from './status.js'
+
+const further = () => import('./further.js')
 
 export interface PageEntry {
   readonly path: string
@@ -27,63 +29,63 @@ export const groups: readonly PageGroup[] = [
     icon: 'overview',
     pages: [
       { path: 'status', title: 'page.status', load: () => StatusPage },
-      { path: 'timeline', title: 'page.timeline', load: async () => (await import('./timeline.js')).TimelinePage },
-      { path: 'errors', title: 'page.errors', load: async () => (await import('./errors.js')).ErrorsPage },
-      { path: 'guide', title: 'page.guide', load: async () => (await import('./guide.js')).GuidePage },
+      { path: 'timeline', title: 'page.timeline', load: async () => (await further()).TimelinePage },
+      { path: 'errors', title: 'page.errors', load: async () => (await further()).ErrorsPage },
+      { path: 'guide', title: 'page.guide', load: async () => (await further()).GuidePage },
     ],
   },
   {
     title: 'group.position',
     icon: 'position',
     pages: [
-      { path: 'positions', title: 'page.positions', load: async () => (await import('./positions.js')).PositionsPage },
-      { path: 'survey', title: 'page.survey', load: async () => (await import('./survey.js')).SurveyPage },
-      { path: 'sky', title: 'page.sky', load: async () => (await import('./sky.js')).SkyPage },
+      { path: 'positions', title: 'page.positions', load: async () => (await further()).PositionsPage },
+      { path: 'survey', title: 'page.survey', load: async () => (await further()).SurveyPage },
+      { path: 'sky', title: 'page.sky', load: async () => (await further()).SkyPage },
     ],
   },
   {
     title: 'group.outputs',
     icon: 'outputs',
     pages: [
-      { path: 'links', title: 'page.links', load: async () => (await import('./links.js')).LinksPage },
-      { path: 'rovers', title: 'page.rovers', load: async () => (await import('./rovers.js')).RoversPage },
-      { path: 'rtcm', title: 'page.rtcm', load: async () => (await import('./rtcm.js')).RtcmPage },
+      { path: 'links', title: 'page.links', load: async () => (await further()).LinksPage },
+      { path: 'rovers', title: 'page.rovers', load: async () => (await further()).RoversPage },
+      { path: 'rtcm', title: 'page.rtcm', load: async () => (await further()).RtcmPage },
     ],
   },
   {
     title: 'group.device',
     icon: 'device',
     pages: [
-      { path: 'network', title: 'page.network', load: async () => (await import('./network.js')).NetworkPage },
-      { path: 'access', title: 'page.access', load: async () => (await import('./access.js')).AccessPage },
-      { path: 'update', title: 'page.update', load: async () => (await import('./update.js')).UpdatePage },
+      { path: 'network', title: 'page.network', load: async () => (await further()).NetworkPage },
+      { path: 'access', title: 'page.access', load: async () => (await further()).AccessPage },
+      { path: 'update', title: 'page.update', load: async () => (await further()).UpdatePage },
       {
         path: 'maintenance',
         title: 'page.maintenance',
-        load: async () => (await import('./maintenance.js')).MaintenancePage,
+        load: async () => (await further()).MaintenancePage,
       },
-      { path: 'settings', title: 'page.settings', load: async () => (await import('./settings.js')).SettingsPage },
-      { path: 'logs', title: 'page.logs', load: async () => (await import('./logs.js')).LogsPage },
-      { path: 'expert', title: 'page.expert', load: async () => (await import('./expert.js')).ExpertPage },
+      { path: 'settings', title: 'page.settings', load: async () => (await further()).SettingsPage },
+      { path: 'logs', title: 'page.logs', load: async () => (await further()).LogsPage },
+      { path: 'expert', title: 'page.expert', load: async () => (await further()).ExpertPage },
       {
         path: 'procedure',
         title: 'page.procedure',
-        load: async () => (await import('./procedure.js')).ProcedurePage,
+        load: async () => (await further()).ProcedurePage,
         isExpert: true,
       },
       {
         path: 'commands',
         title: 'page.commands',
-        load: async () => (await import('./commands.js')).CommandsPage,
+        load: async () => (await further()).CommandsPage,
         isExpert: true,
       },
       {
         path: 'plugins',
         title: 'page.plugins',
-        load: async () => (await import('./plugins.js')).PluginsPage,
+        load: async () => (await further()).PluginsPage,
         isExpert: true,
       },
-      { path: 'more', title: 'page.more', load: async () => (await import('./plugins.js')).MorePage, isExpert: true },
+      { path: 'more', title: 'page.more', load: async () => (await further()).MorePage, isExpert: true },
     ],
   },
 ]

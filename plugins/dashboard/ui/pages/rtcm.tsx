@@ -25,13 +25,13 @@ export function RtcmPage() {
           title={t('rtcm.rateDay')}
           of={day}
           least={0}
-          curves={[{ figure: 'rtcm-rate', label: t('rtcm.rate'), unit: 'B/s', digits: 0, colour: '--main' }]}
+          curves={[{ figure: 'rtcm-rate', label: t('rtcm.rate'), unit: 'B/s', digits: 0, colour: 'main' }]}
         />
         <DayPlot
           title={t('rtcm.epochsDay')}
           of={day}
           least={0}
-          curves={[{ figure: 'epochs', label: t('rtcm.epochs'), unit: '1/s', digits: 2, colour: '--galileo' }]}
+          curves={[{ figure: 'epochs', label: t('rtcm.epochs'), unit: '1/s', digits: 2, colour: 'galileo' }]}
         />
       </Card>
     </>

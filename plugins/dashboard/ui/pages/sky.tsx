@@ -172,14 +172,14 @@ function Interference({ document }: { document: Json }) {
         of={day}
         least={0}
         most={64}
-        curves={[{ figure: 'interference', label: t('sky.indicator'), unit: '', digits: 0, colour: '--unfit' }]}
+        curves={[{ figure: 'interference', label: t('sky.indicator'), unit: '', digits: 0, colour: 'unfit' }]}
       />
       <DayPlot
         title={t('sky.slipsDay')}
         of={day}
         least={0}
         most={5}
-        curves={[{ figure: 'slips', label: t('sky.slips'), unit: '%', digits: 1, colour: '--main' }]}
+        curves={[{ figure: 'slips', label: t('sky.slips'), unit: '%', digits: 1, colour: 'main' }]}
       />
       <CnoPlot of={day} />
     </Card>

@@ -19,9 +19,7 @@ const pageOf: Record<ChainLink, string> = {
   rovers: 'rovers',
 }
 
-const loadDay = async () => (await import('../parts/plots/day-card.js')).DayCard
-const loadSky = async () => (await import('../parts/sky-card.js')).SkyCard
-const loadMap = async () => (await import('../parts/map-card.js')).MapCard
+const loadCards = async () => (await import('../parts/overview-cards.js')).OverviewCards
 
 /** The first screen: the way from the antenna to the rovers, what is wrong, the sky, the rovers, the day. The verdict stands above. */
 export function StatusPage() {
@@ -39,11 +37,7 @@ export function StatusPage() {
       )}
       <Chain document={document} />
       <Faults document={document} />
-      <div class="columns">
-        <Later load={loadSky} />
-        <Later load={loadMap} />
-      </div>
-      <Later load={loadDay} />
+      <Later load={loadCards} />
     </>
   )
 }

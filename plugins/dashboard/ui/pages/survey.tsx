@@ -9,9 +9,8 @@ import { Action } from '../parts/action.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { SettingForm } from '../parts/forms/setting-form.js'
 import { useLoaded } from '../parts/loaded.js'
-import type { Curve } from '../parts/plots/plot-options.js'
 import { ScatterPlot } from '../parts/plots/scatter-plot.js'
-import { TimePlot } from '../parts/plots/time-plot.js'
+import { type Curve, TimePlot } from '../parts/plots/time-plot.js'
 import { api } from '../station/api.js'
 import { type Json, listAt, numberAt, type StationError, textAt } from '../station/document.js'
 import { curve, document$ } from '../station/live.js'
@@ -223,9 +222,9 @@ function AccuracyCurve({ survey }: { survey: SurveyNow }) {
       values: points.map(({ acc }) => acc),
       unit: 'm',
       digits,
-      colour: '--main',
+      colour: 'main',
     },
-    { label: t('survey.target'), values: points.map(() => survey.target_m), unit: 'm', digits, colour: '--fit' },
+    { label: t('survey.target'), values: points.map(() => survey.target_m), unit: 'm', digits, colour: 'fit' },
   ]
   return (
     <Card title={t('survey.curve')}>

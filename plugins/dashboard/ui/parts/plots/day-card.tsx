@@ -18,8 +18,8 @@ export function DayCard() {
         of={day}
         least={0}
         curves={[
-          { figure: 'satellites-used', label: t('day.used'), unit: '', digits: 0, colour: '--main' },
-          { figure: 'satellites-seen', label: t('day.seen'), unit: '', digits: 0, colour: '--quiet' },
+          { figure: 'satellites-used', label: t('day.used'), unit: '', digits: 0, colour: 'main' },
+          { figure: 'satellites-seen', label: t('day.seen'), unit: '', digits: 0, colour: 'quiet' },
         ]}
       />
       <CnoPlot of={day} />

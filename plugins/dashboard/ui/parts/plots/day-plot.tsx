@@ -4,8 +4,7 @@ import { t } from '../../i18n/index.js'
 import { hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'
 import { type Loaded, useLoaded, Waiting } from '../loaded.js'
-import type { Curve } from './plot-options.js'
-import { TimePlot } from './time-plot.js'
+import { type Curve, TimePlot } from './time-plot.js'
 
 export type DayCurve = Omit<Curve, 'values'> & {
   /** Of `GET /history`. */
@@ -63,8 +62,8 @@ export const CnoPlot = ({ of }: { of: Loaded<DaySeries> }) => (
     title={t('day.cno')}
     of={of}
     curves={[
-      { figure: 'cno-l1', label: 'L1', unit: 'dB-Hz', digits: 1, colour: '--gps' },
-      { figure: 'cno-l2', label: 'L2, L5', unit: 'dB-Hz', digits: 1, colour: '--glonass' },
+      { figure: 'cno-l1', label: 'L1', unit: 'dB-Hz', digits: 1, colour: 'gps' },
+      { figure: 'cno-l2', label: 'L2, L5', unit: 'dB-Hz', digits: 1, colour: 'glonass' },
     ]}
   />
 )

@@ -6,14 +6,14 @@ import { type DayCurve, DayPlot, dayOf, useDay } from './day-plot.js'
 const load = dayOf(['mobile-rssi', 'mobile-rsrp', 'mobile-rsrq', 'mobile-sinr', 'wifi-rssi'])
 
 const strength: readonly DayCurve[] = [
-  { figure: 'mobile-rsrp', label: 'RSRP', unit: 'dBm', digits: 0, colour: '--main' },
-  { figure: 'mobile-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: '--quiet' },
+  { figure: 'mobile-rsrp', label: 'RSRP', unit: 'dBm', digits: 0, colour: 'main' },
+  { figure: 'mobile-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: 'quiet' },
 ]
 const quality: readonly DayCurve[] = [
-  { figure: 'mobile-sinr', label: 'SINR', unit: 'dB', digits: 0, colour: '--main' },
-  { figure: 'mobile-rsrq', label: 'RSRQ', unit: 'dB', digits: 0, colour: '--glonass' },
+  { figure: 'mobile-sinr', label: 'SINR', unit: 'dB', digits: 0, colour: 'main' },
+  { figure: 'mobile-rsrq', label: 'RSRQ', unit: 'dB', digits: 0, colour: 'glonass' },
 ]
-const wifi: readonly DayCurve[] = [{ figure: 'wifi-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: '--main' }]
+const wifi: readonly DayCurve[] = [{ figure: 'wifi-rssi', label: 'RSSI', unit: 'dBm', digits: 0, colour: 'main' }]
 
 /** Signal of modem and WiFi over the last day. Hidden without data. */
 export function SignalCard() {
