@@ -1,0 +1,6 @@
+/** RINEX out of receivers' raw data (`rtk-base/rinex`). */
+export { type RawSource, type RawSummary, type RinexChoice, type RinexOutput, readRaw } from './convert.js'
+export type { StationFacts } from './header.js'
+export { type NavigationRecord, navigationRecord, navigationText } from './navigation-file.js'
+export type { Origin, RinexVersion } from './observation-file.js'
+export type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
