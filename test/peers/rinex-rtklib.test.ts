@@ -180,7 +180,10 @@ function solved(t: Test, obs: string, nav: string): number[][] {
   ]
   writeFileSync(obsFile, obs)
   writeFileSync(navFile, nav)
-  execFileSync('rnx2rtkp', ['-p', '0', '-sys', 'G,R', '-e', '-o', out, obsFile, navFile], { stdio: 'ignore' })
+  // RTKLIB's own file has the model of the ionosphere that GPS sends; ours has none.
+  const options = join(folder, 'options.conf')
+  writeFileSync(options, 'pos1-posmode =single\npos1-ionoopt =off\npos1-navsys =5\n')
+  execFileSync('rnx2rtkp', ['-k', options, '-e', '-o', out, obsFile, navFile], { stdio: 'ignore' })
   return readFileSync(out, 'latin1')
     .split('\n')
     .filter((line) => /^\d/.test(line))
