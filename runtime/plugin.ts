@@ -61,6 +61,7 @@ export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFold
 export { readPlain, readPlainSync, readRecord, readRecordSync } from './ports/plain-file.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 export type { Moved, MovedWhen } from './splits.js'
+export { iso, rangeOf, timeForms, timeOf } from './time-range.js'
 export { anySignal } from './waits.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */

@@ -255,6 +255,10 @@ export type Change = {
       password: string
     }
   }>
+  /** Record raw data */
+  "raw-en"?: number | boolean
+  /** Raw data: name of the point (marker). Empty: the serial number */
+  "raw-marker"?: string
   /** Outage: restart the modem. 1: the modem is restarted when nothing else helps */
   "recovery-modem"?: number | boolean
   /** Outage: most restarts of the modem a day. Restarts of the modem in 24 h */

@@ -30,6 +30,10 @@ const commands: Record<string, () => Promise<Command>> = {
     const { reportCommand, reportHelp } = await import('./report.js')
     return { help: reportHelp, run: reportCommand }
   },
+  rinex: async () => {
+    const { rinexCommand, rinexHelp } = await import('./rinex.js')
+    return { help: rinexHelp, run: rinexCommand }
+  },
   password: async () => {
     const { passwordCommand, passwordHelp } = await import('./password.js')
     return { help: passwordHelp, run: passwordCommand }
@@ -62,6 +66,7 @@ const help = `rtk-base: a GNSS RTK base station service
   rtk-base plugins              list, load, unload, reload plugins of the running station
   rtk-base console              line console of the running station
   rtk-base report               make an archive for support, without secrets
+  rtk-base rinex FILE...        convert recorded raw data to RINEX
   rtk-base password --reset     remove the passwords of the page, if they are lost
   rtk-base build VARIANT.json   build the deployable folder for a device
   rtk-base build-plugin DIR     make the prebuilt form of a plugin

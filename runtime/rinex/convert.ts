@@ -1,8 +1,5 @@
 /** From a receiver's bytes to RINEX: read once to know what is in them, and once more to write it. */
-import { Framer } from '../gnss/framer.js'
-import { type GpsTime, gpsSeconds, knownLeap_s } from '../gnss/gnss-time.js'
-import { SubframeAssembler } from '../gnss/orbits/assembler.js'
-import { MsmEpochs } from '../gnss/rtcm/msm-epochs.js'
+import { Framer, type GpsTime, gpsSeconds, knownLeap_s, MsmEpochs, SubframeAssembler } from 'rtk-base/gnss'
 import type { StationFacts } from './header.js'
 import { MsmObservations } from './msm-observations.js'
 import { type NavigationRecord, navigationRecord, navigationText, recordId } from './navigation-file.js'

@@ -1,5 +1,5 @@
 /** Header lines of RINEX files (RINEX 3.05, tables A2 and A5; 2.11, tables A1 and A3). */
-import { type GpsTime, gpsEpoch_unix_s, secondsPerWeek } from '../gnss/gnss-time.js'
+import { type GpsTime, gpsEpoch_unix_s, secondsPerWeek } from 'rtk-base/gnss'
 
 /** Facts of a station that its observations do not tell. All texts are ASCII; longer ones are cut off. */
 export interface StationFacts {

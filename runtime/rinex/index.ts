@@ -1,6 +1,8 @@
 /** RINEX out of receivers' raw data (`rtk-base/rinex`). */
 export { type RawSource, type RawSummary, type RinexChoice, type RinexOutput, readRaw } from './convert.js'
+export { rinexName } from './file-name.js'
 export type { StationFacts } from './header.js'
 export { type NavigationRecord, navigationRecord, navigationText } from './navigation-file.js'
-export type { Origin, RinexVersion } from './observation-file.js'
+export type { FileContents, Origin, RinexVersion } from './observation-file.js'
 export type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
+export { type RinexPreset, type RinexPresetName, rinexPresets } from './presets.js'

@@ -1,7 +1,15 @@
-import { nearestTime, secondsPerWeek } from '../gnss/gnss-time.js'
-import { type LockTime, lockBroken, lockTime } from '../gnss/rtcm/lock-time.js'
-import { type Constellation, constellationOf, type Msm, type MsmObservation } from '../gnss/rtcm/msm.js'
-import type { MsmEpoch } from '../gnss/rtcm/msm-epochs.js'
+import type { MsmEpoch } from 'rtk-base/gnss'
+import {
+  type Constellation,
+  constellationOf,
+  type LockTime,
+  lockBroken,
+  lockTime,
+  type Msm,
+  type MsmObservation,
+  nearestTime,
+  secondsPerWeek,
+} from 'rtk-base/gnss'
 import {
   carrier_hz,
   type ObservationEpoch,

@@ -1,10 +1,9 @@
 /** The text of a RINEX navigation file (RINEX 3.05, tables A5 to A14) from ephemeris messages of RTCM. */
-import { secondsPerWeek } from '../gnss/gnss-time.js'
-import type { Ephemeris, KeplerEphemeris } from '../gnss/orbits/ephemeris.js'
+
+import type { Ephemeris, KeplerEphemeris } from 'rtk-base/gnss'
+import { decodeEphemeris, isEphemeris, messageNumber, secondsPerWeek } from 'rtk-base/gnss'
 import { type EphemerisLayouts, type EphemerisMessage, ephemerisLayouts } from '../gnss/orbits/layouts.js'
-import { decodeEphemeris, isEphemeris } from '../gnss/orbits/messages.js'
 import { BitReader } from '../gnss/rtcm/bits.js'
-import { messageNumber } from '../gnss/rtcm/frame.js'
 import { readFields, type Values } from '../gnss/rtcm/layout.js'
 import { calendarOf, commentLines, fixed, line, programLine } from './header.js'
 import type { Origin } from './observation-file.js'

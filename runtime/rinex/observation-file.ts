@@ -1,5 +1,5 @@
 /** The text of a RINEX observation file (RINEX 3.05, table A2 and A3; 2.11, tables A1 and A2). */
-import type { GpsTime } from '../gnss/gnss-time.js'
+import type { GpsTime } from 'rtk-base/gnss'
 import { calendarOf, commentLines, field, fixed, line, programLine, type StationFacts } from './header.js'
 import {
   type ObservationEpoch,

@@ -1,6 +1,6 @@
 /** Observations as RINEX counts them: by system letter, satellite and observation code (RINEX 3.05, tables A1 and 4-11). */
 
-import type { GpsTime } from '../gnss/gnss-time.js'
+import type { GpsTime } from 'rtk-base/gnss'
 
 /** RINEX letters: GPS, GLONASS, Galileo, BeiDou, QZSS, SBAS, NavIC. */
 export type SystemLetter = 'G' | 'R' | 'E' | 'C' | 'J' | 'S' | 'I'

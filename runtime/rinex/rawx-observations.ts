@@ -1,4 +1,4 @@
-import { gpsSeconds } from '../gnss/gnss-time.js'
+import { gpsSeconds } from 'rtk-base/gnss'
 import type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
 
 /** u-blox `gnssId` and `sigId` → RINEX (F9 HPG 1.51 interface description, §1.5.4). */

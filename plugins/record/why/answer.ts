@@ -1,6 +1,7 @@
 /** Explains one minute of the record in sentences: the headline, then the chain of causes, nearest first. Pure. */
+
+import { iso } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
-import { iso } from '../times.js'
 import { interruption_s, isAntennaBad, isClosed, isJammed, isReceiverAway, isSpoofed, isWaiting } from './cause.js'
 import { type Found, minute_ms } from './found.js'
 

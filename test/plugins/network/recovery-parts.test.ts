@@ -20,12 +20,13 @@ import { SampleRing as Curves } from '../../../plugins/dashboard/history/ring.js
 import { Findings } from '../../../plugins/network/uplinks/findings.js'
 import { changesOf, uplinksOf } from '../../../plugins/network/uplinks/table.js'
 import { Minutes, shortened } from '../../../plugins/record/minutes.js'
-import { momentOf, rangeOf, timeOf } from '../../../plugins/record/times.js'
+import { momentOf } from '../../../plugins/record/moment.js'
 import { calm, decide, dueOf, type Facts, isCutOff, type State } from '../../../plugins/recovery/decide.js'
 import { RecoveryLadder } from '../../../plugins/recovery/ladder.js'
 import { RecoveryMemory } from '../../../plugins/recovery/memory.js'
 import { LinkTable } from '../../../plugins/recovery/table.js'
 import type { PluginContext } from '../../../runtime/plugin.js'
+import { rangeOf, timeOf } from '../../../runtime/plugin.js'
 
 const minute = 60_000
 const link = (state: Link['state'], more: Partial<Link> = {}) =>

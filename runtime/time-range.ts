@@ -1,8 +1,9 @@
-import { badValue, RtkError } from 'rtk-base/plugin'
+/** Times and spans of time as a person, or a program, gives them. */
+import { RtkError } from './errors.js'
 
-const day_ms = 86_400_000
 const latest_ms = Date.UTC(2200, 0, 1)
-const forms =
+/** For messages. */
+export const timeForms =
   'e.g. 2026-11-22T02:13, 2026-11-22T02:13:00Z, 2026-11-22T03:13+01:00, or epoch seconds; without a zone it is UTC'
 
 /** UTC milliseconds of an ISO 8601 time or of epoch seconds; undefined when it is neither. */
@@ -19,33 +20,25 @@ export function timeOf(text: string): number | undefined {
   return Number.isNaN(ms) || (zone === 'Z' && new Date(ms).toISOString().slice(0, 10) !== date) ? undefined : ms
 }
 
-/** A time that a person asks about: also `02:13`, the last time that it was that late (UTC). @throws bad value */
-export function momentOf(text: string, now_ms: number): number {
-  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? []
-  if (hours !== undefined) {
-    const at_ms = Math.floor(now_ms / day_ms) * day_ms + (Number(hours) * 60 + Number(minutes)) * 60_000
-    return at_ms > now_ms ? at_ms - day_ms : at_ms
-  }
-  const at_ms = timeOf(text.replace(/(?<=\d\d:\d\d(:\d\d)?) (?=\d\d:?\d\d$)/, '+'))
-  if (at_ms === undefined)
-    throw badValue(`'${text.slice(0, 40)}' is not a time: ${forms}; or 02:13 for the latest occurrence of that time`)
-  return at_ms
-}
-
 const refused = (text: string) => new RtkError('RTK_ERR_RECORD_RANGE', text)
 
-/** The range of a query. @throws RTK_ERR_RECORD_RANGE */
-export function rangeOf(query: unknown): { from_ms: number; to_ms: number } {
+/**
+ * The span of time in a query: `from` and `to`, UTC milliseconds.
+ * @param others names that the query may have besides
+ * @throws RTK_ERR_RECORD_RANGE
+ */
+export function rangeOf(query: unknown, others: readonly string[] = []): { from_ms: number; to_ms: number } {
   const given = query as Record<string, unknown>
   for (const name of Object.keys(given))
-    if (name !== 'from' && name !== 'to') throw refused(`the record has from and to, not '${name.slice(0, 40)}'`)
+    if (!['from', 'to', ...others].includes(name))
+      throw refused(`the query may have ${['from', 'to', ...others].join(', ')}, not '${name.slice(0, 40)}'`)
   const one = (name: string, otherwise: number) => {
     const text = given[name]
     if (text === undefined) return otherwise
     if (typeof text !== 'string') throw refused(`${name} is given more than once`)
     // In a query a plus sign means a blank.
     const at_ms = timeOf(text.replace(/ (?=\d\d:?\d\d$)/, (blank, at: number) => (at > 10 ? '+' : blank)))
-    if (at_ms === undefined) throw refused(`${name}='${text.slice(0, 40)}' is not a time: ${forms}`)
+    if (at_ms === undefined) throw refused(`${name}='${text.slice(0, 40)}' is not a time: ${timeForms}`)
     return at_ms
   }
   const from_ms = one('from', 0)

@@ -1,0 +1,285 @@
+/** The archive on disk: a file for each hour, compressed when the hour is over, the oldest deleted for room. */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate } from 'node:timers/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import type { PluginContext } from 'rtk-base/plugin'
+import { type Contents, contentsOf } from './contents.js'
+
+const hour_ms = 3_600_000
+const day_ms = 86_400_000
+
+export interface ArchiveBounds {
+  readonly size_bytes: number
+  /** Left free for everything else on the disk. */
+  readonly free_bytes: number
+  readonly days: number
+}
+
+/** A file of the archive. */
+export interface ArchivedHour {
+  /** Its first hour, UTC milliseconds. */
+  readonly hour_ms: number
+  readonly name: string
+  readonly bytes: number
+  readonly isOpen: boolean
+  readonly contents: Contents | undefined
+}
+
+const open_ = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3$/
+const closed = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3\.gz$/
+const mostFilesOfHour = 100
+/** Written at once when so much waits, or after so long. */
+const portion_bytes = 16_384
+const mostQueued_bytes = 262_144
+const write_ms = 10_000
+const sync_ms = 60_000
+
+/** `20261127T17`. */
+const stamp = (at_ms: number) => `${new Date(at_ms).toISOString().slice(0, 13).replaceAll('-', '')}`
+const hourOf = (text: string) =>
+  Date.parse(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}T${text.slice(9, 11)}:00:00Z`)
+
+/**
+ * Bytes are appended in the background, in order, and are durable within a minute: a power cut loses at most that. The queue is bounded,
+ * so that a slow or full disk delays nothing. No method throws for the disk's sake but `read`.
+ */
+export class Archive {
+  readonly #path: () => Promise<string>
+  readonly #bounds: ArchiveBounds
+  readonly #clock: PluginContext['clock']
+  readonly #trouble: (text: string | undefined) => void
+  #queue: Uint8Array[] = []
+  #queued_bytes = 0
+  /** Of the bytes that wait. */
+  #queuedHour_ms = 0
+  #file: { readonly handle: FileHandle; readonly name: string; readonly hour_ms: number } | undefined
+  #writtenAt_ms = 0
+  #syncedAt_ms = 0
+  #isDirty = false
+  #retryAt_ms = Number.NEGATIVE_INFINITY
+  #working: Promise<void> = Promise.resolve()
+  /** Bytes that were given up because the disk did not take them. */
+  lost_bytes = 0
+
+  /**
+   * @param path the folder; rejects while it cannot be used
+   * @param trouble the disk takes no bytes, or does again (undefined)
+   */
+  constructor(
+    path: () => Promise<string>,
+    bounds: ArchiveBounds,
+    clock: PluginContext['clock'],
+    trouble: (text: string | undefined) => void,
+  ) {
+    this.#path = path
+    this.#bounds = bounds
+    this.#clock = clock
+    this.#trouble = trouble
+  }
+
+  /** @param utc_ms the time now */
+  append(bytes: Uint8Array, utc_ms: number): void {
+    const now_ms = this.#clock.monotonic()
+    if (now_ms < this.#retryAt_ms || this.#queued_bytes + bytes.length > mostQueued_bytes) {
+      this.lost_bytes += bytes.length
+      return
+    }
+    const hour = Math.floor(utc_ms / hour_ms) * hour_ms
+    if (hour !== this.#queuedHour_ms) this.#write()
+    this.#queuedHour_ms = hour
+    this.#queue.push(bytes)
+    this.#queued_bytes += bytes.length
+    if (this.#queued_bytes >= portion_bytes || now_ms - this.#writtenAt_ms >= write_ms) this.#write()
+  }
+
+  /** Everything that was appended is on the disk, or lost. */
+  async flush(): Promise<void> {
+    this.#write()
+    await this.#working
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+    await this.#enqueue(() => this.#closeFile())
+  }
+
+  /** Files that were left open, as by a power cut, except that of this hour are closed, and the bounds are kept. */
+  tidy(utc_ms: number): Promise<void> {
+    const hour = Math.floor(utc_ms / hour_ms) * hour_ms
+    return this.#enqueue(async () => {
+      const path = await this.#path()
+      if (this.#file && this.#file.hour_ms !== hour) await this.#closeFile()
+      for (const name of (await readdir(path)).filter((name) => open_.test(name))) {
+        if (name !== this.#file?.name && hourOf(name) !== hour) await compress(path, name)
+      }
+      for (const name of (await readdir(path)).filter((name) => name.endsWith('.part'))) await rm(join(path, name))
+      await this.#prune(path, utc_ms)
+    })
+  }
+
+  /** Oldest first. */
+  async list(): Promise<ArchivedHour[]> {
+    const path = await this.#path()
+    const found: (ArchivedHour & { readonly part: number })[] = []
+    for (const name of await readdir(path)) {
+      const [, hour, part = 0] = open_.exec(name) ?? closed.exec(name) ?? []
+      if (hour === undefined) continue
+      const { size } = await stat(join(path, name)).catch(() => ({ size: 0 }))
+      const contents = open_.test(name) ? undefined : await readContents(path, name)
+      found.push({ hour_ms: hourOf(hour), part: Number(part), name, bytes: size, isOpen: open_.test(name), contents })
+    }
+    return found.sort((p, q) => p.hour_ms - q.hour_ms || p.part - q.part)
+  }
+
+  /** The bytes of the hours that a span touches, in pieces that leave time for everything else in between. */
+  async *read(from_ms: number, to_ms: number): AsyncGenerator<{ hour_ms: number; bytes: Uint8Array }> {
+    await this.flush()
+    const path = await this.#path()
+    for (const { hour_ms: start_ms, name } of await this.list()) {
+      if (start_ms + hour_ms <= from_ms || start_ms >= to_ms) continue
+      const file = createReadStream(join(path, name), { highWaterMark: portion_bytes })
+      const bytes = name.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
+      // What a power cut has torn off ends here; all before it counts.
+      file.on('error', (error) => bytes.destroy(error))
+      try {
+        for await (const piece of bytes) {
+          yield { hour_ms: start_ms, bytes: piece as Uint8Array }
+          await setImmediate()
+        }
+      } catch (error) {
+        if (!['Z_BUF_ERROR', 'Z_DATA_ERROR', 'ENOENT'].includes(`${(error as NodeJS.ErrnoException).code}`)) throw error
+      } finally {
+        file.destroy()
+      }
+    }
+  }
+
+  #write(): void {
+    if (this.#queue.length === 0) return
+    const hour = this.#queuedHour_ms
+    const bytes = Buffer.concat(this.#queue)
+    this.#queue = []
+    this.#queued_bytes = 0
+    this.#writtenAt_ms = this.#clock.monotonic()
+    void this.#enqueue(async () => {
+      try {
+        await this.#appendNow(bytes, hour)
+        this.#trouble(undefined)
+      } catch (error) {
+        this.lost_bytes += bytes.length
+        throw error
+      }
+    })
+  }
+
+  async #appendNow(bytes: Uint8Array, hour: number): Promise<void> {
+    if (this.#file && this.#file.hour_ms !== hour) {
+      const path = await this.#path()
+      const { name } = this.#file
+      await this.#closeFile()
+      await compress(path, name)
+    }
+    this.#file ??= await this.#openFile(hour)
+    const { handle } = this.#file
+    for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
+    this.#isDirty = true
+    const now_ms = this.#clock.monotonic()
+    if (now_ms - this.#syncedAt_ms < sync_ms) return
+    this.#syncedAt_ms = now_ms
+    await handle.datasync()
+    this.#isDirty = false
+  }
+
+  /** The file of the hour goes on after a restart. A second one begins when the clock was set back behind a closed one. */
+  async #openFile(hour: number) {
+    const path = await this.#path()
+    await this.#prune(path, hour)
+    const names = await readdir(path)
+    for (let part = 0; part < mostFilesOfHour; part++) {
+      const name = `${stamp(hour)}${part === 0 ? '' : `-${part}`}.rtcm3`
+      if (names.includes(`${name}.gz`)) continue
+      return { handle: await open(join(path, name), 'a', 0o600), name, hour_ms: hour }
+    }
+    throw new Error(`the clock was set back too often: ${stamp(hour)} has ${mostFilesOfHour} files`)
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file
+    this.#file = undefined
+    if (this.#isDirty) await file?.handle.datasync()
+    this.#isDirty = false
+    await file?.handle.close()
+  }
+
+  /** @throws if there is no room even without all closed files */
+  async #prune(path: string, utc_ms: number): Promise<void> {
+    const { days, free_bytes, size_bytes } = this.#bounds
+    const files = await this.list()
+    let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+    const old = files.filter(({ isOpen }) => !isOpen)
+    const drop = async ({ bytes, name }: ArchivedHour) => {
+      await rm(join(path, name), { force: true })
+      await rm(join(path, contentsName(name)), { force: true })
+      total -= bytes
+    }
+    for (;;) {
+      const { bavail, bsize } = await statfs(path)
+      const isShort = bavail * bsize < free_bytes
+      const [oldest] = old
+      const isOld = oldest !== undefined && utc_ms > 0 && oldest.hour_ms < utc_ms - days * day_ms
+      if (!isShort && total <= size_bytes && !isOld) return
+      if (oldest === undefined) {
+        if (!isShort) return
+        throw new Error(`less than ${Math.round(free_bytes / 1_048_576)} MB are free on the disk`)
+      }
+      await drop(oldest)
+      old.shift()
+    }
+  }
+
+  /** One after the other. A disk that fails is left alone for a while. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#working = this.#working.then(work).catch(async (error: Error) => {
+      this.#retryAt_ms = this.#clock.monotonic() + 30_000
+      await this.#file?.handle.close().catch(() => {})
+      this.#file = undefined
+      this.#trouble(error.message)
+    })
+    return this.#working
+  }
+}
+
+const contentsName = (name: string) => `${name.replace(/\.gz$/, '')}.json`
+
+/** The file that takes the place of the open one is complete and durable before it does. */
+async function compress(path: string, name: string): Promise<void> {
+  const { size } = await stat(join(path, name))
+  if (size === 0) return rm(join(path, name))
+  const source = join(path, name)
+  const part = join(path, `${name}.gz.part`)
+  const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
+  await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
+  await writeFile(join(path, contentsName(name)), JSON.stringify(contents), { mode: 0o600 })
+  await rename(part, join(path, `${name}.gz`))
+  await rm(source)
+}
+
+async function readContents(path: string, name: string): Promise<Contents | undefined> {
+  try {
+    return JSON.parse(await readFile(join(path, contentsName(name)), 'utf8')) as Contents
+  } catch {
+    return undefined
+  }
+}
+
+/** The folder `rtk-base-raw` on another disk, which must be mounted. */
+export async function folderOn(disk: string, dataFolder: string): Promise<string> {
+  const [given, data] = await Promise.all([stat(disk), stat(dataFolder)])
+  if (given.dev === data.dev) throw new Error(`${disk} is on the disk of the data folder: is the other disk mounted?`)
+  const path = join(disk, 'rtk-base-raw')
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  return path
+}

@@ -1,0 +1,83 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { device, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { Archive, folderOn } from './archive.js'
+import { stationFacts } from './facts.js'
+import { RawRecorder } from './recorder.js'
+import { addRoutes } from './routes.js'
+
+const tidy_ms = 600_000
+const mega = 1_048_576
+
+/** The raw data archive: the receiver's observations of the last days, for RINEX and for positions that can be proved. */
+export default definePlugin({
+  name: 'raw',
+  version: '1.0.0',
+  api: '^1.2.0',
+  needs: [device, station],
+  options: Type.Object(
+    {
+      size_mb: Type.Integer({ default: 1024, minimum: 16, maximum: 1_048_576, description: 'Maximum disk usage' }),
+      days: Type.Integer({ default: 30, minimum: 1, maximum: 3_650, description: 'Older files are deleted' }),
+      free_mb: Type.Integer({ default: 256, minimum: 8, maximum: 1_048_576, description: 'Left free on the disk' }),
+      disk: Type.String({
+        default: '',
+        description: 'Mount point of another disk for the files, such as a USB stick. Empty: the data folder',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+
+  setup(ctx, { size_mb = 1024, days = 30, free_mb = 256, disk = '' }) {
+    const isOn = ctx.config.define('raw-en', Type.Integer({ minimum: 0, maximum: 1 }), {
+      default: 0,
+      title: 'Record raw data',
+    })
+    const marker = ctx.config.define(
+      'raw-marker',
+      Type.String({ maxLength: 60, pattern: '^[\\x20-\\x7e]*$', description: 'Empty: the serial number' }),
+      { default: '', title: 'Raw data: name of the point (marker)' },
+    )
+    // The bounds are those of the archive, which also deletes: the quota is never what refuses.
+    const own = () => ctx.dataDir('main', { quota_bytes: 2 * size_mb * mega }).path
+    const bounds = { size_bytes: size_mb * mega, free_bytes: free_mb * mega, days }
+    const archive = new Archive(
+      async () => (disk === '' ? own() : folderOn(disk, own())),
+      bounds,
+      ctx.clock,
+      (text) => {
+        if (text === undefined) return ctx.errors.clear('raw-not-written')
+        ctx.errors.raise('raw-not-written', {
+          text: `raw data is not recorded: ${text}`,
+          advice: 'free space on the disk, or mount the disk of the option raw.disk',
+          values: { reason: text.slice(0, 64) },
+        })
+      },
+    )
+    const recorder = new RawRecorder(ctx, archive)
+    const apply = () => {
+      recorder.isOn = isOn.get() === 1
+      ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
+    }
+    ctx.config.onChange([isOn.name], apply)
+    addRoutes({
+      ctx,
+      archive,
+      facts: () => stationFacts(ctx, marker.get()),
+      progress: () => ({ recording: recorder.isRecording, epochs: recorder.epochs }),
+    })
+    return { archive, recorder, apply }
+  },
+
+  start(ctx, _handoff, { apply, archive, recorder }) {
+    apply()
+    recorder.start()
+    const tidy = () => void archive.tidy(ctx.services.use(device).utc_ms())
+    tidy()
+    ctx.timers.every(tidy_ms, tidy)
+  },
+
+  async stop(_reason, { archive }) {
+    await archive.close()
+  },
+})

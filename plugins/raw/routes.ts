@@ -1,0 +1,171 @@
+import { Readable } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import { type PluginContext, RtkError, rangeOf, unavailable } from 'rtk-base/plugin'
+import {
+  type RinexPresetName,
+  type RinexVersion,
+  readRaw,
+  rinexName,
+  rinexPresets,
+  type StationFacts,
+} from 'rtk-base/rinex'
+import { device } from 'rtk-base/services'
+import { Type } from 'typebox'
+import type { Archive } from './archive.js'
+import { framesBetween, gpsOf } from './span.js'
+
+const day_ms = 86_400_000
+/** Of a RINEX file: minutes of computing on a small machine. */
+const longest_ms = 3 * day_ms
+
+const span = ['from', 'to'].map((name) => ({
+  name,
+  in: 'query',
+  schema: { type: 'string' },
+  description: 'ISO time or UTC seconds; default: the last 24 hours',
+}))
+const named = (name: string, schema: object, description: string) => ({ name, in: 'query', schema, description })
+const presetNames = Object.keys(rinexPresets) as RinexPresetName[]
+
+const Files = Type.Object({
+  recording: Type.Boolean({ description: 'Observations are being recorded now' }),
+  epochs: Type.Integer({ description: 'Recorded since the plugin started' }),
+  lost_bytes: Type.Integer({ description: 'Not written, because the disk did not take them' }),
+  files: Type.Array(
+    Type.Object({
+      from: Type.Integer({ description: 'Start of the hour, UTC seconds' }),
+      bytes: Type.Integer(),
+      open: Type.Boolean({ description: 'The file of this hour' }),
+      epochs: Type.Optional(Type.Integer()),
+      interval: Type.Optional(Type.Number({ description: 'Seconds between two epochs, 0: unknown' })),
+      missing: Type.Optional(Type.Integer({ description: 'Epochs that are missing between the first and the last' })),
+      gap: Type.Optional(Type.Number({ description: 'The longest time without an epoch, seconds' })),
+    }),
+  ),
+})
+
+interface Deps {
+  readonly ctx: PluginContext
+  readonly archive: Archive
+  readonly facts: () => StationFacts
+  readonly progress: () => { readonly recording: boolean; readonly epochs: number }
+}
+
+/** `GET /raw`, `/raw/files` and `/rinex`. One reader at a time: each decompresses and decodes. */
+export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
+  let isBusy = false
+  const begin = () => {
+    if (isBusy) throw unavailable('another download of raw data is in progress: try again when it has ended')
+    isBusy = true
+    return () => {
+      isBusy = false
+    }
+  }
+  const spanOf = (query: unknown, others: readonly string[] = []) => {
+    const range = rangeOf(query, others)
+    const now_ms = Math.floor(ctx.services.use(device).utc_ms() || ctx.clock.now())
+    const to_ms = Math.min(range.to_ms, now_ms + 1_000)
+    return { from_ms: range.from_ms === 0 ? to_ms - day_ms : Math.min(range.from_ms, to_ms), to_ms }
+  }
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/raw/files',
+    schema: { summary: 'The files of the raw data archive', response: { 200: Files } },
+    handler: async () => ({
+      ...progress(),
+      lost_bytes: archive.lost_bytes,
+      files: (await archive.list()).map(({ bytes, contents, hour_ms, isOpen }) => ({
+        ...{ from: hour_ms / 1000, bytes, open: isOpen },
+        ...(contents && {
+          ...{ epochs: contents.epochs, interval: contents.interval_s, missing: contents.missing, gap: contents.gap_s },
+        }),
+      })),
+    }),
+  })
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/raw',
+    schema: {
+      summary: 'Raw data of a span of time: the RTCM of the receiver, before the gate',
+      parameters: span,
+      response: { 200: { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } } },
+    },
+    handler: (request, reply) => {
+      const { from_ms, to_ms } = spanOf(request.query)
+      const end = begin()
+      const bytes = Readable.from(framesBetween(archive, from_ms, to_ms), { objectMode: false })
+      bytes.once('close', end)
+      const name = `${facts().marker.replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
+      reply.header('Content-Disposition', `attachment; filename="${name}"`)
+      return reply.type('application/octet-stream').send(bytes)
+    },
+  })
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/rinex',
+    schema: {
+      summary: 'RINEX of a span of time, gzip-compressed',
+      description: `Presets: ${presetNames.map((name) => `\`${name}\` (${rinexPresets[name].text})`).join(', ')}`,
+      parameters: [
+        ...span,
+        named('preset', { enum: presetNames }, 'Version, interval and constellations for a service. Default: `full`'),
+        named('version', { enum: ['3.05', '2.11'] }, 'Instead of that of the preset'),
+        named('interval', { type: 'number', minimum: 0.05, maximum: 3600 }, 'Seconds, instead of that of the preset'),
+        named('kind', { enum: ['observations', 'navigation'] }, 'Default: `observations`'),
+      ],
+      response: { 200: { content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } } } },
+    },
+    // Reading the archive twice may take minutes before the first byte.
+    config: { timeout_ms: 600_000 },
+    handler: async (request, reply) => {
+      const choice = choiceOf(request.query)
+      const { from_ms, to_ms } = spanOf(request.query, ['preset', 'version', 'interval', 'kind'])
+      if (to_ms - from_ms > longest_ms) {
+        throw new RtkError('RTK_ERR_RECORD_RANGE', 'a RINEX file may span at most three days: ask for a shorter time')
+      }
+      const end = begin()
+      try {
+        const source = () => framesBetween(archive, from_ms, to_ms)
+        const found = await readRaw(source, { ...choice, near_s: gpsOf(from_ms) })
+        if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
+        const { utc_ms } = { utc_ms: ctx.services.use(device).utc_ms() || ctx.clock.now() }
+        const origin = { program: `rtk-base`, by: '', now_unix_s: utc_ms / 1000 }
+        const station = facts()
+        const text =
+          choice.kind === 'navigation'
+            ? Readable.from([found.navigationFile(origin)])
+            : Readable.from(found.observations(choice.version, station, origin))
+        const packed = text.pipe(createGzip())
+        text.once('error', (error) => packed.destroy(error))
+        packed.once('close', end)
+        const name = rinexName(choice.version, choice.kind, station.marker, found.contents)
+        reply.header('Content-Disposition', `attachment; filename="${name}.gz"`)
+        return reply.type('application/gzip').send(packed)
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+  })
+}
+
+/** @throws RTK_ERR_RECORD_RANGE for what the route does not know */
+function choiceOf(query: unknown) {
+  const given = query as Record<string, unknown>
+  const one = <T extends string>(name: string, allowed: readonly T[]): T | undefined => {
+    const value = given[name]
+    if (value === undefined || allowed.includes(value as T)) return value as T | undefined
+    throw new RtkError('RTK_ERR_RECORD_RANGE', `${name} is one of ${allowed.join(', ')}`)
+  }
+  const preset = rinexPresets[one('preset', presetNames) ?? 'full']
+  const version: RinexVersion = one('version', ['3.05', '2.11'] as const) ?? preset.version
+  const interval_s = given.interval === undefined ? preset.interval_s : Number(given.interval)
+  if (interval_s !== undefined && !(interval_s >= 0.05 && interval_s <= 3_600)) {
+    throw new RtkError('RTK_ERR_RECORD_RANGE', 'interval is a number of seconds from 0.05 to 3600')
+  }
+  const kind = one('kind', ['observations', 'navigation'] as const) ?? 'observations'
+  return { version, interval_s, systems: preset.systems, kind }
+}

@@ -1,0 +1,22 @@
+import type { RinexVersion } from './observation-file.js'
+import type { SystemLetter } from './observations.js'
+
+export interface RinexPreset {
+  /** For people. */
+  readonly text: string
+  readonly version: RinexVersion
+  readonly interval_s: number | undefined
+  /** Undefined: all. */
+  readonly systems: readonly SystemLetter[] | undefined
+}
+
+/** What services take, by name. */
+export const rinexPresets = {
+  full: { text: 'everything, as it was observed', version: '3.05', interval_s: undefined, systems: undefined },
+  '30s': { text: 'all constellations, every 30 s', version: '3.05', interval_s: 30, systems: undefined },
+  'csrs-ppp': { text: 'CSRS-PPP of NRCan', version: '3.05', interval_s: 30, systems: ['G', 'R', 'E'] },
+  auspos: { text: 'AUSPOS of Geoscience Australia', version: '2.11', interval_s: 30, systems: ['G'] },
+  opus: { text: 'OPUS of the NGS', version: '2.11', interval_s: 30, systems: ['G'] },
+  ign: { text: 'IGN, and Centipede with it', version: '2.11', interval_s: 30, systems: ['G'] },
+} as const satisfies Readonly<Record<string, RinexPreset>>
+export type RinexPresetName = keyof typeof rinexPresets

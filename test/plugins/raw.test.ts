@@ -1,0 +1,247 @@
+/** The raw data archive: on disk, within its bounds, through power cuts and full disks, and as RINEX. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { ManualClock } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
+import { Archive, folderOn } from '../../plugins/raw/archive.js'
+import raw from '../../plugins/raw/index.js'
+import { rinexCommand } from '../../runtime/cli/rinex.js'
+import { decodeMsm, decodeRtcm, Framer, isMsm } from '../../runtime/gnss/index.js'
+import { readObservations } from '../gnss/support/rinex-reader.js'
+import { setUp } from './gnss/simulator-rig.js'
+
+const hour_ms = 3_600_000
+/** 2026-11-22T10:00Z. */
+const morning = Date.UTC(2026, 10, 22, 10)
+
+function folder(t: Test): string {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-raw-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+function archiveIn(path: string, bounds: Partial<ConstructorParameters<typeof Archive>[1]> = {}) {
+  const clock = new ManualClock()
+  const troubles: (string | undefined)[] = []
+  const disk = { trouble: '' }
+  const at = async () => {
+    if (disk.trouble) throw new Error(disk.trouble)
+    return path
+  }
+  const all = { size_bytes: 1e9, free_bytes: 0, days: 30, ...bounds }
+  return { archive: new Archive(at, all, clock, (text) => troubles.push(text)), clock, troubles, disk }
+}
+
+async function bytesOf(archive: Archive, from_ms = 0, to_ms = Infinity): Promise<string> {
+  const parts: Uint8Array[] = []
+  for await (const { bytes } of archive.read(from_ms, to_ms)) parts.push(bytes)
+  return Buffer.concat(parts).toString()
+}
+
+t.test('an hour is a file, compressed when it is over', async (t) => {
+  const path = folder(t)
+  const { archive } = archiveIn(path)
+  archive.append(Buffer.from('one '), morning)
+  await archive.flush()
+  t.strictSame(readdirSync(path), ['20261122T10.rtcm3'])
+  t.equal(statSync(join(path, '20261122T10.rtcm3')).mode & 0o777, 0o600)
+  archive.append(Buffer.from('two '), morning + hour_ms)
+  await archive.flush()
+  t.strictSame(readdirSync(path), ['20261122T10.rtcm3.gz', '20261122T10.rtcm3.json', '20261122T11.rtcm3'])
+  t.equal(statSync(join(path, '20261122T10.rtcm3.gz')).mode & 0o777, 0o600)
+  t.equal(await bytesOf(archive), 'one two ')
+  t.equal(await bytesOf(archive, morning + hour_ms), 'two ')
+  await archive.close()
+
+  t.test('after a restart the hour goes on, and what is older is closed', async (t) => {
+    const { archive } = archiveIn(path)
+    writeFileSync(join(path, '20261122T09.rtcm3'), 'torn')
+    writeFileSync(join(path, '20261122T08.rtcm3.gz.part'), 'half of it')
+    await archive.tidy(morning + hour_ms)
+    archive.append(Buffer.from('three'), morning + hour_ms)
+    t.equal(await bytesOf(archive), 'tornone two three')
+    t.notOk(readdirSync(path).some((name) => name.endsWith('.part')))
+    await archive.close()
+  })
+  t.test('a clock that is set back begins another file of the hour', async (t) => {
+    const { archive } = archiveIn(path)
+    archive.append(Buffer.from('again'), morning)
+    await archive.flush()
+    t.ok(readdirSync(path).includes('20261122T10-1.rtcm3'))
+    t.equal(await bytesOf(archive, morning, morning + hour_ms), 'one again')
+    await archive.close()
+  })
+  t.test('a compressed file that is cut off gives what is before the cut', async (t) => {
+    const noise = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * i * 31 + i) % 251))
+    writeFileSync(join(path, '20261122T12.rtcm3.gz'), gzipSync(noise).subarray(0, 3_000))
+    const { archive } = archiveIn(path)
+    t.ok((await bytesOf(archive, morning + 2 * hour_ms)).length >= 0)
+    t.equal((await bytesOf(archive)).slice(0, 4), 'torn', 'and the other files are read')
+  })
+})
+
+t.test('bounds: size, age, and the room that is left on the disk', async (t) => {
+  const path = folder(t)
+  const many = (archive: Archive, hours: number) =>
+    Array.from({ length: hours }, (_, hour) => hour).reduce(async (before, hour) => {
+      await before
+      archive.append(randomBytes(4_000), morning + hour * hour_ms)
+      await archive.flush()
+    }, Promise.resolve())
+  const { archive } = archiveIn(path, { size_bytes: 20_000 })
+  await many(archive, 12)
+  const kept = await archive.list()
+  t.ok(kept.length >= 3 && kept.length <= 6, `${kept.length} files`)
+  t.ok(kept.reduce((sum, { bytes }) => sum + bytes, 0) < 28_000)
+  t.equal(kept.at(-1)?.hour_ms, morning + 11 * hour_ms, 'the newest')
+  await archive.close()
+
+  const old = archiveIn(path, { days: 1 }).archive
+  await old.tidy(morning + 48 * hour_ms)
+  t.strictSame(await old.list(), [], 'older than a day')
+
+  const { archive: short, troubles } = archiveIn(path, { free_bytes: 1e18 })
+  short.append(Buffer.from('no room'), morning)
+  await short.flush()
+  short.append(Buffer.from('more'), morning)
+  await short.close()
+  t.match(troubles.at(-1), /are free on the disk/)
+  t.equal(short.lost_bytes, 11)
+  t.strictSame(readdirSync(path), [])
+})
+
+t.test('a disk that fails is left alone for 30 s, and delays nothing', async (t) => {
+  const path = folder(t)
+  const { archive, clock, disk, troubles } = archiveIn(path)
+  disk.trouble = 'EIO: i/o error'
+  for (let i = 0; i < 100; i++) archive.append(Buffer.alloc(10_000), morning)
+  await archive.flush()
+  t.match(troubles.at(-1), /EIO/)
+  t.ok(archive.lost_bytes > 0)
+  disk.trouble = ''
+  await clock.advance(31_000)
+  archive.append(Buffer.from('back'), morning)
+  await archive.flush()
+  t.equal(troubles.at(-1), undefined)
+  t.ok((await bytesOf(archive)).endsWith('back'))
+  await t.rejects(folderOn(path, path), /is the other disk mounted/)
+  await t.rejects(folderOn(join(path, 'gone'), path), /ENOENT/)
+})
+
+const answer = async (station: Awaited<ReturnType<typeof setUp>>['station'], url: string) => {
+  const { http } = station.device
+  const response = await fetch(`${http?.url}${url}`)
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+}
+
+t.test('a base records, and gives RINEX of it', async (t) => {
+  const rig = await setUp(t, {
+    plugins: { raw },
+    changes: { 'gnss-antenna-descriptor': 'TRM57971.00     NONE', 'gnss-antenna-height': 0.5, 'raw-marker': 'Roof 1' },
+  })
+  const arps = () => rig.sent.map(({ bytes }) => decodeRtcm(bytes)).filter((message) => message?.type === 1006)
+  await rig.until(() => arps().length > 0, 300)
+  const files = async () => JSON.parse((await answer(rig.station, '/raw/files')).bytes.toString())
+  t.match(await files(), { recording: false, files: [] }, 'off, unless asked for')
+  t.equal((await answer(rig.station, '/rinex')).status, 404)
+
+  t.match(await rig.change({ 'raw-en': 1 }), { result: 'ok' })
+  rig.sent.length = 0
+  await rig.seconds(120)
+  const sent = rig.sent.filter(({ type }) => isMsm(type))
+  t.match(await files(), { recording: true, lost_bytes: 0 })
+  t.ok((await files()).epochs >= 118)
+
+  const { bytes, headers } = await answer(rig.station, '/raw')
+  t.match(headers.get('content-disposition'), /filename="Roof1-\d{4}-\d\d-\d\dT\d\d.rtcm3"/)
+  const found: string[] = []
+  const framer = new Framer({ onFrame: ({ bytes }) => found.push(Buffer.from(bytes).toString('hex')) })
+  framer.push(bytes, 0)
+  const missing = sent.slice(8, -40).filter(({ bytes }) => !found.includes(Buffer.from(bytes).toString('hex')))
+  t.equal(missing.length, 0, 'every observation that went out')
+
+  const rinex = await answer(rig.station, '/rinex')
+  t.equal(rinex.status, 200, rinex.bytes.toString('latin1').slice(0, 200))
+  t.match(rinex.headers.get('content-disposition'), /filename="ROOF00XXX_R_\d{11}_0\dM_01S_MO.rnx.gz"/)
+  const read = readObservations(gunzipSync(rinex.bytes).toString())
+  t.ok(read.epochs.length >= 100, `${read.epochs.length} epochs`)
+  t.match(read.header.get('MARKER NAME')?.[0], /^Roof 1 /)
+  t.match(read.header.get('ANT # / TYPE')?.[0], /^ {20}TRM57971.00 {5}NONE/)
+  t.match(read.header.get('REC # / TYPE / VERS')?.[0], /^\S+ +u-blox ZED-F9P +\S/)
+  t.match(read.header.get('ANTENNA: DELTA H/E/N')?.[0], /^ {8}0.5000 {8}0.0000 {8}0.0000/)
+  const arp = arps()[0]
+  const marker = (read.header.get('APPROX POSITION XYZ')?.[0] ?? '').trim().split(/\s+/).map(Number)
+  const down = Math.hypot(
+    (arp?.x ?? 0) - (marker[0] ?? 0),
+    (arp?.y ?? 0) - (marker[1] ?? 0),
+    (arp?.z ?? 0) - (marker[2] ?? 0),
+  )
+  t.ok(Math.abs(down - 0.5) < 0.001, 'the position is that of the marker')
+  const msm = sent.map(({ bytes }) => decodeMsm(bytes)).find((one) => one?.type === 1074 || one?.type === 1077)
+  const observation = msm?.observations.find(({ pseudorange_m, signal }) => signal === 2 && pseudorange_m !== undefined)
+  const name = `G${String(observation?.satellite).padStart(2, '0')}`
+  const ranges = read.epochs.map(({ satellites }) => satellites.get(name)?.get('C1C')?.value)
+  t.ok(
+    ranges.some((range) => Math.abs((range ?? 0) - (observation?.pseudorange_m ?? 1)) < 0.001),
+    'the ranges of the MSM',
+  )
+
+  const thinned = readObservations(gunzipSync((await answer(rig.station, '/rinex?preset=csrs-ppp')).bytes).toString())
+  t.ok(thinned.epochs.length >= 3 && thinned.epochs.length <= 5)
+  t.strictSame([...thinned.types.keys()], ['G', 'R', 'E'])
+  const old = await answer(rig.station, '/rinex?preset=opus')
+  t.match(old.headers.get('content-disposition'), /filename="roof\d{3}[a-x].\d\do.gz"/)
+  t.equal(readObservations(gunzipSync(old.bytes).toString()).version, '2.11')
+
+  for (const [query, status, text] of [
+    ['preset=csrs', 422, /preset is one of full, 30s/],
+    ['interval=0', 422, /interval/],
+    ['version=4', 422, /version is one of/],
+    ['from=yesterday', 422, /not a time/],
+    ['from=2026-01-01&to=2026-02-01', 422, /three days/],
+    ['station=x', 422, /may have from, to/],
+  ] as const) {
+    const { bytes, status: got } = await answer(rig.station, `/rinex?${query}`)
+    t.equal(got, status, query)
+    t.match(bytes.toString(), text)
+  }
+
+  t.test('the same by the command line, from the downloaded bytes', async (t) => {
+    const path = folder(t)
+    const file = join(path, 'roof.rtcm3.gz')
+    writeFileSync(file, gzipSync(bytes))
+    const day = new Date((rig.field('pos.t') as number) * 1000).toISOString().slice(0, 10)
+    const args = [file, '--out', path, '--date', day, '--marker', 'Roof 1', '--height', '0.5']
+    t.equal(await rinexCommand(args), 0)
+    const name = readdirSync(path).find((name) => name.endsWith('.rnx')) ?? ''
+    const own = readObservations(readFileSync(join(path, name), 'utf8'))
+    const all = new Map(read.epochs.map((epoch) => [epoch.time, epoch]))
+    t.ok(own.epochs.length > 100)
+    for (const epoch of own.epochs) t.strictSame(epoch.satellites, all.get(epoch.time)?.satellites, epoch.time)
+    for (const [wrong, text] of [
+      [[], /name the files/],
+      [[join(path, 'none')], /no such file/],
+      [[file, '--interval', 'often'], /--interval is a number/],
+      [[file, '--preset', 'mine'], /--preset is one of/],
+      [[file, '--date', 'today'], /not a date/],
+      [[file, '--position', '1,2'], /X,Y,Z/],
+      [[join(path, name)], /no observations/],
+    ] as const) {
+      await t.rejects(rinexCommand([...wrong]), { message: text })
+    }
+  })
+
+  t.test('and goes on while the gate is closed, and after a reload', async (t) => {
+    const before = (await files()).epochs
+    await rig.command('sim=move 1 0 0')
+    await rig.seconds(30)
+    t.ok((await files()).epochs > before + 20, 'the antenna moved: the evidence is kept')
+    await rig.station.reload('raw')
+    await rig.seconds(30)
+    const read = readObservations(gunzipSync((await answer(rig.station, '/rinex')).bytes).toString())
+    t.ok(read.epochs.length > 150, `${read.epochs.length} epochs of one file`)
+  })
+})
