@@ -1,4 +1,5 @@
 /** The GNSS library for plugin authors (`rtk-base/gnss`): pure functions and small classes without I/O. */
+export * from './datum/index.js'
 export * from './framer.js'
 export { sbf, septentrioReply } from './framings/septentrio.js'
 export { unicoreLine, unicoreLog } from './framings/unicore.js'

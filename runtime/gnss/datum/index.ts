@@ -1,0 +1,3 @@
+/** Reference frames: positions that are years and continents apart made comparable. */
+export { type FrameName, frameNames, frameTexts, type Helmert, helmerts, type PlateName, plates } from './frames.js'
+export { type DatedPosition, decimalYear, frameVelocity, plateVelocity, transformed } from './transform.js'
