@@ -1,15 +1,20 @@
 /** The raw data archive: on disk, within its bounds, through power cuts and full disks, and as RINEX. */
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { ManualClock } from 'rtk-base/testing'
+import { ManualClock, sample } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Archive, folderOn } from '../../plugins/raw/archive.js'
 import raw from '../../plugins/raw/index.js'
+import { packageRoot } from '../../runtime/build/release.js'
 import { rinexCommand } from '../../runtime/cli/rinex.js'
 import { decodeMsm, decodeRtcm, Framer, isMsm } from '../../runtime/gnss/index.js'
+import { Random } from '../../runtime/simulation/random.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
 import { setUp } from './gnss/simulator-rig.js'
 
@@ -127,8 +132,48 @@ t.test('a disk that fails is left alone for 30 s, and delays nothing', async (t)
   await archive.flush()
   t.equal(troubles.at(-1), undefined)
   t.ok((await bytesOf(archive)).endsWith('back'))
+  await archive.close()
   await t.rejects(folderOn(path, path), /is the other disk mounted/)
   await t.rejects(folderOn(join(path, 'gone'), path), /ENOENT/)
+})
+
+t.test('a week, killed again and again: each time at most the last seconds are lost', async (t) => {
+  const path = folder(t)
+  const random = new Random(3)
+  const program = join(packageRoot(), 'build', 'test', 'harness', 'children', 'raw-writer.js')
+  const size_bytes = 1_000_000
+  let first = 0
+  let hours = 0
+  const kills = sample(4, 200, 12)
+  for (let kill = 0; kill < kills; kill++) {
+    const child = spawn(process.execPath, [program, path, `${morning}`, `${first}`, `${size_bytes}`], {
+      stdio: 'inherit',
+    })
+    const ended = once(child, 'exit')
+    // Most of it is the start of Node; what is left writes some hours.
+    await delay(350 + 250 * random.uniform())
+    child.kill('SIGKILL')
+    await ended
+    const { archive } = archiveIn(path)
+    const numbers = (await bytesOf(archive)).match(/^\d+(?= observation.* observation$)/gm)?.map(Number) ?? []
+    const newest = numbers.at(-1) ?? first
+    const gaps = numbers.filter((number, at) => at > 0 && number !== (numbers[at - 1] ?? 0) + 1)
+    // A child that is killed before it wrote leaves what was there.
+    t.ok(newest >= first - 1, `${kill}: ${numbers.length} up to ${newest}`)
+    t.strictSame(
+      gaps.filter((number) => number > first && number < newest),
+      [],
+      'nothing in the midst',
+    )
+    hours += (newest - first) / 3_600
+    first = newest + 1
+    // An hour may go beyond, until it is over.
+    const closed = (await archive.list()).filter(({ isOpen }) => !isOpen)
+    const bytes = closed.reduce((sum, { bytes }) => sum + bytes, 0)
+    t.ok(bytes < size_bytes * 1.1, `${bytes} bytes`)
+  }
+  t.comment(`${hours.toFixed(1)} h, ${kills} kills`)
+  t.ok(hours > 1)
 })
 
 const answer = async (station: Awaited<ReturnType<typeof setUp>>['station'], url: string) => {
