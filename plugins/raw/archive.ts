@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import type { PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, replaceFile } from 'rtk-base/plugin'
 import { type Contents, contentsOf } from './contents.js'
 
 const hour_ms = 3_600_000
@@ -17,6 +17,15 @@ export interface ArchiveBounds {
   readonly free_bytes: number
   readonly days: number
 }
+
+/** Something that happened to the station, beside its observations. */
+export interface ArchiveNote {
+  /** UTC milliseconds. */
+  readonly t: number
+  readonly what: NoteName
+}
+export const noteNames = ['moved', 'antenna-open', 'antenna-short', 'receiver-restarted'] as const
+export type NoteName = (typeof noteNames)[number]
 
 /** A file of the archive. */
 export interface ArchivedHour {
@@ -30,6 +39,8 @@ export interface ArchivedHour {
 
 const open_ = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3$/
 const closed = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3\.gz$/
+const notesName = 'notes.jsonl'
+const mostNotes_bytes = 262_144
 const mostFilesOfHour = 100
 /** Written at once when so much waits, or after so long. */
 const portion_bytes = 16_384
@@ -93,6 +104,33 @@ export class Archive {
     this.#queue.push(bytes)
     this.#queued_bytes += bytes.length
     if (this.#queued_bytes >= portion_bytes || now_ms - this.#writtenAt_ms >= write_ms) this.#write()
+  }
+
+  /** Durable when it resolves, unless the disk takes no bytes. The oldest are given up beyond some thousands. */
+  note(what: NoteName, utc_ms: number): Promise<void> {
+    const line = `${JSON.stringify({ t: utc_ms, what })}\n`
+    return this.#enqueue(async () => {
+      const file = join(await this.#path(), notesName)
+      const handle = await open(file, 'a', 0o600)
+      try {
+        await handle.write(line)
+        await handle.datasync()
+        if ((await handle.stat()).size < mostNotes_bytes) return
+      } finally {
+        await handle.close()
+      }
+      const lines = (await readFile(file, 'utf8')).split('\n')
+      await replaceFile(file, lines.slice(lines.length / 2).join('\n'))
+    })
+  }
+
+  /** Oldest first. A line that a power cut has torn is left out. */
+  async notes(from_ms: number, to_ms: number): Promise<ArchiveNote[]> {
+    const text = await readFile(join(await this.#path(), notesName), 'utf8').catch(() => '')
+    return text
+      .split('\n')
+      .flatMap(noteOf)
+      .filter(({ t }) => t >= from_ms && t < to_ms)
   }
 
   /** Everything that was appended is on the disk, or lost. */
@@ -253,6 +291,15 @@ export class Archive {
 }
 
 const contentsName = (name: string) => `${name.replace(/\.gz$/, '')}.json`
+
+function noteOf(line: string): ArchiveNote[] {
+  try {
+    const { t, what } = JSON.parse(line) as ArchiveNote
+    return Number.isFinite(t) && noteNames.includes(what) ? [{ t, what }] : []
+  } catch {
+    return []
+  }
+}
 
 /** The file that takes the place of the open one is complete and durable before it does. */
 async function compress(path: string, name: string): Promise<void> {

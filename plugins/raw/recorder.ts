@@ -1,10 +1,20 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { device, type Receiver, type RtcmFrame, receiver } from 'rtk-base/services'
-import type { Archive } from './archive.js'
+import {
+  type AntennaReading,
+  type AntennaStatus,
+  device,
+  procedureStatus,
+  type Receiver,
+  type RtcmFrame,
+  receiver,
+} from 'rtk-base/services'
+import type { Archive, NoteName } from './archive.js'
 import { epochTime_ms } from './contents.js'
 
 /** An ephemeris is kept again after so long at the latest, so that each file has all of them. */
 const again_ms = 900_000
+/** Times since the last start are not exact. */
+const restart_ms = 3_000
 
 /**
  * Writes what the receiver sends, before the gate, and its ephemerides as RTCM, into the archive: only while the time is known, and no
@@ -28,6 +38,13 @@ export class RawRecorder {
 
   start(): void {
     this.#ctx.services.watch(receiver, (found) => this.#follow(found))
+    this.#ctx.services.watch(procedureStatus, (found) => {
+      let isMoved = found?.status === 'moved'
+      found?.onState(() => {
+        if (found.status === 'moved' && !isMoved) this.#note('moved')
+        isMoved = found.status === 'moved'
+      })
+    })
   }
 
   set isOn(isOn: boolean) {
@@ -44,6 +61,24 @@ export class RawRecorder {
     if (!found) return
     found.onRtcm((frame: RtcmFrame) => this.#take(frame.bytes, found))
     found.onEphemeris?.((frame: Uint8Array) => this.#ephemeris(frame, found))
+    let status: AntennaStatus | undefined
+    found.onAntenna?.((reading: AntennaReading) => {
+      const isBad = reading.status === 'open' || reading.status === 'short'
+      if (isBad && reading.status !== status) this.#note(`antenna-${reading.status as 'open' | 'short'}`)
+      status = reading.status
+    })
+    let startedAt_ms: number | undefined
+    found.onState(() => {
+      if (found.sinceReset_ms === undefined) return
+      const at_ms = this.#ctx.clock.monotonic() - found.sinceReset_ms
+      if (startedAt_ms !== undefined && at_ms > startedAt_ms + restart_ms) this.#note('receiver-restarted')
+      startedAt_ms = at_ms
+    })
+  }
+
+  #note(what: NoteName): void {
+    const utc_ms = this.#ctx.services.use(device).utc_ms()
+    if (this.#isOn && utc_ms > 0) void this.#archive.note(what, utc_ms)
   }
 
   #take(bytes: Uint8Array, { recording }: Receiver): void {

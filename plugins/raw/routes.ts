@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import { type PluginContext, RtkError, rangeOf, unavailable } from 'rtk-base/plugin'
+import { iso, type PluginContext, RtkError, rangeOf, unavailable } from 'rtk-base/plugin'
 import {
   type RinexPresetName,
   type RinexVersion,
@@ -11,10 +11,11 @@ import {
 } from 'rtk-base/rinex'
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
-import type { Archive } from './archive.js'
+import { type Archive, type ArchiveNote, type NoteName, noteNames } from './archive.js'
 import { framesBetween, gpsOf } from './span.js'
 
 const day_ms = 86_400_000
+const mostNotes = 200
 /** Of a RINEX file: minutes of computing on a small machine. */
 const longest_ms = 3 * day_ms
 
@@ -31,6 +32,13 @@ const Files = Type.Object({
   recording: Type.Boolean({ description: 'Observations are being recorded now' }),
   epochs: Type.Integer({ description: 'Recorded since the plugin started' }),
   lost_bytes: Type.Integer({ description: 'Not written, because the disk did not take them' }),
+  notes: Type.Array(
+    Type.Object({
+      t: Type.Integer({ description: 'UTC milliseconds' }),
+      what: Type.Union(noteNames.map((name) => Type.Literal(name))),
+    }),
+    { description: 'Reasons why the positions of a time may differ, oldest first' },
+  ),
   files: Type.Array(
     Type.Object({
       from: Type.Integer({ description: 'Start of the hour, UTC seconds' }),
@@ -43,6 +51,14 @@ const Files = Type.Object({
     }),
   ),
 })
+
+const noteTexts: Readonly<Record<NoteName, string>> = {
+  moved: 'the antenna moved, or may have moved',
+  'antenna-open': 'the antenna was open',
+  'antenna-short': 'the antenna had a short circuit',
+  'receiver-restarted': 'the receiver restarted',
+}
+const eventOf = ({ t, what }: ArchiveNote) => ({ time_s: gpsOf(t), text: `${iso(t)} ${noteTexts[what]}` })
 
 interface Deps {
   readonly ctx: PluginContext
@@ -75,6 +91,7 @@ export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
     handler: async () => ({
       ...progress(),
       lost_bytes: archive.lost_bytes,
+      notes: (await archive.notes(0, Number.POSITIVE_INFINITY)).slice(-mostNotes),
       files: (await archive.list()).map(({ bytes, contents, hour_ms, isOpen }) => ({
         ...{ from: hour_ms / 1000, bytes, open: isOpen },
         ...(contents && {
@@ -129,7 +146,8 @@ export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
       const end = begin()
       try {
         const source = () => framesBetween(archive, from_ms, to_ms)
-        const found = await readRaw(source, { ...choice, near_s: gpsOf(from_ms) })
+        const notes = await archive.notes(from_ms, to_ms)
+        const found = await readRaw(source, { ...choice, events: notes.map(eventOf), near_s: gpsOf(from_ms) })
         if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
         const { utc_ms } = { utc_ms: ctx.services.use(device).utc_ms() || ctx.clock.now() }
         const origin = { program: `rtk-base`, by: '', now_unix_s: utc_ms / 1000 }

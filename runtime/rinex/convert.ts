@@ -18,8 +18,16 @@ export interface RinexChoice {
   readonly to_s?: number | undefined
   /** Only these systems. */
   readonly systems?: readonly SystemLetter[] | undefined
+  /** What happened in the time, in order: each is a comment of the header, and stands before the first epoch behind it. */
+  readonly events?: readonly RinexEvent[] | undefined
   /** `gpsSeconds` within half a week of the first epoch: MSM has no week. */
   readonly near_s: number
+}
+
+export interface RinexEvent {
+  /** `gpsSeconds`. */
+  readonly time_s: number
+  readonly text: string
 }
 
 /** What a span of raw bytes contains. */
@@ -43,6 +51,8 @@ export interface RinexOutput extends RawSummary {
 
 /** Ephemerides further away are of another time: the clock of the source was wrong. */
 const twoDays_s = 172_800
+/** In the header; all of them stand between the epochs. */
+const mostComments = 20
 /** More than all satellites send in a day of half-hourly changes. */
 const mostRecords = 16_384
 /** Receivers' clocks are within a millisecond or so of the second; RTCM is on it. */
@@ -62,10 +72,14 @@ export async function readRaw(source: RawSource, choice: RinexChoice): Promise<R
     ...summary,
     async *observations(version, station, origin) {
       const format = observationFormat(version, summary.contents)
-      yield format.header(station, origin)
+      const events = [...(choice.events ?? [])]
+      const comments = [...(station.comments ?? []), ...events.slice(0, mostComments).map(({ text }) => text)]
+      yield format.header({ ...station, comments }, origin)
       const again = new RawReader(choice, survey.channels, reader.rateSign, summary.source)
       for await (const { epoch } of again.epochs(source)) {
-        if (isChosen(epoch, choice)) yield format.epoch(only(epoch, choice.systems))
+        if (!isChosen(epoch, choice)) continue
+        while (events[0] && events[0].time_s <= gpsSeconds(epoch)) yield format.event(epoch, events.shift()?.text ?? '')
+        yield format.epoch(only(epoch, choice.systems))
       }
     },
     navigationFile: (origin, comments) => navigationText(summary.navigation, origin, summary.contents.leap_s, comments),

@@ -1,5 +1,12 @@
 /** RINEX out of receivers' raw data (`rtk-base/rinex`). */
-export { type RawSource, type RawSummary, type RinexChoice, type RinexOutput, readRaw } from './convert.js'
+export {
+  type RawSource,
+  type RawSummary,
+  type RinexChoice,
+  type RinexEvent,
+  type RinexOutput,
+  readRaw,
+} from './convert.js'
 export { rinexName } from './file-name.js'
 export type { StationFacts } from './header.js'
 export { type NavigationRecord, navigationRecord, navigationText } from './navigation-file.js'

@@ -38,7 +38,7 @@ const kinds = ['C', 'L', 'D', 'S'] as const
 export interface ObservationFormat {
   header(station: StationFacts, origin: Origin): string
   epoch(epoch: ObservationEpoch): string
-  /** From here on, as after a move or a change of the antenna: a new site, with a comment. */
+  /** A comment between the epochs. */
   event(time: Readonly<GpsTime>, comment: string): string
 }
 
