@@ -14,6 +14,7 @@ import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../../../plugins/dashboard/ui/model/gnss/survey-forecast.js'
 import { guideOf, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
 import { logText } from '../../../plugins/dashboard/ui/model/log-file.js'
+import { rawDays, rinexLink } from '../../../plugins/dashboard/ui/model/raw-days.js'
 import { mostFile, readSettings, settingsFile } from '../../../plugins/dashboard/ui/model/settings-file.js'
 import {
   bandsOf,
@@ -402,4 +403,22 @@ t.test('the choice of satellites and messages', async (t) => {
     const unknown = { ...before, constellations: '' }
     t.equal(wrongOf(unknown, unknown), '', 'where they are not known, the rest can be saved')
   })
+})
+
+t.test('raw data by day: hours, remarks, and the links of a service', async (t) => {
+  const day_s = Date.UTC(2026, 10, 26) / 1000
+  const files = [0, 1, 23, 24].map((hour) => ({ from: day_s + hour * 3_600, bytes: 1_000, epochs: 3_600, interval: 1 }))
+  const notes = [
+    { t: (day_s + 7_000) * 1000, what: 'moved' },
+    { t: (day_s + 8_000) * 1000, what: 'moved' },
+  ]
+  const days = rawDays({ recording: true, notes, files: [...files, { from: day_s + 90_000, bytes: 5 }] })
+  t.strictSame(days, [
+    { day: '2026-11-27', from_s: day_s + 86_400, hours: 1, bytes: 1_005, notes: [] },
+    { day: '2026-11-26', from_s: day_s, hours: 3, bytes: 3_000, notes: ['moved'] },
+  ])
+  const [, moved] = days
+  if (!moved) return t.fail('no day')
+  t.equal(rinexLink(moved, 'csrs-ppp'), `/rinex?preset=csrs-ppp&from=${day_s}&to=${day_s + 86_400}`)
+  t.match(rinexLink(moved, 'full', 'navigation'), /&kind=navigation$/)
 })

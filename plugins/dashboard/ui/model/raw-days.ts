@@ -1,0 +1,50 @@
+/** The raw data archive by day, as services want it. Pure. */
+
+/** Answer of `GET /raw/files`. */
+export interface RawFiles {
+  readonly recording: boolean
+  readonly notes: readonly { readonly t: number; readonly what: string }[]
+  readonly files: readonly {
+    readonly from: number
+    readonly bytes: number
+    readonly epochs?: number
+    readonly interval?: number
+  }[]
+}
+
+export interface RawDay {
+  /** `2026-11-27`, UTC. */
+  readonly day: string
+  readonly from_s: number
+  /** Of finished hours. */
+  readonly hours: number
+  readonly bytes: number
+  /** Something happened that makes a position of this day doubtful, or worthless. */
+  readonly notes: readonly string[]
+}
+
+const day_s = 86_400
+
+/** The newest first. */
+export function rawDays({ files, notes }: RawFiles): RawDay[] {
+  const days = new Map<number, { hours: number; bytes: number }>()
+  for (const { bytes, epochs = 0, from, interval = 0 } of files) {
+    const at = Math.floor(from / day_s) * day_s
+    const day = days.get(at) ?? { hours: 0, bytes: 0 }
+    days.set(at, { hours: day.hours + (epochs * interval) / 3_600, bytes: day.bytes + bytes })
+  }
+  return [...days]
+    .sort(([p], [q]) => q - p)
+    .map(([from_s, { bytes, hours }]) => ({
+      ...{ day: new Date(from_s * 1000).toISOString().slice(0, 10), from_s, hours, bytes },
+      notes: [
+        ...new Set(notes.filter(({ t }) => Math.floor(t / 1000 / day_s) * day_s === from_s).map(({ what }) => what)),
+      ],
+    }))
+}
+
+export const rawPresets = ['full', '30s', 'csrs-ppp', 'auspos', 'opus', 'ign'] as const
+export type RawPreset = (typeof rawPresets)[number]
+
+export const rinexLink = ({ from_s }: RawDay, preset: RawPreset, kind?: 'navigation'): string =>
+  `/rinex?preset=${preset}&from=${from_s}&to=${from_s + day_s}${kind ? `&kind=${kind}` : ''}`
