@@ -142,7 +142,7 @@ export interface Receiver {
   readonly corruptRtcm: number
   /** Resets `corruptRtcm` to 0. */
   resetCounters?(): void
-  /** Every verified RTCM frame, before the gate. Only for the gate; all others use `rtcmStream`. */
+  /** Every verified RTCM frame, before the gate: for the gate itself and for observers. Outputs use `rtcmStream`. */
   readonly onRtcm: Event<RtcmFrame>
   readonly onFix: Event<ReceiverFix>
   /** Link, mode or identity changed. */
