@@ -255,6 +255,14 @@ export type Change = {
       password: string
     }
   }>
+  /** PPP: account at CSRS-PPP. E-mail address of your account */
+  "ppp-account"?: string
+  /** PPP: epoch of the announced position. Decimal year, e.g. 2010.0; null: that of the observations. Needs ppp-plate */
+  "ppp-epoch"?: null | number
+  /** PPP: frame of the announced position. ITRF2020: worldwide: results of PPP services (IGS20 is the same); ITRF2014: worldwide, until 2022; ETRF2020: Europe; ETRF2014: Europe; ETRF2000: Europe: the national networks of most countries; GDA2020: Australia; NAD83(2011): United States; NAD83(CSRS): Canada */
+  "ppp-frame"?: "ITRF2020" | "ITRF2014" | "ETRF2020" | "ETRF2014" | "ETRF2000" | "GDA2020" | "NAD83(2011)" | "NAD83(CSRS)"
+  /** PPP: tectonic plate. Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown */
+  "ppp-plate"?: "" | "AMUR" | "ANTA" | "ARAB" | "AUST" | "CARB" | "EURA" | "INDI" | "NAZC" | "NOAM" | "NUBI" | "PCFC" | "SOAM" | "SOMA"
   /** Record raw data */
   "raw-en"?: number | boolean
   /** Raw data: name of the point (marker). Empty: the serial number */

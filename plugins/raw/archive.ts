@@ -47,6 +47,7 @@ const portion_bytes = 16_384
 const mostQueued_bytes = 262_144
 const write_ms = 10_000
 const sync_ms = 60_000
+const retry_ms = 30_000
 
 /** `20261127T17`. */
 const stamp = (at_ms: number) => `${new Date(at_ms).toISOString().slice(0, 13).replaceAll('-', '')}`
@@ -91,12 +92,12 @@ export class Archive {
     this.#trouble = trouble
   }
 
-  /** @param utc_ms the time now */
-  append(bytes: Uint8Array, utc_ms: number): void {
+  /** @param utc_ms the time now @returns false: given up, because the disk is slow or fails */
+  append(bytes: Uint8Array, utc_ms: number): boolean {
     const now_ms = this.#clock.monotonic()
     if (now_ms < this.#retryAt_ms || this.#queued_bytes + bytes.length > mostQueued_bytes) {
       this.lost_bytes += bytes.length
-      return
+      return false
     }
     const hour = Math.floor(utc_ms / hour_ms) * hour_ms
     if (hour !== this.#queuedHour_ms) this.#write()
@@ -104,12 +105,13 @@ export class Archive {
     this.#queue.push(bytes)
     this.#queued_bytes += bytes.length
     if (this.#queued_bytes >= portion_bytes || now_ms - this.#writtenAt_ms >= write_ms) this.#write()
+    return true
   }
 
   /** Durable when it resolves, unless the disk takes no bytes. The oldest are given up beyond some thousands. */
   note(what: NoteName, utc_ms: number): Promise<void> {
     const line = `${JSON.stringify({ t: utc_ms, what })}\n`
-    return this.#enqueue(async () => {
+    return this.#enqueue('aside', async () => {
       const file = join(await this.#path(), notesName)
       const handle = await open(file, 'a', 0o600)
       try {
@@ -141,19 +143,25 @@ export class Archive {
 
   async close(): Promise<void> {
     await this.flush()
-    await this.#enqueue(() => this.#closeFile())
+    await this.#enqueue('write', () => this.#closeFile())
   }
 
-  /** Files that were left open, as by a power cut, except that of this hour are closed, and the bounds are kept. */
+  /**
+   * Files that were left open, as by a power cut, are closed except that of this hour, and the bounds are kept. A file that cannot be
+   * compressed stays as it is, and goes when it is the oldest.
+   * @param utc_ms 0: not known, nothing is done
+   */
   tidy(utc_ms: number): Promise<void> {
+    if (utc_ms === 0) return this.#working
     const hour = Math.floor(utc_ms / hour_ms) * hour_ms
-    return this.#enqueue(async () => {
+    return this.#enqueue('aside', async () => {
       const path = await this.#path()
+      for (const name of (await readdir(path)).filter((name) => name.endsWith('.part'))) await rm(join(path, name))
+      await this.#prune(path, utc_ms)
       if (this.#file && this.#file.hour_ms !== hour) await this.#closeFile()
       for (const name of (await readdir(path)).filter((name) => open_.test(name))) {
-        if (name !== this.#file?.name && hourOf(name) !== hour) await compress(path, name)
+        if (name !== this.#file?.name && hourOf(name) !== hour) await compress(path, name).catch(() => {})
       }
-      for (const name of (await readdir(path)).filter((name) => name.endsWith('.part'))) await rm(join(path, name))
       await this.#prune(path, utc_ms)
     })
   }
@@ -164,7 +172,7 @@ export class Archive {
     const found: (ArchivedHour & { readonly part: number })[] = []
     for (const name of await readdir(path)) {
       const [, hour, part = 0] = open_.exec(name) ?? closed.exec(name) ?? []
-      if (hour === undefined) continue
+      if (hour === undefined || !Number.isFinite(hourOf(hour))) continue
       const { size } = await stat(join(path, name)).catch(() => ({ size: 0 }))
       const contents = open_.test(name) ? undefined : await readContents(path, name)
       found.push({ hour_ms: hourOf(hour), part: Number(part), name, bytes: size, isOpen: open_.test(name), contents })
@@ -172,26 +180,18 @@ export class Archive {
     return found.sort((p, q) => p.hour_ms - q.hour_ms || p.part - q.part)
   }
 
-  /** The bytes of the hours that a span touches, in pieces that leave time for everything else in between. */
+  /**
+   * The bytes of the hours that a span touches, in pieces that leave time for everything else in between. What a power cut has torn off, and
+   * what cannot be read, is left out.
+   */
   async *read(from_ms: number, to_ms: number): AsyncGenerator<{ hour_ms: number; bytes: Uint8Array }> {
     await this.flush()
     const path = await this.#path()
-    for (const { hour_ms: start_ms, name } of await this.list()) {
+    for (const { hour_ms: start_ms, isOpen, name } of await this.list()) {
       if (start_ms + hour_ms <= from_ms || start_ms >= to_ms) continue
-      const file = createReadStream(join(path, name), { highWaterMark: portion_bytes })
-      const bytes = name.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
-      // What a power cut has torn off ends here; all before it counts.
-      file.on('error', (error) => bytes.destroy(error))
-      try {
-        for await (const piece of bytes) {
-          yield { hour_ms: start_ms, bytes: piece as Uint8Array }
-          await setImmediate()
-        }
-      } catch (error) {
-        if (!['Z_BUF_ERROR', 'Z_DATA_ERROR', 'ENOENT'].includes(`${(error as NodeJS.ErrnoException).code}`)) throw error
-      } finally {
-        file.destroy()
-      }
+      // The hour may have ended since: its file is compressed then.
+      const isThere = !isOpen || (await stat(join(path, name)).catch(() => undefined)) !== undefined
+      for await (const bytes of piecesOf(join(path, isThere ? name : `${name}.gz`))) yield { hour_ms: start_ms, bytes }
     }
   }
 
@@ -200,15 +200,17 @@ export class Archive {
     const hour = this.#queuedHour_ms
     const bytes = Buffer.concat(this.#queue)
     this.#queue = []
-    this.#queued_bytes = 0
     this.#writtenAt_ms = this.#clock.monotonic()
-    void this.#enqueue(async () => {
+    void this.#enqueue('write', async () => {
       try {
         await this.#appendNow(bytes, hour)
         this.#trouble(undefined)
       } catch (error) {
         this.lost_bytes += bytes.length
         throw error
+      } finally {
+        // Until here they wait, also in front of a disk that hangs.
+        this.#queued_bytes -= bytes.length
       }
     })
   }
@@ -218,10 +220,11 @@ export class Archive {
       const path = await this.#path()
       const { name } = this.#file
       await this.#closeFile()
-      await compress(path, name)
+      // Else `tidy` tries it again.
+      await compress(path, name).catch(() => {})
     }
     this.#file ??= await this.#openFile(hour)
-    const { handle } = this.#file
+    const { handle, name } = this.#file
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
     this.#isDirty = true
     const now_ms = this.#clock.monotonic()
@@ -229,6 +232,9 @@ export class Archive {
     this.#syncedAt_ms = now_ms
     await handle.datasync()
     this.#isDirty = false
+    // Somebody may have moved the folder, or deleted the file.
+    const [there, own] = await Promise.all([stat(join(await this.#path(), name)), handle.stat()])
+    if (there.ino !== own.ino) throw new Error(`${name} is not the file that was opened`)
   }
 
   /** The file of the hour goes on after a restart. A second one begins when the clock was set back behind a closed one. */
@@ -257,17 +263,18 @@ export class Archive {
     const { days, free_bytes, size_bytes } = this.#bounds
     const files = await this.list()
     let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-    const old = files.filter(({ isOpen }) => !isOpen)
+    const old = files.filter(({ name }) => name !== this.#file?.name)
     const drop = async ({ bytes, name }: ArchivedHour) => {
-      await rm(join(path, name), { force: true })
-      await rm(join(path, contentsName(name)), { force: true })
+      // Something else of that name, such as a folder, goes too.
+      await rm(join(path, name), { force: true, recursive: true }).catch(() => {})
+      await rm(join(path, contentsName(name)), { force: true, recursive: true }).catch(() => {})
       total -= bytes
     }
     for (;;) {
       const { bavail, bsize } = await statfs(path)
       const isShort = bavail * bsize < free_bytes
       const [oldest] = old
-      const isOld = oldest !== undefined && utc_ms > 0 && oldest.hour_ms < utc_ms - days * day_ms
+      const isOld = oldest !== undefined && oldest.hour_ms < utc_ms - days * day_ms
       if (!isShort && total <= size_bytes && !isOld) return
       if (oldest === undefined) {
         if (!isShort) return
@@ -278,13 +285,14 @@ export class Archive {
     }
   }
 
-  /** One after the other. A disk that fails is left alone for a while. */
-  #enqueue(work: () => Promise<void>): Promise<void> {
+  /** One after the other. After a write that failed, the disk is left alone for a while. */
+  #enqueue(kind: 'write' | 'aside', work: () => Promise<void>): Promise<void> {
     this.#working = this.#working.then(work).catch(async (error: Error) => {
-      this.#retryAt_ms = this.#clock.monotonic() + 30_000
+      this.#trouble(error.message)
+      if (kind === 'aside') return
+      this.#retryAt_ms = this.#clock.monotonic() + retry_ms
       await this.#file?.handle.close().catch(() => {})
       this.#file = undefined
-      this.#trouble(error.message)
     })
     return this.#working
   }
@@ -301,6 +309,25 @@ function noteOf(line: string): ArchiveNote[] {
   }
 }
 
+/** Ends quietly where the file does, or where it cannot be read. */
+async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  const file = createReadStream(path, { highWaterMark: portion_bytes })
+  const bytes = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
+  file.on('error', (error) => bytes.destroy(error))
+  const pieces = bytes[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  try {
+    for (;;) {
+      const piece = await pieces.next().catch(() => undefined)
+      if (!piece || piece.done) return
+      yield piece.value
+      await setImmediate()
+    }
+  } finally {
+    file.destroy()
+    bytes.destroy()
+  }
+}
+
 /** The file that takes the place of the open one is complete and durable before it does. */
 async function compress(path: string, name: string): Promise<void> {
   const { size } = await stat(join(path, name))
@@ -308,7 +335,12 @@ async function compress(path: string, name: string): Promise<void> {
   const source = join(path, name)
   const part = join(path, `${name}.gz.part`)
   const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
-  await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
+  try {
+    await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
   await writeFile(join(path, contentsName(name)), JSON.stringify(contents), { mode: 0o600 })
   await rename(part, join(path, `${name}.gz`))
   await rm(source)

@@ -1,9 +1,10 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { device, station } from 'rtk-base/services'
+import { device, rawData, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Archive, folderOn } from './archive.js'
 import { stationFacts } from './facts.js'
 import { RawRecorder } from './recorder.js'
+import { RinexConverter } from './rinex.js'
 import { addRoutes } from './routes.js'
 
 const tidy_ms = 600_000
@@ -15,6 +16,7 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.2.0',
   needs: [device, station],
+  provides: [rawData],
   options: Type.Object(
     {
       size_mb: Type.Integer({ default: 1024, minimum: 16, maximum: 1_048_576, description: 'Maximum disk usage' }),
@@ -60,11 +62,17 @@ export default definePlugin({
       ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
     }
     ctx.config.onChange([isOn.name], apply)
+    const converter = new RinexConverter(ctx, archive, () => stationFacts(ctx, marker.get()))
     addRoutes({
       ctx,
       archive,
+      converter,
       facts: () => stationFacts(ctx, marker.get()),
       progress: () => ({ recording: recorder.isRecording, epochs: recorder.epochs }),
+    })
+    ctx.services.provide(rawData, {
+      rinex: (from_ms, to_ms, preset) => converter.whole(from_ms, to_ms, preset),
+      notes: (from_ms, to_ms) => archive.notes(from_ms, to_ms),
     })
     return { archive, recorder, apply }
   },

@@ -11,8 +11,13 @@ import {
 import type { Archive, NoteName } from './archive.js'
 import { epochTime_ms } from './contents.js'
 
-/** An ephemeris is kept again after so long at the latest, so that each file has all of them. */
-const again_ms = 900_000
+/** An ephemeris that was not sent again for so long is left out of the next file. */
+const stale_ms = 7_200_000
+const hour_ms = 3_600_000
+/** Observations have ended after three intervals, and not before. */
+const fewest_ms = 10_000
+const longestInterval_ms = 300_000
+const clock_ms = 60_000
 /** Times since the last start are not exact. */
 const restart_ms = 3_000
 
@@ -28,8 +33,16 @@ export class RawRecorder {
   #observedAt_ms = Number.NEGATIVE_INFINITY
   epochs = 0
   #lastEpoch_ms: number | undefined
-  /** Newest of each ephemeris message and satellite: its bytes, and when they were written. */
-  readonly #ephemerides = new Map<string, { readonly text: string; readonly at_ms: number }>()
+  #interval_ms = 1_000
+  /** The newest of each ephemeris message and satellite, and when it was heard. They begin each file. */
+  readonly #ephemerides = new Map<
+    string,
+    { readonly bytes: Uint8Array; readonly text: string; readonly at_ms: number }
+  >()
+  /** The hour whose file has begun. */
+  #begun_ms = Number.NaN
+  #isSynchronised = false
+  #askedClockAt_ms = Number.NEGATIVE_INFINITY
 
   constructor(ctx: PluginContext, archive: Archive) {
     this.#ctx = ctx
@@ -52,9 +65,13 @@ export class RawRecorder {
     if (!isOn) void this.#archive.close()
   }
 
-  /** An observation came within the last 10 s. */
+  /** Observations come. */
   get isRecording(): boolean {
-    return this.#isOn && this.#ctx.clock.monotonic() - this.#observedAt_ms < 10_000
+    return this.#isOn && this.#isObserving(this.#ctx.clock.monotonic())
+  }
+
+  #isObserving(now_ms: number): boolean {
+    return now_ms - this.#observedAt_ms < Math.max(fewest_ms, 3 * this.#interval_ms)
   }
 
   #follow(found: Receiver | undefined): void {
@@ -86,12 +103,23 @@ export class RawRecorder {
     if (!this.#isOn || recording) return
     const now_ms = this.#ctx.clock.monotonic()
     const time_ms = epochTime_ms(bytes)
-    if (time_ms !== undefined) {
+    const utc_ms = this.#utc_ms(now_ms)
+    if (time_ms !== undefined && time_ms !== this.#lastEpoch_ms) {
+      const elapsed_ms = now_ms - this.#observedAt_ms
+      if (elapsed_ms < longestInterval_ms) this.#interval_ms = elapsed_ms
       this.#observedAt_ms = now_ms
-      if (time_ms !== this.#lastEpoch_ms) this.epochs++
       this.#lastEpoch_ms = time_ms
+      if (utc_ms > 0) this.epochs++
     }
-    this.#append(bytes, now_ms)
+    if (utc_ms === 0 || !this.#isObserving(now_ms)) return
+    const hour = Math.floor(utc_ms / hour_ms)
+    if (hour !== this.#begun_ms) {
+      this.#begun_ms = hour
+      for (const kept of this.#ephemerides.values()) {
+        if (now_ms - kept.at_ms < stale_ms) this.#archive.append(kept.bytes, utc_ms)
+      }
+    }
+    this.#archive.append(bytes, utc_ms)
   }
 
   /** The same comes every 30 s from each satellite. */
@@ -100,16 +128,25 @@ export class RawRecorder {
     const now_ms = this.#ctx.clock.monotonic()
     const id = Buffer.from(bytes.subarray(3, 6)).toString('hex')
     const text = Buffer.from(bytes).toString('latin1')
-    const before = this.#ephemerides.get(id)
-    if (before && before.text === text && now_ms - before.at_ms < again_ms) return
+    const isNew = this.#ephemerides.get(id)?.text !== text
     if (this.#ephemerides.size >= 1_024) this.#ephemerides.clear()
-    this.#ephemerides.set(id, { text, at_ms: now_ms })
-    this.#append(bytes, now_ms)
+    this.#ephemerides.set(id, { bytes: Uint8Array.from(bytes), text, at_ms: now_ms })
+    const utc_ms = this.#utc_ms(now_ms)
+    if (isNew && utc_ms > 0 && Math.floor(utc_ms / hour_ms) === this.#begun_ms) this.#archive.append(bytes, utc_ms)
   }
 
-  #append(bytes: Uint8Array, now_ms: number): void {
-    const utc_ms = this.#ctx.services.use(device).utc_ms()
-    if (utc_ms === 0 || now_ms - this.#observedAt_ms > 10_000) return
-    this.#archive.append(bytes, utc_ms)
+  /** 0: not known. The clock of a machine without a battery is hours late until somebody sets it. */
+  #utc_ms(now_ms: number): number {
+    const unit = this.#ctx.services.use(device)
+    if (!unit.knowsUtc && now_ms - this.#askedClockAt_ms > clock_ms) {
+      this.#askedClockAt_ms = now_ms
+      void unit.isClockSynchronised().then(
+        (isSynchronised) => {
+          this.#isSynchronised = isSynchronised
+        },
+        () => {},
+      )
+    }
+    return unit.knowsUtc || this.#isSynchronised ? unit.utc_ms() : 0
   }
 }

@@ -1,21 +1,19 @@
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { iso, type PluginContext, RtkError, rangeOf, unavailable } from 'rtk-base/plugin'
-import {
-  type RinexPresetName,
-  type RinexVersion,
-  readRaw,
-  rinexName,
-  rinexPresets,
-  type StationFacts,
-} from 'rtk-base/rinex'
+import { type PluginContext, RtkError, rangeOf } from 'rtk-base/plugin'
+import { type RinexPresetName, type RinexVersion, rinexPresets, type StationFacts } from 'rtk-base/rinex'
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { type Archive, type ArchiveNote, type NoteName, noteNames } from './archive.js'
-import { framesBetween, gpsOf } from './span.js'
+import { type Archive, noteNames } from './archive.js'
+import type { RinexConverter } from './rinex.js'
+import { framesBetween } from './span.js'
 
 const day_ms = 86_400_000
 const mostNotes = 200
+/** A client that reads slowly does not keep the others waiting for ever. */
+const longestAnswer_ms = 3_600_000
 /** Of a RINEX file: minutes of computing on a small machine. */
 const longest_ms = 3 * day_ms
 
@@ -35,7 +33,7 @@ const Files = Type.Object({
   notes: Type.Array(
     Type.Object({
       t: Type.Integer({ description: 'UTC milliseconds' }),
-      what: Type.Union(noteNames.map((name) => Type.Literal(name))),
+      what: Type.Enum([...noteNames]),
     }),
     { description: 'Reasons why the positions of a time may differ, oldest first' },
   ),
@@ -52,30 +50,25 @@ const Files = Type.Object({
   ),
 })
 
-const noteTexts: Readonly<Record<NoteName, string>> = {
-  moved: 'the antenna moved, or may have moved',
-  'antenna-open': 'the antenna was open',
-  'antenna-short': 'the antenna had a short circuit',
-  'receiver-restarted': 'the receiver restarted',
-}
-const eventOf = ({ t, what }: ArchiveNote) => ({ time_s: gpsOf(t), text: `${iso(t)} ${noteTexts[what]}` })
-
 interface Deps {
   readonly ctx: PluginContext
   readonly archive: Archive
+  readonly converter: RinexConverter
   readonly facts: () => StationFacts
   readonly progress: () => { readonly recording: boolean; readonly epochs: number }
 }
 
-/** `GET /raw`, `/raw/files` and `/rinex`. One reader at a time: each decompresses and decodes. */
-export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
-  let isBusy = false
-  const begin = () => {
-    if (isBusy) throw unavailable('another download of raw data is in progress: try again when it has ended')
-    isBusy = true
-    return () => {
-      isBusy = false
-    }
+/** `GET /raw`, `/raw/files` and `/rinex`. */
+export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): void {
+  /** Aborts when the answer is over, for whatever reason, or takes too long. */
+  const untilGone = (response: ServerResponse): AbortSignal => {
+    const gone = new AbortController()
+    const cancel = ctx.timers.after(longestAnswer_ms, () => gone.abort())
+    response.once('close', () => {
+      void cancel()
+      gone.abort()
+    })
+    return gone.signal
   }
   const spanOf = (query: unknown, others: readonly string[] = []) => {
     const range = rangeOf(query, others)
@@ -111,9 +104,11 @@ export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
     },
     handler: (request, reply) => {
       const { from_ms, to_ms } = spanOf(request.query)
-      const end = begin()
-      const bytes = Readable.from(framesBetween(archive, from_ms, to_ms), { objectMode: false })
+      const end = converter.begin()
+      const signal = untilGone(reply.raw)
+      const bytes = Readable.from(framesBetween(archive, from_ms, to_ms, signal), { objectMode: false, signal })
       bytes.once('close', end)
+      bytes.once('error', () => {})
       const name = `${facts().marker.replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
       reply.header('Content-Disposition', `attachment; filename="${name}"`)
       return reply.type('application/octet-stream').send(bytes)
@@ -143,24 +138,19 @@ export function addRoutes({ archive, ctx, facts, progress }: Deps): void {
       if (to_ms - from_ms > longest_ms) {
         throw new RtkError('RTK_ERR_RECORD_RANGE', 'a RINEX file may span at most three days: ask for a shorter time')
       }
-      const end = begin()
+      const end = converter.begin()
+      const signal = untilGone(reply.raw)
       try {
-        const source = () => framesBetween(archive, from_ms, to_ms)
-        const notes = await archive.notes(from_ms, to_ms)
-        const found = await readRaw(source, { ...choice, events: notes.map(eventOf), near_s: gpsOf(from_ms) })
-        if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
-        const { utc_ms } = { utc_ms: ctx.services.use(device).utc_ms() || ctx.clock.now() }
-        const origin = { program: `rtk-base`, by: '', now_unix_s: utc_ms / 1000 }
-        const station = facts()
-        const text =
-          choice.kind === 'navigation'
-            ? Readable.from([found.navigationFile(origin)])
-            : Readable.from(found.observations(choice.version, station, origin))
-        const packed = text.pipe(createGzip())
-        text.once('error', (error) => packed.destroy(error))
-        packed.once('close', end)
-        const name = rinexName(choice.version, choice.kind, station.marker, found.contents)
-        reply.header('Content-Disposition', `attachment; filename="${name}.gz"`)
+        const opened = await converter.open({ ...choice, from_ms, to_ms, signal })
+        // The client has gone, or was told that it took too long.
+        signal.throwIfAborted()
+        if (!opened) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
+        const packed = createGzip()
+        // Both end if the client goes away.
+        void pipeline(Readable.from(opened.text), packed, { signal })
+          .catch(() => {})
+          .finally(end)
+        reply.header('Content-Disposition', `attachment; filename="${opened.name}"`)
         return reply.type('application/gzip').send(packed)
       } catch (error) {
         end()

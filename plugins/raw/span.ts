@@ -6,12 +6,21 @@ import { epochTime_ms } from './contents.js'
 /** UTC milliseconds → `gpsSeconds`. */
 export const gpsOf = (utc_ms: number): number => gpsSeconds(unixToGps(utc_ms / 1000, knownLeap_s))
 
+/** How late observations, or the clock, may be. */
+const late_ms = 60_000
+
 /**
  * The RTCM of a span. Messages without a time (ephemerides, positions) are those between its epochs.
  * @param from_ms UTC milliseconds, included
  * @param to_ms not included
+ * @param signal ends it with an error
  */
-export async function* framesBetween(archive: Archive, from_ms: number, to_ms: number): AsyncGenerator<Uint8Array> {
+export async function* framesBetween(
+  archive: Archive,
+  from_ms: number,
+  to_ms: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   const [from_s, to_s] = [gpsOf(from_ms), gpsOf(to_ms)]
   let near_s = from_s
   let isInside = false
@@ -26,7 +35,9 @@ export async function* framesBetween(archive: Archive, from_ms: number, to_ms: n
       if (isInside) found.push(bytes)
     },
   })
-  for await (const { bytes, hour_ms } of archive.read(from_ms, to_ms)) {
+  // Files are by the time of arrival.
+  for await (const { bytes, hour_ms } of archive.read(from_ms - late_ms, to_ms + late_ms)) {
+    if (signal?.aborted) throw new Error('nobody waits for it any more')
     near_s = gpsOf(hour_ms)
     framer.push(bytes, 0)
     if (found.length === 0) continue

@@ -1,11 +1,11 @@
-import { createReadStream, statSync } from 'node:fs'
+import { createReadStream, type ReadStream, statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import { RtkError } from '../errors.js'
 import { gpsSeconds, knownLeap_s, unixToGps } from '../gnss/gnss-time.js'
-import { type RinexVersion, readRaw, rinexName, rinexPresets, type StationFacts } from '../rinex/index.js'
+import { type RinexVersion, readRaw, rinexName, rinexPresets, type StationFacts, systemsIn } from '../rinex/index.js'
 import { timeOf } from '../time-range.js'
 
 const presetNames = Object.keys(rinexPresets) as (keyof typeof rinexPresets)[]
@@ -59,30 +59,45 @@ export async function rinexCommand(args: string[]): Promise<number> {
   const source = async function* () {
     for (const file of files) {
       const bytes = createReadStream(file)
-      yield* file.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes
+      if (!file.endsWith('.gz')) yield* bytes
+      else yield* unpacked(bytes, file)
     }
   }
   const near_s = gpsSeconds(unixToGps(near_ms / 1000, knownLeap_s))
-  const found = await readRaw(source, { near_s, interval_s, systems: preset.systems })
+  const systems = systemsIn(version, preset.systems)
+  const found = await readRaw(source, { near_s, interval_s, systems })
   if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', `${first}: no observations (MSM4 to 7, or RXM-RAWX) are in it`)
 
   const station = stationOf(values)
   const origin = { program: 'rtk-base', by: '', now_unix_s: Date.now() / 1000 }
   const folder = resolve(values.out ?? '.')
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw usage(`--out ${folder}: no such folder`)
   const observations = join(folder, rinexName(version, 'observations', station.marker, found.contents))
   await write(observations, found.observations(version, station, origin))
   const { epochs, missing, satellites } = found
   process.stdout.write(`${observations}  ${epochs} epochs, ${missing} missing, ${satellites.length} satellites\n`)
   if (found.navigation.length === 0) return 0
   const navigation = join(folder, rinexName(version, 'navigation', station.marker, found.contents))
-  await write(navigation, [found.navigationFile(origin)])
+  await write(navigation, found.navigationParts(origin))
   process.stdout.write(`${navigation}  ${found.navigation.length} ephemerides\n`)
   return 0
 }
 
+/** What is torn off is left out, with a warning. */
+async function* unpacked(packed: ReadStream, name: string): AsyncGenerator<Uint8Array> {
+  const bytes = packed.pipe(createGunzip())
+  packed.on('error', (error) => bytes.destroy(error))
+  try {
+    yield* bytes
+  } catch (error) {
+    process.stderr.write(`${name}: ${(error as Error).message}; what is before is converted\n`)
+  }
+}
+
 function stationOf(values: Record<string, string | undefined>): StationFacts {
   const [x, y, z, more] = (values.position ?? '0,0,0').split(',').map(Number)
-  if (![x, y, z].every(Number.isFinite) || more !== undefined) throw usage('--position is X,Y,Z in metres')
+  if (![x, y, z].every((axis) => Math.abs(axis ?? NaN) < 1e8) || more !== undefined)
+    throw usage('--position is X,Y,Z in metres')
   return {
     marker: values.marker ?? 'RTKB',
     receiver: { type: values.receiver ?? 'UNKNOWN' },

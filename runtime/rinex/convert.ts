@@ -2,7 +2,7 @@
 import { Framer, type GpsTime, gpsSeconds, knownLeap_s, MsmEpochs, SubframeAssembler } from 'rtk-base/gnss'
 import type { StationFacts } from './header.js'
 import { MsmObservations } from './msm-observations.js'
-import { type NavigationRecord, navigationRecord, navigationText, recordId } from './navigation-file.js'
+import { type NavigationRecord, navigationParts, navigationRecord, recordId } from './navigation-file.js'
 import { type FileContents, type Origin, observationFormat, type RinexVersion } from './observation-file.js'
 import { type ObservationEpoch, type SystemLetter, satelliteName } from './observations.js'
 import { RawxObservations } from './rawx-observations.js'
@@ -46,7 +46,9 @@ export interface RawSummary {
 export interface RinexOutput extends RawSummary {
   /** The observation file, in pieces. */
   observations(version: RinexVersion, station: StationFacts, origin: Origin): AsyncGenerator<string>
-  navigationFile(origin: Origin, comments?: readonly string[]): string
+  /** The navigation file, in pieces, and as a whole. */
+  navigationParts(origin: Origin): Iterable<string>
+  navigationFile(origin: Origin): string
 }
 
 /** Ephemerides further away are of another time: the clock of the source was wrong. */
@@ -56,7 +58,9 @@ const mostComments = 20
 /** More than all satellites send in a day of half-hourly changes. */
 const mostRecords = 16_384
 /** Receivers' clocks are within a millisecond or so of the second; RTCM is on it. */
-const onTime_s = 0.05
+const onTime_s = 0.02
+/** A receiver that repeats itself, or a file that overlaps the one before. */
+const overlap_s = 3_600
 
 /**
  * Reads the source. RXM-RAWX is used where it is, else MSM4-7.
@@ -75,26 +79,66 @@ export async function readRaw(source: RawSource, choice: RinexChoice): Promise<R
       const events = [...(choice.events ?? [])]
       const comments = [...(station.comments ?? []), ...events.slice(0, mostComments).map(({ text }) => text)]
       yield format.header({ ...station, comments }, origin)
+      const thinner = new Thinner(choice)
       const again = new RawReader(choice, survey.channels, reader.rateSign, summary.source)
       for await (const { epoch } of again.epochs(source)) {
-        if (!isChosen(epoch, choice)) continue
+        const written = thinner.take(epoch)
+        if (!written) continue
         while (events[0] && events[0].time_s <= gpsSeconds(epoch)) yield format.event(epoch, events.shift()?.text ?? '')
-        yield format.epoch(only(epoch, choice.systems))
+        yield format.epoch(written)
       }
     },
-    navigationFile: (origin, comments) => navigationText(summary.navigation, origin, summary.contents.leap_s, comments),
+    navigationParts: (origin) => navigationParts(summary.navigation, origin, summary.contents.leap_s),
+    navigationFile: (origin) => [...navigationParts(summary.navigation, origin, summary.contents.leap_s)].join(''),
   }
 }
 
-function isChosen(epoch: ObservationEpoch, { from_s, interval_s, to_s }: RinexChoice): boolean {
-  const time_s = gpsSeconds(epoch)
-  if (time_s < (from_s ?? -Infinity) - onTime_s || time_s >= (to_s ?? Infinity) - onTime_s) return false
-  if (interval_s === undefined) return true
-  return Math.abs(time_s - Math.round(time_s / interval_s) * interval_s) < onTime_s
-}
+/** Chooses epochs and systems. A phase that broke in an epoch that is left out is broken in the next that is not. */
+class Thinner {
+  readonly #choice: RinexChoice
+  readonly #broken = new Set<string>()
+  /** Of the last epoch that was chosen; at first, of the first one. */
+  #chosen_s: number | undefined
 
-const only = (epoch: ObservationEpoch, systems: readonly SystemLetter[] | undefined): ObservationEpoch =>
-  systems ? { ...epoch, satellites: epoch.satellites.filter(({ system }) => systems.includes(system)) } : epoch
+  constructor(choice: RinexChoice) {
+    this.#choice = choice
+  }
+
+  /** At whole multiples of the interval; and where none is for longer than it, as of a receiver that does not observe at them. */
+  #isChosen(epoch: ObservationEpoch): boolean {
+    const { from_s = Number.NEGATIVE_INFINITY, interval_s, to_s = Number.POSITIVE_INFINITY } = this.#choice
+    const time_s = gpsSeconds(epoch)
+    if (time_s < from_s - onTime_s || time_s >= to_s - onTime_s) return false
+    if (interval_s === undefined) return true
+    const isWhole = Math.abs(time_s - Math.round(time_s / interval_s) * interval_s) < onTime_s
+    const isLate = this.#chosen_s !== undefined && time_s - this.#chosen_s > interval_s - onTime_s
+    if (isWhole || isLate || this.#chosen_s === undefined) this.#chosen_s = time_s
+    return isWhole || isLate
+  }
+
+  /** Undefined: nothing of it is chosen. */
+  take(epoch: ObservationEpoch): ObservationEpoch | undefined {
+    const { systems } = this.#choice
+    const satellites = systems ? epoch.satellites.filter(({ system }) => systems.includes(system)) : epoch.satellites
+    if (this.#isChosen(epoch)) return satellites.length === 0 ? undefined : this.#marked({ ...epoch, satellites })
+    for (const { number, signals, system } of satellites) {
+      for (const { code, isBroken } of signals) if (isBroken) this.#broken.add(`${system}${number}${code}`)
+    }
+    return undefined
+  }
+
+  #marked(epoch: ObservationEpoch): ObservationEpoch {
+    if (this.#broken.size === 0) return epoch
+    const satellites = epoch.satellites.map(({ number, signals, system }) => ({
+      ...{ number, system },
+      signals: signals.map((signal) => {
+        const isCarried = signal.phase_cycles !== undefined && this.#broken.delete(`${system}${number}${signal.code}`)
+        return isCarried ? { ...signal, isBroken: true } : signal
+      }),
+    }))
+    return { ...epoch, satellites }
+  }
+}
 
 interface SourcedEpoch {
   readonly source: 'RAWX' | 'MSM'
@@ -113,6 +157,7 @@ class RawReader {
   readonly #channels: Map<number, number>
   readonly #rates = new RateSign()
   #near_s: number
+  readonly #last = { RAWX: Number.NEGATIVE_INFINITY, MSM: Number.NEGATIVE_INFINITY }
 
   constructor(choice: RinexChoice, channels: Map<number, number>, rateSign: 1 | -1, wanted?: 'RAWX' | 'MSM') {
     this.#near_s = choice.near_s
@@ -144,7 +189,7 @@ class RawReader {
 
   #ubx(frame: Uint8Array, found: SourcedEpoch[]): void {
     const epoch = this.#wanted === 'MSM' ? undefined : this.#rawx.epoch(frame)
-    if (epoch) {
+    if (epoch && this.#isLater('RAWX', epoch)) {
       this.#near_s = gpsSeconds(epoch)
       found.push({ source: 'RAWX', epoch })
     }
@@ -157,10 +202,19 @@ class RawReader {
     if (this.#wanted === 'RAWX') return
     for (const complete of this.#epochs.push(frame)) {
       const epoch = this.#msm.epoch(complete, this.#near_s)
+      if (!this.#isLater('MSM', epoch)) continue
       this.#near_s = gpsSeconds(epoch)
       this.#rates.take(epoch)
       found.push({ source: 'MSM', epoch })
     }
+  }
+
+  /** Each time is written once, in order. */
+  #isLater(source: 'RAWX' | 'MSM', epoch: ObservationEpoch): boolean {
+    const behind_s = this.#last[source] - gpsSeconds(epoch)
+    if (behind_s >= 0 && behind_s < overlap_s) return false
+    this.#last[source] = gpsSeconds(epoch)
+    return true
   }
 
   #navigation(frame: Uint8Array): void {
@@ -202,16 +256,16 @@ class RateSign {
 /** The first reading: everything that the header must say before the first epoch. */
 class Survey {
   readonly channels = new Map<number, number>()
-  readonly #choice: RinexChoice
-  readonly #found = { RAWX: new Found(), MSM: new Found() }
+  readonly #found: Readonly<Record<SourcedEpoch['source'], Found>>
 
   constructor(choice: RinexChoice) {
-    this.#choice = choice
+    this.#found = { RAWX: new Found(choice), MSM: new Found(choice) }
   }
 
   take({ epoch, source }: SourcedEpoch): void {
     for (const [slot, channel] of epoch.channels) this.channels.set(slot, channel)
-    if (isChosen(epoch, this.#choice)) this.#found[source].take(only(epoch, this.#choice.systems))
+    const written = this.#found[source].thinner.take(epoch)
+    if (written) this.#found[source].take(written)
   }
 
   summary({ leap_s, navigation }: RawReader): RawSummary | undefined {
@@ -235,6 +289,7 @@ class Survey {
 }
 
 class Found {
+  readonly thinner: Thinner
   readonly codes = new Map<SystemLetter, Set<string>>()
   readonly satellites = new Set<string>()
   epochs = 0
@@ -243,6 +298,10 @@ class Found {
   last: Readonly<GpsTime> = this.first
   /** How often each interval occurs, in whole milliseconds. */
   readonly #intervals = new Map<number, number>()
+
+  constructor(choice: RinexChoice) {
+    this.thinner = new Thinner(choice)
+  }
 
   take({ satellites, tow_s, week }: ObservationEpoch): void {
     const time = { week, tow_s }
@@ -270,6 +329,7 @@ class Found {
   #count(interval_ms: number): void {
     // A receiver's clock drifts: intervals of a second differ by microseconds, those of a jump by a millisecond.
     const rounded = Math.round(interval_ms / 10) * 10
-    if (this.#intervals.size < 1000) this.#intervals.set(rounded, (this.#intervals.get(rounded) ?? 0) + 1)
+    if (this.#intervals.size < 1000 || this.#intervals.has(rounded))
+      this.#intervals.set(rounded, (this.#intervals.get(rounded) ?? 0) + 1)
   }
 }

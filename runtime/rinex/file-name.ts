@@ -28,9 +28,10 @@ export function rinexName(
   const { day, hour, minute, month, year } = calendarOf(first)
   const ordinal = String((Date.UTC(year, month - 1, day) - Date.UTC(year, 0, 0)) / 86_400_000).padStart(3, '0')
   const two = (value: number) => String(value).padStart(2, '0')
-  if (version === '2.11') {
+  // Navigation data are always of version 3.
+  if (version === '2.11' && kind === 'observations') {
     const hourLetter = span_s(first, last) > 3_600 ? '0' : String.fromCharCode(97 + hour)
-    return `${name.slice(0, 4).padEnd(4, '0').toLowerCase()}${ordinal}${hourLetter}.${two(year % 100)}${kind === 'navigation' ? 'n' : 'o'}`
+    return `${name.slice(0, 4).padEnd(4, '0').toLowerCase()}${ordinal}${hourLetter}.${two(year % 100)}o`
   }
   const station = `${name.slice(0, 4).padEnd(4, '0')}00${country}`
   const start = `${year}${ordinal}${two(hour)}${two(minute)}`

@@ -82,7 +82,8 @@ export class MsmObservations {
     const time_s = nearestTime(tow_s, secondsPerWeek, near_s)
     const bySatellite = new Map<string, { system: SystemLetter; number: number; signals: SignalObservation[] }>()
     const channels = new Map<number, number>()
-    for (const msm of messages) {
+    // A receiver may send the same signal twice: the finer resolution counts.
+    for (const msm of messages.toSorted((p, q) => (q.type % 10) - (p.type % 10))) {
       const system = letterOf(msm)
       if (!system) continue
       if (system === 'R') for (const [slot, channel] of channelsOf(msm)) channels.set(slot, channel)
@@ -93,7 +94,7 @@ export class MsmObservations {
         const id = `${system}${number}`
         const satellite = bySatellite.get(id) ?? { system, number, signals: [] }
         bySatellite.set(id, satellite)
-        satellite.signals.push(signal)
+        if (!satellite.signals.some(({ code }) => code === signal.code)) satellite.signals.push(signal)
       }
     }
     const satellites: readonly SatelliteObservations[] = [...bySatellite.values()]

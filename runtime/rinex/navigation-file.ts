@@ -5,7 +5,7 @@ import { decodeEphemeris, isEphemeris, messageNumber, secondsPerWeek } from 'rtk
 import { type EphemerisLayouts, type EphemerisMessage, ephemerisLayouts } from '../gnss/orbits/layouts.js'
 import { BitReader } from '../gnss/rtcm/bits.js'
 import { readFields, type Values } from '../gnss/rtcm/layout.js'
-import { calendarOf, commentLines, fixed, line, programLine } from './header.js'
+import { calendarOf, fixed, line, programLine } from './header.js'
 import type { Origin } from './observation-file.js'
 import { type SystemLetter, satelliteName } from './observations.js'
 
@@ -161,13 +161,14 @@ function tailOf(fields: Fields) {
   }
 }
 
-/** A navigation file of all systems. */
-export function navigationText(
+const recordsInPart = 50
+
+/** A navigation file of all systems, in pieces. */
+export function* navigationParts(
   records: readonly NavigationRecord[],
   origin: Origin,
   leap_s: number,
-  comments: readonly string[] = [],
-): string {
+): Generator<string> {
   const sorted = records.toSorted(
     (p, q) => p.ephemeris.toe_s - q.ephemeris.toe_s || (recordId(p) < recordId(q) ? -1 : 1),
   )
@@ -179,9 +180,12 @@ export function navigationText(
       'RINEX VERSION / TYPE',
     ),
     programLine(origin.program, origin.by, origin.now_unix_s),
-    ...commentLines(comments),
     line(String(leap_s).padStart(6), 'LEAP SECONDS'),
     line('', 'END OF HEADER'),
   ]
-  return `${[...header, ...sorted.map((record) => recordText(record, leap_s))].join('\n')}\n`
+  yield `${header.join('\n')}\n`
+  for (let at = 0; at < sorted.length; at += recordsInPart) {
+    const part = sorted.slice(at, at + recordsInPart).map((record) => recordText(record, leap_s))
+    yield `${part.join('\n')}\n`
+  }
 }

@@ -48,8 +48,9 @@ export function observationFormat(version: RinexVersion, contents: FileContents)
 
 /** `  20123456.789 7`: F14.3, loss-of-lock indicator, blank signal strength. */
 function value(number: number | undefined, lli = 0): string {
-  if (number === undefined || !(Math.abs(number) < 1e10)) return ' '.repeat(16)
-  return `${fixed(number, 14, 3)}${lli === 0 ? ' ' : lli} `
+  const text = number === undefined || !(Math.abs(number) < 1e10) ? '' : fixed(number, 14, 3)
+  if (text.length !== 14) return ' '.repeat(16)
+  return `${text}${lli === 0 ? ' ' : lli} `
 }
 
 const lliOf = ({ isBroken, isHalf }: SignalObservation) => (isBroken ? 1 : 0) + (isHalf ? 2 : 0)

@@ -20,3 +20,15 @@ export const rinexPresets = {
   ign: { text: 'IGN, and Centipede with it', version: '2.11', interval_s: 30, systems: ['G'] },
 } as const satisfies Readonly<Record<string, RinexPreset>>
 export type RinexPresetName = keyof typeof rinexPresets
+
+/** 2.11 has no BeiDou, QZSS and NavIC. */
+const oldSystems: readonly SystemLetter[] = ['G', 'R', 'E', 'S']
+
+/** The systems that a file of the version can have; undefined: all. */
+export function systemsIn(
+  version: RinexVersion,
+  wanted: readonly SystemLetter[] | undefined,
+): readonly SystemLetter[] | undefined {
+  if (version !== '2.11') return wanted
+  return wanted ? wanted.filter((system) => oldSystems.includes(system)) : oldSystems
+}

@@ -12,6 +12,9 @@ const systems: Readonly<Record<number, readonly [SystemLetter, Readonly<Record<n
   7: ['I', { 0: '5A' }],
 }
 
+/** A GLONASS satellite whose slot is not known has 255. */
+const lastNumber: Readonly<Partial<Record<SystemLetter, number>>> = { G: 32, R: 32, E: 36, C: 63, J: 10, S: 58, I: 14 }
+
 const headSize = 16
 const rowSize = 32
 /** Of `cpStdev`, steps of 0.004 cycles: 15 stands for unknown. */
@@ -44,9 +47,11 @@ export class RawxObservations {
       const [system, codes] = systems[payload.getUint8(at + 20)] ?? []
       const code = codes?.[payload.getUint8(at + 22)]
       const svId = payload.getUint8(at + 21)
-      if (!system || !code || svId === 0 || svId === 255) continue
+      if (!system || !code) continue
       const number = system === 'S' ? svId - 100 : svId
-      if (system === 'R') channels.set(number, payload.getUint8(at + 23) - 7)
+      if (number < 1 || number > (lastNumber[system] ?? 99)) continue
+      const channel = payload.getUint8(at + 23) - 7
+      if (system === 'R' && channel <= 13) channels.set(number, channel)
       const id = `${system}${number}`
       const satellite = bySatellite.get(id) ?? { system, number, signals: [] }
       bySatellite.set(id, satellite)

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,7 +13,8 @@ import { Archive, folderOn } from '../../plugins/raw/archive.js'
 import raw from '../../plugins/raw/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { rinexCommand } from '../../runtime/cli/rinex.js'
-import { decodeMsm, decodeRtcm, Framer, isMsm } from '../../runtime/gnss/index.js'
+import { decodeMsm, decodeRtcm, encodeMsm, Framer, isMsm } from '../../runtime/gnss/index.js'
+import { readRaw } from '../../runtime/rinex/index.js'
 import { Random } from '../../runtime/simulation/random.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
 import { setUp } from './gnss/simulator-rig.js'
@@ -135,6 +136,83 @@ t.test('a disk that fails is left alone for 30 s, and delays nothing', async (t)
   await archive.close()
   await t.rejects(folderOn(path, path), /is the other disk mounted/)
   await t.rejects(folderOn(join(path, 'gone'), path), /ENOENT/)
+})
+
+t.test('an hour that ends while it is read is read to its end', async (t) => {
+  const path = folder(t)
+  const { archive } = archiveIn(path)
+  const [early, late] = [randomBytes(100_000), randomBytes(50_000)]
+  archive.append(early, morning)
+  archive.append(late, morning + hour_ms)
+  await archive.flush()
+  const parts: Uint8Array[] = []
+  let isOver = false
+  for await (const { bytes } of archive.read(0, Infinity)) {
+    parts.push(bytes)
+    if (isOver) continue
+    isOver = true
+    archive.append(Buffer.from('the next hour'), morning + 2 * hour_ms)
+    await archive.flush()
+  }
+  t.strictSame(Buffer.concat(parts), Buffer.concat([early, late]))
+  await archive.close()
+})
+
+t.test('one bad file keeps nothing else from being written, read, compressed or deleted', async (t) => {
+  const path = folder(t)
+  mkdirSync(join(path, '20261122T05.rtcm3'))
+  mkdirSync(join(path, '20261122T06.rtcm3.gz'))
+  writeFileSync(join(path, '20261122T07.rtcm3'), 'good')
+  writeFileSync(join(path, '20261122T08.rtcm3.gz.part'), 'half')
+  writeFileSync(join(path, '99999999T99.rtcm3'), 'no hour')
+  const { archive } = archiveIn(path, { days: 1 })
+  archive.append(Buffer.from(' now'), morning)
+  await archive.tidy(morning)
+  t.equal(await bytesOf(archive), 'good now')
+  t.ok(readdirSync(path).includes('20261122T07.rtcm3.gz'))
+  t.notOk(readdirSync(path).includes('20261122T08.rtcm3.gz.part'))
+  await archive.tidy(morning + 30 * hour_ms)
+  t.strictSame(
+    readdirSync(path).filter((name) => name.startsWith('2026')),
+    [],
+    'all of them are old',
+  )
+  await archive.close()
+})
+
+t.test('in front of a disk that hangs at most 256 KiB wait', async (t) => {
+  const clock = new ManualClock()
+  const bounds = { size_bytes: 1e9, free_bytes: 0, days: 30 }
+  const archive = new Archive(
+    () => new Promise<never>(() => {}),
+    bounds,
+    clock,
+    () => {},
+  )
+  for (let i = 0; i < 2_000; i++) archive.append(Buffer.alloc(1_000), morning)
+  t.ok(archive.lost_bytes >= 1_700_000, `${archive.lost_bytes}`)
+})
+
+t.test('a break of a phase between two epochs of a thinned file is marked', async (t) => {
+  const start_ms = 99_990_000
+  const frames = Array.from({ length: 91 }, (_, second) => {
+    const observations = [
+      { satellite: 5, signal: 2, pseudorange_m: 2.1e7 + second, phase_m: 2.1e7 + second, cnr_dbhz: 40 },
+    ]
+    // Tracked since long; lost 17 s after the start.
+    const lock = second < 17 ? 600 : second === 17 ? 1 : 200 + second
+    const cells = observations.map((one) => ({ ...one, lock }))
+    const head = { type: 1077, stationId: 1, epochTime: start_ms + second * 1_000, multiple: false }
+    return encodeMsm({ ...head, observations: cells })
+  })
+  const found = await readRaw(() => [Buffer.concat(frames)], { near_s: 1_400_000_000, interval_s: 30 })
+  t.match(found, { epochs: 4, slips: 1 })
+  let text = ''
+  const facts = { marker: 'M', receiver: { type: '' }, antenna: { type: '' }, delta_m: { up: 0, east: 0, north: 0 } }
+  for await (const part of found?.observations('3.05', facts, { program: '', by: '', now_unix_s: 0 }) ?? [])
+    text += part
+  const marks = readObservations(text).epochs.map(({ satellites }) => satellites.get('G05')?.get('L1C')?.lli)
+  t.strictSame(marks, [0, 1, 0, 0])
 })
 
 t.test('a week, killed again and again: each time at most the last seconds are lost', async (t) => {

@@ -1,0 +1,417 @@
+/** The way to an exact position: a session to a fake CSRS-PPP, its answers, good and bad, the preview, and the new reference. */
+import { createHash } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { crc32, deflateRawSync, gunzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { readSum } from '../../plugins/ppp/csrs.js'
+import ppp from '../../plugins/ppp/index.js'
+import { previewOf } from '../../plugins/ppp/result.js'
+import { findInZip } from '../../plugins/ppp/zip.js'
+import raw from '../../plugins/raw/index.js'
+import { distance, enu, geodeticToEcef, transformed } from '../../runtime/gnss/index.js'
+import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
+import { type Ecef, type RawRinex, rawData } from '../../schemas/services.js'
+import { readObservations } from '../gnss/support/rinex-reader.js'
+import { createTestStation, ManualClock } from '../harness/index.js'
+import { setUp } from './gnss/simulator-rig.js'
+
+/** As the service writes it (columns of its documentation). */
+const sum = ({ x, y, z }: Ecef, frame = 'IGS20', epoch = '26:331:43200') =>
+  [
+    'HDR Canadian Spatial Reference System - Precise Point Positioning',
+    'RNX ROOF00XXX_R_20263310000_01D_30S_MO.rnx',
+    ...(['X', 'Y', 'Z'] as const).map((axis, at) => {
+      const value = [x, y, z][at] ?? 0
+      return `POS ${axis} ${frame} ${epoch} ${(value + 1.2).toFixed(4)} ${value.toFixed(4)} -1.2000 0.0098 1.0000`
+    }),
+    '',
+  ].join('\n')
+
+function zipOf(files: Readonly<Record<string, Buffer>>): Buffer {
+  const locals: Buffer[] = []
+  const directory: Buffer[] = []
+  let at = 0
+  for (const [name, bytes] of Object.entries(files)) {
+    const packed = deflateRawSync(bytes)
+    const fields = Buffer.alloc(26)
+    fields.writeUInt16LE(20, 0)
+    fields.writeUInt16LE(8, 4)
+    fields.writeUInt32LE(crc32(bytes), 10)
+    fields.writeUInt32LE(packed.length, 14)
+    fields.writeUInt32LE(bytes.length, 18)
+    fields.writeUInt16LE(name.length, 22)
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), fields, Buffer.from(name), packed])
+    const tail = Buffer.alloc(14)
+    tail.writeUInt32LE(at, 10)
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), fields, tail, Buffer.from(name)]))
+    locals.push(local)
+    at += local.length
+  }
+  const all = Buffer.concat(directory)
+  const end = Buffer.alloc(22)
+  end.write('PK\x05\x06', 'latin1')
+  end.writeUInt16LE(locals.length, 10)
+  end.writeUInt32LE(all.length, 12)
+  end.writeUInt32LE(at, 16)
+  return Buffer.concat([...locals, all, end])
+}
+
+interface Fake {
+  /** Answers to submissions, the last again and again. */
+  submit: string[]
+  status: string[]
+  file: Buffer
+  code: number
+  readonly requests: { url: string; agent: string; body: Buffer }[]
+  readonly url: string
+}
+
+async function fakeCsrs(t: Test): Promise<Fake> {
+  const fake = {
+    submit: ['KEY12345'],
+    status: ['done'],
+    file: Buffer.alloc(0),
+    code: 200,
+    requests: [],
+    url: '',
+  } as Fake & {
+    url: string
+  }
+  const next = (answers: string[]) => (answers.length > 1 ? answers.shift() : answers[0]) ?? ''
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const url = request.url ?? ''
+      fake.requests.push({ url, agent: `${request.headers['user-agent']}`, body: Buffer.concat(parts) })
+      response.statusCode = fake.code
+      if (url.startsWith('/results/file')) return response.end(fake.file)
+      response.end(url.startsWith('/submit') ? next(fake.submit) : next(fake.status))
+    })
+  }
+  const server = createServer(answer)
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return fake
+}
+
+const roof = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
+
+/** The archive of a day. */
+const archive = definePlugin({
+  name: 'archive',
+  version: '1.0.0',
+  api: '^1.0.0',
+  provides: [rawData],
+  setup(ctx) {
+    const notes: { t: number; what: string }[] = []
+    ctx.commands.add('note', 'a move', ({ arg }) => {
+      notes.push({ t: Number(arg), what: 'moved' })
+      return ''
+    })
+    const file: RawRinex = {
+      ...{ name: 'ROOF00XXX_R_20263310000_01D_30S_MO.rnx.gz', bytes: Buffer.from('the observations'), epochs: 2_880 },
+      ...{ missing: 0, span_s: 86_370, antennaHeight_m: 1.5, antenna: 'TRM57971.00     NONE' },
+    }
+    ctx.services.provide(rawData, {
+      rinex: async () => file,
+      notes: async (from, to) => notes.filter(({ t }) => t >= from && t < to),
+    })
+  },
+})
+
+type Answer = Record<string, never> & { job?: { state: string; text: string } }
+
+const settle = () => new Promise((done) => setTimeout(done, 20))
+
+/** Requests to a station, and waiting for its job. @param seconds lets time pass */
+function asking(t: Test, url: string, seconds: (count: number) => Promise<unknown>) {
+  const ask = async (method: string, path: string, body?: object) => {
+    const init = body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}
+    const response = await fetch(`${url}${path}`, { method, ...init })
+    return { status: response.status, json: (await response.json()) as Answer }
+  }
+  /** Until the job has this state; undefined: it is gone. */
+  const jobIs = async (state: string | undefined, steps: number, step_s = 5) => {
+    for (let step = 0; step < steps; step++) {
+      if ((await ask('GET', '/ppp')).json.job?.state === state) return true
+      await seconds(step_s)
+      await settle()
+    }
+    return t.fail(`${JSON.stringify((await ask('GET', '/ppp')).json)} is not ${state}`)
+  }
+  return { ask, jobIs }
+}
+
+const account = { 'ppp-account': 'me@example.org' }
+
+/** A base. */
+async function base(t: Test, fake: Fake, changes = {}) {
+  const rig = await setUp(t, {
+    plugins: { archive, ppp: [ppp, { url: fake.url }] },
+    changes: { ...account, ...changes },
+  })
+  await rig.until(() => rig.field('state.status') === 'fixed', 300)
+  return { ...rig, ...asking(t, `${rig.station.device.http?.url}`, rig.seconds) }
+}
+
+/** Without a receiver, so that days pass quickly. */
+async function desk(t: Test, fake: Fake, store = new MemoryStore()) {
+  const clock = new ManualClock()
+  const station = await createTestStation({
+    ...{ clock, store, variant: { changes: account } },
+    plugins: { archive: archive as AnyPlugin, ppp: [ppp as AnyPlugin, { url: fake.url }] },
+  })
+  t.teardown(() => station.stop())
+  const seconds = (count: number) => clock.advance(count * 1_000)
+  const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
+  const command = (text: string) => station.station.command(text, { source: 'console' })
+  return { station, clock, seconds, change, command, ...asking(t, `${station.device.http?.url}`, seconds) }
+}
+
+t.test('from a session to the reference', async (t) => {
+  const fake = await fakeCsrs(t)
+  const marker = { ...roof, z: roof.z + 1 }
+  fake.status = ['processing', 'processing', 'done']
+  fake.file = zipOf({ 'roof.pdf': Buffer.from('%PDF'), 'roof.sum': Buffer.from(sum(marker)) })
+  const { ask, jobIs, field, until } = await base(t, fake)
+  t.strictSame((await ask('GET', '/ppp')).json, { results: [] })
+  t.match((await ask('POST', '/ppp/job')).json, { job: { state: 'converting' } })
+  t.equal((await ask('POST', '/ppp/job')).status, 503, 'one at a time')
+  await jobIs(undefined, 60)
+
+  const [submitted] = fake.requests
+  t.equal(submitted?.agent, 'CSRS-PPP access via Python Browser Emulator')
+  const body = submitted?.body.toString('latin1') ?? ''
+  t.match(body, /name="user_name"\r\n\r\nme@example.org\r\n/)
+  t.match(body, /name="process_type"\r\n\r\nStatic\r\n/)
+  t.match(body, /name="sysref"\r\n\r\nITRF\r\n/)
+  t.match(
+    body,
+    /name="rfile_upload"; filename="ROOF00XXX_R_20263310000_01D_30S_MO.rnx.gz"[\s\S]*\r\n\r\nthe observations\r\n--/,
+  )
+  t.equal(fake.requests.filter(({ url }) => url.startsWith('/submit')).length, 1)
+  t.match(fake.requests[1]?.url, '/results/status?id=KEY12345')
+
+  const { results } = (await ask('GET', '/ppp')).json as unknown as {
+    results: { id: number; preview: never; session: { sha256: string } }[]
+  }
+  const sha256 = createHash('sha256').update('the observations').digest('hex')
+  t.match(results, [
+    { source: 'csrs-ppp', key: 'KEY12345', frame: 'ITRF2020', height: 1.5, session: { sha256, epochs: 2_880 } },
+  ])
+  const preview = results[0]?.preview as unknown as Ecef & { acc: number; doubtful: boolean; offset: { up: number } }
+  t.ok(Math.abs(distance(preview, marker) - 1.5) < 2e-4, 'the antenna is above the marker')
+  t.ok(preview.acc > 0.03 && preview.acc < 0.04)
+  t.equal(preview.doubtful, false, 'a survey of metres explains it')
+
+  t.match((await ask('POST', `/ppp/results/${results[0]?.id}/apply`, {})).json, { result: 'ok' })
+  await until(() => field('ref.manual.corr') === true && field('state.status') !== undefined, 10)
+  t.ok(distance(field('ref.manual') as Ecef, preview) < 0.0002)
+  t.equal((await ask('POST', '/ppp/results/99/apply', {})).status, 404)
+  t.match((await ask('DELETE', `/ppp/results/${results[0]?.id}`)).json, { results: [] })
+})
+
+t.test('what a service can answer', async (t) => {
+  const fake = await fakeCsrs(t)
+  const { ask, jobIs, seconds } = await desk(t, fake)
+  const submissions = () => fake.requests.filter(({ url }) => url.startsWith('/submit')).length
+  const again = async () => {
+    await ask('DELETE', '/ppp/job')
+    await seconds(3_700)
+    fake.requests.length = 0
+    t.match((await ask('POST', '/ppp/job')).json, { job: { state: 'converting' } })
+  }
+  await t.test('a page instead of a key, then a key', async (t) => {
+    fake.submit = ['<!DOCTYPE html><html>maintenance</html>', 'KEY1']
+    fake.status = ['done']
+    fake.file = zipOf({ 'a.sum': Buffer.from(sum(roof)) })
+    await again()
+    await seconds(5)
+    await settle()
+    t.match((await ask('GET', '/ppp')).json, { job: { state: 'converting', text: /page instead of a key/ } })
+    await seconds(600)
+    await settle()
+    t.equal(submissions(), 1, 'not again within the hour')
+    await jobIs(undefined, 100, 60)
+    t.equal(submissions(), 2)
+  })
+  for (const [name, prepare, text] of [
+    [
+      'it refuses the file',
+      () => {
+        fake.submit = ['ERROR [005] no observations']
+      },
+      /ERROR \[005\]/,
+    ],
+    [
+      'it cannot process it',
+      () => {
+        fake.submit = ['KEY2']
+        fake.status = ['error']
+      },
+      /could not process/,
+    ],
+    [
+      'a report in another frame',
+      () => {
+        fake.status = ['done']
+        fake.file = zipOf({ 'a.sum': Buffer.from(sum(roof, 'MARS')) })
+      },
+      /frame 'MARS'/,
+    ],
+    [
+      'a report without a position',
+      () => {
+        fake.file = zipOf({ 'a.sum': Buffer.from('HDR\n') })
+      },
+      /no position/,
+    ],
+  ] as const) {
+    await t.test(name, async (t) => {
+      prepare()
+      await again()
+      await jobIs('failed', 20)
+      t.match((await ask('GET', '/ppp')).json, { job: { text } })
+    })
+  }
+  await t.test('a truncated zip, a bomb, a server that fails: later again, then given up', async (t) => {
+    const whole = zipOf({ 'a.sum': Buffer.from(sum(roof)) })
+    for (const file of [
+      whole.subarray(0, whole.length - 30),
+      zipOf({ 'a.sum': Buffer.alloc(20_000_000) }),
+      Buffer.from('<html>'),
+    ]) {
+      t.equal(findInZip(file, /\.sum$/), undefined)
+    }
+    fake.file = whole.subarray(0, whole.length - 30)
+    await again()
+    await seconds(60)
+    await settle()
+    fake.code = 503
+    const before = fake.requests.length
+    await jobIs('failed', 100, 900)
+    t.ok(fake.requests.length - before < 12, `${fake.requests.length - before} requests in half a day`)
+    t.match((await ask('GET', '/ppp')).json, { job: { text: /answers 503|cannot be reached/ } })
+    fake.code = 200
+  })
+  await t.test('a blocked account is left alone for hours', async (t) => {
+    fake.submit = ['ERROR [002] too many']
+    await again()
+    await seconds(10)
+    await settle()
+    t.match((await ask('GET', '/ppp')).json, { job: { text: /blocks this account/ } })
+    const before = submissions()
+    for (let hour = 0; hour < 5; hour++) await seconds(3_600)
+    await settle()
+    t.equal(submissions(), before)
+  })
+})
+
+t.test('after a restart the job goes on, and nothing is submitted twice', async (t) => {
+  const fake = await fakeCsrs(t)
+  fake.status = ['processing']
+  const store = new MemoryStore()
+  const first = await desk(t, fake, store)
+  await first.ask('POST', '/ppp/job')
+  await first.jobIs('waiting', 60)
+  await first.station.stop()
+  fake.status = ['done']
+  fake.file = zipOf({ 'a.sum': Buffer.from(sum(roof)) })
+  const second = await desk(t, fake, store)
+  await second.jobIs(undefined, 100)
+  t.equal(fake.requests.filter(({ url }) => url.startsWith('/submit')).length, 1)
+  t.equal(((await second.ask('GET', '/ppp')).json as unknown as { results: unknown[] }).results.length, 1)
+})
+
+t.test('a session that is worthless is not offered', async (t) => {
+  const fake = await fakeCsrs(t)
+  const { ask, change, command, clock } = await desk(t, fake)
+  await command(`note=${clock.now() - 3_600_000}`)
+  const { json, status } = await ask('POST', '/ppp/job')
+  t.equal(status, 503)
+  t.match(json, { message: /'moved' at .*worthless/ })
+  const now_s = Math.floor(clock.now() / 1000)
+  t.equal((await ask('POST', `/ppp/job?from=${now_s - 1_000}&to=${now_s}`)).status, 200, 'after the move')
+  await ask('DELETE', '/ppp/job')
+  t.equal((await ask('POST', `/ppp/job?from=${now_s - 90_000}&to=${now_s}`)).status, 503, 'longer than a day')
+  await change({ 'ppp-account': '' })
+  t.match((await ask('POST', '/ppp/job')).json, { message: /ppp-account/ })
+  t.match(await change({ 'ppp-account': 'nobody' }), { result: 'failed' })
+  t.match(await change({ 'ppp-epoch': 2010 }), { result: 'failed', errors: [{ message: /needs ppp-plate/ }] })
+})
+
+t.test('an imported report, in the frame of the country', async (t) => {
+  const fake = await fakeCsrs(t)
+  const { ask } = await base(t, fake, { 'ppp-frame': 'ETRF2000', 'ppp-epoch': 2010, 'ppp-plate': 'EURA' })
+  const { json, status } = await ask('POST', '/ppp/results', { text: sum(roof), height: 2 })
+  t.equal(status, 200)
+  const { preview } = json as unknown as { preview: Ecef & { frame: string; epoch: number; drift: number } }
+  t.match(preview, { frame: 'ETRF2000', epoch: 2010 })
+  t.ok(preview.drift < 1, `${preview.drift} mm a year: the frame moves with the plate`)
+  const epoch = 2026 + (330 + 0.5) / 365
+  const wanted = transformed({ position: roof, frame: 'ITRF2020', epoch }, { frame: 'ETRF2000', epoch: 2010 }, 'EURA')
+  t.ok(Math.abs(distance(preview, wanted.position) - 2) < 2e-4)
+  t.ok(distance(preview, roof) > 0.5, 'decimetres from ITRF2020')
+  for (const text of ['', 'POS X', sum(roof).replace('26:331:43200', 'today'), sum({ x: 1, y: 2, z: 3 })]) {
+    t.equal((await ask('POST', '/ppp/results', { text })).status, 400, text.slice(0, 20))
+  }
+  const { status: large } = await ask('POST', '/ppp/results', { text: 'x'.repeat(300_000) })
+  t.ok(large >= 400 && large < 500, `${large}`)
+})
+
+t.test('a position that the accuracies do not explain is doubted', async (t) => {
+  const found = readSum(sum({ ...roof, x: roof.x + 0.5 }))
+  if (typeof found === 'string') return t.fail(found)
+  const to = { frame: 'ITRF2020', epoch: undefined, plate: undefined } as const
+  const exact = previewOf(found, { height_m: 0, reference: { position: roof, acc_m: 0.02 }, to })
+  t.equal(exact.isDoubtful, true)
+  t.ok(Math.abs((exact.offset?.up ?? 0) - enu(roof, found.position).up) < 1e-9)
+  t.equal(previewOf(found, { height_m: 0, reference: { position: roof, acc_m: 2.5 }, to }).isDoubtful, false)
+  t.equal(previewOf(found, { height_m: 0, reference: undefined, to }).isDoubtful, false)
+
+  const fake = await fakeCsrs(t)
+  const { ask, change, seconds } = await base(t, fake)
+  t.match(
+    await change({
+      'gnss-ref-manual-x': roof.x,
+      'gnss-ref-manual-y': roof.y,
+      'gnss-ref-manual-z': roof.z,
+      'gnss-ref-manual-acc': 0.01,
+      'gnss-ref-chosen': 'manual',
+    }),
+    { result: 'ok' },
+  )
+  await seconds(60)
+  const { json } = await ask('POST', '/ppp/results', { text: sum({ ...roof, z: roof.z + 5 }) })
+  const { id } = json as unknown as { id: number }
+  const refused = await ask('POST', `/ppp/results/${id}/apply`, {})
+  t.equal(refused.status, 503)
+  t.match(refused.json, { message: /5.00 m from the present reference/ })
+  t.match((await ask('POST', `/ppp/results/${id}/apply`, { force: true })).json, { result: 'ok' })
+})
+
+t.test('with the archive itself: the submitted file is RINEX of the session', async (t) => {
+  const fake = await fakeCsrs(t)
+  fake.status = ['processing']
+  const rig = await setUp(t, {
+    plugins: { raw, ppp: [ppp, { url: fake.url }] },
+    changes: { 'raw-en': 1, 'ppp-account': 'me@example.org', 'gnss-msm-interval': 30 },
+  })
+  await rig.until(() => rig.field('state.status') === 'fixed', 300)
+  await rig.seconds(3_900)
+  const { http } = rig.station.device
+  t.equal((await fetch(`${http?.url}/ppp/job`, { method: 'POST' })).status, 200)
+  for (let tries = 0; tries < 300 && fake.requests.length === 0; tries++) {
+    await rig.seconds(1)
+    await new Promise((done) => setTimeout(done, 20))
+  }
+  const body = fake.requests[0]?.body ?? Buffer.alloc(0)
+  const start = body.indexOf(Buffer.from([0x1f, 0x8b]))
+  const text = gunzipSync(body.subarray(start, body.lastIndexOf('\r\n--'))).toString()
+  t.ok(readObservations(text).epochs.length > 110)
+})
