@@ -108,18 +108,22 @@ export interface Determined {
   readonly frame: FrameName
   /** Decimal year. */
   readonly epoch: number
+  /** The antenna reference point above the marker, as the service read it from the file, metres; undefined: not in the report. */
+  readonly height_m: number | undefined
 }
 
-/** Names of the frame in the report; IGS20 is ITRF2020 to a fraction of a millimetre. */
+/** Names of the frame in the report; IGS20 and its update are ITRF2020 to a fraction of a millimetre. */
 const aliases: Readonly<Record<string, FrameName>> = {
   IGS20: 'ITRF2020',
+  IGB20: 'ITRF2020',
+  IGC20: 'ITRF2020',
   IGB14: 'ITRF2014',
   IGS14: 'ITRF2014',
-  'NAD83(CSRS)': 'NAD83(CSRS)',
 }
 
 /**
  * The position in a report (`.sum`): `POS X|Y|Z frame yy:ddd:sssss apriori estimate difference sigma95 …`.
+ * `ARP north east up`: the antenna reference point, from the submitted file.
  * @returns a text that says what is wrong with it
  */
 export function readSum(text: string): Determined | string {
@@ -138,11 +142,14 @@ export function readSum(text: string): Determined | string {
   if (!(radius > 6_330_000 && radius < 6_400_000)) return 'its position is not on the earth'
   if (!sigma_m.every((sigma) => sigma > 0 && sigma < 1_000)) return 'its accuracy cannot be read'
   const named = (first[2] ?? '').toUpperCase()
+  // Its epochs and accuracies stand in other columns.
+  if (named.startsWith('NAD83')) return 'it is in NAD83: ask the service for ITRF, which the station converts'
   const frame = aliases[named] ?? frameNames.find((name) => name.toUpperCase() === named)
   if (!frame) return `its frame '${named.slice(0, 16)}' is not known`
   const epoch = epochOf(first[3] ?? '')
   if (epoch === undefined) return `its epoch '${(first[3] ?? '').slice(0, 16)}' cannot be read`
-  return { position: { x, y, z }, sigma_m, frame, epoch }
+  const up = Number(/^\s*ARP\s+\S+\s+\S+\s+(\S+)/m.exec(text)?.[1] ?? Number.NaN)
+  return { position: { x, y, z }, sigma_m, frame, epoch, height_m: Number.isFinite(up) ? up : undefined }
 }
 
 /** `26:331:43200`: year, day of the year, second of the day. */

@@ -1,11 +1,11 @@
-import { frameNames, frameTexts, type PlateName, plates } from 'rtk-base/gnss'
+import { decimalYear, frameNames, frameTexts, type PlateName, plates } from 'rtk-base/gnss'
 import { badValue, definePlugin, RtkError, rangeOf } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { device, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Csrs, csrsUrl, readSum } from './csrs.js'
 import { Job, PppJobs, Result } from './job.js'
-import { frameNamed, type Preview, previewOf } from './result.js'
+import { type Doubt, frameNamed, type Preview, previewOf } from './result.js'
 
 const day_ms = 86_400_000
 const Enu = Type.Object({ east: Type.Number(), north: Type.Number(), up: Type.Number() })
@@ -20,7 +20,9 @@ const Shown = Type.Object({
       epoch: Type.Number(),
       acc: Type.Number({ description: '3D, 1 sigma, metres, with 3 cm for the frame' }),
       offset: Type.Optional(Enu),
-      doubtful: Type.Boolean({ description: 'The accuracies do not explain the distance to the present reference' }),
+      doubts: Type.Array(Type.Enum(['distance', 'frame', 'plate', 'antenna']), {
+        description: 'Reasons to look twice, see the README of the plugin',
+      }),
       drift: Type.Optional(Type.Number({ description: 'How fast these coordinates become wrong, mm a year' })),
     },
     { description: 'As the reference that applying it would make' },
@@ -78,20 +80,30 @@ export default definePlugin({
     )
     const jobs = new PppJobs({ ctx, service: new Csrs(ctx, url), account: () => account.get() })
 
+    const parameter = (name: string): string => {
+      const found = ctx.services
+        .use(station)
+        .parameters()
+        .find((one) => one.name === name)
+      return typeof found?.value === 'string' ? found.value : ''
+    }
     const preview = (result: Result): Preview => {
       const from = frameNamed(result.frame)
       if (!from) throw new RtkError('RTK_ERR_UNAVAILABLE', `${result.frame} cannot be transformed`)
       const [sx = 0, sy = 0, sz = 0] = result.sigma
       const position = { x: result.x, y: result.y, z: result.z }
       const procedure = ctx.services.find(procedureStatus)
+      const isManual = procedure?.chosen?.method === 'manual'
       const reference = procedure?.reference && {
         position: procedure.reference,
         acc_m: procedure.chosen?.acc_m ?? 0,
+        frame: isManual ? parameter('gnss-ref-frame') : '',
       }
       return previewOf(
-        { position, sigma_m: [sx, sy, sz], frame: from, epoch: result.epoch },
+        { position, sigma_m: [sx, sy, sz], frame: from, epoch: result.epoch, height_m: result.height },
         {
-          ...{ height_m: result.height, reference },
+          ...{ height_m: result.height, reference, antenna: result.session?.antenna },
+          now: decimalYear(ctx.services.use(device).utc_ms()),
           to: {
             frame: frame.get(),
             epoch: epoch.get() ?? undefined,
@@ -101,11 +113,11 @@ export default definePlugin({
       )
     }
     const shown = (result: Result) => {
-      const { acc_m, drift_mm, epoch, frame, isDoubtful, offset, position } = preview(result)
+      const { acc_m, doubts, drift_mm, epoch, frame, offset, position } = preview(result)
       return {
         ...result,
         preview: {
-          ...{ ...position, frame, epoch, acc: acc_m, doubtful: isDoubtful },
+          ...{ ...position, frame, epoch, acc: acc_m, doubts: [...doubts] },
           ...(offset && { offset }),
           ...(drift_mm !== undefined && { drift: drift_mm }),
         },
@@ -173,10 +185,16 @@ export default definePlugin({
         response: { 200: Shown },
       },
       handler: async (request) => {
-        const { height = 0, text } = request.body as { text: string; height?: number }
+        const { height, text } = request.body as { text: string; height?: number }
         const found = readSum(text)
         if (typeof found === 'string') throw badValue(`this is no report that can be used: ${found}`)
-        return shown(await jobs.add(found, 'import', height))
+        const { height_m = height } = found
+        if (height_m === undefined)
+          throw badValue('the report does not name the height of the antenna: send height, 0 if there is no marker')
+        if (height !== undefined && Math.abs(height - height_m) > 0.001) {
+          throw badValue(`the report was made with an antenna height of ${height_m} m, not ${height} m`)
+        }
+        return shown(await jobs.add(found, 'import', height_m))
       },
     })
     ctx.http.route({
@@ -201,12 +219,21 @@ export default definePlugin({
       },
       handler: async (request) => {
         const result = resultOf(request.params)
-        const { acc_m, epoch, frame, isDoubtful, offset, position } = preview(result)
-        if (isDoubtful && (request.body as { force?: boolean }).force !== true) {
+        const { acc_m, doubts, epoch, frame, offset, position } = preview(result)
+        if (doubts.length > 0 && (request.body as { force?: boolean }).force !== true) {
           const away_m = offset ? Math.hypot(offset.east, offset.north, offset.up) : 0
+          const present = parameter('gnss-ref-frame') || 'unknown'
+          const reasons: Readonly<Record<Doubt, string>> = {
+            distance: `it is ${away_m.toFixed(2)} m from the present reference, which the accuracies do not explain`,
+            frame: `the present reference is in ${present}, and this position in ${frame}: rovers will be shifted`,
+            plate: 'plate and frame do not move together: one of them is of another place',
+            antenna:
+              'the antenna was not known, so the position is that of its phase centre: set gnss-antenna-descriptor',
+          }
+          const text = doubts.map((doubt) => reasons[doubt]).join('; ')
           throw new RtkError(
             'RTK_ERR_UNAVAILABLE',
-            `the position is ${away_m.toFixed(2)} m from the present reference, which the accuracies do not explain: compare frame and antenna height, or send force`,
+            `the position is doubtful: ${text}. Send force to use it nevertheless`,
           )
         }
         const round = (axis: number) => Math.round(axis * 10_000) / 10_000
@@ -217,7 +244,8 @@ export default definePlugin({
             'gnss-ref-manual-z': round(position.z),
             'gnss-ref-manual-hp': true,
             'gnss-ref-manual-acc': Math.round(acc_m * 1_000) / 1_000,
-            'gnss-ref-manual-corr': true,
+            // Only then its distance to an RTK position is that of the antenna.
+            'gnss-ref-manual-corr': parameter('gnss-recvrtcm-frame') === frame,
             'gnss-ref-manual-point': 'arp',
             'gnss-ref-frame': frame,
             'gnss-ref-epoch': epoch.toFixed(2),

@@ -183,6 +183,7 @@ export class PppJobs {
     const rinex = await ctx.services.use(rawData).rinex(job.from, job.to, 'csrs-ppp')
     if (this.#job !== job) return
     if (!rinex || rinex.span_s < shortest_s) throw new CsrsTrouble('refused', 'less than an hour was recorded')
+    if (rinex.missing > rinex.epochs) throw new CsrsTrouble('refused', 'more than half of the observations are missing')
     const session: Session = {
       ...{ from: job.from, to: job.to, epochs: rinex.epochs, missing: rinex.missing, antenna: rinex.antenna },
       ...{ height: rinex.antennaHeight_m, rinex: rinex.name },
@@ -210,7 +211,11 @@ export class PppJobs {
     if (this.#job !== job) return
     if (typeof found === 'string')
       throw new CsrsTrouble('refused', `the report of the service cannot be used: ${found}`)
-    await this.add(found, 'csrs-ppp', job.session?.height ?? 0, job)
+    const height = job.session?.height ?? 0
+    if (found.height_m !== undefined && Math.abs(found.height_m - height) > 0.001) {
+      throw new CsrsTrouble('refused', `the service used an antenna height of ${found.height_m} m, not ${height} m`)
+    }
+    await this.add(found, 'csrs-ppp', height, job)
   }
 
   async #failed(before: Job, error: Error): Promise<void> {

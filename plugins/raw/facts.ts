@@ -13,7 +13,7 @@ export function stationFacts(ctx: PluginContext, marker: string): StationFacts {
   const reference = ctx.services.find(procedureStatus)?.reference
   // The reference is that of the antenna reference point; the position in the header is that of the marker.
   const position = reference && offsetEnu(reference, { east: 0, north: 0, up: -height_m })
-  const antenna = text('gnss-antenna-descriptor')
+  const antenna = igsCode(text('gnss-antenna-descriptor'))
   return {
     marker: marker || own.serial,
     receiver: { serial, type: `${maker} ${module}`.trim() || 'UNKNOWN', firmware },
@@ -25,4 +25,10 @@ export function stationFacts(ctx: PluginContext, marker: string): StationFacts {
       ...(reference ? [] : ['The station has no reference position']),
     ],
   }
+}
+
+/** Model and radome in the columns of the IGS code, 16 and 4: services find the calibration of the antenna by it. */
+function igsCode(typed: string): string {
+  const [model = '', radome = 'NONE'] = typed.trim().split(/\s+/)
+  return model === '' ? '' : `${model.slice(0, 16).padEnd(16)}${radome.slice(0, 4).padEnd(4)}`
 }

@@ -99,19 +99,21 @@ class Thinner {
   readonly #broken = new Set<string>()
   /** Of the last epoch that was chosen; at first, of the first one. */
   #chosen_s: number | undefined
+  #hasWhole = false
 
   constructor(choice: RinexChoice) {
     this.#choice = choice
   }
 
-  /** At whole multiples of the interval; and where none is for longer than it, as of a receiver that does not observe at them. */
+  /** At whole multiples of the interval; and of a receiver that does not observe at them, as often. */
   #isChosen(epoch: ObservationEpoch): boolean {
     const { from_s = Number.NEGATIVE_INFINITY, interval_s, to_s = Number.POSITIVE_INFINITY } = this.#choice
     const time_s = gpsSeconds(epoch)
     if (time_s < from_s - onTime_s || time_s >= to_s - onTime_s) return false
     if (interval_s === undefined) return true
     const isWhole = Math.abs(time_s - Math.round(time_s / interval_s) * interval_s) < onTime_s
-    const isLate = this.#chosen_s !== undefined && time_s - this.#chosen_s > interval_s - onTime_s
+    this.#hasWhole ||= isWhole
+    const isLate = !this.#hasWhole && this.#chosen_s !== undefined && time_s - this.#chosen_s > interval_s - onTime_s
     if (isWhole || isLate || this.#chosen_s === undefined) this.#chosen_s = time_s
     return isWhole || isLate
   }

@@ -113,7 +113,7 @@ class Rinex3 implements ObservationFormat {
       timeLine(contents.first, 'TIME OF FIRST OBS'),
       timeLine(contents.last, 'TIME OF LAST OBS'),
       ...systems.flatMap((system) => this.#shiftLines(system)),
-      ...slotLines(contents.channels),
+      ...(contents.codes.has('R') ? slotLines(contents.channels) : []),
       // Blank: not known.
       ...(contents.codes.has('R') ? [line('', 'GLONASS COD/PHS/BIS')] : []),
       line(String(contents.leap_s).padStart(6), 'LEAP SECONDS'),
@@ -167,7 +167,7 @@ class Rinex3 implements ObservationFormat {
 
 function slotLines(channels: ReadonlyMap<number, number>): string[] {
   const slots = [...channels].sort(([p], [q]) => p - q)
-  if (slots.length === 0) return []
+  if (slots.length === 0) return [line('  0', 'GLONASS SLOT / FRQ #')]
   const entries = slots.map(([slot, channel]) => ` R${String(slot).padStart(2, '0')}${String(channel).padStart(3)}`)
   const rows = Array.from({ length: Math.ceil(entries.length / 8) }, (_, row) => entries.slice(row * 8, row * 8 + 8))
   return rows.map((row, at) =>

@@ -9,7 +9,7 @@ import ppp from '../../plugins/ppp/index.js'
 import { previewOf } from '../../plugins/ppp/result.js'
 import { findInZip } from '../../plugins/ppp/zip.js'
 import raw from '../../plugins/raw/index.js'
-import { distance, enu, geodeticToEcef, transformed } from '../../runtime/gnss/index.js'
+import { distance, geodeticToEcef, transformed } from '../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { type Ecef, type RawRinex, rawData } from '../../schemas/services.js'
@@ -18,8 +18,9 @@ import { createTestStation, ManualClock } from '../harness/index.js'
 import { setUp } from './gnss/simulator-rig.js'
 
 /** As the service writes it (columns of its documentation). */
-const sum = ({ x, y, z }: Ecef, frame = 'IGS20', epoch = '26:331:43200') =>
+const sum = ({ x, y, z }: Ecef, frame = 'IGb20', epoch = '26:331:43200', height = 1.5) =>
   [
+    `ARP 0.0000 0.0000 ${height.toFixed(4)}`,
     'HDR Canadian Spatial Reference System - Precise Point Positioning',
     'RNX ROOF00XXX_R_20263310000_01D_30S_MO.rnx',
     ...(['X', 'Y', 'Z'] as const).map((axis, at) => {
@@ -204,13 +205,13 @@ t.test('from a session to the reference', async (t) => {
   t.match(results, [
     { source: 'csrs-ppp', key: 'KEY12345', frame: 'ITRF2020', height: 1.5, session: { sha256, epochs: 2_880 } },
   ])
-  const preview = results[0]?.preview as unknown as Ecef & { acc: number; doubtful: boolean; offset: { up: number } }
+  const preview = results[0]?.preview as unknown as Ecef & { acc: number; doubts: string[]; offset: { up: number } }
   t.ok(Math.abs(distance(preview, marker) - 1.5) < 2e-4, 'the antenna is above the marker')
   t.ok(preview.acc > 0.03 && preview.acc < 0.04)
-  t.equal(preview.doubtful, false, 'a survey of metres explains it')
+  t.strictSame(preview.doubts, [], 'a survey of metres explains it')
 
   t.match((await ask('POST', `/ppp/results/${results[0]?.id}/apply`, {})).json, { result: 'ok' })
-  await until(() => field('ref.manual.corr') === true && field('state.status') !== undefined, 10)
+  await until(() => field('ref.manual.acc') !== undefined && field('state.status') !== undefined, 10)
   t.ok(distance(field('ref.manual') as Ecef, preview) < 0.0002)
   t.equal((await ask('POST', '/ppp/results/99/apply', {})).status, 404)
   t.match((await ask('DELETE', `/ppp/results/${results[0]?.id}`)).json, { results: [] })
@@ -348,7 +349,7 @@ t.test('a session that is worthless is not offered', async (t) => {
 t.test('an imported report, in the frame of the country', async (t) => {
   const fake = await fakeCsrs(t)
   const { ask } = await base(t, fake, { 'ppp-frame': 'ETRF2000', 'ppp-epoch': 2010, 'ppp-plate': 'EURA' })
-  const { json, status } = await ask('POST', '/ppp/results', { text: sum(roof), height: 2 })
+  const { json, status } = await ask('POST', '/ppp/results', { text: sum(roof, 'IGS20', '26:331:43200', 2), height: 2 })
   t.equal(status, 200)
   const { preview } = json as unknown as { preview: Ecef & { frame: string; epoch: number; drift: number } }
   t.match(preview, { frame: 'ETRF2000', epoch: 2010 })
@@ -357,6 +358,16 @@ t.test('an imported report, in the frame of the country', async (t) => {
   const wanted = transformed({ position: roof, frame: 'ITRF2020', epoch }, { frame: 'ETRF2000', epoch: 2010 }, 'EURA')
   t.ok(Math.abs(distance(preview, wanted.position) - 2) < 2e-4)
   t.ok(distance(preview, roof) > 0.5, 'decimetres from ITRF2020')
+  const without = sum(roof).replace(/^ARP.*\n/, '')
+  for (const [body, message] of [
+    [{ text: sum(roof), height: 0 }, /made with an antenna height of 1.5 m, not 0 m/],
+    [{ text: without }, /send height/],
+  ] as const) {
+    const { json, status } = await ask('POST', '/ppp/results', body)
+    t.equal(status, 400)
+    t.match(json, { message })
+  }
+  t.match((await ask('POST', '/ppp/results', { text: without, height: 0.25 })).json, { height: 0.25 })
   for (const text of ['', 'POS X', sum(roof).replace('26:331:43200', 'today'), sum({ x: 1, y: 2, z: 3 })]) {
     t.equal((await ask('POST', '/ppp/results', { text })).status, 400, text.slice(0, 20))
   }
@@ -368,11 +379,21 @@ t.test('a position that the accuracies do not explain is doubted', async (t) => 
   const found = readSum(sum({ ...roof, x: roof.x + 0.5 }))
   if (typeof found === 'string') return t.fail(found)
   const to = { frame: 'ITRF2020', epoch: undefined, plate: undefined } as const
-  const exact = previewOf(found, { height_m: 0, reference: { position: roof, acc_m: 0.02 }, to })
-  t.equal(exact.isDoubtful, true)
-  t.ok(Math.abs((exact.offset?.up ?? 0) - enu(roof, found.position).up) < 1e-9)
-  t.equal(previewOf(found, { height_m: 0, reference: { position: roof, acc_m: 2.5 }, to }).isDoubtful, false)
-  t.equal(previewOf(found, { height_m: 0, reference: undefined, to }).isDoubtful, false)
+  const rest = { height_m: 0, to, antenna: 'TRM57971.00     NONE', now: 2026.9 }
+  const at = (acc_m: number, frame = '') => ({ position: roof, acc_m, frame })
+  const doubtsOf = (more: object) => previewOf(found, { ...rest, reference: undefined, ...more }).doubts
+  t.strictSame(doubtsOf({ reference: at(0.02) }), ['distance'])
+  t.strictSame(doubtsOf({ reference: at(0) }), ['distance'], 'an unknown accuracy explains nothing')
+  t.strictSame(doubtsOf({ reference: at(2.5) }), [])
+  t.strictSame(doubtsOf({ reference: at(2.5, 'ETRF2000') }), ['frame'])
+  t.strictSame(doubtsOf({ antenna: '' }), ['antenna'])
+  const europe = { frame: 'ETRF2000', epoch: 2010 } as const
+  t.strictSame(doubtsOf({ to: { ...europe, plate: 'EURA' } }), [])
+  t.strictSame(doubtsOf({ to: { ...europe, plate: 'NOAM' } }), ['plate'])
+  const old = previewOf(found, { ...rest, to: { ...to, plate: 'EURA' }, reference: undefined, now: 2030.9 })
+  t.ok(old.acc_m > 0.09, `${old.acc_m}: four years of 2.4 cm`)
+  t.match(readSum(sum(roof, 'NAD83(CSRS)')), /ask the service for ITRF/)
+  t.equal((readSum(sum(roof)) as { height_m: number }).height_m, 1.5)
 
   const fake = await fakeCsrs(t)
   const { ask, change, seconds } = await base(t, fake)
@@ -391,7 +412,7 @@ t.test('a position that the accuracies do not explain is doubted', async (t) => 
   const { id } = json as unknown as { id: number }
   const refused = await ask('POST', `/ppp/results/${id}/apply`, {})
   t.equal(refused.status, 503)
-  t.match(refused.json, { message: /5.00 m from the present reference/ })
+  t.match(refused.json, { message: /6.25 m from the present reference/ })
   t.match((await ask('POST', `/ppp/results/${id}/apply`, { force: true })).json, { result: 'ok' })
 })
 

@@ -11,6 +11,7 @@ import { CopyButton } from '../parts/copy-button.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ReferenceMap } from '../parts/map-card.js'
+import { PppCard } from '../parts/ppp-card.js'
 import { RawCard } from '../parts/raw-card.js'
 import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
 import { api, type ChangeAnswer } from '../station/api.js'
@@ -49,6 +50,7 @@ export function PositionsPage() {
           {(places) => <SavedList places={places} reference={referenceOf(document)} again={saved.again} used={again} />}
         </Waiting>
       </Card>
+      <PppCard used={again} />
       <RawCard />
       <Card title={t('positions.history')}>
         <Waiting of={history}>

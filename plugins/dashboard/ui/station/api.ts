@@ -123,6 +123,7 @@ export const api = {
   get: json,
   send: <T>(method: 'PUT' | 'POST', path: string, body: unknown) => json<T>(path, withBody(method, body)),
   post: <T>(path: string) => json<T>(path, { method: 'POST' }),
+  remove: <T>(path: string) => json<T>(path, { method: 'DELETE' }),
 }
 
 /** Their value is an address, which the station takes letter by letter; every other value is form-decoded. */
