@@ -1,11 +1,11 @@
 /** The archive on disk: a file for each hour, compressed when the hour is over, the oldest deleted for room. */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { type PluginContext, replaceFile } from 'rtk-base/plugin'
+import { type PluginContext, readPlain, replaceFile } from 'rtk-base/plugin'
 import { type Contents, contentsOf } from './contents.js'
 
 const hour_ms = 3_600_000
@@ -121,15 +121,15 @@ export class Archive {
       } finally {
         await handle.close()
       }
-      const lines = (await readFile(file, 'utf8')).split('\n')
+      const lines = (await readPlain(file, 2 * mostNotes_bytes)).toString().split('\n')
       await replaceFile(file, lines.slice(lines.length / 2).join('\n'))
     })
   }
 
   /** Oldest first. A line that a power cut has torn is left out. */
   async notes(from_ms: number, to_ms: number): Promise<ArchiveNote[]> {
-    const text = await readFile(join(await this.#path(), notesName), 'utf8').catch(() => '')
-    return text
+    const text = await readPlain(join(await this.#path(), notesName), 2 * mostNotes_bytes).catch(() => '')
+    return `${text}`
       .split('\n')
       .flatMap(noteOf)
       .filter(({ t }) => t >= from_ms && t < to_ms)
@@ -311,6 +311,8 @@ function noteOf(line: string): ArchiveNote[] {
 
 /** Ends quietly where the file does, or where it cannot be read. */
 async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+  // A pipe or a device of that name would never end.
+  if (!(await stat(path).catch(() => undefined))?.isFile()) return
   const file = createReadStream(path, { highWaterMark: portion_bytes })
   const bytes = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
   file.on('error', (error) => bytes.destroy(error))
@@ -330,8 +332,9 @@ async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
 
 /** The file that takes the place of the open one is complete and durable before it does. */
 async function compress(path: string, name: string): Promise<void> {
-  const { size } = await stat(join(path, name))
-  if (size === 0) return rm(join(path, name))
+  const found = await stat(join(path, name))
+  if (!found.isFile()) return
+  if (found.size === 0) return rm(join(path, name))
   const source = join(path, name)
   const part = join(path, `${name}.gz.part`)
   const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
@@ -348,7 +351,7 @@ async function compress(path: string, name: string): Promise<void> {
 
 async function readContents(path: string, name: string): Promise<Contents | undefined> {
   try {
-    return JSON.parse(await readFile(join(path, contentsName(name)), 'utf8')) as Contents
+    return JSON.parse((await readPlain(join(path, contentsName(name)), 4_096)).toString()) as Contents
   } catch {
     return undefined
   }
