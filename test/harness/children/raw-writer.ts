@@ -1,4 +1,4 @@
-/** Writes numbered lines into a raw data archive, a second of the archive's time each, until it is killed: node raw-writer.js FOLDER START_MS FIRST SIZE. */
+/** Writes numbered lines into a raw data archive, a second of the archive's time each, with a dot for a hundred, until it is killed: node raw-writer.js FOLDER START_MS FIRST SIZE. */
 import { Archive } from '../../../plugins/raw/archive.js'
 import { ManualClock } from '../manual-clock.js'
 
@@ -20,4 +20,5 @@ for (let number = Number(first); ; number++) {
   await clock.advance(1_000)
   // Not ahead of the disk, as a receiver is not.
   if (number % 10 === 0) await archive.flush()
+  if (number % 100 === 0) process.stdout.write('.')
 }
