@@ -73,7 +73,7 @@ export interface JobDeps {
 }
 
 /**
- * One job at a time, from the recorded data to the result. Its state is durable at each step: after a restart it goes on where it was, and
+ * One job at a time, from the recorded data to the result. Its state is durable at each step: after a restart it continues where it was, and
  * a file that may have been submitted is not submitted again within the hour.
  */
 export class PppJobs {

@@ -237,7 +237,7 @@ export class Archive {
     if (there.ino !== own.ino) throw new Error(`${name} is not the file that was opened`)
   }
 
-  /** The file of the hour goes on after a restart. A second one begins when the clock was set back behind a closed one. */
+  /** The file of the hour continues after a restart. A second one begins when the clock was set back behind a closed one. */
   async #openFile(hour: number) {
     const path = await this.#path()
     await this.#prune(path, hour)

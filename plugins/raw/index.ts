@@ -48,7 +48,8 @@ export default definePlugin({
       bounds,
       ctx.clock,
       (text) => {
-        if (text === undefined) return ctx.errors.clear('raw-not-written')
+        // What is not asked for cannot fail.
+        if (text === undefined || isOn.get() !== 1) return ctx.errors.clear('raw-not-written')
         ctx.errors.raise('raw-not-written', {
           text: `raw data is not recorded: ${text}`,
           advice: 'free space on the disk, or mount the disk of the option raw.disk',
@@ -59,6 +60,7 @@ export default definePlugin({
     const recorder = new RawRecorder(ctx, archive)
     const apply = () => {
       recorder.isOn = isOn.get() === 1
+      if (isOn.get() !== 1) ctx.errors.clear('raw-not-written')
       ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
     }
     ctx.config.onChange([isOn.name], apply)
@@ -74,13 +76,15 @@ export default definePlugin({
       rinex: (from_ms, to_ms, preset) => converter.whole(from_ms, to_ms, preset),
       notes: (from_ms, to_ms) => archive.notes(from_ms, to_ms),
     })
-    return { archive, recorder, apply }
+    return { archive, recorder, apply, isOn }
   },
 
-  start(ctx, _handoff, { apply, archive, recorder }) {
+  start(ctx, _handoff, { apply, archive, isOn, recorder }) {
     apply()
     recorder.start()
-    const tidy = () => void archive.tidy(ctx.services.use(device).utc_ms())
+    const tidy = () => {
+      if (isOn.get() === 1) void archive.tidy(ctx.services.use(device).utc_ms())
+    }
     tidy()
     ctx.timers.every(tidy_ms, tidy)
   },

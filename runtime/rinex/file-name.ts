@@ -1,5 +1,4 @@
-import type { GpsTime } from 'rtk-base/gnss'
-import { gpsSeconds } from 'rtk-base/gnss'
+import { type GpsTime, gpsSeconds } from 'rtk-base/gnss'
 import { calendarOf } from './header.js'
 import type { FileContents, RinexVersion } from './observation-file.js'
 

@@ -313,7 +313,7 @@ t.test('what a service can answer', async (t) => {
   })
 })
 
-t.test('after a restart the job goes on, and nothing is submitted twice', async (t) => {
+t.test('after a restart the job continues, and nothing is submitted twice', async (t) => {
   const fake = await fakeCsrs(t)
   fake.status = ['processing']
   const store = new MemoryStore()

@@ -62,7 +62,7 @@ t.test('an hour is a file, compressed when it is over', async (t) => {
   t.equal(await bytesOf(archive, morning + hour_ms), 'two ')
   await archive.close()
 
-  t.test('after a restart the hour goes on, and what is older is closed', async (t) => {
+  t.test('after a restart the hour continues, and what is older is closed', async (t) => {
     const { archive } = archiveIn(path)
     writeFileSync(join(path, '20261122T09.rtcm3'), 'torn')
     writeFileSync(join(path, '20261122T08.rtcm3.gz.part'), 'half of it')
@@ -265,6 +265,23 @@ const answer = async (station: Awaited<ReturnType<typeof setUp>>['station'], url
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
+t.test(
+  'a station that does not record writes nothing, and has no error for a disk that is short or away',
+  async (t) => {
+    const rig = await setUp(t, { plugins: { raw: [raw, { free_mb: 1_000_000, disk: '/nowhere' }] } })
+    await rig.seconds(700)
+    const isRaised = () => rig.station.device.errors().some(({ code }) => code === 'raw-not-written')
+    t.notOk(isRaised())
+    await rig.change({ 'raw-en': 1 })
+    await rig.seconds(700)
+    await new Promise((done) => setTimeout(done, 100))
+    t.ok(isRaised(), 'as soon as it is asked for')
+    await rig.change({ 'raw-en': 0 })
+    await new Promise((done) => setTimeout(done, 100))
+    t.notOk(isRaised())
+  },
+)
+
 t.test('a base records, and gives RINEX of it', async (t) => {
   const rig = await setUp(t, {
     plugins: { raw },
@@ -362,7 +379,7 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     }
   })
 
-  t.test('and goes on while the gate is closed, and after a reload', async (t) => {
+  t.test('and continues while the gate is closed, and after a reload', async (t) => {
     const before = (await files()).epochs
     await rig.command('sim=move 1 0 0')
     await rig.seconds(30)
