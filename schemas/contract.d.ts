@@ -100,6 +100,10 @@ export type Change = {
   "eth-en"?: number | boolean
   /** Cable: gateway. address of the router in the same network (only with a fixed address); empty: no way to the internet through this port */
   "eth-gateway"?: string
+  /** Announced position: epoch. Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate */
+  "gnss-announce-epoch"?: null | number
+  /** Announced position: frame. ITRF2020: worldwide: results of PPP services (IGS20 is the same); ITRF2014: worldwide, until 2022; ETRF2020: Europe; ETRF2014: Europe; ETRF2000: Europe: the national networks of most countries; GDA2020: Australia; NAD83(2011): United States; NAD83(CSRS): Canada. Empty: the frame of the reference, unchanged */
+  "gnss-announce-frame"?: "" | "ITRF2020" | "ITRF2014" | "ETRF2020" | "ETRF2014" | "ETRF2000" | "GDA2020" | "NAD83(2011)" | "NAD83(CSRS)"
   /** Antenna: IGS name. IGS name of the antenna, at most 31 printable ASCII characters */
   "gnss-antenna-descriptor"?: string
   /** Antenna: height above the marker, m. Height of the antenna reference point above the marker, metres; 0: none */
@@ -122,6 +126,8 @@ export type Change = {
   "gnss-msm"?: 4 | 7 | null
   /** RTCM: interval of the observations, s. Seconds, 1 to 255; null: the option of the receiver's plugin */
   "gnss-msm-interval"?: number | null
+  /** Tectonic plate. Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown */
+  "gnss-plate"?: "" | "AMUR" | "ANTA" | "ARAB" | "AUST" | "CARB" | "EURA" | "INDI" | "NAZC" | "NOAM" | "NUBI" | "PCFC" | "SOAM" | "SOMA"
   /** Corrections: epoch of the frame. The epoch of the correction source, e.g. 2010.0, at most 32 characters */
   "gnss-recvrtcm-epoch"?: string
   /** Corrections: frame. The frame of the correction source, e.g. ETRF2000, at most 32 characters */
@@ -150,6 +156,8 @@ export type Change = {
   "gnss-ref-manual-offset"?: number
   /** Entered position: reference point or phase centre */
   "gnss-ref-manual-point"?: "arp" | "phase-centre"
+  /** Entered position: source. Where the coordinates come from, e.g. a report. Cleared by other coordinates */
+  "gnss-ref-manual-source"?: string
   /** Entered position: ECEF X, m. ECEF metres, -7000000 to 7000000; null clears it */
   "gnss-ref-manual-x"?: number | null
   /** Entered position: ECEF Y, m. ECEF metres, -7000000 to 7000000; null clears it */
@@ -257,12 +265,8 @@ export type Change = {
   }>
   /** PPP: account at CSRS-PPP. E-mail address of your account */
   "ppp-account"?: string
-  /** PPP: epoch of the announced position. Decimal year, e.g. 2010.0; null: that of the observations. Needs ppp-plate */
-  "ppp-epoch"?: null | number
-  /** PPP: frame of the announced position. ITRF2020: worldwide: results of PPP services (IGS20 is the same); ITRF2014: worldwide, until 2022; ETRF2020: Europe; ETRF2014: Europe; ETRF2000: Europe: the national networks of most countries; GDA2020: Australia; NAD83(2011): United States; NAD83(CSRS): Canada */
-  "ppp-frame"?: "ITRF2020" | "ITRF2014" | "ETRF2020" | "ETRF2014" | "ETRF2000" | "GDA2020" | "NAD83(2011)" | "NAD83(CSRS)"
-  /** PPP: tectonic plate. Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown */
-  "ppp-plate"?: "" | "AMUR" | "ANTA" | "ARAB" | "AUST" | "CARB" | "EURA" | "INDI" | "NAZC" | "NOAM" | "NUBI" | "PCFC" | "SOAM" | "SOMA"
+  /** PPP: repeat. Submits the previous day by itself */
+  "ppp-repeat"?: "off" | "weekly" | "monthly"
   /** Record raw data */
   "raw-en"?: number | boolean
   /** Raw data: name of the point (marker). Empty: the serial number */
@@ -548,7 +552,7 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
+    /** Reference frame of the coordinates, e.g. ETRF2000; empty: unknown */
     frame: string
     /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
@@ -577,7 +581,7 @@ export type GnssRef = {
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
-    /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
+    /** Reference frame of the coordinates, e.g. ETRF2000; empty: unknown */
     frame: string
     /** Epoch of the frame, e.g. 2010.0; empty: unknown */
     epoch: string
@@ -622,6 +626,19 @@ export type GnssRef = {
   }
   /** The selected reference */
   chosen: "manual" | "survey"
+  /** The frame and epoch in which the chosen reference is announced */
+  announced?: {
+    /** gnss-announce-frame; empty: the frame of the reference, unchanged */
+    frame: string
+    /** gnss-announce-epoch, decimal year; 0: that of the reference */
+    epoch: number
+    /** gnss-plate; empty: unknown */
+    plate: string
+    /** How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown, metres */
+    drift?: number
+    /** The same, since the epoch of the coordinates, metres */
+    away?: number
+  }
   /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
   override?: {
     /** UTC seconds; 0 without a credible clock */
@@ -1008,7 +1025,7 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
+        /** Reference frame of the coordinates, e.g. ETRF2000; empty: unknown */
         frame?: string
         /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
@@ -1037,7 +1054,7 @@ export type InfoDocumentPart = {
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
-        /** Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown */
+        /** Reference frame of the coordinates, e.g. ETRF2000; empty: unknown */
         frame?: string
         /** Epoch of the frame, e.g. 2010.0; empty: unknown */
         epoch?: string
@@ -1082,6 +1099,19 @@ export type InfoDocumentPart = {
       }
       /** The selected reference */
       chosen?: "manual" | "survey"
+      /** The frame and epoch in which the chosen reference is announced */
+      announced?: {
+        /** gnss-announce-frame; empty: the frame of the reference, unchanged */
+        frame?: string
+        /** gnss-announce-epoch, decimal year; 0: that of the reference */
+        epoch?: number
+        /** gnss-plate; empty: unknown */
+        plate?: string
+        /** How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown, metres */
+        drift?: number
+        /** The same, since the epoch of the coordinates, metres */
+        away?: number
+      }
       /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
       override?: {
         /** UTC seconds; 0 without a credible clock */

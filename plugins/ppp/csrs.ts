@@ -1,7 +1,6 @@
 /** CSRS-PPP of NRCan: its interface, and its report. */
 
 import { randomUUID } from 'node:crypto'
-import { type FrameName, frameNames } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import { findInZip } from './zip.js'
 
@@ -99,64 +98,3 @@ const plain = (text: string) =>
     .replaceAll(/<[^>]*>|\s+/g, ' ')
     .trim()
     .slice(0, 200)
-
-/** A determined position: of the marker. */
-export interface Determined {
-  readonly position: { readonly x: number; readonly y: number; readonly z: number }
-  /** 1 sigma of each axis, metres. */
-  readonly sigma_m: readonly [number, number, number]
-  readonly frame: FrameName
-  /** Decimal year. */
-  readonly epoch: number
-  /** The antenna reference point above the marker, as the service read it from the file, metres; undefined: not in the report. */
-  readonly height_m: number | undefined
-}
-
-/** Names of the frame in the report; IGS20 and its update are ITRF2020 to a fraction of a millimetre. */
-const aliases: Readonly<Record<string, FrameName>> = {
-  IGS20: 'ITRF2020',
-  IGB20: 'ITRF2020',
-  IGC20: 'ITRF2020',
-  IGB14: 'ITRF2014',
-  IGS14: 'ITRF2014',
-}
-
-/**
- * The position in a report (`.sum`): `POS X|Y|Z frame yy:ddd:sssss apriori estimate difference sigma95 …`.
- * `ARP north east up`: the antenna reference point, from the submitted file.
- * @returns a text that says what is wrong with it
- */
-export function readSum(text: string): Determined | string {
-  const rows = ['X', 'Y', 'Z'].map((axis) =>
-    text
-      .split(/\r?\n/)
-      .map((line) => line.trim().split(/\s+/))
-      .find((fields) => fields[0] === 'POS' && fields[1] === axis),
-  )
-  const [first] = rows
-  if (!first || rows.some((row) => row === undefined)) return 'it has no position: lines POS X, POS Y, POS Z'
-  const numbers = (column: number) => rows.map((row) => Number(row?.[column])) as [number, number, number]
-  const [x, y, z] = numbers(5)
-  const sigma_m = numbers(7).map((sigma95) => sigma95 / 1.96) as [number, number, number]
-  const radius = Math.hypot(x, y, z)
-  if (!(radius > 6_330_000 && radius < 6_400_000)) return 'its position is not on the earth'
-  if (!sigma_m.every((sigma) => sigma > 0 && sigma < 1_000)) return 'its accuracy cannot be read'
-  const named = (first[2] ?? '').toUpperCase()
-  // Its epochs and accuracies stand in other columns.
-  if (named.startsWith('NAD83')) return 'it is in NAD83: ask the service for ITRF, which the station converts'
-  const frame = aliases[named] ?? frameNames.find((name) => name.toUpperCase() === named)
-  if (!frame) return `its frame '${named.slice(0, 16)}' is not known`
-  const epoch = epochOf(first[3] ?? '')
-  if (epoch === undefined) return `its epoch '${(first[3] ?? '').slice(0, 16)}' cannot be read`
-  const up = Number(/^\s*ARP\s+\S+\s+\S+\s+(\S+)/m.exec(text)?.[1] ?? Number.NaN)
-  return { position: { x, y, z }, sigma_m, frame, epoch, height_m: Number.isFinite(up) ? up : undefined }
-}
-
-/** `26:331:43200`: year, day of the year, second of the day. */
-function epochOf(text: string): number | undefined {
-  const [, yy, day, second] = /^(\d{2}):(\d{3}):(\d{5})$/.exec(text) ?? []
-  if (yy === undefined) return undefined
-  const year = 2000 + Number(yy)
-  const length = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1 ? 366 : 365
-  return year + (Number(day) - 1 + Number(second) / 86_400) / length
-}

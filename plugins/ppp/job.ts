@@ -1,22 +1,30 @@
 import { createHash } from 'node:crypto'
+import { frameNames } from 'rtk-base/gnss'
 import { iso, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { device, rawData } from 'rtk-base/services'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { type Csrs, CsrsTrouble, type Determined, readSum } from './csrs.js'
+import { type Csrs, CsrsTrouble } from './csrs.js'
+import type { Determined } from './determined.js'
+import { readSum } from './sum.js'
 
 const hour_ms = 3_600_000
 /** Waits after failures: the service asks its users to be polite. */
 const retries_ms = [60_000, 300_000, 900_000, hour_ms, 3 * hour_ms, 6 * hour_ms]
 const blocked_ms = 6 * hour_ms
 const poll_ms = 30_000
+const look_ms = 10_000
+/** The service has rapid orbits of a day so long after its end. */
+const rapidOrbits_ms = 18 * hour_ms
 /** A job of the service takes minutes; one that takes a day is lost. */
 const longest_ms = 24 * hour_ms
 /** Two submissions are at least so far apart. */
 const between_ms = hour_ms
 const shortest_s = 3_600
-const longestSpan_ms = 24 * hour_ms + 60_000
-const mostResults = 30
+const day_ms = 24 * hour_ms
+const longestSpan_ms = day_ms + 60_000
+/** Ten years of months. */
+const mostResults = 120
 
 const Session = Type.Object({
   from: Type.Integer({ description: 'UTC milliseconds' }),
@@ -53,10 +61,21 @@ export const Result = Type.Object({
   x: Type.Number({ description: 'Of the marker, metres' }),
   y: Type.Number(),
   z: Type.Number(),
-  sigma: Type.Array(Type.Number(), { description: '1 sigma of x, y and z, metres' }),
-  frame: Type.String(),
+  covariance: Type.Tuple(
+    ['xx', 'xy', 'xz', 'yy', 'yz', 'zz'].map(() => Type.Number()) as [
+      Type.TNumber,
+      Type.TNumber,
+      Type.TNumber,
+      Type.TNumber,
+      Type.TNumber,
+      Type.TNumber,
+    ],
+    { description: 'xx, xy, xz, yy, yz and zz, square metres' },
+  ),
+  frame: Type.Enum([...frameNames]),
   epoch: Type.Number({ description: 'Decimal year' }),
   height: Type.Number({ description: 'Antenna reference point above the marker, metres' }),
+  product: Type.Optional(Type.String({ description: 'Orbits: `final`, `rapid` or `ultra-rapid`' })),
   session: Type.Optional(Session),
 })
 export type Result = Static<typeof Result>
@@ -70,6 +89,8 @@ export interface JobDeps {
   readonly ctx: PluginContext
   readonly service: Csrs
   readonly account: () => string
+  /** A session is submitted by itself so often; undefined: never. */
+  readonly repeat_ms: () => number | undefined
 }
 
 /**
@@ -82,6 +103,8 @@ export class PppJobs {
   #results: Result[] = []
   #submittedAt_ms = 0
   #isWorking = false
+  /** Of a repeat, so that there is one attempt a day. */
+  #triedDay = 0
 
   constructor(deps: JobDeps) {
     this.#deps = deps
@@ -95,7 +118,7 @@ export class PppJobs {
     if (Value.Check(Job, job)) this.#job = job
     if (Array.isArray(results)) this.#results = results.filter((one): one is Result => Value.Check(Result, one))
     if (typeof submittedAt_ms === 'number') this.#submittedAt_ms = submittedAt_ms
-    ctx.timers.every(1_000, () => this.#look())
+    ctx.timers.every(look_ms, () => this.#look())
   }
 
   get job(): Job | undefined {
@@ -128,11 +151,12 @@ export class PppJobs {
   /** A position that was determined elsewhere. */
   async add(found: Determined, source: string, height: number, job?: Job): Promise<Result> {
     const { ctx } = this.#deps
-    const { epoch, frame, position, sigma_m } = found
+    const { covariance, epoch, frame, position, product } = found
     const result: Result = {
       id: (this.#results[0]?.id ?? 0) + 1,
       t: Math.floor(ctx.services.use(device).utc_ms() / 1000),
-      ...{ source, key: job?.key ?? '', ...position, sigma: [...sigma_m], frame, epoch, height },
+      ...{ source, key: job?.key ?? '', ...position, covariance: [...covariance], frame, epoch, height },
+      ...(product !== undefined && { product }),
       ...(job?.session && { session: job.session }),
     }
     this.#results = [result, ...this.#results].slice(0, mostResults)
@@ -160,9 +184,13 @@ export class PppJobs {
 
   #look(): void {
     const job = this.#job
-    if (!job || job.state === 'failed' || this.#isWorking) return
     const now_ms = this.#now_ms()
-    if (now_ms === 0 || now_ms < job.next) return
+    if (now_ms === 0 || this.#isWorking) return
+    if (!job || job.state === 'failed') {
+      this.#repeat(now_ms)
+      return
+    }
+    if (now_ms < job.next) return
     this.#isWorking = true
     void this.#step(job, now_ms)
       .catch((error: Error) => this.#failed(job, error))
@@ -170,6 +198,24 @@ export class PppJobs {
       .finally(() => {
         this.#isWorking = false
       })
+  }
+
+  /**
+   * Submits the previous day when the newest result is old enough. A day that cannot be used, or that failed, is passed over: the next one may
+   * be better.
+   */
+  #repeat(now_ms: number): void {
+    const repeat_ms = this.#deps.repeat_ms()
+    const day = Math.floor(now_ms / day_ms)
+    const isEarly = now_ms - day * day_ms < rapidOrbits_ms
+    if (repeat_ms === undefined || this.#deps.account() === '' || isEarly || day === this.#triedDay) return
+    const newest_ms = Math.max(0, ...this.#results.map(({ t }) => t * 1000))
+    // A clock that was far ahead once does not end the repeats.
+    if (newest_ms <= now_ms && now_ms - newest_ms < repeat_ms - day_ms / 2) return
+    this.#triedDay = day
+    this.begin((day - 1) * day_ms, day * day_ms).catch((error: Error) =>
+      this.#deps.ctx.log.info(`no PPP session of yesterday: ${error.message}`),
+    )
   }
 
   async #step(job: Job, now_ms: number): Promise<void> {

@@ -1,14 +1,16 @@
-/** What a determined position means for this station: in the frame that it announces, beside its present reference. Pure. */
-import { enu, type FrameName, frameNames, frameVelocity, offsetEnu, type PlateName, transformed } from 'rtk-base/gnss'
+/** The effect of a determined position on this station: as it would be announced, beside the present reference. Pure. */
+import {
+  announcedAs,
+  type DatedPosition,
+  type DatumWish,
+  driftOf,
+  enu,
+  type FrameName,
+  frameNamed,
+  offsetEnu,
+} from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
-import type { Determined } from './csrs.js'
-
-export interface Announced {
-  readonly frame: FrameName
-  /** Decimal year; undefined: that of the determined position. */
-  readonly epoch: number | undefined
-  readonly plate: PlateName | undefined
-}
+import { type Covariance, type Determined, problemOf } from './determined.js'
 
 export interface Reference {
   readonly position: Ecef
@@ -23,10 +25,11 @@ export interface Reference {
  * rovers will be shifted by its difference. `plate`: the plate does not move with the frame, so one of the two is of another place.
  * `antenna`: the service did not know the antenna, so the position is that of its phase centre, centimetres above.
  */
-export type Doubt = 'distance' | 'frame' | 'plate' | 'antenna'
+export const doubtNames = ['distance', 'frame', 'plate', 'antenna'] as const
+export type Doubt = (typeof doubtNames)[number]
 
 export interface Preview {
-  /** Of the antenna reference point. */
+  /** Of the antenna reference point, as it would be announced. */
   readonly position: Ecef
   readonly frame: FrameName
   readonly epoch: number
@@ -45,7 +48,7 @@ export interface Circumstances {
   /** IGS code of the antenna in the submitted file; '' none; undefined: not known, as of an import. */
   readonly antenna: string | undefined
   readonly reference: Reference | undefined
-  readonly to: Announced
+  readonly to: DatumWish
   /** Decimal year. */
   readonly now: number
 }
@@ -62,23 +65,48 @@ const unmodelled_m = 0.002
 const steady_mm = 5
 const moving: readonly FrameName[] = ['ETRF2020', 'ETRF2014', 'ETRF2000', 'GDA2020', 'NAD83(2011)', 'NAD83(CSRS)']
 
+/** The antenna reference point above a determined marker, in the frame of the determination. */
+export function antennaOf({ epoch, frame, position }: Omit<Determined, 'covariance'>, height_m: number): DatedPosition {
+  return { position: offsetEnu(position, { east: 0, north: 0, up: height_m }), frame, epoch }
+}
+
 export function previewOf(found: Determined, { antenna, height_m, now, reference, to }: Circumstances): Preview {
-  const at = { position: found.position, frame: found.frame, epoch: found.epoch }
-  const marker = transformed(at, { frame: to.frame, epoch: to.epoch ?? found.epoch }, to.plate)
-  const position = offsetEnu(marker.position, { east: 0, north: 0, up: height_m })
-  const velocity = to.plate && frameVelocity({ ...marker, position }, to.plate)
-  const drift_mm = velocity && Math.hypot(velocity.x, velocity.y, velocity.z) * 1000
-  const years = [((drift_mm ?? 0) / 1000) * (now - marker.epoch), unmodelled_m * (marker.epoch - found.epoch)]
-  const acc_m = Math.hypot(...found.sigma_m, frame_m, ...years, antenna === '' ? phaseCentre_m : 0)
+  const announced = announcedAs(antennaOf(found, height_m), to)
+  const { epoch, frame, position } = announced
+  const drift = driftOf(announced, to.plate, now)
+  const drift_mm = drift && drift.rate_m * 1000
+  const [xx, , , yy, , zz] = found.covariance
+  const acc_m = Math.hypot(
+    Math.sqrt(xx + yy + zz),
+    frame_m,
+    drift?.since_m ?? 0,
+    unmodelled_m * (epoch - found.epoch),
+    antenna === '' ? phaseCentre_m : 0,
+  )
   const offset = reference && enu(reference.position, position)
   const away_m = offset ? Math.hypot(offset.east, offset.north, offset.up) : 0
   const doubts: Doubt[] = []
   if (reference && away_m > 4 * Math.hypot(reference.acc_m || unknownReference_m, acc_m)) doubts.push('distance')
-  if (reference && reference.frame !== '' && reference.frame !== to.frame) doubts.push('frame')
-  if (drift_mm !== undefined && drift_mm > steady_mm && moving.includes(to.frame)) doubts.push('plate')
+  if (reference && reference.frame !== '' && frameNamed(reference.frame) !== frame) doubts.push('frame')
+  if (drift_mm !== undefined && drift_mm > steady_mm && moving.includes(frame)) doubts.push('plate')
   if (antenna === '') doubts.push('antenna')
-  return { position, frame: to.frame, epoch: marker.epoch, acc_m, offset, doubts, drift_mm }
+  return { position, frame, epoch, acc_m, offset, doubts, drift_mm }
 }
 
-/** `ETRF2000` and the like; undefined: not a frame that positions are transformed to. */
-export const frameNamed = (text: string): FrameName | undefined => frameNames.find((name) => name === text)
+/** @param given as a client sends it: XYZ of the marker, its frame, epoch and accuracy @returns a text that says what is wrong with it */
+export function readGiven(given: {
+  readonly x: number
+  readonly y: number
+  readonly z: number
+  readonly frame: string
+  readonly epoch: number
+  readonly acc: number
+}): Determined | string {
+  const { acc, epoch, x, y, z } = given
+  const frame = frameNamed(given.frame)
+  if (!frame) return `its frame '${given.frame.slice(0, 16)}' is not known`
+  const variance = (acc * acc) / 3
+  const covariance: Covariance = [variance, 0, 0, variance, 0, variance]
+  const problem = problemOf({ x, y, z }, covariance)
+  return problem ?? { position: { x, y, z }, covariance, frame, epoch, height_m: undefined }
+}

@@ -63,6 +63,16 @@ export function withHeight(frame: RtcmFrame, height: number): RtcmFrame {
   return { ...frame, type: 1006, bytes: encodeRtcm({ ...message, type: 1006, antennaHeight_m: height }) }
 }
 
+/** An antenna without a calibration: the position is that of its phase centre. */
+const noCalibration = 'ADVNULLANTENNA'
+
+/**
+ * The antenna of a position of the phase centre: a rover that applied the calibration of the entered one would raise the base by the
+ * height of its phase centre, 5 to 15 cm.
+ */
+export const atPhaseCentre = (antenna: Antenna): Antenna =>
+  antenna.descriptor === '' ? antenna : { ...antenna, descriptor: noCalibration, serial: '' }
+
 /** The 1008 and the 1033 of the antenna; none while no descriptor is entered. */
 export function antennaMessages(
   { descriptor, serial }: Antenna,

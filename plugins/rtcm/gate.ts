@@ -9,6 +9,7 @@ const reload_ms = 4_000
 interface Reference {
   arp: Ecef
   stationId?: number
+  point?: 'arp' | 'phase-centre'
 }
 
 /** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
@@ -113,6 +114,11 @@ export class Gate implements RtcmGate {
   /** Whether a frame received before the gate opened fits the trusted reference; unknown without a verdict. */
   fits(frame: RtcmFrame): boolean {
     return this.#open && this.#verdict.kind === 'trusted' && !this.#difference(frame)
+  }
+
+  /** Whether the announced position is that of the phase centre. */
+  get isPhaseCentre(): boolean {
+    return this.#verdict.kind === 'trusted' && this.#verdict.reference.point === 'phase-centre'
   }
 
   /** Whether observations must wait for the reference position: a receiver in listening mode may send none. */

@@ -14,7 +14,7 @@ import {
   reception,
   station,
 } from 'rtk-base/services'
-import { type Antenna, defineAntenna } from './antenna.js'
+import { type Antenna, atPhaseCentre, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
 import { Gate } from './gate.js'
 import { History } from './history.js'
@@ -73,7 +73,10 @@ export class GatedStream implements RtcmStream {
     this.onEpoch = this.#epochEvent.on
     this.onState = this.#stateEvent.on
     this.#antenna = defineAntenna(ctx, () => this.#antennaChanged())
-    this.#messages = new StationMessages({ antenna: this.#antenna, identity: () => this.#receiver?.identity })
+    this.#messages = new StationMessages({
+      antenna: () => (this.gate.isPhaseCentre ? atPhaseCentre(this.#antenna()) : this.#antenna()),
+      identity: () => this.#receiver?.identity,
+    })
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',

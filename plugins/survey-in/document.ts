@@ -17,7 +17,7 @@ function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
   const { x, y, z, acc, hp, corr } = parameters.manual()
   const { manual } = references
   const { point, offset_m: offset } = parameters.point()
-  const entry = { hp, ...parameters.datum.wanted(), point, offset }
+  const entry = { hp, ...parameters.datum.wanted(), ...manual?.datum, point, offset }
   if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, corr, ...entry }
   return { ...referenceFields(manual), ...entry }
 }
@@ -65,16 +65,23 @@ function overrideBlock({ references: { override } }: ReferenceStation) {
 
 export function runtimeRef(base: ReferenceStation) {
   const override = overrideBlock(base)
-  return { survey: surveyBlock(base), ...(override && { override }) }
+  const { drift } = base
+  return {
+    survey: surveyBlock(base),
+    ...(override && { override }),
+    ...(drift && { announced: { drift: roundTo(drift.rate_m, 4), away: roundTo(drift.since_m, 4) } }),
+  }
 }
 
 /** In listening mode the manual reference is the receiver's own; the parameters still apply. */
 export function configRef(base: ReferenceStation, parameters: Parameters) {
   const { frame: frame_corr, epoch: epoch_corr } = parameters.datum.ofCorrections()
+  const { frame = '', epoch = 0, plate = '' } = parameters.announced()
   const { mintime_s: mintime, maxtime_s: maxtime, accuracy_m: accuracy, accuracyCorr_m } = parameters.limits()
   return {
     ...(!base.listening && { manual: manualBlock(base, parameters) }),
     survey: { config: { mintime, maxtime, accuracy, accuracy_corr: accuracyCorr_m, frame_corr, epoch_corr } },
     chosen: parameters.chosen(),
+    announced: { frame, epoch, plate },
   }
 }

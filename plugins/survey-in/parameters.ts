@@ -88,6 +88,15 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
     title: 'Entered position: reference point or phase centre',
   })
   const offset = metres(keyOf('offset'), 0, -1, 1, 'Phase centre above the reference point of the antenna, m')
+  const source = config.define(
+    keyOf('source'),
+    Type.String({
+      maxLength: 127,
+      pattern: '^[\\x20-\\x7e]*$',
+      description: 'Where the coordinates come from, e.g. a report. Cleared by other coordinates',
+    }),
+    { default: '', title: 'Entered position: source' },
+  )
   const datum = defineDatum({ config })
   const chosen = config.define('gnss-ref-chosen', Type.Union([Type.Literal('manual'), Type.Literal('survey')]), {
     default: 'survey',
@@ -121,6 +130,9 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
     const replaced = touched[0] === axes ? angles : axes
     return { set: Object.fromEntries(replaced.map((name) => [keyOf(name), null])) }
   })
+  config.rule(groups, (get, changed) =>
+    get(source.name) !== '' && !changed.has(source.name) ? { set: { [source.name]: '' } } : undefined,
+  )
   config.rule([chosen.name, ...groups], (get) => {
     if (get(chosen.name) !== 'manual' || manualPosition(entry((name) => get(keyOf(name))))) return undefined
     return 'gnss-ref-chosen is manual, which needs gnss-ref-manual-x, -y, -z or -lat, -lon, -alt to be complete'
@@ -128,7 +140,10 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
 
   return {
     choice: chosen.name,
-    reference: [chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, ...groups, ...datum.reference],
+    reference: [
+      ...[chosen.name, acc.name, corr.name, hp.name, point.name, offset.name, source.name],
+      ...[...groups, ...datum.reference],
+    ],
     datum,
     point: () => ({ point: point.get(), offset_m: offset.get() }),
     limits: () => ({
@@ -144,7 +159,9 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
       // Absent if nothing was entered, so that the earlier stored entry stays equal.
       ...(point.get() === 'phase-centre' && { phaseCentre_m: offset.get() }),
       ...(datum.wanted().frame !== '' && { datum: datum.wanted() }),
+      ...(source.get() !== '' && { source: source.get() }),
     }),
+    announced: datum.announced,
     chosen: () => chosen.get(),
   }
 }

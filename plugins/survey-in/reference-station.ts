@@ -1,4 +1,5 @@
 /** The reference and its procedure for other plugins: the service, the commands, and the state that survives a receiver and a restart. */
+import { type Drift, decimalYear, driftOf, epochNamed, frameNamed } from 'rtk-base/gnss'
 import { type EventSource, type PluginContext, type Event as PluginEvent, unavailable } from 'rtk-base/plugin'
 import {
   type ChosenReference,
@@ -23,13 +24,15 @@ import { type Event, type State, states } from './procedure/table.js'
 import {
   confirmedReason,
   doubtText,
+  driftText,
   elsewhereText,
   frameText,
   inaccurateText,
   stoppedReason,
   stoppedText,
+  untransformedText,
 } from './procedure/texts.js'
-import { differs, isUndeclared, surveyDatum } from './reference/datum.js'
+import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
 import { overrideOf } from './reference/override.js'
 import type { Reference } from './reference/reference.js'
 import { References } from './reference/references.js'
@@ -37,6 +40,10 @@ import { ReferenceStore } from './reference-store.js'
 import { CorrectionInput } from './survey/correction-input.js'
 import type { SurveySnapshot } from './survey/survey-run.js'
 import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
+
+/** Rovers of centimetres notice it. */
+const mostDrift_m = 0.02
+const driftEvery_ms = 3_600_000
 
 /** State handed over to the next instance on a reload. */
 export interface Snapshot extends RunSnapshot {
@@ -125,11 +132,12 @@ export class ReferenceStation implements ProcedureStatus {
   get chosen(): ChosenReference | undefined {
     const { chosen, override } = this.references
     if (!chosen) return undefined
-    const { method, acc_m } = chosen
+    const { method, acc_m, datum } = chosen
     const { state, allowUse } = this.surveyor.record
     return {
       method,
       acc_m: acc_m > 0 ? acc_m : undefined,
+      ...(datum && { frame: datum.frame }),
       isComplete: method === 'manual' || state !== 'incomplete' || !allowUse,
       ...(override && { override: { t: override.t, by: override.by, distance_m: override.distance_m } }),
     }
@@ -182,6 +190,7 @@ export class ReferenceStation implements ProcedureStatus {
       changed,
     )
     this.#run.start(before)
+    this.#ctx.timers.every(driftEvery_ms, () => this.compareDrift())
   }
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
@@ -223,9 +232,34 @@ export class ReferenceStation implements ProcedureStatus {
     const runs = state === 'running'
     const { chosen } = this.references
     const used = runs ? corrected && datum : chosen?.method === 'survey' && chosen.corr && chosen.datum
-    const wanted = this.#parameters.datum.wanted()
-    if (used && differs(used, wanted)) this.#reports.raise('gnss-reference-frame', frameText(used, wanted, runs))
+    const { announced } = this.#parameters
+    const { frame } = announced()
+    const wanted = frame ? { frame, epoch: '' } : this.#parameters.datum.wanted()
+    const isTransformed = frame !== undefined && used && frameNamed(used.frame) && epochNamed(used.epoch) !== undefined
+    if (used && !isTransformed && differs(used, wanted))
+      this.#reports.raise('gnss-reference-frame', frameText(used, wanted, runs))
+    else if (frame && !runs && chosen?.method === 'manual' && chosen.datum?.frame !== frame)
+      this.#reports.raise('gnss-reference-frame', untransformedText(chosen.datum, frame))
     else this.#reports.clear('gnss-reference-frame')
+    this.compareDrift()
+  }
+
+  /** Rate and size of the drift of the announced coordinates; undefined: their frame, the plate or the time is not known. */
+  get drift(): Drift | undefined {
+    const { chosen } = this.references
+    const at = chosen && datedPosition(chosen)
+    const utc_s = this.#utc_s()
+    return at && utc_s > 0 ? driftOf(at, this.#parameters.announced().plate, decimalYear(utc_s * 1000)) : undefined
+  }
+
+  /** Reports coordinates that the plate has carried too far. An epoch that a person chose is meant to stay. */
+  compareDrift(): void {
+    const { drift } = this
+    const { chosen } = this.references
+    const isMeant = this.#parameters.announced().epoch !== undefined
+    if (chosen?.datum && drift && !isMeant && drift.since_m >= mostDrift_m)
+      this.#reports.raise('gnss-reference-drift', driftText(chosen.datum, drift))
+    else this.#reports.clear('gnss-reference-drift')
   }
 
   #doubts(comparison: PositionComparison | undefined): void {

@@ -104,10 +104,10 @@ export function savedRoutes(ctx: PluginContext, base: ReferenceStation): void {
   })
 }
 
-type Place = Pick<HistoryEntry, 'x' | 'y' | 'z' | 'acc' | 'corr' | 'frame' | 'epoch'>
+type Place = Pick<HistoryEntry, 'x' | 'y' | 'z' | 'acc' | 'corr' | 'frame' | 'epoch' | 'source'>
 
 /** The change that makes a position of the reference point the chosen manual reference. */
-function manualValues({ x, y, z, acc, corr, frame = '', epoch = '' }: Place) {
+function manualValues({ x, y, z, acc, corr, frame = '', epoch = '', source = '' }: Place) {
   return {
     'gnss-ref-manual-x': x,
     'gnss-ref-manual-y': y,
@@ -119,6 +119,7 @@ function manualValues({ x, y, z, acc, corr, frame = '', epoch = '' }: Place) {
     'gnss-ref-manual-acc': acc,
     'gnss-ref-manual-corr': corr,
     'gnss-ref-manual-point': 'arp',
+    'gnss-ref-manual-source': source,
     'gnss-ref-frame': frame,
     'gnss-ref-epoch': epoch,
     'gnss-ref-chosen': 'manual',

@@ -234,9 +234,7 @@ const reference = {
   tm,
   hp: bool('The 0.1 mm part is used'),
   corr: bool('Determined with RTK corrections'),
-  frame: text(
-    'Reference frame of the coordinates, e.g. ETRF2000 (manual reference: the entered frame); empty: unknown',
-  ),
+  frame: text('Reference frame of the coordinates, e.g. ETRF2000; empty: unknown'),
   epoch: text('Epoch of the frame, e.g. 2010.0; empty: unknown'),
 }
 
@@ -289,6 +287,25 @@ export const GnssRef = closed(
       'The surveyed reference',
     ),
     chosen: Type.Union([Type.Literal('manual'), Type.Literal('survey')], { description: 'The selected reference' }),
+    announced: Type.Optional(
+      closed(
+        {
+          frame: text('gnss-announce-frame; empty: the frame of the reference, unchanged'),
+          epoch: Type.Number({
+            minimum: 0,
+            description: 'gnss-announce-epoch, decimal year; 0: that of the reference',
+          }),
+          plate: text('gnss-plate; empty: unknown'),
+          drift: Type.Optional(
+            metres(
+              'How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown',
+            ),
+          ),
+          away: Type.Optional(metres('The same, since the epoch of the coordinates')),
+        },
+        'The frame and epoch in which the chosen reference is announced',
+      ),
+    ),
     override: Type.Optional(
       closed(
         {

@@ -29,6 +29,8 @@ export interface ChosenReference {
   readonly method: 'manual' | 'survey'
   /** Metres, 1 sigma; undefined: unknown. */
   readonly acc_m: number | undefined
+  /** Reference frame of the announced coordinates, e.g. `ETRF2000`; empty or undefined: unknown. */
+  readonly frame?: string
   /** false: from a survey-in that missed its accuracy, but that a person allowed to be used. */
   readonly isComplete: boolean
   /** A person confirmed it although the antenna seemed to be elsewhere. */

@@ -114,8 +114,11 @@ export interface RtcmGate {
   judge(): RtcmJudge
 }
 export interface RtcmJudge {
-  /** Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once. */
-  trust(reference: { arp: Ecef; stationId?: number }): void
+  /**
+   * Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once.
+   * @param reference.point the point of the antenna that `arp` is; `phase-centre`: rovers must not apply the calibration of the antenna
+   */
+  trust(reference: { arp: Ecef; stationId?: number; point?: 'arp' | 'phase-centre' }): void
   hold(reason: string): void
   /** Gives up control. `reload`: the last decision stays valid for 4 s, until the next instance decides. Otherwise the gate closes. */
   leave(reason: 'reload' | 'remove' | 'shutdown'): void

@@ -130,7 +130,8 @@ export class Actions {
     const { target } = base
     if (!target) return
     base.trusted()
-    judge.trust({ arp: target.arp, stationId: receiver.stationId })
+    const point = target.method === 'survey' ? 'phase-centre' : 'arp'
+    judge.trust({ arp: target.arp, stationId: receiver.stationId, point })
     references.used(target)
     integrity.trust(target, anotherAdvice[target.method])
   }

@@ -6,6 +6,7 @@ import { lateText } from './texts.js'
 export type Report =
   | 'gnss-corrections'
   | 'gnss-initial'
+  | 'gnss-reference-drift'
   | 'gnss-reference-frame'
   | 'gnss-survey'
   | 'gnss-moved'
@@ -13,7 +14,12 @@ export type Report =
   | 'gnss-fault'
 
 /** RTCM is sent despite these errors; the others explain why it is held. */
-const doubts: ReadonlySet<Report> = new Set(['gnss-corrections', 'gnss-reference-frame', 'gnss-reference-moved'])
+const doubts: ReadonlySet<Report> = new Set([
+  'gnss-corrections',
+  'gnss-reference-drift',
+  'gnss-reference-frame',
+  'gnss-reference-moved',
+])
 
 /** A person is informed when the way to a base takes longer than this. */
 export const late_s = 900

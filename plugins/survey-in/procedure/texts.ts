@@ -1,5 +1,5 @@
 /** Texts for people: entries of `base.state.errors`, reasons for a closed gate, and advice. */
-import { roundTo } from 'rtk-base/gnss'
+import { type Drift, roundTo } from 'rtk-base/gnss'
 import type { Trouble } from 'rtk-base/plugin'
 import type { ErrorValues, PositionComparison } from 'rtk-base/services'
 import { type Datum, datumText } from '../reference/datum.js'
@@ -101,6 +101,27 @@ export function frameText(used: Datum, wanted: Datum, runs: boolean): Trouble {
     text: `${what}: ${then}`,
     advice: `use corrections in ${datumText(wanted)} and start a new survey-in, or set gnss-ref-frame and gnss-ref-epoch to those of the corrections`,
     values: { runs, used: datumText(used), wanted: datumText(wanted) },
+  }
+}
+
+/** @param used of an entered position; undefined: nobody entered it */
+export function untransformedText(used: Datum | undefined, announced: string): Trouble {
+  const given = used?.frame ? datumText(used) : 'an unknown frame'
+  return {
+    text: `the entered position is in ${given} and is announced unchanged: it cannot be transformed to ${announced}`,
+    advice:
+      'set gnss-ref-frame to one of the frames of gnss-announce-frame and gnss-ref-epoch to a decimal year, or clear gnss-announce-frame',
+    values: { used: used?.frame ? datumText(used) : '', wanted: announced, entered: true },
+  }
+}
+
+export function driftText(datum: Datum, { rate_m, since_m }: Drift): Trouble {
+  const [since, rate] = [(since_m * 100).toFixed(1), (rate_m * 1000).toFixed(0)]
+  return {
+    text: `the announced coordinates, in ${datumText(datum)}, are ${since} cm from those of today: the plate moves ${rate} mm per year in this frame`,
+    advice:
+      'set gnss-announce-frame to a frame that moves with the plate, set gnss-announce-epoch if rovers need this epoch, or determine the position again',
+    values: { datum: datumText(datum), since, rate },
   }
 }
 

@@ -1,6 +1,20 @@
-/** The frame and the epoch that coordinates are in, as text: nothing is converted, only named and compared. Pure. */
+/** The frame and the epoch of coordinates: as entered, and as the station announces them. Pure. */
+import {
+  announcedAs,
+  type DatedPosition,
+  type DatumWish,
+  epochNamed,
+  type FrameName,
+  frameNamed,
+  frameNames,
+  frameTexts,
+  type PlateName,
+  plates,
+  roundEcef,
+} from 'rtk-base/gnss'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
+import type { Reference } from './reference.js'
 
 export interface Datum {
   /** e.g. `ETRF2000`; empty: not known. */
@@ -16,6 +30,8 @@ export interface DatumParameters {
   wanted(): Datum
   /** The declared frame and epoch of the corrections. */
   ofCorrections(): Datum
+  /** The frame and epoch that the station announces its reference in. */
+  announced(): DatumWish
 }
 
 const longest = 32
@@ -45,13 +61,73 @@ export function defineDatum({ config }: Pick<PluginContext, 'config'>): DatumPar
   })
   const wanted = datum('gnss-ref', 'Reference', "of this station's reference")
   const corrections = datum('gnss-recvrtcm', 'Corrections', 'of the correction source')
+  const announced = defineAnnounced({ config })
   return {
-    reference: wanted.map(({ name }) => name),
+    reference: [...wanted.map(({ name }) => name), ...announced.names],
     corrections: corrections.map(({ name }) => name),
     wanted: () => read(wanted),
     ofCorrections: () => read(corrections),
+    announced: announced.read,
   }
 }
+
+/** `gnss-announce-frame`, `gnss-announce-epoch` and `gnss-plate`. */
+function defineAnnounced({ config }: Pick<PluginContext, 'config'>) {
+  const frame = config.define(
+    'gnss-announce-frame',
+    Type.Enum(['', ...frameNames], {
+      description: `${frameNames.map((name) => `${name}: ${frameTexts[name]}`).join('; ')}. Empty: the frame of the reference, unchanged`,
+    }),
+    { default: '', title: 'Announced position: frame' },
+  )
+  const epoch = config.define(
+    'gnss-announce-epoch',
+    Type.Union([Type.Null(), Type.Number({ minimum: 1980, maximum: 2100 })], {
+      description: 'Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate',
+    }),
+    { default: null, title: 'Announced position: epoch' },
+  )
+  const plate = config.define(
+    'gnss-plate',
+    Type.Enum(['', ...(Object.keys(plates) as PlateName[])], {
+      description: 'Tectonic plate that carries the station, e.g. EURA, NOAM or AUST; empty: unknown',
+    }),
+    { default: '', title: 'Tectonic plate' },
+  )
+  config.rule([epoch.name, plate.name], (get) =>
+    get(epoch.name) !== null && get(plate.name) === ''
+      ? 'gnss-announce-epoch needs gnss-plate: between two epochs, the plate moves the station'
+      : undefined,
+  )
+  return {
+    names: [frame.name, epoch.name, plate.name],
+    read: (): DatumWish => ({
+      frame: (frame.get() || undefined) as FrameName | undefined,
+      epoch: epoch.get() ?? undefined,
+      plate: (plate.get() || undefined) as PlateName | undefined,
+    }),
+  }
+}
+
+/** @returns undefined: its frame is not one that positions are transformed between, or its epoch is not known */
+export function datedPosition({ arp: position, datum }: Pick<Reference, 'arp' | 'datum'>): DatedPosition | undefined {
+  const frame = frameNamed(datum?.frame ?? '')
+  const epoch = epochNamed(datum?.epoch ?? '')
+  return frame && epoch !== undefined ? { position, frame, epoch } : undefined
+}
+
+/** A reference as the station announces it: transformed where that is wished and possible, otherwise unchanged. */
+export function announcedReference(reference: Reference, wish: DatumWish): Reference {
+  const at = wish.frame === undefined && wish.epoch === undefined ? undefined : datedPosition(reference)
+  if (!at || !reference.datum) return reference
+  const to = announcedAs(at, wish)
+  if (to.frame === at.frame && to.epoch === at.epoch) return reference
+  const epoch = to.epoch === at.epoch ? reference.datum.epoch : epochText(to.epoch)
+  return { ...reference, arp: roundEcef(to.position), datum: { frame: to.frame, epoch }, determinedIn: reference.datum }
+}
+
+/** A thousandth of a year is a tenth of a millimetre of the fastest plate. */
+const epochText = (year: number) => String(Math.round(year * 1000) / 1000)
 
 /**
  * Frame and epoch of a survey-in: those of its corrections, otherwise those of the broadcast orbits.
@@ -76,8 +152,8 @@ export function datumText({ frame, epoch }: Datum): string {
   return epoch ? `${frame} epoch ${epoch}` : frame
 }
 
-/** `ETRF 2000`, `etrf-2000` and `ETRF2000` are one frame. */
-const plain = (frame: string) => frame.toUpperCase().replaceAll(/[\s_-]/g, '')
+/** `ETRF 2000`, `etrf-2000` and `ETRF2000` are one frame, and so are `IGS20` and `ITRF2020`. */
+const plain = (frame: string) => frameNamed(frame) ?? frame.toUpperCase().replaceAll(/[\s_-]/g, '')
 
 const plainEpoch = (epoch: string) => (Number.isFinite(Number(epoch)) ? String(Number(epoch)) : plain(epoch))
 

@@ -25,7 +25,7 @@ export interface HistoryEntry {
   /** Frame of the coordinates; absent if unknown. */
   frame?: string
   epoch?: string
-  /** Source of the corrections of a corrected survey-in. */
+  /** Source of the corrections of a corrected survey-in, or of an entered position. */
   source?: string
   /** When the reference was determined, UTC seconds; 0 unknown. */
   determined: number

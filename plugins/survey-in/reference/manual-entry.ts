@@ -1,5 +1,5 @@
 /** The manual reference as a person enters it: ECEF or angles. Pure. */
-import { distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
+import { type DatumWish, distance, geodeticToEcef, offsetEnu, roundEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Datum } from './datum.js'
 
@@ -19,7 +19,9 @@ export interface ManualEntry {
 
 /** The change parameters that make up the reference. */
 export interface ReferenceSettings {
-  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum }
+  manual(): ManualEntry & { acc: number; corr: boolean; datum?: Datum; source?: string }
+  /** The frame and epoch that references are announced in. */
+  announced(): DatumWish
   chosen(): 'manual' | 'survey'
 }
 

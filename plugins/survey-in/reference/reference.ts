@@ -12,7 +12,9 @@ export interface Reference extends ReferencePosition {
   elapsed_s: number
   /** Unknown if stored by an earlier release. */
   datum?: Datum
-  /** Source of the corrections of a corrected survey-in. */
+  /** Before it was transformed to the announced frame; undefined: it was not. */
+  determinedIn?: Datum
+  /** Source of the corrections of a corrected survey-in, or of an entered position. */
   source?: string
 }
 

@@ -2,6 +2,7 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
+import { announcedReference } from './datum.js'
 import { ReferenceHistory } from './history.js'
 import { manualPosition, type ReferenceSettings } from './manual-entry.js'
 import type { Override } from './override.js'
@@ -40,23 +41,30 @@ export class References {
     this.noteChosen()
   }
 
-  /** Undefined until one group of coordinates is complete. */
+  /** As announced; undefined until one group of coordinates is complete. */
   get manual(): Reference | undefined {
     const entry = this.#settings.manual()
     const arp = manualPosition(entry)
     if (!arp) return undefined
     const { t = 0, by = 'plugin' } = this.#store.get('manual') ?? {}
-    const { acc: acc_m, corr, datum } = entry
-    return { method: 'manual', arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0, ...(datum && { datum }) }
+    const { acc: acc_m, corr, datum, source } = entry
+    const entered = {
+      ...{ method: 'manual' as const, arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0 },
+      ...(datum && { datum }),
+      ...(source && { source }),
+    }
+    return announcedReference(entered, this.#settings.announced())
   }
 
   get chosenMethod(): Reference['method'] {
     return this.#settings.chosen()
   }
 
-  /** The chosen one; undefined while there is none. */
+  /** The chosen one, as announced; undefined while there is none. */
   get chosen(): Reference | undefined {
-    return this.chosenMethod === 'manual' ? this.manual : this.#surveyor.reference
+    if (this.chosenMethod === 'manual') return this.manual
+    const { reference } = this.#surveyor
+    return reference && announcedReference(reference, this.#settings.announced())
   }
 
   /** Remembers when and by whom the manual reference was changed. @param by surface of the change */

@@ -122,6 +122,9 @@ const fields: Record<string, Kind> = {
   'ref.survey.config.frame_corr': 'string',
   'ref.survey.config.epoch_corr': 'string',
   'ref.chosen': 'string',
+  'ref.announced.frame': 'string',
+  'ref.announced.epoch': 'float',
+  'ref.announced.plate': 'string',
   'rtcm.msgs': 'array',
   'rtcm.msgs[].id': 'int',
   'rtcm.msgs[].interval': 'float, where it is produced',
@@ -593,6 +596,7 @@ t.test('what a person enters and asks for', async (t) => {
       station: { id: drawnStationId('TEST0001') },
     },
     ref: {
+      announced: { frame: '', epoch: 0, plate: '' },
       manual: { frame: '', epoch: '', point: 'arp', offset: 0 },
       survey: {
         frame: '',
@@ -620,6 +624,9 @@ t.test('what a person enters and asks for', async (t) => {
     'gnss-survey-accuracy-corr': 0.5,
     'gnss-recvrtcm-frame': 'ITRF2014',
     'gnss-recvrtcm-epoch': '2020.0',
+    'gnss-announce-frame': 'ETRF2000',
+    'gnss-announce-epoch': 2010,
+    'gnss-plate': 'EURA',
     'gnss-station-id': 4095,
     'gnss-antenna-descriptor': 'ADVNULLANTENNA',
     'gnss-antenna-serial': 'S 7',
@@ -632,6 +639,7 @@ t.test('what a person enters and asks for', async (t) => {
       station: { id: 4095 },
     },
     ref: {
+      announced: { frame: 'ETRF2000', epoch: 2010, plate: 'EURA' },
       survey: {
         config: {
           mintime: 10,

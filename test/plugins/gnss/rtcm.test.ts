@@ -907,6 +907,24 @@ t.test('the antenna that is entered', async (t) => {
     t.strictSame(station.field('gnss.rtcm.antenna'), { descriptor: '', serial: '', height: 0 })
   })
 
+  t.test('beside the position of a phase centre no calibration is named', async (t) => {
+    const { gate, receiver, stream, station } = await setUp(t)
+    t.match(await set(station, entered), { result: 'ok' })
+    const judge = gate.judge()
+    const rover = listener(stream)
+    for (const [point, descriptor, serial] of [
+      ['phase-centre', 'ADVNULLANTENNA', ''],
+      ['arp', entered['gnss-antenna-descriptor'], entered['gnss-antenna-serial']],
+    ] as const) {
+      judge.hold('another reference')
+      judge.trust({ arp: here, stationId: 7, point })
+      receiver.emit(arpFrame(here, 7))
+      const named = rover.frames.findLast(({ type }) => type === 1033)
+      t.match(named && decodeRtcm(named.bytes), { antennaDescriptor: descriptor, antennaSerial: serial }, point)
+    }
+    t.match(station.field('gnss.rtcm.antenna'), { descriptor: entered['gnss-antenna-descriptor'] }, 'as entered')
+  })
+
   t.test('goes out as 1008 and 1033 behind the position, every 10 s, to newcomers and to MQTT too', async (t) => {
     const { clock, receiver, stream, station } = await setUp(t)
     receiver.become({

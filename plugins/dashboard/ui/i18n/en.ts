@@ -861,8 +861,18 @@ export const en = {
   'guide.missing.address': 'No network is connected.',
   'guide.advice.weak': 'The signals are weak: a good antenna under an open sky has 40 dB-Hz or more.',
   'guide.advice.name': 'Better: give the station a name, so that it is recognised among others.',
-  'guide.advice.coarse':
-    'Better: the position is only known from a short survey-in. Rovers agree with each other, but are shifted on the map. Enter a known position, or survey in with corrections.',
+  'guide.level': 'Level',
+  'guide.level.metres': '1 of 3: known to metres',
+  'guide.level.relative': '2 of 3: known to centimetres from another base',
+  'guide.level.absolute': '3 of 3: known to centimetres in the world',
+  'guide.level.unrated': 'unknown: nobody entered the accuracy',
+  'guide.toExact': 'Make it exact',
+  'guide.advice.metres':
+    'Better: rovers agree with each other, but are shifted by metres on the map. A day of raw data and a PPP service give centimetres (level 3). Corrections from another base give centimetres from that base (level 2).',
+  'guide.advice.relative':
+    'Better: the position is as good as that of the other base, and its frame is not known. Enter the frame, or determine the position with a PPP service (level 3).',
+  'guide.advice.unrated':
+    'Better: enter the accuracy and the frame of the entered position, or determine it with a PPP service (level 3).',
   'guide.advice.moreOutputs':
     'Better: rovers outside the local network get no corrections yet. Switch on the caster, a push or MQTT.',
   'address.title': 'Address of this page',

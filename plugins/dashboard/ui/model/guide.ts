@@ -23,7 +23,7 @@ export type Missing =
   | 'outputDown'
   | 'address'
 /** Optional improvement of a finished step. */
-export type Advice = 'name' | 'weak' | 'coarse' | 'moreOutputs'
+export type Advice = 'name' | 'weak' | Exclude<PositionLevel, 'absolute'> | 'moreOutputs'
 
 /** Missing for now only: the station is at it, nobody has to do anything. */
 const passing: ReadonlySet<Missing> = new Set(['starting', 'surveying', 'fix'])
@@ -64,6 +64,23 @@ export function meanCno(satellites: readonly SkySatellite[]): number | undefined
 /** Rovers of a base that is known worse than this are visibly shifted on a map. */
 const exact_m = 0.1
 
+/**
+ * How well the reference is known. `metres`; `relative`: to centimetres from another base, or in a frame that nobody named; `absolute`: to
+ * centimetres in a named frame; `unrated`: nobody entered the accuracy.
+ */
+export type PositionLevel = 'metres' | 'relative' | 'absolute' | 'unrated'
+
+export function positionLevel(document: Json): PositionLevel {
+  const acc_m = referenceAccuracy(document)
+  if (acc_m === undefined) return 'unrated'
+  if (acc_m > exact_m) return 'metres'
+  const frame = textAt(document, `gnss.ref.${textAt(document, 'gnss.ref.chosen')}.frame`)
+  return frame === '' || frame === unnamedFrame ? 'relative' : 'absolute'
+}
+
+/** Of a survey-in with corrections whose frame was not entered. */
+const unnamedFrame = 'frame of the correction source'
+
 /** The name of the station, and who may change it. */
 function access({ document, hasLogin }: GuideEvidence): StepReport {
   const isUnnamed = textAt(document, 'base.name') === ''
@@ -93,8 +110,8 @@ function position({ document }: GuideEvidence): StepReport {
   const isMoved = textAt(document, 'gnss.state.status') === 'moved'
   const next = isSurveying ? 'surveying' : surveyFollows(document) ? 'starting' : 'reference'
   const missing: Missing[] = isMoved ? ['moved'] : hasReference(document) ? [] : [next]
-  const isCoarse = missing.length === 0 && (referenceAccuracy(document) ?? 0) > exact_m
-  return { step: 'position', missing, advice: isCoarse ? ['coarse'] : [] }
+  const level = positionLevel(document)
+  return { step: 'position', missing, advice: missing.length > 0 || level === 'absolute' ? [] : [level] }
 }
 
 export type OutputName = 'udp' | 'caster' | 'server' | 'mqtt' | 'tcp' | 'serial'

@@ -43,6 +43,13 @@ export function rawDays({ files, notes }: RawFiles): RawDay[] {
     }))
 }
 
+const worthless: readonly string[] = ['moved', 'antenna-open', 'antenna-short']
+const least_h = 4
+
+/** Days that give a position: long enough, and without a move. */
+export const usableDays = (files: RawFiles): RawDay[] =>
+  rawDays(files).filter(({ hours, notes }) => hours >= least_h && !notes.some((note) => worthless.includes(note)))
+
 export const rawPresets = ['full', '30s', 'csrs-ppp', 'auspos', 'opus', 'ign'] as const
 export type RawPreset = (typeof rawPresets)[number]
 

@@ -3,7 +3,7 @@ import { figure, t, word } from '../i18n/index.js'
 import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'
-import { meanCno, networksOf, type OutputFact, outputsOf } from '../model/guide.js'
+import { meanCno, networksOf, type OutputFact, outputsOf, positionLevel } from '../model/guide.js'
 import { hasReference } from '../model/set-up.js'
 import type { Parameter } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
@@ -69,8 +69,14 @@ export function PositionStep({ document }: { document: Json }) {
               `${place.lat.toFixed(8)}°, ${place.lon.toFixed(8)}°, ${figure(place.alt, 3, 'm')}`,
             ],
             [t('positions.acc'), figure(numberAt(document, `gnss.ref.${method}.acc`), 3, 'm')],
+            [t('guide.level'), t(`guide.level.${positionLevel(document)}`)],
           ]}
         />
+      )}
+      {place && positionLevel(document) !== 'absolute' && (
+        <a class="button" href="#/positions?exact">
+          {t('guide.toExact')}
+        </a>
       )}
       {survey && (
         <>

@@ -1,17 +1,27 @@
 /** A position from a PPP service: asked for, waited for, looked at, used. */
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
+import { type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
+import { place } from '../pages/index.js'
 import { api, type ChangeAnswer, type Parameter } from '../station/api.js'
 import { Action } from './action.js'
 import { Card, FigureList, Tone } from './card.js'
 import { SettingForm } from './forms/setting-form.js'
 import { useLoaded } from './loaded.js'
+import { TimePlot } from './plots/time-plot.js'
+import { ReportForm } from './report-form.js'
 
+interface Enu {
+  readonly east: number
+  readonly north: number
+  readonly up: number
+}
 interface Ppp {
   readonly job?: { readonly state: string; readonly text: string; readonly next: number }
   readonly results: readonly PppResult[]
+  readonly series: readonly { readonly epoch: number; readonly offset: Enu; readonly sigma: Enu }[]
 }
 interface PppResult {
   readonly id: number
@@ -22,15 +32,21 @@ interface PppResult {
     readonly acc: number
     readonly doubts: readonly string[]
     readonly drift?: number
-    readonly offset?: { readonly east: number; readonly north: number; readonly up: number }
+    readonly offset?: Enu
   }
 }
 
+const noFiles: RawFiles = { recording: false, notes: [], files: [] }
 const load = async () => {
-  const [ppp, parameters] = await Promise.all([api.get<Ppp>('/ppp'), api.parameters()])
-  return { ppp, parameters }
+  const [ppp, parameters, files] = await Promise.all([
+    api.get<Ppp>('/ppp'),
+    api.parameters(),
+    // A station may have no archive: a report can be imported nevertheless.
+    api.get<RawFiles>('/raw/files').catch(() => noFiles),
+  ])
+  return { ppp, parameters, days: usableDays(files) }
 }
-const settings = ['ppp-account', 'ppp-frame', 'ppp-epoch', 'ppp-plate'] as const
+const settings = ['ppp-account', 'gnss-announce-frame', 'gnss-announce-epoch', 'gnss-plate', 'ppp-repeat'] as const
 const again_ms = 10_000
 
 /** Nothing on a station without the plugin. @param used after a position was applied */
@@ -42,34 +58,48 @@ export function PppCard({ used }: { used: () => void }) {
     const timer = setInterval(again, again_ms)
     return () => clearInterval(timer)
   }, [isBusy, again])
+  const top = useRef<HTMLDivElement>(null)
+  const isLoaded = value !== undefined
+  useEffect(() => {
+    if (isLoaded && place.value.query.has('exact')) top.current?.scrollIntoView()
+  }, [isLoaded])
   if (!value) return null
-  const { parameters, ppp } = value
+  const { days, parameters, ppp } = value
+  const records = parameters.some((one) => one.name === 'raw-en' && one.value === 0)
   return (
-    <Card title={t('ppp.title')}>
-      <p>{t('ppp.what')}</p>
-      <details open={!hasAccount(parameters)}>
-        <summary>{t('ppp.settings')}</summary>
-        <SettingForm
-          settings={settings.map((name) => ({ name, label: t(`ppp.setting.${name}`), help: t(`ppp.help.${name}`) }))}
-          parameters={parameters}
-          save={t('raw.save')}
-          again={again}
-        />
-      </details>
-      <Job ppp={ppp} again={again} />
-      {ppp.results.map((result) => (
-        <Result key={result.id} result={result} again={again} used={used} />
-      ))}
-    </Card>
+    <div ref={top}>
+      <Card title={t('ppp.title')}>
+        <p>{t('ppp.what')}</p>
+        <details open={!hasAccount(parameters)}>
+          <summary>{t('ppp.settings')}</summary>
+          <SettingForm
+            settings={settings.map((name) => ({ name, label: t(`ppp.setting.${name}`), help: t(`ppp.help.${name}`) }))}
+            parameters={parameters}
+            save={t(records ? 'ppp.saveAndRecord' : 'raw.save')}
+            also={records ? { 'raw-en': 1 } : {}}
+            again={again}
+          />
+        </details>
+        <Job ppp={ppp} days={days} again={again} />
+        {ppp.results.map((result) => (
+          <Result key={result.id} result={result} again={again} used={used} />
+        ))}
+        <Series ppp={ppp} />
+        <ReportForm again={again} />
+      </Card>
+    </div>
   )
 }
 
 const hasAccount = (parameters: readonly Parameter[]) =>
   parameters.some(({ name, value }) => name === 'ppp-account' && value !== '')
 
-function Job({ ppp: { job }, again }: { ppp: Ppp; again: () => void }) {
+const day_s = 86_400
+
+function Job({ again, days, ppp: { job } }: { ppp: Ppp; days: readonly RawDay[]; again: () => void }) {
+  const [from, setFrom] = useState('')
   const begin = async () => {
-    await api.post('/ppp/job')
+    await api.post(from === '' ? '/ppp/job' : `/ppp/job?from=${from}&to=${Number(from) + day_s}`)
     again()
     return ''
   }
@@ -78,7 +108,26 @@ function Job({ ppp: { job }, again }: { ppp: Ppp; again: () => void }) {
     again()
     return ''
   }
-  if (!job) return <Action label={t('ppp.begin')} run={begin} isMain />
+  if (!job) {
+    return (
+      <>
+        {days.length > 0 && (
+          <label>
+            {t('ppp.session')}{' '}
+            <select value={from} onChange={({ currentTarget }) => setFrom(currentTarget.value)}>
+              <option value="">{t('ppp.lastDay')}</option>
+              {days.map(({ day, from_s, hours }) => (
+                <option key={day} value={from_s}>
+                  {t('ppp.day', { day: `${day} UTC`, hours: figure(hours, 1, 'h') })}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Action label={t('ppp.begin')} run={begin} isMain />
+      </>
+    )
+  }
   return (
     <>
       <p>
@@ -131,4 +180,33 @@ function Result({ again, result, used }: { result: PppResult; again: () => void;
       </div>
     </section>
   )
+}
+
+/** From two results on: millimetres, each with its standard deviation in the table. */
+function Series({ ppp: { series } }: { ppp: Ppp }) {
+  if (series.length < 2) return null
+  const times = series.map(({ epoch }) => utcOf(epoch))
+  const curve = (part: keyof Enu, colour: string) => ({
+    ...{ label: t(`ppp.${part}`), unit: 'mm', digits: 1, colour },
+    values: series.map(({ offset }) => offset[part] * 1000),
+  })
+  const band = (part: keyof Enu, colour: string) => ({
+    ...{ label: `± ${t(`ppp.${part}`)}`, unit: 'mm', digits: 1, colour },
+    values: series.map(({ sigma }) => sigma[part] * 1000),
+  })
+  return (
+    <TimePlot
+      title={t('ppp.series')}
+      times={times}
+      curves={[curve('east', 'main'), curve('north', 'gps'), curve('up', 'galileo'), band('up', 'quiet')]}
+      isClock
+    />
+  )
+}
+
+/** UTC seconds of a decimal year. */
+function utcOf(epoch: number): number {
+  const year = Math.floor(epoch)
+  const [start, end] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)]
+  return Math.round((start + (epoch - year) * (end - start)) / 1000)
 }

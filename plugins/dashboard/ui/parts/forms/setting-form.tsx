@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
+import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
@@ -20,8 +21,10 @@ export function SettingForm(props: {
   save: string
   /** Reads the parameters again. */
   again: () => void
+  /** Sent with them. */
+  also?: Readonly<Record<string, unknown>>
 }) {
-  const { again, parameters, save, settings } = props
+  const { again, also, parameters, save, settings } = props
   const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
   const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
@@ -40,7 +43,7 @@ export function SettingForm(props: {
     event.preventDefault()
     setRunning(true)
     try {
-      const { result, errors = [] } = await api.change(Object.fromEntries(changes))
+      const { result, errors = [] } = await api.change({ ...Object.fromEntries(changes), ...also })
       setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
       const isRefused = result === 'failed'
       const others = errors.filter(({ name }) => !rows.some((row) => row.name === name)).map(({ message }) => message)
@@ -120,6 +123,14 @@ function SettingField(props: {
           <label for={id}>{label}</label>
           {parameter.secret ? (
             <SecretInput {...common} value={text} enter={enter} />
+          ) : field.kind === 'choice' ? (
+            <select {...common} value={text} onChange={({ currentTarget }) => enter(currentTarget.value)}>
+              {field.choices.map((one) => (
+                <option key={String(one)} value={String(one)}>
+                  {partOf(parameter.name, String(one), String(one) || '–')}
+                </option>
+              ))}
+            </select>
           ) : (
             <input
               {...common}

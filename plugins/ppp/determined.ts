@@ -1,0 +1,50 @@
+/** A position that was determined elsewhere, as its reports give it. Pure. */
+import { type FrameName, frameNamed } from 'rtk-base/gnss'
+
+export interface Determined {
+  /** Of the marker, metres. */
+  readonly position: { readonly x: number; readonly y: number; readonly z: number }
+  readonly covariance: Covariance
+  readonly frame: FrameName
+  /** Decimal year. */
+  readonly epoch: number
+  /** The antenna reference point above the marker, as the service read it from the file, metres; undefined: not in the report. */
+  readonly height_m: number | undefined
+  /** Of the orbits: `final`, `rapid` or `ultra-rapid`; undefined: not in the report. */
+  readonly product?: string | undefined
+}
+
+/** xx, xy, xz, yy, yz, zz, square metres. */
+export type Covariance = readonly [number, number, number, number, number, number]
+
+/** @param correlations of xy, xz and yz; 0 where the report has none */
+export function covarianceOf(
+  [x, y, z]: readonly [number, number, number],
+  [xy, xz, yz]: readonly [number, number, number] = [0, 0, 0],
+): Covariance {
+  return [x * x, xy * x * y, xz * x * z, y * y, yz * y * z, z * z]
+}
+
+/** A position that a report cannot have. @returns undefined: there is nothing wrong with it */
+export function problemOf({ x, y, z }: Determined['position'], covariance: Covariance): string | undefined {
+  const radius = Math.hypot(x, y, z)
+  if (!(radius > 6_330_000 && radius < 6_400_000)) return 'its position is not on the earth'
+  const [xx, xy, xz, yy, yz, zz] = covariance
+  const isPossible = xy * xy <= xx * yy && xz * xz <= xx * zz && yz * yz <= yy * zz
+  const isReadable = [xx, yy, zz].every((variance) => variance > 0 && variance < 1e6)
+  return isReadable && isPossible ? undefined : 'its accuracy cannot be read'
+}
+
+/** @returns a text that says what is wrong with the name */
+export function frameOf(name: string): FrameName | { readonly problem: string } {
+  return frameNamed(name) ?? { problem: `its frame '${name.slice(0, 16)}' is not known` }
+}
+
+/** `26:331:43200`: year, day of the year, second of the day. @returns decimal year; undefined: it is none */
+export function epochOf(text: string): number | undefined {
+  const [, yy, day, second] = /^(\d{2}):(\d{3}):(\d{5})$/.exec(text) ?? []
+  if (yy === undefined || Number(day) < 1 || Number(day) > 366) return undefined
+  const year = 2000 + Number(yy)
+  const length = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1 ? 366 : 365
+  return year + (Number(day) - 1 + Number(second) / 86_400) / length
+}

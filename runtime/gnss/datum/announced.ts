@@ -1,0 +1,57 @@
+import { type FrameName, frameNames, type PlateName } from './frames.js'
+import { type DatedPosition, frameVelocity, transformed } from './transform.js'
+
+/** The frame and epoch that a station announces, whatever frame its position was determined in. */
+export interface DatumWish {
+  /** Undefined: that of the determination. */
+  readonly frame?: FrameName | undefined
+  /** Decimal year; undefined: that of the determination. */
+  readonly epoch?: number | undefined
+  /** The tectonic plate that carries the station. */
+  readonly plate?: PlateName | undefined
+}
+
+/** IGS20 and its updates are ITRF2020 to a fraction of a millimetre, IGS14 is ITRF2014. */
+const aliases: Readonly<Record<string, FrameName>> = {
+  IGS20: 'ITRF2020',
+  IGB20: 'ITRF2020',
+  IGC20: 'ITRF2020',
+  IGS14: 'ITRF2014',
+  IGB14: 'ITRF2014',
+}
+
+/** A name as people write it: `ETRF2000`, `etrf 2000`, `IGb20`. @returns undefined: positions in it are not transformed */
+export function frameNamed(text: string): FrameName | undefined {
+  const plain = text.toUpperCase().replaceAll(/[\s_-]/g, '')
+  return aliases[plain] ?? frameNames.find((name) => name.toUpperCase() === plain)
+}
+
+/** Decimal year of an epoch that a person entered; undefined: it is none. */
+export function epochNamed(text: string): number | undefined {
+  const year = text.trim() === '' ? Number.NaN : Number(text)
+  return year >= 1980 && year < 2100 ? year : undefined
+}
+
+/** The same point as the station announces it. Without a plate, it is not moved between two epochs. */
+export function announcedAs(
+  at: DatedPosition,
+  { epoch = at.epoch, frame = at.frame, plate }: DatumWish,
+): DatedPosition {
+  return transformed(at, { frame, epoch }, plate)
+}
+
+/** How far announced coordinates are from those that the point has now, in their frame. */
+export interface Drift {
+  /** Metres a year. */
+  readonly rate_m: number
+  /** Metres since the epoch of the coordinates. */
+  readonly since_m: number
+}
+
+/** @param now decimal year @returns undefined: the plate is not known */
+export function driftOf(at: DatedPosition, plate: PlateName | undefined, now: number): Drift | undefined {
+  if (!plate) return undefined
+  const { x, y, z } = frameVelocity(at, plate)
+  const rate_m = Math.hypot(x, y, z)
+  return { rate_m, since_m: rate_m * Math.abs(now - at.epoch) }
+}
