@@ -1,4 +1,5 @@
 /** RINEX out of receivers' raw data (`rtk-base/rinex`). */
+export { type AntennaCalibration, findAntenna, type PhaseCentre, readAntex } from './antex.js'
 export { type RawSummary, type RinexChoice, type RinexEvent, type RinexOutput, readRaw } from './convert.js'
 export { rinexName } from './file-name.js'
 export type { GlonassBiases } from './glonass-biases.js'

@@ -262,6 +262,7 @@ t.test('MeasEpoch', async (t) => {
   })
 })
 
+const noBytes = Buffer.alloc(0)
 const rows: readonly ObsvmRow[] = [
   { system: 0, prn: 6, signal: 0 },
   { system: 0, prn: 6, signal: 9 },
@@ -341,6 +342,11 @@ t.test('damaged messages are skipped and counted, and the ones behind them are r
       { near_s },
     )
     t.equal(found?.satellites.length, 63)
+    const row = { system: 0, prn: 6, signal: 0 }
+    const [largest, larger] = [408, 409].map((count) => obsvm(Array.from({ length: count }, () => row)))
+    t.match(await readRaw(() => [largest ?? noBytes], { near_s }), { epochs: 1 })
+    const behind = await readRaw(() => [larger ?? noBytes, obsvm(rows, { tow_ms: tow_ms + 1000 })], { near_s })
+    t.match(behind, { epochs: 1, contents: { first: { tow_s: 522_206 } } }, 'more than 16 KB is no message')
   })
 })
 
