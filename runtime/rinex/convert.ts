@@ -62,7 +62,7 @@ const onTime_s = 0.02
 
 /**
  * Reads the source. All epochs are of one kind of message, so that none is written twice: of UBX-RXM-RAWX, Unicore OBSVM or Septentrio
- * MeasEpoch, unless there are twice as many epochs of MSM4-7.
+ * MeasEpoch, unless MSM4-7 has more than twice as many epochs.
  * @returns undefined if there is no observation in it
  */
 export async function readRaw(source: RawSource, choice: RinexChoice): Promise<RinexOutput | undefined> {

@@ -124,7 +124,10 @@ class Rinex3 implements ObservationFormat {
     )
   }
 
-  /** Blank behind the system: it is not known whether the phases are aligned. */
+  /**
+   * No correction was applied here. MSM has aligned phases, so 0 is right (RTCM 10403.3, §3.5.16). No manual says it of RXM-RAWX, OBSVM and
+   * MeasEpoch: the system alone stands for unknown (RINEX 3.05, table A2; the reference signals are in table A23).
+   */
   #shiftLines(system: SystemLetter): string[] {
     if (!this.#contents.isAligned) return [line(system, 'SYS / PHASE SHIFT')]
     const codes = this.#contents.codes.get(system) ?? []
