@@ -17,7 +17,7 @@ const numbers: readonly (readonly [first: number, last: number, subtracted: numb
   [71, 106, 70, 'E'],
   [120, 140, 100, 'S'],
   [141, 180, 140, 'C'],
-  [181, 190, 180, 'J'],
+  [181, 187, 180, 'J'],
   [191, 197, 190, 'I'],
   [198, 215, 157, 'S'],
   [216, 222, 208, 'I'],

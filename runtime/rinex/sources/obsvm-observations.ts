@@ -32,8 +32,8 @@ const fine = 160
 const lockStep_ms = 50
 
 /**
- * Observations out of Unicore's OBSVM, binary (Unicore N4 Reference Commands Manual, OBSVM; held against the RANGECMP of the same epoch of
- * a UM980). Behind the header the number of rows (u32); a row:
+ * Observations out of Unicore's OBSVM, binary (Unicore N4 Reference Commands Manual, OBSVM, as the RTKLIB fork of rtklibexplorer and
+ * satpulse read it; held against the RANGECMP of the same epoch of a UM980). Behind the header the number of rows (u32); a row:
  * `u16 GLONASS channel + 7 | u16 PRN | f64 range, m | f64 −phase, cycles | u16 | u16 | f32 Doppler, Hz | u16 C/N0 / 0.01 dB-Hz | u16 | f32 lock time, s | u32 tracking status`.
  *
  * L2 with the L2C flag (bit 26) is `2S`, without it `2W`. The MSM of the same receiver calls both `2W`.
