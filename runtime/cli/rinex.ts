@@ -12,9 +12,10 @@ const presetNames = Object.keys(rinexPresets) as (keyof typeof rinexPresets)[]
 
 export const rinexHelp = `rtk-base rinex FILE... [--out DIR] [--date DATE]
 
-Converts recorded bytes of a receiver to RINEX: RTCM (MSM4 to 7 and ephemerides) or u-blox (RXM-RAWX and RXM-SFRBX), also
-compressed (.gz). Several files are read as one recording, in the given order. Writes a file of observations and, with
-ephemerides, a file of navigation data.
+Converts recorded bytes of a receiver to RINEX: RTCM (MSM4 to 7 and ephemerides), u-blox (RXM-RAWX and RXM-SFRBX), Unicore
+(OBSVMB) or Septentrio (MeasEpoch), also compressed (.gz). Several files are read as one recording, in the given order. Writes
+a file of observations and, with ephemerides, a file of navigation data. If a recording has both MSM and the receiver's own
+messages, only the latter are used, unless MSM has more than twice as many epochs.
 
   --out DIR         folder of the result (default: .)
   --date DATE       a day near the first epoch, for RTCM, which has no weeks (default: the time of the first file)
@@ -66,7 +67,11 @@ export async function rinexCommand(args: string[]): Promise<number> {
   const near_s = gpsSeconds(unixToGps(near_ms / 1000, knownLeap_s))
   const systems = systemsIn(version, preset.systems)
   const found = await readRaw(source, { near_s, interval_s, systems })
-  if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', `${first}: no observations (MSM4 to 7, or RXM-RAWX) are in it`)
+  if (!found)
+    throw new RtkError(
+      'RTK_ERR_NOT_FOUND',
+      `${first}: no observations (MSM4 to 7, RXM-RAWX, OBSVMB or MeasEpoch) are in it`,
+    )
 
   const station = stationOf(values)
   const origin = { program: 'rtk-base', by: '', now_unix_s: Date.now() / 1000 }
@@ -74,8 +79,14 @@ export async function rinexCommand(args: string[]): Promise<number> {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw usage(`--out ${folder}: no such folder`)
   const observations = join(folder, rinexName(version, 'observations', station.marker, found.contents))
   await write(observations, found.observations(version, station, origin))
-  const { epochs, missing, satellites } = found
-  process.stdout.write(`${observations}  ${epochs} epochs, ${missing} missing, ${satellites.length} satellites\n`)
+  const { epochs, missing, satellites, skipped, source: kind } = found
+  process.stdout.write(
+    `${observations}  ${epochs} epochs of ${kind}, ${missing} missing, ${satellites.length} satellites\n`,
+  )
+  const { checksums, contents } = skipped
+  if (checksums > 0) process.stderr.write(`${checksums} messages with wrong checksums are left out\n`)
+  if (contents > 0)
+    process.stderr.write(`${contents} messages with damaged observations or without a time are left out\n`)
   if (found.navigation.length === 0) return 0
   const navigation = join(folder, rinexName(version, 'navigation', station.marker, found.contents))
   await write(navigation, found.navigationParts(origin))

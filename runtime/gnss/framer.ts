@@ -45,9 +45,11 @@ export interface Framing {
   readonly kind: string
   /** The bytes that a frame may begin with. */
   readonly starts: readonly number[]
+  /** Size of the largest frame, up to 16,384. Default: 8,200. */
+  readonly largest_bytes?: number
   /**
    * Whole size of the candidate that begins at `at`. `none`: not a frame. `unknown yet`: more than `bytes[at]` to
-   * `bytes[end - 1]` is needed. A candidate of more than 8,200 bytes is rejected.
+   * `bytes[end - 1]` is needed. A candidate of more than `largest_bytes` is rejected.
    */
   size(bytes: Uint8Array, at: number, end: number): number | 'unknown yet' | 'none'
   /** Whether the checksum of the whole candidate is right. */
@@ -74,10 +76,9 @@ export interface FramerOptions {
 const maxUbxPayload = 8192
 const maxNmeaBody = 1024
 const maxFrame = maxUbxPayload + 8
-/** The largest candidate is a UBX frame, or as large; the kept bytes never exceed it, so this leaves room to append. */
-const bufferSize = 16_384
 /** Frames are copied into slabs: a typed array of its own for each would cost more than its checksum. */
 const slabSize = 16_384
+const largestOf = ({ largest_bytes = maxFrame }: Framing) => Math.min(largest_bytes, slabSize)
 const patience_ms = 1000
 /** Delay that the operating system may add to the time on the wire. */
 const jitter_ms = 250
@@ -112,8 +113,8 @@ export class Framer {
   #baud: number | undefined
 
   /** The waiting candidate and the bytes behind it, from index 0, with the arrival time of each byte. */
-  readonly #kept = new Uint8Array(bufferSize)
-  readonly #keptAt = new Float64Array(bufferSize)
+  readonly #kept: Uint8Array
+  readonly #keptAt: Float64Array
   #keptSize = 0
   /** Whole size of the candidate, 0 while unknown. */
   #candidateSize = 0
@@ -129,6 +130,10 @@ export class Framer {
     this.#onFrame = options.onFrame
     this.#baud = options.baud
     this.#framings = options.framings ?? []
+    // Twice the largest candidate: the kept bytes never exceed one, which leaves room to append.
+    const size = 2 * Math.max(maxFrame, ...this.#framings.map(largestOf))
+    this.#kept = new Uint8Array(size)
+    this.#keptAt = new Float64Array(size)
     this.#starts = ownStarts
     if (this.#framings.length > 0) {
       this.#starts = ownStarts.slice()
@@ -314,8 +319,8 @@ export class Framer {
     for (const framing of this.#framings) {
       if (!framing.starts.includes(first)) continue
       const size = framing.size(bytes, at, end)
-      if (size === 'unknown yet') needs = end - at >= maxFrame ? needs : needs || -1
-      else if (size !== 'none' && size > 0 && size <= maxFrame) {
+      if (size === 'unknown yet') needs = end - at >= largestOf(framing) ? needs : needs || -1
+      else if (size !== 'none' && size > 0 && size <= largestOf(framing)) {
         if (at + size > end) needs = Math.min(needs, -size)
         else if (framing.check(bytes, at, size)) {
           this.#found = framing

@@ -1,14 +1,17 @@
 /** From a receiver's bytes to RINEX: read once to know what is in them, and once more to write it. */
-import { Framer, type GpsTime, gpsSeconds, knownLeap_s, MsmEpochs, SubframeAssembler } from 'rtk-base/gnss'
+import { type GpsTime, gpsSeconds } from 'rtk-base/gnss'
 import type { StationFacts } from './header.js'
-import { MsmObservations } from './msm-observations.js'
-import { type NavigationRecord, navigationParts, navigationRecord, recordId } from './navigation-file.js'
+import { type NavigationRecord, navigationParts } from './navigation-file.js'
 import { type FileContents, type Origin, observationFormat, type RinexVersion } from './observation-file.js'
 import { type ObservationEpoch, type SystemLetter, satelliteName } from './observations.js'
-import { RawxObservations } from './rawx-observations.js'
-
-/** The bytes of a span of time, as often as they are asked for. */
-export type RawSource = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+import {
+  type ObservationSource,
+  observationSources,
+  RawReader,
+  type RawSource,
+  type Skipped,
+  type SourcedEpoch,
+} from './sources/raw-reader.js'
 
 export interface RinexChoice {
   /** Only epochs at whole multiples of it, seconds. */
@@ -39,8 +42,9 @@ export interface RawSummary {
   /** Breaks of phases. */
   readonly slips: number
   readonly satellites: readonly string[]
-  readonly source: 'RAWX' | 'MSM'
+  readonly source: ObservationSource
   readonly navigation: readonly NavigationRecord[]
+  readonly skipped: Skipped
 }
 
 export interface RinexOutput extends RawSummary {
@@ -51,24 +55,19 @@ export interface RinexOutput extends RawSummary {
   navigationFile(origin: Origin): string
 }
 
-/** Ephemerides further away are of another time: the clock of the source was wrong. */
-const twoDays_s = 172_800
 /** In the header; all of them stand between the epochs. */
 const mostComments = 20
-/** More than all satellites send in a day of half-hourly changes. */
-const mostRecords = 16_384
 /** Receivers' clocks are within a millisecond or so of the second; RTCM is on it. */
 const onTime_s = 0.02
-/** A receiver that repeats itself, or a file that overlaps the one before. */
-const overlap_s = 3_600
 
 /**
- * Reads the source. RXM-RAWX is used where it is, else MSM4-7.
+ * Reads the source. All epochs are of one kind of message, so that none is written twice: of UBX-RXM-RAWX, Unicore OBSVM or Septentrio
+ * MeasEpoch, unless MSM4-7 has more than twice as many epochs.
  * @returns undefined if there is no observation in it
  */
 export async function readRaw(source: RawSource, choice: RinexChoice): Promise<RinexOutput | undefined> {
   const survey = new Survey(choice)
-  const reader = new RawReader(choice, survey.channels, 1)
+  const reader = new RawReader(choice.near_s, survey.channels, 1)
   for await (const epoch of reader.epochs(source)) survey.take(epoch)
   const summary = survey.summary(reader)
   if (!summary) return undefined
@@ -77,10 +76,11 @@ export async function readRaw(source: RawSource, choice: RinexChoice): Promise<R
     async *observations(version, station, origin) {
       const format = observationFormat(version, summary.contents)
       const events = [...(choice.events ?? [])]
-      const comments = [...(station.comments ?? []), ...events.slice(0, mostComments).map(({ text }) => text)]
+      const remarks = [...(station.comments ?? []), ...summary.contents.remarks]
+      const comments = [...remarks, ...events.slice(0, mostComments).map(({ text }) => text)]
       yield format.header({ ...station, comments }, origin)
       const thinner = new Thinner(choice)
-      const again = new RawReader(choice, survey.channels, reader.rateSign, summary.source)
+      const again = new RawReader(choice.near_s, survey.channels, reader.rateSign, summary.source)
       for await (const { epoch } of again.epochs(source)) {
         const written = thinner.take(epoch)
         if (!written) continue
@@ -142,138 +142,28 @@ class Thinner {
   }
 }
 
-interface SourcedEpoch {
-  readonly source: 'RAWX' | 'MSM'
-  readonly epoch: ObservationEpoch
-}
-
-/** Bytes → epochs, in order, and everything beside them. */
-class RawReader {
-  readonly navigation = new Map<string, NavigationRecord>()
-  leap_s = knownLeap_s
-  readonly #wanted: 'RAWX' | 'MSM' | undefined
-  readonly #rawx = new RawxObservations()
-  readonly #msm: MsmObservations
-  readonly #epochs = new MsmEpochs(() => this.leap_s)
-  readonly #pages = new SubframeAssembler()
-  readonly #channels: Map<number, number>
-  readonly #rates = new RateSign()
-  #near_s: number
-  readonly #last = { RAWX: Number.NEGATIVE_INFINITY, MSM: Number.NEGATIVE_INFINITY }
-
-  constructor(choice: RinexChoice, channels: Map<number, number>, rateSign: 1 | -1, wanted?: 'RAWX' | 'MSM') {
-    this.#near_s = choice.near_s
-    this.#channels = channels
-    this.#msm = new MsmObservations(channels, rateSign)
-    this.#wanted = wanted
-  }
-
-  get rateSign(): 1 | -1 {
-    return this.#rates.sign
-  }
-
-  async *epochs(source: RawSource): AsyncGenerator<SourcedEpoch> {
-    let found: SourcedEpoch[] = []
-    const framer = new Framer({
-      onFrame: (frame) => {
-        if (frame.kind === 'ubx') this.#ubx(frame.bytes, found)
-        else if (frame.kind === 'rtcm') this.#rtcm(frame.bytes, found)
-      },
-    })
-    for await (const bytes of source()) {
-      framer.push(bytes, 0)
-      yield* found
-      found = []
-    }
-    framer.flush()
-    yield* found
-  }
-
-  #ubx(frame: Uint8Array, found: SourcedEpoch[]): void {
-    const epoch = this.#wanted === 'MSM' ? undefined : this.#rawx.epoch(frame)
-    if (epoch && this.#isLater('RAWX', epoch)) {
-      this.#near_s = gpsSeconds(epoch)
-      found.push({ source: 'RAWX', epoch })
-    }
-    const message = this.#pages.push(frame, this.#near_s)
-    if (message) this.#navigation(message)
-  }
-
-  #rtcm(frame: Uint8Array, found: SourcedEpoch[]): void {
-    this.#navigation(frame)
-    if (this.#wanted === 'RAWX') return
-    for (const complete of this.#epochs.push(frame)) {
-      const epoch = this.#msm.epoch(complete, this.#near_s)
-      if (!this.#isLater('MSM', epoch)) continue
-      this.#near_s = gpsSeconds(epoch)
-      this.#rates.take(epoch)
-      found.push({ source: 'MSM', epoch })
-    }
-  }
-
-  /** Each time is written once, in order. */
-  #isLater(source: 'RAWX' | 'MSM', epoch: ObservationEpoch): boolean {
-    const behind_s = this.#last[source] - gpsSeconds(epoch)
-    if (behind_s >= 0 && behind_s < overlap_s) return false
-    this.#last[source] = gpsSeconds(epoch)
-    return true
-  }
-
-  #navigation(frame: Uint8Array): void {
-    const record = navigationRecord(frame, this.#near_s, this.leap_s)
-    if (!record) return
-    const { ephemeris } = record
-    if (ephemeris.constellation === 'GLONASS') this.#channels.set(ephemeris.satellite, ephemeris.channel)
-    const isWanted = Math.abs(ephemeris.toe_s - this.#near_s) < twoDays_s
-    if (isWanted && this.navigation.size < mostRecords) this.navigation.set(recordId(record), record)
-  }
-}
-
-/** Whether the rates of a receiver have the sign of the range, as RTCM has it, or that of the Doppler: by its own phases. */
-class RateSign {
-  readonly #before = new Map<string, { readonly time_s: number; readonly phase: number }>()
-  #sum = 0
-
-  get sign(): 1 | -1 {
-    return this.#sum < 0 ? -1 : 1
-  }
-
-  /** @param epoch made with the sign of RTCM */
-  take(epoch: ObservationEpoch): void {
-    const time_s = gpsSeconds(epoch)
-    for (const { number, signals, system } of epoch.satellites) {
-      for (const { code, doppler_hz, isBroken, phase_cycles } of signals) {
-        if (phase_cycles === undefined || doppler_hz === undefined) continue
-        const id = `${system}${number}${code}`
-        const before = this.#before.get(id)
-        this.#before.set(id, { time_s, phase: phase_cycles })
-        const elapsed_s = time_s - (before?.time_s ?? time_s)
-        if (!before || isBroken || elapsed_s <= 0 || elapsed_s > 31) continue
-        this.#sum += Math.sign(-(phase_cycles - before.phase) * doppler_hz)
-      }
-    }
-  }
-}
-
 /** The first reading: everything that the header must say before the first epoch. */
 class Survey {
   readonly channels = new Map<number, number>()
-  readonly #found: Readonly<Record<SourcedEpoch['source'], Found>>
+  readonly #found: ReadonlyMap<ObservationSource, Found>
 
   constructor(choice: RinexChoice) {
-    this.#found = { RAWX: new Found(choice), MSM: new Found(choice) }
+    this.#found = new Map(observationSources.map((source) => [source, new Found(choice)]))
   }
 
   take({ epoch, source }: SourcedEpoch): void {
     for (const [slot, channel] of epoch.channels) this.channels.set(slot, channel)
-    const written = this.#found[source].thinner.take(epoch)
-    if (written) this.#found[source].take(written)
+    const found = this.#found.get(source)
+    const written = found?.thinner.take(epoch)
+    if (written) found?.take(written)
   }
 
-  summary({ leap_s, navigation }: RawReader): RawSummary | undefined {
-    const source = this.#found.RAWX.epochs > 0 ? 'RAWX' : 'MSM'
-    const found = this.#found[source]
-    if (found.epochs === 0) return undefined
+  summary(reader: RawReader): RawSummary | undefined {
+    const { leap_s, navigation, skipped } = reader
+    const most = Math.max(...[...this.#found.values()].map(({ epochs }) => epochs))
+    const [chosen] = [...this.#found].filter(([, { epochs }]) => epochs > 0 && epochs * 2 >= most)
+    if (!chosen) return undefined
+    const [source, found] = chosen
     const { codes, epochs, first, interval_s, last, satellites, slips } = found
     const slots = [...this.channels].filter(([slot]) => satellites.has(satelliteName('R', slot)))
     const span_s = gpsSeconds(last) - gpsSeconds(first)
@@ -281,8 +171,10 @@ class Survey {
       contents: {
         codes: new Map([...codes].map(([system, set]) => [system, [...set].sort()])),
         ...{ first, last, interval_s, leap_s, isAligned: source === 'MSM', channels: new Map(slots) },
+        ...(source === 'MSM' && { glonassBiases: reader.glonassBiases }),
+        remarks: reader.remarks(source),
       },
-      ...{ epochs, slips, source },
+      ...{ epochs, slips, source, skipped },
       missing: interval_s === undefined ? 0 : Math.max(0, Math.round(span_s / interval_s) + 1 - epochs),
       satellites: [...satellites].sort(),
       navigation: [...navigation.values()],

@@ -1,15 +1,11 @@
 /** RINEX out of receivers' raw data (`rtk-base/rinex`). */
-export {
-  type RawSource,
-  type RawSummary,
-  type RinexChoice,
-  type RinexEvent,
-  type RinexOutput,
-  readRaw,
-} from './convert.js'
+export { type AntennaCalibration, findAntenna, type PhaseCentre, readAntex } from './antex.js'
+export { type RawSummary, type RinexChoice, type RinexEvent, type RinexOutput, readRaw } from './convert.js'
 export { rinexName } from './file-name.js'
+export type { GlonassBiases } from './glonass-biases.js'
 export type { StationFacts } from './header.js'
 export { type NavigationRecord, navigationParts, navigationRecord } from './navigation-file.js'
 export type { FileContents, Origin, RinexVersion } from './observation-file.js'
 export type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
 export { type RinexPreset, type RinexPresetName, rinexPresets, systemsIn } from './presets.js'
+export type { ObservationSource, RawSource, Skipped } from './sources/raw-reader.js'

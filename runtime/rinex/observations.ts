@@ -5,6 +5,9 @@ import type { GpsTime } from 'rtk-base/gnss'
 /** RINEX letters: GPS, GLONASS, Galileo, BeiDou, QZSS, SBAS, NavIC. */
 export type SystemLetter = 'G' | 'R' | 'E' | 'C' | 'J' | 'S' | 'I'
 
+/** The order in files. */
+export const systemOrder: readonly SystemLetter[] = ['G', 'R', 'E', 'C', 'J', 'S', 'I']
+
 /** One signal of one satellite at one time. What is not known or not valid is undefined. */
 export interface SignalObservation {
   /** Band and attribute, e.g. `1C`: the code of an observation without its first letter. */
@@ -69,3 +72,9 @@ export function carrier_hz(system: SystemLetter, code: string, channel?: number)
 
 /** `G05`. */
 export const satelliteName = (system: SystemLetter, number: number): string => system + String(number).padStart(2, '0')
+
+const lastNumbers: Readonly<Record<SystemLetter, number>> = { G: 32, R: 32, E: 36, C: 63, J: 10, S: 58, I: 14 }
+
+/** Whether RINEX has the satellite: PRN, slot or number, SBAS PRN − 100. */
+export const isSatelliteNumber = (system: SystemLetter, number: number): boolean =>
+  number >= (system === 'S' ? 20 : 1) && number <= lastNumbers[system]

@@ -1,25 +1,10 @@
 /** MSM of real receivers against their own raw observations: what a base passes on is what it measured. */
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import t from 'tap'
 import { decodeMsm, Framer, type Msm } from '../../runtime/gnss/index.js'
+import { noRecording, recorded } from './support/recordings.js'
 
-const folder = join(resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures'), 'receivers')
-const skip = existsSync(join(folder, 'unicore-um980-raw-cross.jsonl')) ? false : `no recordings in ${folder}`
+const skip = noRecording('unicore-um980-raw-cross')
 const light_mps = 299_792_458
-
-function recorded(name: string): Buffer {
-  const records = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
-    .trim()
-    .split('\n')
-  const parts = records.map((record) => JSON.parse(record) as { ascii?: string; bin?: string; out?: boolean })
-  const received = parts.filter(({ out }) => !out)
-  return Buffer.concat(
-    received.map(({ ascii, bin = '' }) =>
-      ascii === undefined ? Buffer.from(bin, 'hex') : Buffer.from(ascii, 'latin1'),
-    ),
-  )
-}
 
 function msmOf(bytes: Buffer): Msm[] {
   const found: Msm[] = []

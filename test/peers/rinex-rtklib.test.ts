@@ -1,12 +1,13 @@
 /** RINEX of our own against `convbin` of RTKLIB, from the same bytes of real receivers. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { gpsSeconds, unixToGps } from '../../runtime/gnss/index.js'
 import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/rinex/index.js'
-import { type ReadObservations, readNavigation, readObservations } from '../gnss/support/rinex-reader.js'
+import { compared, converted } from '../gnss/support/rinex-compare.js'
+import { readNavigation, readObservations } from '../gnss/support/rinex-reader.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { noPeer } from '../harness/peers/peers.js'
 
@@ -33,17 +34,6 @@ const recordings: readonly (readonly [name: string, format: 'ubx' | 'rtcm3', day
   ['swiftnav_dropped-packets-STR24.rtcm3', 'rtcm3', '2018-07-12'],
 ]
 
-function converted(t: Test, bytes: Uint8Array, format: 'ubx' | 'rtcm3', day: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-rinex-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const [input, obs, nav] = ['input', 'obs', 'nav'].map((name) => join(folder, name)) as [string, string, string]
-  writeFileSync(input, bytes)
-  const time = ['-tr', day.replaceAll('-', '/'), '12:00:00']
-  const options = ['-r', format, '-v', '3.04', '-f', '5', '-od', '-os', ...time]
-  execFileSync('convbin', [...options, '-o', obs, '-n', nav, input], { stdio: 'ignore' })
-  return { observations: readFileSync(obs, 'latin1'), navigation: existsSync(nav) ? readFileSync(nav, 'latin1') : '' }
-}
-
 async function ours(bytes: Uint8Array, day: string, version: RinexVersion = '3.05', interval_s?: number) {
   const near_s = gpsSeconds(unixToGps(Date.parse(`${day}T12:00:00Z`) / 1000, 18))
   const found = await readRaw(() => [bytes], { near_s, interval_s })
@@ -51,44 +41,6 @@ async function ours(bytes: Uint8Array, day: string, version: RinexVersion = '3.0
   let text = ''
   for await (const part of found.observations(version, station, origin)) text += part
   return { found, text, navigation: found.navigationFile(origin) }
-}
-
-/** What both files have, compared; and what only one of them has. */
-function compared(own: ReadObservations, theirs: ReadObservations) {
-  /** Largest differences by the first letter of the type; Doppler without its sign. */
-  const worst: Record<string, number> = { C: 0, L: 0, D: 0, S: 0 }
-  const only = { own: new Map<string, number>(), theirs: new Map<string, number>() }
-  const slips = { same: 0, own: 0, theirs: 0 }
-  let values = 0
-  let missing = 0
-  const byTime = new Map(own.epochs.map((epoch) => [epoch.time, epoch]))
-  const seen = new Set<string>()
-  for (const { satellites, time } of theirs.epochs) {
-    const mine = byTime.get(time)
-    if (!mine) missing++
-    for (const name of mine ? new Set([...satellites.keys(), ...mine.satellites.keys()]) : []) {
-      const [a, b] = [mine?.satellites.get(name), satellites.get(name)]
-      for (const type of new Set([...(a?.keys() ?? []), ...(b?.keys() ?? [])])) {
-        const [kind = ''] = type
-        const [p, q] = [a?.get(type), b?.get(type)]
-        if (!p || !q) {
-          const counts = only[p ? 'own' : 'theirs']
-          counts.set(kind, (counts.get(kind) ?? 0) + 1)
-          continue
-        }
-        values++
-        const difference = kind === 'D' ? Math.abs(p.value) - Math.abs(q.value) : p.value - q.value
-        worst[kind] = Math.max(worst[kind] ?? 0, Math.abs(difference))
-        // RTKLIB marks the first phase of each signal, too.
-        if (kind === 'L' && seen.has(`${name}${type}`)) {
-          if (((p.lli ^ q.lli) & 1) === 0) slips.same += p.lli & 1
-          else slips[p.lli & 1 ? 'own' : 'theirs']++
-        }
-        if (kind === 'L') seen.add(`${name}${type}`)
-      }
-    }
-  }
-  return { worst, only, slips, values, missing }
 }
 
 /**

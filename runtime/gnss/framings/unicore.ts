@@ -40,6 +40,8 @@ export const unicoreLine: Framing = {
 export const unicoreLog: Framing = {
   kind: 'unicore-log',
   starts: [0xaa],
+  // OBSVM has 40 bytes for each signal; a UM980 tracks more than 200.
+  largest_bytes: 16_384,
   size(bytes, at, end) {
     if (end - at > 2 && (bytes[at + 1] !== 0x44 || bytes[at + 2] !== 0xb5)) return 'none'
     return end - at < 8 ? 'unknown yet' : headerSize + (bytes[at + 6] | (bytes[at + 7] << 8)) + 4

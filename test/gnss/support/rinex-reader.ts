@@ -17,6 +17,11 @@ export interface ReadObservations {
   readonly version: string
   readonly header: ReadonlyMap<string, readonly string[]>
   readonly types: ReadonlyMap<string, readonly string[]>
+  /** GLONASS: frequency number by slot, bias by code in metres. */
+  readonly slots: ReadonlyMap<number, number>
+  readonly biases_m: ReadonlyMap<string, number>
+  /** Corrections of phases by system and code, cycles; by the system alone: not known. */
+  readonly shifts: ReadonlyMap<string, number | undefined>
   readonly epochs: readonly ReadEpoch[]
 }
 
@@ -82,6 +87,7 @@ function read3(version: string, header: Map<string, string[]>, lines: string[]):
     if (line[0] !== ' ' && Number(line.slice(3, 6)) !== types.get(line[0] ?? '')?.length)
       throw new Error(`count: ${line}`)
   }
+  if (types.has('R')) for (const label of ofGlonass) if (!header.has(label)) throw new Error(`no ${label}`)
   const epochs: ReadEpoch[] = []
   while (lines.length > 0) {
     const head = lines.shift() ?? ''
@@ -108,7 +114,59 @@ function read3(version: string, header: Map<string, string[]>, lines: string[]):
     }
     epochs.push({ time: time.replace(/ +(\d\.)/, ' 0$1'), flag: Number(flag), satellites, lines: rows })
   }
-  return { version, header, types, epochs }
+  return {
+    version,
+    header,
+    types,
+    slots: readSlots(header),
+    biases_m: readBiases(header),
+    shifts: readShifts(header, types),
+    epochs,
+  }
+}
+
+const ofGlonass = ['GLONASS SLOT / FRQ #', 'GLONASS COD/PHS/BIS']
+
+/** I3, then eight a line of 1X,A1,I2.2,1X,I2. */
+function readSlots(header: ReadonlyMap<string, readonly string[]>): Map<number, number> {
+  const slots = new Map<number, number>()
+  const lines = header.get('GLONASS SLOT / FRQ #') ?? []
+  for (const text of lines.map((line) => line.slice(3).trimEnd())) {
+    if (!/^( R\d\d [ -]\d){0,8}$/.test(text)) throw new Error(`'${text}' are no slots`)
+    for (const [, slot, frequency] of text.matchAll(/ R(\d\d) ([ -]\d)/g)) slots.set(Number(slot), Number(frequency))
+  }
+  for (const [at, line] of lines.entries()) {
+    if (at === 0 ? Number(line.slice(0, 3)) !== slots.size : line.slice(0, 3) !== '   ')
+      throw new Error(`count: ${line}`)
+  }
+  if ([...slots.values()].some((frequency) => frequency < -7 || frequency > 6)) throw new Error('no frequency number')
+  return slots
+}
+
+/** Four of 1X,A3,1X,F8.3, or blank. */
+function readBiases(header: ReadonlyMap<string, readonly string[]>): Map<string, number> {
+  const [text = ''] = (header.get('GLONASS COD/PHS/BIS') ?? []).map((line) => line.trimEnd())
+  if (!/^( C[12][CP] [ \d-]{4}\.\d{3}){0,4}$/.test(text)) throw new Error(`'${text}' are no biases`)
+  const entries = [...text.matchAll(/ (C[12][CP]) (.{8})/g)]
+  return new Map(entries.map(([, code = '', bias]) => [code, Number(bias)]))
+}
+
+/** A1,1X,A3,1X,F8.5; without a number: not known. */
+function readShifts(
+  header: ReadonlyMap<string, readonly string[]>,
+  types: ReadonlyMap<string, readonly string[]>,
+): Map<string, number | undefined> {
+  const shifts = new Map<string, number | undefined>()
+  for (const line of header.get('SYS / PHASE SHIFT') ?? []) {
+    const [, system = '', type, shift] = /^([GRECJSI])(?: (L\d[A-Z])(?: ([ -]\d\.\d{5}))?)?$/.exec(line.trimEnd()) ?? []
+    if (!types.has(system) || (type && !types.get(system)?.includes(type))) throw new Error(`'${line}' is no shift`)
+    shifts.set(system + (type ?? ''), shift === undefined ? undefined : Number(shift))
+  }
+  for (const [system, own] of types) {
+    if (own.some((type) => type.startsWith('L')) && ![...shifts.keys()].some((id) => id.startsWith(system)))
+      throw new Error(`no shift of ${system}`)
+  }
+  return shifts
 }
 
 function read2(version: string, header: Map<string, string[]>, lines: string[]): ReadObservations {
@@ -134,7 +192,8 @@ function read2(version: string, header: Map<string, string[]>, lines: string[]):
     }
     epochs.push({ time: head.slice(1, 26), flag: Number(head[28]), satellites, lines: [] })
   }
-  return { version, header, types: new Map([['', types]]), epochs }
+  const nothing = new Map()
+  return { version, header, types: new Map([['', types]]), slots: nothing, biases_m: nothing, shifts: nothing, epochs }
 }
 
 /** Satellite and time of clock → the numbers of a record, in order. */

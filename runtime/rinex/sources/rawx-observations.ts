@@ -1,5 +1,6 @@
 import { gpsSeconds } from 'rtk-base/gnss'
-import type { ObservationEpoch, SatelliteObservations, SignalObservation, SystemLetter } from './observations.js'
+import { isSatelliteNumber, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
+import { EpochBuilder } from './epoch-builder.js'
 
 /** u-blox `gnssId` and `sigId` → RINEX (F9 HPG 1.51 interface description, §1.5.4). */
 const systems: Readonly<Record<number, readonly [SystemLetter, Readonly<Record<number, string>>]>> = {
@@ -11,9 +12,6 @@ const systems: Readonly<Record<number, readonly [SystemLetter, Readonly<Record<n
   6: ['R', { 0: '1C', 2: '2C' }],
   7: ['I', { 0: '5A' }],
 }
-
-/** A GLONASS satellite whose slot is not known has 255. */
-const lastNumber: Readonly<Partial<Record<SystemLetter, number>>> = { G: 32, R: 32, E: 36, C: 63, J: 10, S: 58, I: 14 }
 
 const headSize = 16
 const rowSize = 32
@@ -30,9 +28,14 @@ interface Tracked {
 export class RawxObservations {
   readonly #tracked = new Map<string, Tracked>()
 
+  /** @param frame whole verified UBX frame */
+  isOwn(frame: Uint8Array): boolean {
+    return frame[2] === 0x02 && frame[3] === 0x15
+  }
+
   /** @returns undefined if the frame is no RAWX, is too short, or was made before the receiver knew the week */
   epoch(frame: Uint8Array): ObservationEpoch | undefined {
-    if (frame[2] !== 0x02 || frame[3] !== 0x15 || frame.length < headSize + 8) return undefined
+    if (!this.isOwn(frame) || frame.length < headSize + 8) return undefined
     const payload = new DataView(frame.buffer, frame.byteOffset + 6, frame.length - 8)
     const [week, count] = [payload.getUint16(8, true), payload.getUint8(11)]
     const tow_s = payload.getFloat64(0, true)
@@ -40,8 +43,7 @@ export class RawxObservations {
       return undefined
     }
     const time_s = gpsSeconds({ week, tow_s })
-    const bySatellite = new Map<string, { system: SystemLetter; number: number; signals: SignalObservation[] }>()
-    const channels = new Map<number, number>()
+    const epoch = new EpochBuilder({ week, tow_s })
     for (let row = 0; row < count; row++) {
       const at = headSize + row * rowSize
       const [system, codes] = systems[payload.getUint8(at + 20)] ?? []
@@ -49,16 +51,13 @@ export class RawxObservations {
       const svId = payload.getUint8(at + 21)
       if (!system || !code) continue
       const number = system === 'S' ? svId - 100 : svId
-      if (number < 1 || number > (lastNumber[system] ?? 99)) continue
+      // A GLONASS satellite of an unknown slot has 255.
+      if (!isSatelliteNumber(system, number)) continue
       const channel = payload.getUint8(at + 23) - 7
-      if (system === 'R' && channel <= 13) channels.set(number, channel)
-      const id = `${system}${number}`
-      const satellite = bySatellite.get(id) ?? { system, number, signals: [] }
-      bySatellite.set(id, satellite)
-      satellite.signals.push(this.#signal(payload, at, `${id}${code}`, code, time_s))
+      if (system === 'R' && channel <= 13) epoch.channel(number, channel)
+      epoch.add(system, number, this.#signal(payload, at, `${system}${number}${code}`, code, time_s))
     }
-    const satellites: readonly SatelliteObservations[] = [...bySatellite.values()]
-    return { week, tow_s, satellites, channels }
+    return epoch.epoch
   }
 
   #signal(payload: DataView, at: number, id: string, code: string, time_s: number): SignalObservation {

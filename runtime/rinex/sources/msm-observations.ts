@@ -2,21 +2,15 @@ import type { MsmEpoch } from 'rtk-base/gnss'
 import {
   type Constellation,
   constellationOf,
-  type LockTime,
-  lockBroken,
   lockTime,
   type Msm,
   type MsmObservation,
   nearestTime,
   secondsPerWeek,
 } from 'rtk-base/gnss'
-import {
-  carrier_hz,
-  type ObservationEpoch,
-  type SatelliteObservations,
-  type SignalObservation,
-  type SystemLetter,
-} from './observations.js'
+import { carrier_hz, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
+import { EpochBuilder } from './epoch-builder.js'
+import { PhaseTracker } from './phase-tracker.js'
 
 const light_mps = 299_792_458
 
@@ -53,17 +47,12 @@ const codes: Readonly<Record<SystemLetter, Readonly<Record<number, string>>>> = 
   I: { 8: '9A', 22: '5A' },
 }
 
-interface Tracked {
-  readonly time_s: number
-  readonly lock: LockTime
-}
-
 /**
  * Observations out of the epochs of an MSM stream. Messages of whole milliseconds unknown (MSM1-3) have no ranges. The
  * phases of GLONASS need the frequency channel, which MSM5 and 7 tell; else it is taken from `channels`.
  */
 export class MsmObservations {
-  readonly #tracked = new Map<string, Tracked>()
+  readonly #phases = new PhaseTracker()
   readonly #channels: ReadonlyMap<number, number>
   readonly #rateSign: 1 | -1
 
@@ -80,7 +69,8 @@ export class MsmObservations {
   epoch({ messages, time_ms }: MsmEpoch, near_s: number): ObservationEpoch {
     const tow_s = time_ms / 1000
     const time_s = nearestTime(tow_s, secondsPerWeek, near_s)
-    const bySatellite = new Map<string, { system: SystemLetter; number: number; signals: SignalObservation[] }>()
+    const week = Math.round((time_s - tow_s) / secondsPerWeek)
+    const epoch = new EpochBuilder({ week, tow_s })
     const channels = new Map<number, number>()
     // A receiver may send the same signal twice: the finer resolution counts.
     for (const msm of messages.toSorted((p, q) => (q.type % 10) - (p.type % 10))) {
@@ -90,15 +80,11 @@ export class MsmObservations {
       for (const cell of msm.observations) {
         const number = system === 'S' ? cell.satellite + 19 : cell.satellite
         const signal = this.#signal(msm.type, system, number, cell, time_s, channels)
-        if (!signal) continue
-        const id = `${system}${number}`
-        const satellite = bySatellite.get(id) ?? { system, number, signals: [] }
-        bySatellite.set(id, satellite)
-        if (!satellite.signals.some(({ code }) => code === signal.code)) satellite.signals.push(signal)
+        if (signal) epoch.add(system, number, signal)
       }
     }
-    const satellites: readonly SatelliteObservations[] = [...bySatellite.values()]
-    return { week: Math.round((time_s - tow_s) / secondsPerWeek), tow_s, satellites, channels }
+    for (const [slot, channel] of channels) epoch.channel(slot, channel)
+    return epoch.epoch
   }
 
   #signal(
@@ -115,7 +101,7 @@ export class MsmObservations {
     const perMetre = carrier === undefined ? undefined : carrier / light_mps
     const phase = cell.phase_m !== undefined && perMetre !== undefined ? cell.phase_m * perMetre : undefined
     const isBroken =
-      phase !== undefined && this.#isBroken(`${system}${number}${code}`, time_s, lockTime(type, cell.lock))
+      phase !== undefined && this.#phases.isBroken(`${system}${number}${code}`, time_s, lockTime(type, cell.lock))
     return {
       code,
       range_m: cell.pseudorange_m,
@@ -126,13 +112,6 @@ export class MsmObservations {
       isBroken,
       isHalf: cell.halfCycle === true,
     }
-  }
-
-  #isBroken(id: string, time_s: number, lock: LockTime): boolean {
-    const before = this.#tracked.get(id)
-    this.#tracked.set(id, { time_s, lock })
-    if (!before) return lock.from_ms === 0 && lock.below_ms !== Infinity
-    return lockBroken(before.lock, lock, (time_s - before.time_s) * 1000)
   }
 }
 
