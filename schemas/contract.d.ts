@@ -560,6 +560,8 @@ export type GnssRef = {
     point: "arp" | "phase-centre"
     /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
     offset: number
+    /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
+    source?: string
   }
   /** The surveyed reference */
   survey: {
@@ -1033,6 +1035,8 @@ export type InfoDocumentPart = {
         point?: "arp" | "phase-centre"
         /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
         offset?: number
+        /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
+        source?: string
       }
       /** The surveyed reference */
       survey?: {

@@ -212,7 +212,7 @@ function changeOf(result: Result, { acc_m, frame }: Preview, correctionFrame: st
   const { epoch, height, session, source, x, y, z } = result
   const antenna = antennaOf({ position: { x, y, z }, frame: result.frame, epoch, height_m: height }, height)
   const round = (axis: number) => Math.round(axis * 10_000) / 10_000
-  const evidence = session ? `${source} ${session.rinex.slice(0, 40)} sha256 ${session.sha256.slice(0, 16)}` : source
+  const evidence = session ? `${source} ${session.rinex.slice(0, 60)} sha256 ${session.sha256.slice(0, 16)}` : source
   return {
     'gnss-ref-manual-x': round(antenna.position.x),
     'gnss-ref-manual-y': round(antenna.position.y),

@@ -14,10 +14,10 @@ function referenceFields(reference: Reference) {
 
 /** The entered position; not a reference until a group of coordinates is complete. */
 function manualBlock({ references }: ReferenceStation, parameters: Parameters) {
-  const { x, y, z, acc, hp, corr } = parameters.manual()
+  const { x, y, z, acc, hp, corr, source } = parameters.manual()
   const { manual } = references
   const { point, offset_m: offset } = parameters.point()
-  const entry = { hp, ...parameters.datum.wanted(), ...manual?.datum, point, offset }
+  const entry = { hp, ...parameters.datum.wanted(), ...manual?.datum, point, offset, ...(source && { source }) }
   if (!manual) return { ...nothing, x: x ?? 0, y: y ?? 0, z: z ?? 0, acc, corr, ...entry }
   return { ...referenceFields(manual), ...entry }
 }

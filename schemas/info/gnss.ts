@@ -249,6 +249,7 @@ export const GnssRef = closed(
           'gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point',
         ),
         offset: metres('gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only'),
+        source: Type.Optional(text('gnss-ref-manual-source: origin of the coordinates; missing: none was entered')),
       },
       'The manually entered reference, or that of an externally configured receiver',
     ),
