@@ -8,6 +8,8 @@ import { portion_bytes } from './hour-files.js'
 /** Of every request; each has a shorter limit of its own. */
 const longest_ms = 6 * 3_600_000
 const answer_ms = 60_000
+const shortestPause_ms = 10
+const mostText_bytes = 65_536
 /** The slowest uplink that is waited for. */
 const least_bytes_s = 2_000
 
@@ -149,8 +151,7 @@ export class PushServer {
       const limits = { signal: ended.signal, timeout_ms: longest_ms, maxBytes: Number.MAX_SAFE_INTEGER }
       const options = { ...init, headers, ...limits, ...(ca && { extraCa: ca }) }
       const response = await this.#ctx.fetch(`${url.replace(/\/+$/, '')}/${name}`, options)
-      // Its text is for nobody.
-      await response.body?.cancel().catch(() => {})
+      await drained(response)
       return response
     } catch (error) {
       throw new PushTrouble('later', (error as Error).message)
@@ -174,7 +175,7 @@ export class PushServer {
   }
 
   #pause(wait_ms: number, signal: AbortSignal): Promise<void> {
-    if (wait_ms <= 0 || signal.aborted) return Promise.resolve()
+    if (wait_ms < shortestPause_ms || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const end = () => {
         void cancel()
@@ -185,6 +186,17 @@ export class PushServer {
       signal.addEventListener('abort', end)
     })
   }
+}
+
+/** The text of an answer is for nobody. A short one is read, so that the connection can be used again. */
+async function drained({ body }: Response): Promise<void> {
+  let bytes = 0
+  try {
+    for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += piece.length
+      if (bytes > mostText_bytes) return
+    }
+  } catch {}
 }
 
 const texts: Readonly<Record<number, string>> = {

@@ -118,11 +118,14 @@ export class RawPush {
     const hour = given && (await archive.list()).find((one) => isWaiting(one) && !isAside(one))
     if (!given || !hour) return look_ms * (0.8 + 0.4 * Math.random())
     const name = `${ctx.serial}-${hour.name}`
+    ctx.log.debug({ file: name }, 'an hour of raw data is being pushed')
     try {
       await new PushServer(ctx, given).send(name, await archive.fileOf(hour), signal)
     } catch (error) {
       const isOfFile = !(error instanceof PushTrouble) || error.kind === 'file'
       if (isOfFile && !signal.aborted) this.#aside.set(hour.name, ctx.clock.monotonic() + aside_ms)
+      // Deleted for room meanwhile.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
       throw error
     }
     const isThere = await archive.markPushed(hour, this.#utc_ms() / 1_000)
@@ -131,6 +134,7 @@ export class RawPush {
     this.#aside.delete(hour.name)
     this.#backoff.reset()
     this.#trouble = ''
+    ctx.log.debug({ file: name }, 'an hour of raw data was pushed')
     return 0
   }
 
@@ -160,16 +164,16 @@ export class RawPush {
     const [oldest] = waiting
     const isLate = oldest !== undefined && oldest.hour_ms + hour_ms + late_ms < utc_ms
     if (isLate || endangered.some(isWaiting)) {
-      const reason = this.#trouble || 'they are being sent'
+      const reason = this.#trouble || 'it is being sent'
       ctx.errors.raise(notPushed, {
-        text: `${waiting.length} hours of raw data are not pushed: ${reason.slice(0, 240)}`,
+        text: `raw data is not pushed (${waiting.length} h): ${reason.slice(0, 240)}`,
         advice: 'check the server and raw-push-url',
         values: { waiting: waiting.length, reason },
       })
     } else ctx.errors.clear(notPushed)
     if (this.#deleted > 0 && ctx.clock.monotonic() - this.#deletedAt_ms < reported_ms) {
       ctx.errors.raise(lost, {
-        text: `${this.#deleted} hours of raw data were deleted before they were pushed`,
+        text: `raw data was deleted before it was pushed (${this.#deleted} h)`,
         advice: 'give the archive more room: the options size_mb, free_mb and days of raw',
         values: { deleted: this.#deleted },
       })
