@@ -7,7 +7,7 @@ import { type RinexPresetName, type RinexVersion, rinexPresets, type StationFact
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Archive } from './archive.js'
-import type { ArchivedHour } from './hour-files.js'
+import { type ArchivedHour, hour_ms } from './hour-files.js'
 import { noteNames } from './notes.js'
 import type { PushState } from './push.js'
 import type { RinexConverter } from './rinex.js'
@@ -104,8 +104,8 @@ export function addRoutes({ archive, converter, ctx, facts, progress, push }: De
       return {
         ...{ ...progress(), lost_bytes: archive.lost_bytes, ...(pushing && { push: pushing }) },
         notes: (await archive.notes(0, Number.POSITIVE_INFINITY)).slice(-mostNotes),
-        files: hours.map(({ bytes, contents, hour_ms, isOpen, pushed }) => ({
-          ...{ from: hour_ms / 1000, bytes, open: isOpen },
+        files: hours.map(({ bytes, contents, hour_ms: start_ms, isOpen, pushed }) => ({
+          ...{ from: start_ms / 1000, bytes, open: isOpen },
           ...(contents && {
             ...{ epochs: contents.epochs, interval: contents.interval_s },
             ...{ missing: contents.missing, gap: contents.gap_s },
@@ -161,15 +161,19 @@ export function addRoutes({ archive, converter, ctx, facts, progress, push }: De
       if (to_ms - from_ms > longest_ms) {
         throw new RtkError('RTK_ERR_RECORD_RANGE', 'a RINEX file may span at most three days: ask for a shorter time')
       }
-      // Its name, and whether there are observations, is known after the work alone.
-      if (request.method === 'HEAD') return reply.type('application/gzip').send(Readable.from([]))
+      if (request.method === 'HEAD') {
+        // The name of the file, and whether it has observations, are not known without the work.
+        const isThere = (hour: ArchivedHour) => hour.hour_ms + hour_ms > from_ms && hour.hour_ms < to_ms
+        if (!(await archive.list()).some(isThere)) throw noObservations()
+        return reply.type('application/gzip').send(Readable.from([]))
+      }
       const end = converter.begin()
       const signal = untilGone(reply.raw)
       try {
         const opened = await converter.open({ ...choice, from_ms, to_ms, signal })
         // The client has gone, or was told that it took too long.
         signal.throwIfAborted()
-        if (!opened) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
+        if (!opened) throw noObservations()
         const packed = createGzip()
         // Both end if the client goes away.
         void pipeline(Readable.from(opened.text), packed, { signal })
@@ -184,6 +188,8 @@ export function addRoutes({ archive, converter, ctx, facts, progress, push }: De
     },
   })
 }
+
+const noObservations = () => new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
 
 /** @throws RTK_ERR_RECORD_RANGE for what the route does not know */
 function choiceOf(query: unknown) {

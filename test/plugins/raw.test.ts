@@ -351,6 +351,21 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     t.match(bytes.toString(), text)
   }
 
+  t.test('a HEAD reads no observations, and hinders nobody', async (t) => {
+    const ask = (url: string, method: string) => fetch(`${rig.station.device.http?.url}${url}`, { method })
+    const all = await Promise.all([
+      ...['/rinex', '/raw', '/rinex', '/raw'].map((url) => ask(url, 'HEAD')),
+      ask('/rinex', 'GET'),
+    ])
+    for (const { headers, status } of all) {
+      t.equal(status, 200)
+      t.equal(headers.get('content-length'), null)
+    }
+    await Promise.all(all.map((one) => one.arrayBuffer()))
+    t.equal((await ask('/rinex?from=2026-01-01&to=2026-01-02', 'HEAD')).status, 404)
+    t.equal((await ask('/rinex?preset=mine', 'HEAD')).status, 422)
+  })
+
   t.test('the same by the command line, from the downloaded bytes', async (t) => {
     const path = folder(t)
     const file = join(path, 'roof.rtcm3.gz')
