@@ -115,6 +115,13 @@ export async function removeHour(path: string, name: string): Promise<void> {
   }
 }
 
+/** The bytes of a file as they are on the disk. @throws an error of the file system, or that it is no plain file */
+export async function* storedPieces(path: string): AsyncGenerator<Buffer> {
+  // A pipe or a device of that name would never end.
+  if (!(await stat(path)).isFile()) throw new Error(`${path} is not a plain file`)
+  for await (const piece of createReadStream(path, { highWaterMark: portion_bytes })) yield piece as Buffer
+}
+
 /** The bytes of a file, decompressed. Ends quietly where the file does, or where it cannot be read. */
 export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   // A pipe or a device of that name would never end.

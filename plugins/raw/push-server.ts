@@ -1,9 +1,7 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
-import { portion_bytes } from './hour-files.js'
+import { storedPieces } from './hour-files.js'
 
 /** Of every request; each has a shorter limit of its own. */
 const longest_ms = 6 * 3_600_000
@@ -65,14 +63,12 @@ export function evidenceOf(headers: Headers, digest: Digest): Evidence {
 }
 
 async function digestOf(file: string): Promise<Digest> {
-  // A pipe or a device of that name would never end.
-  if (!(await stat(file)).isFile()) throw new PushTrouble('file', `${file} is not a plain file`)
   const [sha256, md5] = [createHash('sha256'), createHash('md5')]
   let bytes = 0
-  for await (const piece of createReadStream(file)) {
-    sha256.update(piece as Buffer)
-    md5.update(piece as Buffer)
-    bytes += (piece as Buffer).length
+  for await (const piece of storedPieces(file)) {
+    sha256.update(piece)
+    md5.update(piece)
+    bytes += piece.length
   }
   return { bytes, sha256: sha256.digest('base64'), md5: md5.digest('hex') }
 }
@@ -166,9 +162,9 @@ export class PushServer {
     const { clock } = this.#ctx
     const begin_ms = clock.monotonic()
     let sent_bytes = 0
-    for await (const piece of createReadStream(file, { highWaterMark: portion_bytes })) {
-      yield piece as Buffer
-      sent_bytes += (piece as Buffer).length
+    for await (const piece of storedPieces(file)) {
+      yield piece
+      sent_bytes += piece.length
       await this.#pause(begin_ms + (sent_bytes / this.#target.rate_bytes_s) * 1_000 - clock.monotonic(), signal)
       if (signal.aborted) return
     }

@@ -1,9 +1,10 @@
 /** The push of raw data: each hour arrives whole, is proved, and is sent once; whatever the server does, the station keeps trying politely. */
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from 'rtk-base/testing'
 import t from 'tap'
+import { HourIndex } from '../../../plugins/raw/hour-files.js'
 import { evidenceOf, urlTrouble } from '../../../plugins/raw/push-server.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { type Behaviour, FileServer, hour_ms, login, pushRig, scratch } from './push-rig.js'
@@ -321,4 +322,48 @@ t.test('evidence of an answer', async (t) => {
     [{ 'content-length': '11', etag: `"${md5}"` }, 'other'],
   ] as const)
     t.equal(evidenceOf(new Headers(headers), { bytes: 12, sha256, md5 }), evidence, JSON.stringify(headers))
+})
+
+t.test('whatever is beside a file, it is pushed once, and its contents are kept', async (t) => {
+  const path = scratch(t)
+  const index = new HourIndex()
+  const add = (hour: number, aside?: string) => {
+    writeFileSync(join(path, `20261120T${hour}.rtcm3.gz`), 'x')
+    if (aside !== undefined) writeFileSync(join(path, `20261120T${hour}.rtcm3.json`), aside)
+  }
+  const contents = { epochs: 3_600, interval_s: 1, missing: 0, gap_s: 1 }
+  for (const [at, aside] of [
+    undefined,
+    '',
+    '[1]',
+    'null',
+    '{"pushed":"yes"}',
+    '{"pushed":-1}',
+    `{"pushed":5${' '.repeat(5_000)}}`,
+    JSON.stringify({ ...contents, epochs: -1 }),
+    JSON.stringify(contents),
+  ].entries())
+    add(10 + at, aside)
+  mkdirSync(join(path, '20261120T19.rtcm3.json'))
+  add(19)
+  const listed = await index.list(path)
+  t.equal(listed.length, 10)
+  for (const { name, pushed } of listed) t.equal(pushed, undefined, name)
+  t.strictSame(
+    listed.flatMap((hour) => hour.contents ?? []),
+    [contents],
+  )
+  for (const { name } of listed) t.ok(await index.markPushed(path, name, 5), name)
+  t.notOk(await index.markPushed(path, '20261120T23.rtcm3.gz', 5), 'a file that has gone')
+  for (const one of [index, new HourIndex()]) {
+    const again = await one.list(path)
+    t.ok(again.every(({ pushed }) => pushed === 5))
+    t.strictSame(
+      again.flatMap((hour) => hour.contents ?? []),
+      [contents],
+    )
+  }
+  const other = scratch(t)
+  writeFileSync(join(other, '20261120T10.rtcm3.gz'), 'longer')
+  t.match(await index.list(other), [{ bytes: 6, pushed: undefined }], 'another disk is mounted')
 })
