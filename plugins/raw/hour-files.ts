@@ -110,7 +110,8 @@ export class HourIndex {
 
 /** Something else of that name, such as a folder, goes too. Never rejects. */
 export async function removeHour(path: string, name: string): Promise<void> {
-  for (const each of [name, asideName(name)]) {
+  // The last is left by a power cut.
+  for (const each of [name, asideName(name), `${asideName(name)}.new`]) {
     await rm(join(path, each), { force: true, recursive: true }).catch(() => {})
   }
 }

@@ -40,8 +40,8 @@ interface Deps {
 export class RawPush {
   readonly #deps: Deps
   readonly #backoff = new Backoff({ first_ms: 30_000, longest_ms: hour_ms, spread: [0.8, 1.2] })
-  /** File → monotonic time. */
-  readonly #aside = new Map<string, number>()
+  /** Files that fail alone: until when (monotonic), and why. */
+  readonly #aside = new Map<string, { readonly until_ms: number; readonly reason: string }>()
   #ended = new AbortController()
   #cancel: Dispose = () => {}
   #working: Promise<void> = Promise.resolve()
@@ -78,7 +78,6 @@ export class RawPush {
 
   /** The archive has deleted an hour. */
   heardDeleted({ name, pushed }: ArchivedHour): void {
-    this.#aside.delete(name)
     if (pushed !== undefined || !this.#deps.target()) return
     this.#deleted++
     this.#deletedAt_ms = this.#deps.ctx.clock.monotonic()
@@ -88,7 +87,13 @@ export class RawPush {
   /** Undefined while nothing is pushed. */
   state(hours: readonly ArchivedHour[]): PushState | undefined {
     if (!this.#deps.target()) return undefined
-    return { waiting: hours.filter(isWaiting).length, deleted: this.#deleted, trouble: this.#trouble }
+    return { waiting: hours.filter(isWaiting).length, deleted: this.#deleted, trouble: this.#reason }
+  }
+
+  /** Why the last attempt failed, or that of a file that was left out. */
+  get #reason(): string {
+    const [left] = this.#aside.values()
+    return this.#trouble || (left?.reason ?? '')
   }
 
   #plan(wait_ms: number): void {
@@ -114,18 +119,28 @@ export class RawPush {
     const { archive, ctx, target } = this.#deps
     const given = target()
     const now_ms = ctx.clock.monotonic()
-    const isAside = ({ name }: ArchivedHour) => (this.#aside.get(name) ?? now_ms) > now_ms
-    const hour = given && (await archive.list()).find((one) => isWaiting(one) && !isAside(one))
-    if (!given || !hour) return look_ms * (0.8 + 0.4 * Math.random())
+    const waiting = given ? (await archive.list()).filter(isWaiting) : []
+    for (const name of this.#aside.keys()) if (!waiting.some((hour) => hour.name === name)) this.#aside.delete(name)
+    const hour = waiting.find(({ name }) => (this.#aside.get(name)?.until_ms ?? now_ms) <= now_ms)
+    if (!given || !hour) {
+      if (waiting.length === 0) this.#trouble = ''
+      return look_ms * (0.8 + 0.4 * Math.random())
+    }
     const name = `${ctx.serial}-${hour.name}`
     ctx.log.debug({ file: name }, 'an hour of raw data is being pushed')
     try {
       await new PushServer(ctx, given).send(name, await archive.fileOf(hour), signal)
     } catch (error) {
       const isOfFile = !(error instanceof PushTrouble) || error.kind === 'file'
-      if (isOfFile && !signal.aborted) this.#aside.set(hour.name, ctx.clock.monotonic() + aside_ms)
+      if (isOfFile && !signal.aborted) {
+        const until_ms = ctx.clock.monotonic() + aside_ms
+        this.#aside.set(hour.name, { until_ms, reason: (error as Error).message })
+      }
       // Deleted for room meanwhile.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+        ctx.log.debug({ file: name }, 'an hour of raw data was not pushed: it has gone')
+        return 0
+      }
       throw error
     }
     const isThere = await archive.markPushed(hour, this.#utc_ms() / 1_000)
@@ -164,7 +179,7 @@ export class RawPush {
     const [oldest] = waiting
     const isLate = oldest !== undefined && oldest.hour_ms + hour_ms + late_ms < utc_ms
     if (isLate || endangered.some(isWaiting)) {
-      const reason = this.#trouble || 'it is being sent'
+      const reason = this.#reason || 'it is being sent'
       ctx.errors.raise(notPushed, {
         text: `raw data is not pushed (${waiting.length} h): ${reason.slice(0, 240)}`,
         advice: 'check the server and raw-push-url',

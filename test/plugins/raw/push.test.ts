@@ -1,6 +1,6 @@
 /** The push of raw data: each hour arrives whole, is proved, and is sent once; whatever the server does, the station keeps trying politely. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from 'rtk-base/testing'
 import t from 'tap'
@@ -235,6 +235,22 @@ t.test('a station that stops in the middle', async (t) => {
     t.equal(server.files.get(nameOf(0))?.length, readFileSync(join(rig.folder, '20261120T10.rtcm3.gz')).length)
     t.strictSame(readdirSync(rig.folder).sort(), ['20261120T10.rtcm3.gz', '20261120T10.rtcm3.json'])
   })
+})
+
+t.test('a file that cannot be read stops no other', async (t) => {
+  const server = await FileServer.make(t)
+  const rig = await pushRig(t, { hours: 2, url: server.url, options: { push_late_h: 20 } })
+  symlinkSync('/nowhere', join(rig.folder, '20261120T08.rtcm3.gz'))
+  mkdirSync(join(rig.folder, '20261120T09.rtcm3.gz'))
+  await rig.waitFor(async () => (await rig.listed()).push?.waiting === 2, 'the others are pushed')
+  t.strictSame(server.puts, names(2))
+  t.match((await rig.listed()).push?.trouble, /nowhere|no such file|not a plain file/)
+  await rig.waitFor(() => rig.station.device.errors().length > 0, 'it is an error')
+  t.match(rig.station.device.errors(), [{ code: 'raw-not-pushed', why: /no such file|not a plain file/ }])
+  rmSync(join(rig.folder, '20261120T08.rtcm3.gz'))
+  rmdirSync(join(rig.folder, '20261120T09.rtcm3.gz'))
+  await rig.waitFor(async () => (await rig.listed()).push?.trouble === '', 'it has gone')
+  await rig.waitFor(() => rig.station.device.errors().length === 0, 'and the error too')
 })
 
 t.test('it sends no faster than it may', async (t) => {
