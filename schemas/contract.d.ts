@@ -271,6 +271,12 @@ export type Change = {
   "raw-en"?: number | boolean
   /** Raw data: name of the point (marker). Empty: the serial number */
   "raw-marker"?: string
+  /** Raw data: push to a server */
+  "raw-push-en"?: number | boolean
+  /** Raw data: login at the server. user:password, or a bearer token; empty: none */
+  "raw-push-login"?: string
+  /** Raw data: address of the server. https URL of a folder. The names of the files are appended */
+  "raw-push-url"?: string
   /** Outage: restart the modem. 1: the modem is restarted when nothing else helps */
   "recovery-modem"?: number | boolean
   /** Outage: most restarts of the modem a day. Restarts of the modem in 24 h */

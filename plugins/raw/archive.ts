@@ -1,68 +1,46 @@
 /** The archive on disk: a file for each hour, compressed when the hour is over, the oldest deleted for room. */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
-import { setImmediate } from 'node:timers/promises'
-import { createGunzip, createGzip } from 'node:zlib'
-import { type PluginContext, readPlain, replaceFile } from 'rtk-base/plugin'
-import { type Contents, contentsOf } from './contents.js'
+import type { PluginContext } from 'rtk-base/plugin'
+import { type ArchiveBounds, excess, reserveOf, shortText, spaceOf } from './bounds.js'
+import {
+  type ArchivedHour,
+  compress,
+  HourIndex,
+  hour_ms,
+  hourName,
+  hourOf,
+  piecesOf,
+  portion_bytes,
+  removeHour,
+} from './hour-files.js'
+import { type ArchiveNote, addNote, type NoteName, readNotes } from './notes.js'
 
-const hour_ms = 3_600_000
-const day_ms = 86_400_000
-
-export interface ArchiveBounds {
-  readonly size_bytes: number
-  /** Left free for everything else on the disk. */
-  readonly free_bytes: number
-  readonly days: number
-}
-
-/** Something that happened to the station, beside its observations. */
-export interface ArchiveNote {
-  /** UTC milliseconds. */
-  readonly t: number
-  readonly what: NoteName
-}
-export const noteNames = ['moved', 'antenna-open', 'antenna-short', 'receiver-restarted'] as const
-export type NoteName = (typeof noteNames)[number]
-
-/** A file of the archive. */
-export interface ArchivedHour {
-  /** Its first hour, UTC milliseconds. */
-  readonly hour_ms: number
-  readonly name: string
-  readonly bytes: number
-  readonly isOpen: boolean
-  readonly contents: Contents | undefined
-}
-
-const open_ = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3$/
-const closed = /^(\d{8}T\d{2})(?:-(\d{1,3}))?\.rtcm3\.gz$/
-const notesName = 'notes.jsonl'
-const mostNotes_bytes = 262_144
 const mostFilesOfHour = 100
-/** Written at once when so much waits, or after so long. */
-const portion_bytes = 16_384
+/** Bytes are written when a portion waits, or after so long. */
 const mostQueued_bytes = 262_144
 const write_ms = 10_000
 const sync_ms = 60_000
 const retry_ms = 30_000
 
-/** `20261127T17`. */
-const stamp = (at_ms: number) => `${new Date(at_ms).toISOString().slice(0, 13).replaceAll('-', '')}`
-const hourOf = (text: string) =>
-  Date.parse(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}T${text.slice(9, 11)}:00:00Z`)
+export interface ArchiveDeps {
+  /** The folder; rejects while it cannot be used. */
+  readonly path: () => Promise<string>
+  readonly bounds: ArchiveBounds
+  readonly clock: PluginContext['clock']
+  /** The disk takes no bytes, or does again (undefined). */
+  readonly onTrouble: (text: string | undefined) => void
+  /** An hour was deleted to keep the bounds. */
+  readonly onDelete?: (hour: ArchivedHour) => void
+}
 
 /**
  * Bytes are appended in the background, in order, and are durable within a minute: a power cut loses at most that. The queue is bounded,
- * so that a slow or full disk delays nothing. No method throws for the disk's sake but `read`.
+ * so that a slow or full disk delays nothing: `append`, `note`, `flush`, `tidy` and `close` never throw for the disk's sake.
  */
 export class Archive {
-  readonly #path: () => Promise<string>
-  readonly #bounds: ArchiveBounds
-  readonly #clock: PluginContext['clock']
-  readonly #trouble: (text: string | undefined) => void
+  readonly #deps: ArchiveDeps
+  readonly #index = new HourIndex()
   #queue: Uint8Array[] = []
   #queued_bytes = 0
   /** Of the bytes that wait. */
@@ -76,30 +54,18 @@ export class Archive {
   /** Bytes that were given up because the disk did not take them. */
   lost_bytes = 0
 
-  /**
-   * @param path the folder; rejects while it cannot be used
-   * @param trouble the disk takes no bytes, or does again (undefined)
-   */
-  constructor(
-    path: () => Promise<string>,
-    bounds: ArchiveBounds,
-    clock: PluginContext['clock'],
-    trouble: (text: string | undefined) => void,
-  ) {
-    this.#path = path
-    this.#bounds = bounds
-    this.#clock = clock
-    this.#trouble = trouble
+  constructor(deps: ArchiveDeps) {
+    this.#deps = deps
   }
 
   /** @param utc_ms the time now @returns false: given up, because the disk is slow or fails */
   append(bytes: Uint8Array, utc_ms: number): boolean {
-    const now_ms = this.#clock.monotonic()
+    const now_ms = this.#deps.clock.monotonic()
     if (now_ms < this.#retryAt_ms || this.#queued_bytes + bytes.length > mostQueued_bytes) {
       this.lost_bytes += bytes.length
       return false
     }
-    const hour = Math.floor(utc_ms / hour_ms) * hour_ms
+    const hour = hourOf(utc_ms)
     if (hour !== this.#queuedHour_ms) this.#write()
     this.#queuedHour_ms = hour
     this.#queue.push(bytes)
@@ -110,29 +76,12 @@ export class Archive {
 
   /** Durable when it resolves, unless the disk takes no bytes. The oldest are given up beyond some thousands. */
   note(what: NoteName, utc_ms: number): Promise<void> {
-    const line = `${JSON.stringify({ t: utc_ms, what })}\n`
-    return this.#enqueue('aside', async () => {
-      const file = join(await this.#path(), notesName)
-      const handle = await open(file, 'a', 0o600)
-      try {
-        await handle.write(line)
-        await handle.datasync()
-        if ((await handle.stat()).size < mostNotes_bytes) return
-      } finally {
-        await handle.close()
-      }
-      const lines = (await readPlain(file, 2 * mostNotes_bytes)).toString().split('\n')
-      await replaceFile(file, lines.slice(lines.length / 2).join('\n'))
-    })
+    return this.#enqueue('aside', async () => addNote(await this.#deps.path(), { t: utc_ms, what }))
   }
 
-  /** Oldest first. A line that a power cut has torn is left out. */
+  /** Oldest first. @throws while the folder cannot be used */
   async notes(from_ms: number, to_ms: number): Promise<ArchiveNote[]> {
-    const text = await readPlain(join(await this.#path(), notesName), 2 * mostNotes_bytes).catch(() => '')
-    return `${text}`
-      .split('\n')
-      .flatMap(noteOf)
-      .filter(({ t }) => t >= from_ms && t < to_ms)
+    return (await readNotes(await this.#deps.path())).filter(({ t }) => t >= from_ms && t < to_ms)
   }
 
   /** Everything that was appended is on the disk, or lost. */
@@ -153,31 +102,44 @@ export class Archive {
    */
   tidy(utc_ms: number): Promise<void> {
     if (utc_ms === 0) return this.#working
-    const hour = Math.floor(utc_ms / hour_ms) * hour_ms
+    const hour = hourOf(utc_ms)
     return this.#enqueue('aside', async () => {
-      const path = await this.#path()
+      const path = await this.#deps.path()
       for (const name of (await readdir(path)).filter((name) => name.endsWith('.part'))) await rm(join(path, name))
       await this.#prune(path, utc_ms)
       if (this.#file && this.#file.hour_ms !== hour) await this.#closeFile()
-      for (const name of (await readdir(path)).filter((name) => open_.test(name))) {
-        if (name !== this.#file?.name && hourOf(name) !== hour) await compress(path, name).catch(() => {})
+      for (const { hour_ms: start_ms, isOpen, name } of await this.#index.list(path)) {
+        if (isOpen && start_ms !== hour && name !== this.#file?.name) await compress(path, name).catch(() => {})
       }
       await this.#prune(path, utc_ms)
     })
   }
 
-  /** Oldest first. */
+  /** Oldest first. @throws while the folder cannot be used */
   async list(): Promise<ArchivedHour[]> {
-    const path = await this.#path()
-    const found: (ArchivedHour & { readonly part: number })[] = []
-    for (const name of await readdir(path)) {
-      const [, hour, part = 0] = open_.exec(name) ?? closed.exec(name) ?? []
-      if (hour === undefined || !Number.isFinite(hourOf(hour))) continue
-      const { size } = await stat(join(path, name)).catch(() => ({ size: 0 }))
-      const contents = open_.test(name) ? undefined : await readContents(path, name)
-      found.push({ hour_ms: hourOf(hour), part: Number(part), name, bytes: size, isOpen: open_.test(name), contents })
-    }
-    return found.sort((p, q) => p.hour_ms - q.hour_ms || p.part - q.part)
+    return this.#index.list(await this.#deps.path())
+  }
+
+  /** Where a file of the list is. */
+  async fileOf({ name }: ArchivedHour): Promise<string> {
+    return join(await this.#deps.path(), name)
+  }
+
+  /** Durable when it resolves. @returns false: the file has been deleted meanwhile @throws an error of the file system */
+  async markPushed({ name }: ArchivedHour, utc_s: number): Promise<boolean> {
+    return this.#index.markPushed(await this.#deps.path(), name, utc_s)
+  }
+
+  /** Closed hours that the bounds will soon delete. @param ahead_ms how soon */
+  async endangered(utc_ms: number, ahead_ms: number): Promise<readonly ArchivedHour[]> {
+    const path = await this.#deps.path()
+    const hours = await this.#index.list(path)
+    const closed = hours.filter(({ isOpen }) => !isOpen)
+    const largest = Math.max(0, ...hours.slice(-24).map(({ bytes }) => bytes))
+    const coming_bytes = (largest * ahead_ms) / hour_ms
+    const { free_bytes, total_bytes } = await spaceOf(path)
+    const disk = { total_bytes, free_bytes: free_bytes - coming_bytes }
+    return excess(closed, coming_bytes, this.#deps.bounds, disk, utc_ms + ahead_ms)
   }
 
   /**
@@ -186,7 +148,7 @@ export class Archive {
    */
   async *read(from_ms: number, to_ms: number): AsyncGenerator<{ hour_ms: number; bytes: Uint8Array }> {
     await this.flush()
-    const path = await this.#path()
+    const path = await this.#deps.path()
     for (const { hour_ms: start_ms, isOpen, name } of await this.list()) {
       if (start_ms + hour_ms <= from_ms || start_ms >= to_ms) continue
       // The hour may have ended since: its file is compressed then.
@@ -200,11 +162,11 @@ export class Archive {
     const hour = this.#queuedHour_ms
     const bytes = Buffer.concat(this.#queue)
     this.#queue = []
-    this.#writtenAt_ms = this.#clock.monotonic()
+    this.#writtenAt_ms = this.#deps.clock.monotonic()
     void this.#enqueue('write', async () => {
       try {
         await this.#appendNow(bytes, hour)
-        this.#trouble(undefined)
+        this.#deps.onTrouble(undefined)
       } catch (error) {
         this.lost_bytes += bytes.length
         throw error
@@ -217,37 +179,40 @@ export class Archive {
 
   async #appendNow(bytes: Uint8Array, hour: number): Promise<void> {
     if (this.#file && this.#file.hour_ms !== hour) {
-      const path = await this.#path()
+      const path = await this.#deps.path()
       const { name } = this.#file
       await this.#closeFile()
       // Else `tidy` tries it again.
       await compress(path, name).catch(() => {})
     }
     this.#file ??= await this.#openFile(hour)
+    const now_ms = this.#deps.clock.monotonic()
+    const isDue = now_ms - this.#syncedAt_ms >= sync_ms
+    // Something else may be filling the disk.
+    if (isDue) await this.#prune(await this.#deps.path(), hour)
     const { handle, name } = this.#file
     for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at)).bytesWritten
     this.#isDirty = true
-    const now_ms = this.#clock.monotonic()
-    if (now_ms - this.#syncedAt_ms < sync_ms) return
+    if (!isDue) return
     this.#syncedAt_ms = now_ms
     await handle.datasync()
     this.#isDirty = false
     // Somebody may have moved the folder, or deleted the file.
-    const [there, own] = await Promise.all([stat(join(await this.#path(), name)), handle.stat()])
+    const [there, own] = await Promise.all([stat(join(await this.#deps.path(), name)), handle.stat()])
     if (there.ino !== own.ino) throw new Error(`${name} is not the file that was opened`)
   }
 
   /** The file of the hour continues after a restart. A second one begins when the clock was set back behind a closed one. */
   async #openFile(hour: number) {
-    const path = await this.#path()
+    const path = await this.#deps.path()
     await this.#prune(path, hour)
     const names = await readdir(path)
     for (let part = 0; part < mostFilesOfHour; part++) {
-      const name = `${stamp(hour)}${part === 0 ? '' : `-${part}`}.rtcm3`
+      const name = hourName(hour, part)
       if (names.includes(`${name}.gz`)) continue
       return { handle: await open(join(path, name), 'a', 0o600), name, hour_ms: hour }
     }
-    throw new Error(`the clock was set back too often: ${stamp(hour)} has ${mostFilesOfHour} files`)
+    throw new Error(`the clock was set back too often: ${hourName(hour, 0)} has ${mostFilesOfHour} parts`)
   }
 
   async #closeFile(): Promise<void> {
@@ -258,110 +223,40 @@ export class Archive {
     await file?.handle.close()
   }
 
-  /** @throws if there is no room even without all closed files */
+  /** Never deletes the open file of this hour. @throws if there is no room even without all closed files */
   async #prune(path: string, utc_ms: number): Promise<void> {
-    const { days, free_bytes, size_bytes } = this.#bounds
-    const files = await this.list()
-    let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-    const old = files.filter(({ name }) => name !== this.#file?.name)
-    const drop = async ({ bytes, name }: ArchivedHour) => {
-      // Something else of that name, such as a folder, goes too.
-      await rm(join(path, name), { force: true, recursive: true }).catch(() => {})
-      await rm(join(path, contentsName(name)), { force: true, recursive: true }).catch(() => {})
-      total -= bytes
-    }
+    const { bounds, onDelete } = this.#deps
+    const hour = hourOf(utc_ms)
+    /** What cannot be deleted does not stop the rest. */
+    const tried = new Set<string>()
     for (;;) {
-      const { bavail, bsize } = await statfs(path)
-      const isShort = bavail * bsize < free_bytes
-      const [oldest] = old
-      const isOld = oldest !== undefined && oldest.hour_ms < utc_ms - days * day_ms
-      if (!isShort && total <= size_bytes && !isOld) return
-      if (oldest === undefined) {
-        if (!isShort) return
-        throw new Error(`less than ${Math.round(free_bytes / 1_048_576)} MB are free on the disk`)
+      const hours = await this.#index.list(path)
+      const isWritten = ({ hour_ms: start_ms, isOpen, name }: ArchivedHour) =>
+        name === this.#file?.name || (isOpen && start_ms === hour)
+      const written_bytes = hours.filter(isWritten).reduce((sum, { bytes }) => sum + bytes, 0)
+      const old = hours.filter((one) => !isWritten(one) && !tried.has(one.name))
+      const disk = await spaceOf(path)
+      const leaving = excess(old, written_bytes, bounds, disk, utc_ms)
+      for (const one of leaving) {
+        tried.add(one.name)
+        await removeHour(path, one.name)
+        onDelete?.(one)
       }
-      await drop(oldest)
-      old.shift()
+      if (leaving.length > 0) continue
+      if (disk.free_bytes < reserveOf(bounds, disk)) throw new Error(shortText(bounds, disk))
+      return
     }
   }
 
   /** One after the other. After a write that failed, the disk is left alone for a while. */
   #enqueue(kind: 'write' | 'aside', work: () => Promise<void>): Promise<void> {
     this.#working = this.#working.then(work).catch(async (error: Error) => {
-      this.#trouble(error.message)
+      this.#deps.onTrouble(error.message)
       if (kind === 'aside') return
-      this.#retryAt_ms = this.#clock.monotonic() + retry_ms
+      this.#retryAt_ms = this.#deps.clock.monotonic() + retry_ms
       await this.#file?.handle.close().catch(() => {})
       this.#file = undefined
     })
     return this.#working
   }
-}
-
-const contentsName = (name: string) => `${name.replace(/\.gz$/, '')}.json`
-
-function noteOf(line: string): ArchiveNote[] {
-  try {
-    const { t, what } = JSON.parse(line) as ArchiveNote
-    return Number.isFinite(t) && noteNames.includes(what) ? [{ t, what }] : []
-  } catch {
-    return []
-  }
-}
-
-/** Ends quietly where the file does, or where it cannot be read. */
-async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
-  // A pipe or a device of that name would never end.
-  if (!(await stat(path).catch(() => undefined))?.isFile()) return
-  const file = createReadStream(path, { highWaterMark: portion_bytes })
-  const bytes = path.endsWith('.gz') ? file.pipe(createGunzip({ chunkSize: portion_bytes })) : file
-  file.on('error', (error) => bytes.destroy(error))
-  const pieces = bytes[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
-  try {
-    for (;;) {
-      const piece = await pieces.next().catch(() => undefined)
-      if (!piece || piece.done) return
-      yield piece.value
-      await setImmediate()
-    }
-  } finally {
-    file.destroy()
-    bytes.destroy()
-  }
-}
-
-/** The file that takes the place of the open one is complete and durable before it does. */
-async function compress(path: string, name: string): Promise<void> {
-  const found = await stat(join(path, name))
-  if (!found.isFile()) return
-  if (found.size === 0) return rm(join(path, name))
-  const source = join(path, name)
-  const part = join(path, `${name}.gz.part`)
-  const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
-  try {
-    await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
-  } catch (error) {
-    await rm(part, { force: true })
-    throw error
-  }
-  await writeFile(join(path, contentsName(name)), JSON.stringify(contents), { mode: 0o600 })
-  await rename(part, join(path, `${name}.gz`))
-  await rm(source)
-}
-
-async function readContents(path: string, name: string): Promise<Contents | undefined> {
-  try {
-    return JSON.parse((await readPlain(join(path, contentsName(name)), 4_096)).toString()) as Contents
-  } catch {
-    return undefined
-  }
-}
-
-/** The folder `rtk-base-raw` on another disk, which must be mounted. */
-export async function folderOn(disk: string, dataFolder: string): Promise<string> {
-  const [given, data] = await Promise.all([stat(disk), stat(dataFolder)])
-  if (given.dev === data.dev) throw new Error(`${disk} is on the disk of the data folder: is the other disk mounted?`)
-  const path = join(disk, 'rtk-base-raw')
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  return path
 }

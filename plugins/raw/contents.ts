@@ -1,16 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { constellationOf, decodeMsmHeader, Framer, gpsTow_ms, knownLeap_s } from 'rtk-base/gnss'
+import { type Static, Type } from 'typebox'
 
 /** The observations in a file of the archive. */
-export interface Contents {
-  readonly epochs: number
+export const Contents = Type.Object({
+  epochs: Type.Integer({ minimum: 0 }),
   /** The most frequent time between two, seconds; 0: unknown. */
-  readonly interval_s: number
+  interval_s: Type.Number({ minimum: 0 }),
   /** Epochs that are missing between the first and the last one. */
-  readonly missing: number
+  missing: Type.Integer({ minimum: 0 }),
   /** The longest time without an epoch, seconds. */
-  readonly gap_s: number
-}
+  gap_s: Type.Number({ minimum: 0 }),
+})
+export type Contents = Static<typeof Contents>
 
 const week_ms = 604_800_000
 

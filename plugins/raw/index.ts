@@ -1,8 +1,11 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device, rawData, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Archive, folderOn } from './archive.js'
+import { Archive } from './archive.js'
+import { folderOn } from './bounds.js'
 import { stationFacts } from './facts.js'
+import { RawPush } from './push.js'
+import { pushSettings } from './push-settings.js'
 import { RawRecorder } from './recorder.js'
 import { RinexConverter } from './rinex.js'
 import { addRoutes } from './routes.js'
@@ -21,16 +24,39 @@ export default definePlugin({
     {
       size_mb: Type.Integer({ default: 1024, minimum: 16, maximum: 1_048_576, description: 'Maximum disk usage' }),
       days: Type.Integer({ default: 30, minimum: 1, maximum: 3_650, description: 'Older files are deleted' }),
-      free_mb: Type.Integer({ default: 256, minimum: 8, maximum: 1_048_576, description: 'Left free on the disk' }),
+      free_mb: Type.Optional(
+        Type.Integer({
+          minimum: 8,
+          maximum: 1_048_576,
+          description: 'Left free on the disk. Without it: 256, or a quarter of a disk of less than 1 GB',
+        }),
+      ),
       disk: Type.String({
         default: '',
         description: 'Mount point of another disk for the files, such as a USB stick. Empty: the data folder',
+      }),
+      push_ca: Type.String({
+        default: '',
+        maxLength: 65_536,
+        description: 'An authority that the push trusts beside the public ones: PEM text, or the path of a PEM file',
+      }),
+      push_kbit_s: Type.Integer({
+        default: 512,
+        minimum: 16,
+        maximum: 1_000_000,
+        description: 'Limit of the push, kbit/s',
+      }),
+      push_late_h: Type.Integer({
+        default: 24,
+        minimum: 1,
+        maximum: 8_760,
+        description: 'An hour that is not pushed so many hours after its end is an error of the station',
       }),
     },
     { additionalProperties: false },
   ),
 
-  setup(ctx, { size_mb = 1024, days = 30, free_mb = 256, disk = '' }) {
+  setup(ctx, { size_mb = 1024, days = 30, free_mb, disk = '', push_ca = '', push_kbit_s = 512, push_late_h = 24 }) {
     const isOn = ctx.config.define('raw-en', Type.Integer({ minimum: 0, maximum: 1 }), {
       default: 0,
       title: 'Record raw data',
@@ -40,23 +66,30 @@ export default definePlugin({
       Type.String({ maxLength: 60, pattern: '^[\\x20-\\x7e]*$', description: 'Empty: the serial number' }),
       { default: '', title: 'Raw data: name of the point (marker)' },
     )
+    const settings = pushSettings(ctx, { ca: push_ca, rate_kbit_s: push_kbit_s })
     // The bounds are those of the archive, which also deletes: the quota is never what refuses.
     const own = () => ctx.dataDir('main', { quota_bytes: 2 * size_mb * mega }).path
-    const bounds = { size_bytes: size_mb * mega, free_bytes: free_mb * mega, days }
-    const archive = new Archive(
-      async () => (disk === '' ? own() : folderOn(disk, own())),
-      bounds,
-      ctx.clock,
-      (text) => {
+    const archive = new Archive({
+      path: async () => (disk === '' ? own() : folderOn(disk, own())),
+      bounds: { size_bytes: size_mb * mega, free_bytes: free_mb && free_mb * mega, days },
+      clock: ctx.clock,
+      onTrouble(text) {
         // What is not asked for cannot fail.
         if (text === undefined || isOn.get() !== 1) return ctx.errors.clear('raw-not-written')
         ctx.errors.raise('raw-not-written', {
           text: `raw data is not recorded: ${text}`,
-          advice: 'free space on the disk, or mount the disk of the option raw.disk',
+          advice: 'free space on the disk, change raw.free_mb, or mount the disk of the option raw.disk',
           values: { reason: text.slice(0, 64) },
         })
       },
-    )
+      onDelete: (hour) => push.heardDeleted(hour),
+    })
+    const push = new RawPush({
+      ctx,
+      archive,
+      target: () => (isOn.get() === 1 ? settings.target() : undefined),
+      late_ms: push_late_h * 3_600_000,
+    })
     const recorder = new RawRecorder(ctx, archive)
     const apply = () => {
       recorder.isOn = isOn.get() === 1
@@ -64,6 +97,7 @@ export default definePlugin({
       ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
     }
     ctx.config.onChange([isOn.name], apply)
+    ctx.config.onChange([isOn.name, ...settings.names], () => push.apply())
     const converter = new RinexConverter(ctx, archive, () => stationFacts(ctx, marker.get()))
     addRoutes({
       ctx,
@@ -71,15 +105,16 @@ export default definePlugin({
       converter,
       facts: () => stationFacts(ctx, marker.get()),
       progress: () => ({ recording: recorder.isRecording, epochs: recorder.epochs }),
+      push,
     })
     ctx.services.provide(rawData, {
       rinex: (from_ms, to_ms, preset) => converter.whole(from_ms, to_ms, preset),
       notes: (from_ms, to_ms) => archive.notes(from_ms, to_ms),
     })
-    return { archive, recorder, apply, isOn }
+    return { archive, recorder, push, apply, isOn }
   },
 
-  start(ctx, _handoff, { apply, archive, isOn, recorder }) {
+  start(ctx, _handoff, { apply, archive, isOn, push, recorder }) {
     apply()
     recorder.start()
     const tidy = () => {
@@ -87,9 +122,11 @@ export default definePlugin({
     }
     tidy()
     ctx.timers.every(tidy_ms, tidy)
+    push.start()
   },
 
-  async stop(_reason, { archive }) {
+  async stop(_reason, { archive, push }) {
+    await push.stop()
     await archive.close()
   },
 })

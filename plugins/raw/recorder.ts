@@ -8,8 +8,9 @@ import {
   type RtcmFrame,
   receiver,
 } from 'rtk-base/services'
-import type { Archive, NoteName } from './archive.js'
+import type { Archive } from './archive.js'
 import { epochTime_ms } from './contents.js'
+import type { NoteName } from './notes.js'
 
 /** An ephemeris that was not sent again for so long is left out of the next file. */
 const stale_ms = 7_200_000

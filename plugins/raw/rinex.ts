@@ -14,7 +14,8 @@ import {
   systemsIn,
 } from 'rtk-base/rinex'
 import { device, type RawRinex } from 'rtk-base/services'
-import type { Archive, ArchiveNote, NoteName } from './archive.js'
+import type { Archive } from './archive.js'
+import type { ArchiveNote, NoteName } from './notes.js'
 import { framesBetween, gpsOf } from './span.js'
 
 export interface RinexOrder {

@@ -6,7 +6,10 @@ import { type PluginContext, RtkError, rangeOf } from 'rtk-base/plugin'
 import { type RinexPresetName, type RinexVersion, rinexPresets, type StationFacts } from 'rtk-base/rinex'
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { type Archive, noteNames } from './archive.js'
+import type { Archive } from './archive.js'
+import { type ArchivedHour, hour_ms } from './hour-files.js'
+import { noteNames } from './notes.js'
+import type { PushState } from './push.js'
 import type { RinexConverter } from './rinex.js'
 import { framesBetween } from './span.js'
 
@@ -30,6 +33,18 @@ const Files = Type.Object({
   recording: Type.Boolean({ description: 'Observations are being recorded now' }),
   epochs: Type.Integer({ description: 'Recorded since the plugin started' }),
   lost_bytes: Type.Integer({ description: 'Not written, because the disk did not take them' }),
+  push: Type.Optional(
+    Type.Object(
+      {
+        waiting: Type.Integer({ description: 'Hours that are over and not pushed' }),
+        deleted: Type.Integer({
+          description: 'Hours that were deleted before they were pushed, since the plugin started',
+        }),
+        trouble: Type.String({ description: 'Why the last attempt failed; empty: it did not' }),
+      },
+      { description: 'Missing while nothing is pushed' },
+    ),
+  ),
   notes: Type.Array(
     Type.Object({
       t: Type.Integer({ description: 'UTC milliseconds' }),
@@ -46,6 +61,7 @@ const Files = Type.Object({
       interval: Type.Optional(Type.Number({ description: 'Seconds between two epochs, 0: unknown' })),
       missing: Type.Optional(Type.Integer({ description: 'Epochs that are missing between the first and the last' })),
       gap: Type.Optional(Type.Number({ description: 'The longest time without an epoch, seconds' })),
+      pushed: Type.Optional(Type.Integer({ description: 'When the server had proved to have it, UTC seconds' })),
     }),
   ),
 })
@@ -56,10 +72,11 @@ interface Deps {
   readonly converter: RinexConverter
   readonly facts: () => StationFacts
   readonly progress: () => { readonly recording: boolean; readonly epochs: number }
+  readonly push: { state(hours: readonly ArchivedHour[]): PushState | undefined }
 }
 
 /** `GET /raw`, `/raw/files` and `/rinex`. */
-export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): void {
+export function addRoutes({ archive, converter, ctx, facts, progress, push }: Deps): void {
   /** Aborts when the answer is over, for whatever reason, or takes too long. */
   const untilGone = (response: ServerResponse): AbortSignal => {
     const gone = new AbortController()
@@ -81,17 +98,22 @@ export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): v
     method: 'GET',
     url: '/raw/files',
     schema: { summary: 'The files of the raw data archive', response: { 200: Files } },
-    handler: async () => ({
-      ...progress(),
-      lost_bytes: archive.lost_bytes,
-      notes: (await archive.notes(0, Number.POSITIVE_INFINITY)).slice(-mostNotes),
-      files: (await archive.list()).map(({ bytes, contents, hour_ms, isOpen }) => ({
-        ...{ from: hour_ms / 1000, bytes, open: isOpen },
-        ...(contents && {
-          ...{ epochs: contents.epochs, interval: contents.interval_s, missing: contents.missing, gap: contents.gap_s },
-        }),
-      })),
-    }),
+    handler: async () => {
+      const hours = await archive.list()
+      const pushing = push.state(hours)
+      return {
+        ...{ ...progress(), lost_bytes: archive.lost_bytes, ...(pushing && { push: pushing }) },
+        notes: (await archive.notes(0, Number.POSITIVE_INFINITY)).slice(-mostNotes),
+        files: hours.map(({ bytes, contents, hour_ms: start_ms, isOpen, pushed }) => ({
+          ...{ from: start_ms / 1000, bytes, open: isOpen },
+          ...(contents && {
+            ...{ epochs: contents.epochs, interval: contents.interval_s },
+            ...{ missing: contents.missing, gap: contents.gap_s },
+          }),
+          ...(pushed !== undefined && { pushed }),
+        })),
+      }
+    },
   })
 
   ctx.http.route({
@@ -104,14 +126,15 @@ export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): v
     },
     handler: (request, reply) => {
       const { from_ms, to_ms } = spanOf(request.query)
+      const name = `${facts().marker.replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
+      reply.header('Content-Disposition', `attachment; filename="${name}"`).type('application/octet-stream')
+      if (request.method === 'HEAD') return reply.send(Readable.from([]))
       const end = converter.begin()
       const signal = untilGone(reply.raw)
       const bytes = Readable.from(framesBetween(archive, from_ms, to_ms, signal), { objectMode: false, signal })
       bytes.once('close', end)
       bytes.once('error', () => {})
-      const name = `${facts().marker.replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
-      reply.header('Content-Disposition', `attachment; filename="${name}"`)
-      return reply.type('application/octet-stream').send(bytes)
+      return reply.send(bytes)
     },
   })
 
@@ -138,13 +161,19 @@ export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): v
       if (to_ms - from_ms > longest_ms) {
         throw new RtkError('RTK_ERR_RECORD_RANGE', 'a RINEX file may span at most three days: ask for a shorter time')
       }
+      if (request.method === 'HEAD') {
+        // The name of the file, and whether it has observations, are not known without the work.
+        const isThere = (hour: ArchivedHour) => hour.hour_ms + hour_ms > from_ms && hour.hour_ms < to_ms
+        if (!(await archive.list()).some(isThere)) throw noObservations()
+        return reply.type('application/gzip').send(Readable.from([]))
+      }
       const end = converter.begin()
       const signal = untilGone(reply.raw)
       try {
         const opened = await converter.open({ ...choice, from_ms, to_ms, signal })
         // The client has gone, or was told that it took too long.
         signal.throwIfAborted()
-        if (!opened) throw new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
+        if (!opened) throw noObservations()
         const packed = createGzip()
         // Both end if the client goes away.
         void pipeline(Readable.from(opened.text), packed, { signal })
@@ -159,6 +188,8 @@ export function addRoutes({ archive, converter, ctx, facts, progress }: Deps): v
     },
   })
 }
+
+const noObservations = () => new RtkError('RTK_ERR_NOT_FOUND', 'no observations were recorded in this time')
 
 /** @throws RTK_ERR_RECORD_RANGE for what the route does not know */
 function choiceOf(query: unknown) {

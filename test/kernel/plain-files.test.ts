@@ -58,7 +58,7 @@ const allowed: Readonly<Record<string, string>> = {
   'plugins/mqtt-link/session/via.ts': '/proc',
   'plugins/network/networkmanager/snapshot.ts': '/proc',
   'plugins/leds/led.ts': '/sys',
-  'plugins/raw/archive.ts': 'hours of the archive, plain files of any size, in pieces',
+  'plugins/raw/hour-files.ts': 'hours of the archive, plain files of any size, in pieces',
   'runtime/cli/rinex.ts': 'files that the caller names, in pieces',
   'plugins/system/machine.ts': '/sys',
   'runtime/image/pack.ts': 'packs an image on the machine of its author',

@@ -9,7 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { ManualClock, sample } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Archive, folderOn } from '../../plugins/raw/archive.js'
+import { Archive } from '../../plugins/raw/archive.js'
+import { type ArchiveBounds, folderOn } from '../../plugins/raw/bounds.js'
 import raw from '../../plugins/raw/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { rinexCommand } from '../../runtime/cli/rinex.js'
@@ -29,7 +30,7 @@ function folder(t: Test): string {
   return path
 }
 
-function archiveIn(path: string, bounds: Partial<ConstructorParameters<typeof Archive>[1]> = {}) {
+function archiveIn(path: string, bounds: Partial<ArchiveBounds> = {}) {
   const clock = new ManualClock()
   const troubles: (string | undefined)[] = []
   const disk = { trouble: '' }
@@ -38,7 +39,8 @@ function archiveIn(path: string, bounds: Partial<ConstructorParameters<typeof Ar
     return path
   }
   const all = { size_bytes: 1e9, free_bytes: 0, days: 30, ...bounds }
-  return { archive: new Archive(at, all, clock, (text) => troubles.push(text)), clock, troubles, disk }
+  const deps = { path: at, bounds: all, clock, onTrouble: (text: string | undefined) => troubles.push(text) }
+  return { archive: new Archive(deps), clock, troubles, disk }
 }
 
 async function bytesOf(archive: Archive, from_ms = 0, to_ms = Infinity): Promise<string> {
@@ -114,7 +116,7 @@ t.test('bounds: size, age, and the room that is left on the disk', async (t) => 
   await short.flush()
   short.append(Buffer.from('more'), morning)
   await short.close()
-  t.match(troubles.at(-1), /are free on the disk/)
+  t.match(troubles.at(-1), /raw.free_mb is \d+, and the disk has \d+ MB in all/)
   t.equal(short.lost_bytes, 11)
   t.strictSame(readdirSync(path), [])
 })
@@ -183,12 +185,7 @@ t.test('one bad file keeps nothing else from being written, read, compressed or 
 t.test('in front of a disk that hangs at most 256 KiB wait', async (t) => {
   const clock = new ManualClock()
   const bounds = { size_bytes: 1e9, free_bytes: 0, days: 30 }
-  const archive = new Archive(
-    () => new Promise<never>(() => {}),
-    bounds,
-    clock,
-    () => {},
-  )
+  const archive = new Archive({ path: () => new Promise<never>(() => {}), bounds, clock, onTrouble: () => {} })
   for (let i = 0; i < 2_000; i++) archive.append(Buffer.alloc(1_000), morning)
   t.ok(archive.lost_bytes >= 1_700_000, `${archive.lost_bytes}`)
 })
@@ -353,6 +350,21 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     t.equal(got, status, query)
     t.match(bytes.toString(), text)
   }
+
+  t.test('a HEAD reads no observations, and hinders nobody', async (t) => {
+    const ask = (url: string, method: string) => fetch(`${rig.station.device.http?.url}${url}`, { method })
+    const all = await Promise.all([
+      ...['/rinex', '/raw', '/rinex', '/raw'].map((url) => ask(url, 'HEAD')),
+      ask('/rinex', 'GET'),
+    ])
+    for (const { headers, status } of all) {
+      t.equal(status, 200)
+      t.equal(headers.get('content-length'), null)
+    }
+    await Promise.all(all.map((one) => one.arrayBuffer()))
+    t.equal((await ask('/rinex?from=2026-01-01&to=2026-01-02', 'HEAD')).status, 404)
+    t.equal((await ask('/rinex?preset=mine', 'HEAD')).status, 422)
+  })
 
   t.test('the same by the command line, from the downloaded bytes', async (t) => {
     const path = folder(t)

@@ -5,14 +5,14 @@ import { ManualClock } from '../manual-clock.js'
 const [path = '', start = '', first = '', size = ''] = process.argv.slice(2)
 const clock = new ManualClock()
 const bounds = { size_bytes: Number(size), free_bytes: 0, days: 7 }
-const archive = new Archive(
-  async () => path,
+const archive = new Archive({
+  path: async () => path,
   bounds,
   clock,
-  (text) => {
+  onTrouble(text) {
     if (text !== undefined) throw new Error(text)
   },
-)
+})
 const utc_ms = (number: number) => Number(start) + number * 1_000
 await archive.tidy(utc_ms(Number(first)))
 for (let number = Number(first); ; number++) {

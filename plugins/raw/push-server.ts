@@ -1,0 +1,237 @@
+/** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
+import { createHash } from 'node:crypto'
+import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { storedPieces } from './hour-files.js'
+
+/** Of every request; each has a shorter limit of its own. */
+const longest_ms = 6 * 3_600_000
+const answer_ms = 60_000
+const shortestPause_ms = 10
+const mostText_bytes = 65_536
+/** The slowest uplink that is waited for. */
+const least_bytes_s = 2_000
+
+export interface PushTarget {
+  /** Without the name of the file. */
+  readonly url: string
+  /** `user:password`, or a bearer token; empty: none. */
+  readonly login: string
+  /** PEM of an authority that is trusted beside the public ones; empty: none. */
+  readonly ca: () => string
+  readonly rate_bytes_s: number
+}
+
+/** `later`: the server is not well. `refused`: a person has to do something. `file`: only this file fails. */
+export class PushTrouble extends Error {
+  readonly kind: 'later' | 'refused' | 'file'
+  /** The server asks to wait so long. */
+  readonly wait_ms: number
+
+  constructor(kind: PushTrouble['kind'], message: string, wait_ms = 0) {
+    super(message)
+    this.kind = kind
+    this.wait_ms = wait_ms
+  }
+}
+
+/** Of the bytes of a file. */
+export interface Digest {
+  readonly bytes: number
+  /** Base 64. */
+  readonly sha256: string
+  /** Hexadecimal. */
+  readonly md5: string
+}
+
+/** What an answer to HEAD says: the file by its digest, a file of its length, another file, one of unknown length. */
+export type Evidence = 'same' | 'length' | 'other' | 'unknown'
+
+/**
+ * Digests: RFC 9530. Many servers use the MD5 of a file as its ETag, others a random number of that form, so an ETag can only
+ * confirm.
+ */
+export function evidenceOf(headers: Headers, digest: Digest): Evidence {
+  const shown = ['repr-digest', 'content-digest'].flatMap((name) => {
+    const [, value] = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):/i.exec(headers.get(name) ?? '') ?? []
+    return value === undefined ? [] : [value]
+  })
+  if (shown.some((value) => value !== digest.sha256)) return 'other'
+  const length = headers.get('content-length')
+  if (length === null || !/^\d{1,15}$/.test(length)) return 'unknown'
+  if (Number(length) !== digest.bytes) return 'other'
+  return shown.length > 0 || headers.get('etag')?.toLowerCase() === `"${digest.md5}"` ? 'same' : 'length'
+}
+
+async function digestOf(file: string): Promise<Digest> {
+  const [sha256, md5] = [createHash('sha256'), createHash('md5')]
+  let bytes = 0
+  for await (const piece of storedPieces(file)) {
+    sha256.update(piece)
+    md5.update(piece)
+    bytes += piece.length
+  }
+  return { bytes, sha256: sha256.digest('base64'), md5: md5.digest('hex') }
+}
+
+/** One request at a time. */
+export class PushServer {
+  readonly #ctx: PluginContext
+  readonly #target: PushTarget
+
+  constructor(ctx: PluginContext, target: PushTarget) {
+    this.#ctx = ctx
+    this.#target = target
+  }
+
+  /**
+   * Sends a file, unless the server has it. Resolves when the server has proved that it has all of it.
+   * @param name of the file on the server
+   * @throws PushTrouble, or an error of the file system
+   */
+  async send(name: string, file: string, signal: AbortSignal): Promise<void> {
+    const digest = await digestOf(file)
+    // A wrong login is found out before megabytes are sent.
+    if ((await this.#look(name, digest, signal)) === 'same') return
+    const headers = {
+      'content-type': 'application/gzip',
+      'content-length': String(digest.bytes),
+      'content-digest': `sha-256=:${digest.sha256}:`,
+    }
+    const ended = anySignal([signal])
+    try {
+      const limit_ms = answer_ms + (digest.bytes / Math.min(least_bytes_s, this.#target.rate_bytes_s)) * 1_000
+      const body = ReadableStream.from(this.#pieces(file, ended.signal)) as unknown as ReadableStream
+      const response = await this.#request(name, { method: 'PUT', headers, body, duplex: 'half' }, limit_ms, signal)
+      if (!response.ok) throw refusal('PUT', response)
+    } finally {
+      // Nobody reads the rest.
+      ended.abort(undefined)
+    }
+    const found = await this.#look(name, digest, signal)
+    if (found === 'same' || found === 'length') return
+    const texts = {
+      missing: 'it took the file and does not have it',
+      other: 'it took the file and has another one under its name',
+      unknown: 'it does not show the length of files (HEAD), which is needed to know that they arrived',
+    }
+    throw new PushTrouble(found === 'unknown' ? 'refused' : 'file', `${this.#place}: ${texts[found]}`)
+  }
+
+  get #place(): string {
+    return new URL(this.#target.url).host
+  }
+
+  async #look(name: string, digest: Digest, signal: AbortSignal): Promise<Evidence | 'missing'> {
+    const response = await this.#request(name, { method: 'HEAD' }, answer_ms, signal)
+    if (response.status === 404 || response.status === 410) return 'missing'
+    if (!response.ok) throw refusal('HEAD', response)
+    return evidenceOf(response.headers, digest)
+  }
+
+  /** Redirects are not followed: the login is for this server. @throws PushTrouble */
+  async #request(
+    name: string,
+    init: RequestInit & { headers?: Readonly<Record<string, string>>; duplex?: 'half' },
+    limit_ms: number,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const { login, url } = this.#target
+    const basic = login.includes(':') ? `Basic ${Buffer.from(login).toString('base64')}` : `Bearer ${login}`
+    const headers = { ...init.headers, 'accept-encoding': 'identity', ...(login !== '' && { authorization: basic }) }
+    const ended = anySignal([signal])
+    const text = `no answer within ${Math.round(limit_ms / 1_000)} s`
+    const late = () => ended.abort(new RtkError('RTK_ERR_FETCH_TIMEOUT', text))
+    const cancel = this.#ctx.timers.after(Math.min(limit_ms, longest_ms), late)
+    try {
+      const ca = this.#target.ca()
+      const limits = { signal: ended.signal, timeout_ms: longest_ms, maxBytes: Number.MAX_SAFE_INTEGER }
+      const options = { ...init, headers, ...limits, ...(ca && { extraCa: ca }) }
+      const response = await this.#ctx.fetch(`${url.replace(/\/+$/, '')}/${name}`, options)
+      await drained(response)
+      return response
+    } catch (error) {
+      throw new PushTrouble('later', (error as Error).message)
+    } finally {
+      void cancel()
+      ended.release()
+    }
+  }
+
+  /** No faster than the limit. */
+  async *#pieces(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const { clock } = this.#ctx
+    const begin_ms = clock.monotonic()
+    let sent_bytes = 0
+    for await (const piece of storedPieces(file)) {
+      yield piece
+      sent_bytes += piece.length
+      await this.#pause(begin_ms + (sent_bytes / this.#target.rate_bytes_s) * 1_000 - clock.monotonic(), signal)
+      if (signal.aborted) return
+    }
+  }
+
+  #pause(wait_ms: number, signal: AbortSignal): Promise<void> {
+    if (wait_ms < shortestPause_ms || signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = () => {
+        void cancel()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const cancel = this.#ctx.timers.after(wait_ms, end)
+      signal.addEventListener('abort', end)
+    })
+  }
+}
+
+/** The text of an answer is for nobody. A short one is read, so that the connection can be used again. */
+async function drained({ body }: Response): Promise<void> {
+  let bytes = 0
+  try {
+    for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += piece.length
+      if (bytes > mostText_bytes) return
+    }
+  } catch {}
+}
+
+const texts: Readonly<Record<number, string>> = {
+  401: 'check raw-push-login',
+  403: 'check raw-push-login, and its rights there',
+  404: 'check the folder in raw-push-url, which must exist',
+  409: 'check the folder in raw-push-url, which must exist',
+  413: 'raise its limit for the size of a request',
+  507: 'its disk is full',
+}
+/** Of the file itself. */
+const ofFile = new Set([400, 411, 413, 415, 422])
+const passing = new Set([408, 425, 429])
+
+function refusal(method: 'HEAD' | 'PUT', { headers, status, url }: Response): PushTrouble {
+  const text = `${new URL(url).host} answered ${status} to ${method}`
+  if (status < 400) return new PushTrouble('refused', `${text}: set raw-push-url to the address to which it redirects`)
+  const advice = texts[status] ?? (status === 405 || status === 501 ? `it must allow ${method} there` : undefined)
+  const lasts = status < 500 ? !passing.has(status) : status === 501
+  const kind = lasts ? (ofFile.has(status) ? 'file' : 'refused') : 'later'
+  return new PushTrouble(kind, advice ? `${text}: ${advice}` : text, retryAfter_ms(headers))
+}
+
+/** RFC 9110, 10.2.3. A date counts as no wait: the clocks may differ. */
+function retryAfter_ms(headers: Headers): number {
+  const text = headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : 0
+}
+
+/** The server's address is no secret, and its login does not travel in plain text. @returns what is wrong with it */
+export function urlTrouble(text: string, isLocal: (address: string) => boolean): string | undefined {
+  if (text === '') return undefined
+  if (!URL.canParse(text)) return 'is not a URL'
+  const { hash, hostname, password, protocol, search, username } = new URL(text)
+  if (username !== '' || password !== '') return 'has a login: put it in raw-push-login'
+  if (search !== '' || hash !== '') return 'has a query: names of files are appended to it'
+  if (protocol === 'https:') return undefined
+  const address = hostname.replace(/^\[|\]$/g, '')
+  if (protocol !== 'http:' || !(address === 'localhost' || isLocal(address)))
+    return 'must begin with https://. Plain http:// is for an address of the local network'
+  return undefined
+}
