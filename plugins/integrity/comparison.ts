@@ -12,7 +12,8 @@ export interface StartLimits {
 
 /**
  * Compares a live position with a reference, separately in the horizontal and vertical. The limits come from the evidence: four times
- * the combined accuracy, capped by `maxDelta_m`. If both are RTK-corrected, only `maxDeltaCorr_m` applies.
+ * the combined accuracy, capped by `maxDelta_m`. If both are RTK-corrected, only `maxDeltaCorr_m` applies. A position without
+ * corrections is in the frame of the satellites, which may be 2 m from that of the reference.
  * @param geoidSeparation_m at the antenna; 0 or omitted: unknown
  */
 export function compare(
@@ -27,8 +28,9 @@ export function compare(
   const limit = ({ share, least_m }: { share: number; least_m: number }) =>
     bothCorrected ? most_m : Math.max(least_m, explained.sigmas * share * sigma_m)
   const limits_m = [limit(explained.level), limit(explained.up)] as const
-  const offset = enu(reference.arp, live.position)
-  const distance_m = distance(live.position, reference.arp)
+  const expected = live.corrected ? reference.arp : (reference.seenAt ?? reference.arp)
+  const offset = enu(expected, live.position)
+  const distance_m = distance(live.position, expected)
   const isExplained = Math.hypot(offset.east, offset.north) <= limits_m[0] && Math.abs(offset.up) <= limits_m[1]
   const agrees = distance_m > most_m ? false : isExplained || undefined
   return { agrees, distance_m, limits_m, offset, text: offsetText(offset), hint: heightHint(offset, geoidSeparation_m) }

@@ -7,6 +7,7 @@ import {
   enu,
   type FrameName,
   frameNamed,
+  movesWithPlate,
   offsetEnu,
 } from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
@@ -63,7 +64,6 @@ const phaseCentre_m = 0.05
 const unmodelled_m = 0.002
 /** A frame that moves with the plate drifts less. */
 const steady_mm = 5
-const moving: readonly FrameName[] = ['ETRF2020', 'ETRF2014', 'ETRF2000', 'GDA2020', 'NAD83(2011)', 'NAD83(CSRS)']
 
 /** The antenna reference point above a determined marker, in the frame of the determination. */
 export function antennaOf({ epoch, frame, position }: Omit<Determined, 'covariance'>, height_m: number): DatedPosition {
@@ -88,7 +88,7 @@ export function previewOf(found: Determined, { antenna, height_m, now, reference
   const doubts: Doubt[] = []
   if (reference && away_m > 4 * Math.hypot(reference.acc_m || unknownReference_m, acc_m)) doubts.push('distance')
   if (reference && reference.frame !== '' && frameNamed(reference.frame) !== frame) doubts.push('frame')
-  if (drift_mm !== undefined && drift_mm > steady_mm && moving.includes(frame)) doubts.push('plate')
+  if (drift_mm !== undefined && drift_mm > steady_mm && movesWithPlate(frame)) doubts.push('plate')
   if (antenna === '') doubts.push('antenna')
   return { position, frame, epoch, acc_m, offset, doubts, drift_mm }
 }

@@ -14,6 +14,8 @@ export interface ReferencePosition {
   readonly acc_m: number
   /** Determined with RTK corrections. */
   readonly corr: boolean
+  /** Where positions without corrections are expected: the same point in the frame of the satellites, today. Omitted: at `arp`. */
+  readonly seenAt?: Ecef
   /** Source of these corrections, named as in `CorrectionStatus.remote`; omitted: that of the present ones, or unknown. */
   readonly source?: string
 }

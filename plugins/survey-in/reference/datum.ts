@@ -3,16 +3,21 @@ import {
   announcedAs,
   type DatedPosition,
   type DatumWish,
+  decimalYear,
   epochNamed,
   type FrameName,
   frameNamed,
   frameNames,
   frameTexts,
+  movesWithPlate,
   type PlateName,
   plates,
   roundEcef,
+  roundTo,
+  transformed,
 } from 'rtk-base/gnss'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
+import type { Ecef } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Reference } from './reference.js'
 
@@ -126,6 +131,20 @@ export function announcedReference(reference: Reference, wish: DatumWish): Refer
   return { ...reference, arp: roundEcef(to.position), datum: { frame: to.frame, epoch }, determinedIn: reference.datum }
 }
 
+/**
+ * Where positions without corrections are expected: they are in the frame of the satellites, ITRF2020 at the present epoch.
+ * @returns to a centimetre; undefined: the frame of the reference or the time is not known
+ */
+export function seenAt(reference: Reference, { plate }: DatumWish, utc_s: number): Ecef | undefined {
+  const at = datedPosition(reference)
+  if (!at || utc_s === 0) return undefined
+  const now = decimalYear(utc_s * 1000)
+  // Without its plate, a point of ITRF is left where it was: a centimetre a year does not matter here.
+  const current = plate ? at : { ...at, epoch: movesWithPlate(at.frame) ? now : at.epoch }
+  const { x, y, z } = transformed(current, { frame: 'ITRF2020', epoch: plate ? now : current.epoch }, plate).position
+  return { x: roundTo(x, 2), y: roundTo(y, 2), z: roundTo(z, 2) }
+}
+
 /** A thousandth of a year is a tenth of a millimetre of the fastest plate. */
 const epochText = (year: number) => String(Math.round(year * 1000) / 1000)
 
@@ -134,7 +153,7 @@ const epochText = (year: number) => String(Math.round(year * 1000) / 1000)
  * @param t of the survey-in, UTC seconds; 0 unknown
  */
 export function surveyDatum(corrected: boolean, ofCorrections: Datum, t: number): Datum {
-  if (!corrected) return { frame: 'WGS84', epoch: t > 0 ? decimalYear(t) : '' }
+  if (!corrected) return { frame: 'WGS84', epoch: t > 0 ? decimalYear(t * 1000).toFixed(2) : '' }
   return ofCorrections.frame ? ofCorrections : { frame: sourceFrame, epoch: ofCorrections.epoch }
 }
 
@@ -156,9 +175,3 @@ export function datumText({ frame, epoch }: Datum): string {
 const plain = (frame: string) => frameNamed(frame) ?? frame.toUpperCase().replaceAll(/[\s_-]/g, '')
 
 const plainEpoch = (epoch: string) => (Number.isFinite(Number(epoch)) ? String(Number(epoch)) : plain(epoch))
-
-function decimalYear(t: number): string {
-  const year = new Date(t * 1000).getUTCFullYear()
-  const [from, to] = [Date.UTC(year, 0), Date.UTC(year + 1, 0)]
-  return (year + (t * 1000 - from) / (to - from)).toFixed(2)
-}

@@ -2,7 +2,7 @@
 import type { Enu } from 'rtk-base/gnss'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
-import { announcedReference } from './datum.js'
+import { announcedReference, seenAt } from './datum.js'
 import { ReferenceHistory } from './history.js'
 import { manualPosition, type ReferenceSettings } from './manual-entry.js'
 import type { Override } from './override.js'
@@ -53,7 +53,7 @@ export class References {
       ...(datum && { datum }),
       ...(source && { source }),
     }
-    return announcedReference(entered, this.#settings.announced())
+    return this.#announced(entered)
   }
 
   get chosenMethod(): Reference['method'] {
@@ -64,7 +64,14 @@ export class References {
   get chosen(): Reference | undefined {
     if (this.chosenMethod === 'manual') return this.manual
     const { reference } = this.#surveyor
-    return reference && announcedReference(reference, this.#settings.announced())
+    return reference && this.#announced(reference)
+  }
+
+  #announced(reference: Reference): Reference {
+    const wish = this.#settings.announced()
+    const announced = announcedReference(reference, wish)
+    const seen = seenAt(announced, wish, this.#utc_s())
+    return seen ? { ...announced, seenAt: seen } : announced
   }
 
   /** Remembers when and by whom the manual reference was changed. @param by surface of the change */

@@ -13,6 +13,9 @@ export const frameNames = [
 ] as const
 export type FrameName = (typeof frameNames)[number]
 
+/** Their coordinates hold for decades on the plate that the frame moves with. */
+export const movesWithPlate = (frame: FrameName): boolean => !frame.startsWith('ITRF')
+
 /** 14 parameters: translations mm, rotations mas, scale ppb at `epoch`, and their changes in a year. */
 export interface Helmert {
   readonly from: FrameName

@@ -1,4 +1,13 @@
 /** Reference frames: positions that are years and continents apart made comparable. */
 export { announcedAs, type DatumWish, type Drift, driftOf, epochNamed, frameNamed } from './announced.js'
-export { type FrameName, frameNames, frameTexts, type Helmert, helmerts, type PlateName, plates } from './frames.js'
+export {
+  type FrameName,
+  frameNames,
+  frameTexts,
+  type Helmert,
+  helmerts,
+  movesWithPlate,
+  type PlateName,
+  plates,
+} from './frames.js'
 export { type DatedPosition, decimalYear, frameVelocity, plateVelocity, transformed } from './transform.js'

@@ -1,7 +1,8 @@
 /** The frame and epoch that a reference is announced in, whatever it was determined in. */
 import t, { type Test } from 'tap'
 import type { HistoryEntry } from '../../../plugins/survey-in/reference/history.js'
-import { distance, offsetEnu, roundEcef, transformed } from '../../../runtime/gnss/index.js'
+import { decimalYear, distance, offsetEnu, roundEcef, transformed } from '../../../runtime/gnss/index.js'
+import { ManualClock } from '../../harness/index.js'
 import { home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))
@@ -75,6 +76,30 @@ t.test('coordinates that the plate has carried away are reported, unless the epo
   t.strictSame(codes(rig), [], 'rovers need this epoch')
   await rig.change({ 'gnss-announce-epoch': null, ...etrf })
   t.strictSame(codes(rig), [], 'this frame moves with the plate')
+})
+
+t.test('a position of the receiver is compared in the frame of the satellites', async (t) => {
+  const today = decimalYear(new ManualClock().now())
+  const canada = { frame: 'NAD83(CSRS)', epoch: 2010 } as const
+  const arp = roundEcef(transformed({ position: home, frame: 'ITRF2020', epoch: today }, canada, 'NOAM').position)
+  t.ok(distance(arp, home) > 1, `${distance(arp, home).toFixed(2)} m`)
+  const entered = {
+    'gnss-ref-manual-x': arp.x,
+    'gnss-ref-manual-y': arp.y,
+    'gnss-ref-manual-z': arp.z,
+    'gnss-ref-chosen': 'manual',
+    'gnss-initial-max-delta': 1,
+  }
+  for (const [frame, isUsed] of [
+    ['', false],
+    [canada.frame, true],
+  ] as const) {
+    const rig = await setUp(t, {
+      changes: { ...quick, ...entered, 'gnss-ref-frame': frame, 'gnss-ref-epoch': '2010', 'gnss-plate': 'NOAM' },
+    })
+    await rig.seconds(120)
+    t.equal(rig.state() === 'fixed', isUsed, frame || 'unknown')
+  }
 })
 
 t.test('the source of coordinates is kept until there are others', async (t) => {
