@@ -49,11 +49,11 @@ const demands = {
   moved: { satellites: 8, share: 0.8, redundancy: 4 },
 } as const
 /** Slips that no indicator shows must not look like a move: then fewer satellites than this share agree with an antenna that stayed. */
-const stillShare = 0.6
+const stillShare = 0.85
 const still_m = 0.01
 
 /** A displacement beyond so many sigmas, and beyond the least, is a move. */
-const move = { sigmas: 6, least_m: 0.1 } as const
+const move = { sigmas: 5, least_m: 0.1 } as const
 /** It stayed if it is within this, horizontally and vertically, by so many sigmas. */
 const stay = { sigmas: 3, most_m: 0.3 } as const
 
@@ -98,7 +98,7 @@ function judged(fitted: Fitted, found: readonly Difference[], uncertain: Uncerta
   const away = [Math.hypot(fitted.east, fitted.north), Math.abs(fitted.up)] as const
   const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, limits_m })
   if (away[0] > limits_m[0] || away[1] > limits_m[1]) {
-    const still = fitDisplacement(found, { ...uncertain, displacement_m: still_m })
+    const still = fitDisplacement(found, { ...uncertain, displacement_m: still_m, scale: fitted.scale })
     const isExplained = still !== undefined && still.satellites >= stillShare * fitted.satellites
     return answer(!isExplained && meets(fitted, demands.moved) ? false : undefined)
   }

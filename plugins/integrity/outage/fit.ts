@@ -28,6 +28,8 @@ export interface Uncertain {
   readonly zenithChange_m: number
   /** The displacement, by axis; omitted: anything. */
   readonly displacement_m?: number
+  /** How much larger than the model the noise may be; omitted: 2.5 times. */
+  readonly scale?: number
 }
 
 export interface Fitted {
@@ -41,6 +43,8 @@ export interface Fitted {
   readonly of: number
   /** Left to show a wrong range. */
   readonly redundancy: number
+  /** How much larger than the model the noise is; 1 at least. */
+  readonly scale: number
 }
 
 const absoluteRounds = 10
@@ -49,6 +53,8 @@ const rejectingRounds = 8
 const outlier = 4
 /** The noise may be larger than the model says by this. */
 const mostScale = 2.5
+/** A phase that differs from most by more than this was set anew. Such a move shows in positions. */
+const farthest_m = 500
 /** Displacement, place, zenith, its change. */
 const unknowns = 8
 
@@ -60,10 +66,14 @@ const unknowns = 8
  */
 export function fitDisplacement(all: readonly Difference[], uncertain: Uncertain): Fitted | undefined {
   const clocks = [...new Set(all.map(({ constellation }) => constellation))]
+  const most = uncertain.scale ?? mostScale
   const middle = new Map(
     clocks.map((clock) => [clock, median(all.flatMap((one) => (one.constellation === clock ? one.change_m : [])))]),
   )
-  const rows = all.map(({ constellation, sight, turn, mapping, mappingChange, change_m, sigma_m }) => {
+  const near = all.filter(
+    ({ constellation, change_m }) => Math.abs(change_m - (middle.get(constellation) ?? 0)) <= farthest_m,
+  )
+  const rows = near.map(({ constellation, sight, turn, mapping, mappingChange, change_m, sigma_m }) => {
     const row = new Float64Array(unknowns + clocks.length)
     for (let axis = 0; axis < 3; axis++) {
       row[axis] = -sight[axis]
@@ -88,7 +98,7 @@ export function fitDisplacement(all: readonly Difference[], uncertain: Uncertain
   }
   for (let i = 0; i < rejectingRounds; i++) {
     const away = awayOf(rows, solution)
-    const scale = Math.min(Math.max(1.48 * median([...away]), 1), mostScale)
+    const scale = Math.min(Math.max(1.48 * median([...away]), 1), most)
     const before = factors.join()
     for (const [i, one] of away.entries()) factors[i] = one <= outlier * scale ? 1 : 0
     if (!round()) return undefined
@@ -100,12 +110,12 @@ export function fitDisplacement(all: readonly Difference[], uncertain: Uncertain
   if (redundancy < 1) return undefined
   const squares = awayOf(used, solution).reduce((sum, away) => sum + away ** 2, 0)
   const scale = Math.max(1, Math.sqrt(squares / redundancy))
-  if (scale > mostScale) return undefined
+  if (scale > most * 1.5) return undefined
   const [found, east, north, up] = solution
   return {
     ...{ east: found[0], north: found[1], up: found[2] },
     sigma: { level_m: scale * Math.sqrt(east[0] + north[1]), up_m: scale * Math.sqrt(up[2]) },
-    ...{ satellites: used.length, of: rows.length, redundancy },
+    ...{ satellites: used.length, of: all.length, redundancy, scale },
   }
 }
 

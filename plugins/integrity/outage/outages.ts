@@ -17,10 +17,12 @@ const write_ms = 15_000
 const spacing_ms = 950
 /** One epoch may be damaged: so many in a row must have the same result. */
 const inRow = 3
+/** Observations of a receiver that kept running come within this: one that was off is silent until it is configured. */
+const wait_ms = 5_000
 /** Samples of code after an outage, every 5 s, at which it is compared: after 5, 10 and 15 min. */
 const looks = [60, 120, 180] as const
 /** A displacement by code beyond this many sigmas, and beyond the least, is a move. */
-const codeMove = { sigmas: 6, level_m: 2.5, up_m: 3.5 } as const
+const codeMove = { sigmas: 5, level_m: 2.5, up_m: 3.5 } as const
 
 /** A move from the reference. */
 export interface Found {
@@ -58,6 +60,8 @@ export class Outages {
   #resultAt_ms = Number.NEGATIVE_INFINITY
   #heardAt_ms = Number.NEGATIVE_INFINITY
   #wroteAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when an answer is asked for without an epoch. */
+  #waitsSince_ms: number | undefined
   /** Code of the base in use. */
   #levels = new CodeLevels()
   /** Where an outage broke the phases: the levels from before, until those of now are compared. */
@@ -86,6 +90,7 @@ export class Outages {
       if (!this.#remains) return undefined
       this.#results = [...this.#results, carry(this.#remains.anchor, observed, newest)].slice(-inRow)
       this.#resultAt_ms = now_ms
+      this.#waitsSince_ms = undefined
       return undefined
     }
     const { arp, acc_m } = base
@@ -132,7 +137,10 @@ export class Outages {
   answer(reference: Pick<ReferencePosition, 'arp'>, who: string, now_ms: number): Bridged {
     const remains = this.#of(reference, who)
     if (!remains) return unknown
-    if (now_ms - this.#resultAt_ms > stale_ms || this.#results.length < inRow) return { answer: 'pending' }
+    if (now_ms - this.#resultAt_ms > stale_ms || this.#results.length < inRow) {
+      this.#waitsSince_ms ??= now_ms
+      return now_ms - this.#waitsSince_ms <= wait_ms ? { answer: 'pending' } : unknown
+    }
     const all = (stayed: boolean) => this.#results.every((one) => one.stayed === stayed)
     if (all(true)) return { answer: true }
     const { fitted } = this.#results.at(-1) ?? {}

@@ -50,10 +50,10 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
   const begin = async () =>
     createTestStation({
       ...{ clock, store, data, sources: { gnss: {}, rtcm: {}, integrity: { initial_s: 60 }, 'survey-in': {} } },
-      variant: { changes: { 'gnss-survey-mintime': 60, 'gnss-survey-accuracy': 5 } },
+      variant: { changes: { 'gnss-survey-mintime': 60, 'gnss-survey-accuracy': 8, 'gnss-initial-accuracy': 8 } },
       plugins: {
         'simulated-um980': receiver as unknown as Definition,
-        'gnss-unicore': [await definitionOf('gnss-unicore'), { port: 'simulator', rtcm: { msm } }],
+        'gnss-unicore': [await definitionOf('gnss-unicore'), { port: 'simulator', msm }],
         rover: rover as unknown as Definition,
       },
     })
