@@ -370,8 +370,12 @@ export class IntegrityMonitor implements Integrity {
 
   trust(reference: ReferencePosition, advice: string): void {
     const isSame = this.#base && sameEcef(this.#base.arp, reference.arp)
-    if (this.#receiver)
-      this.#outages.trusted(reference, whoIs(this.#receiver), this.#inUse || this.#bridged(reference) === true)
+    if (this.#receiver) {
+      const who = whoIs(this.#receiver)
+      // Whatever it shows now, a person or the positions were trusted.
+      const hasStayed = this.#inUse || this.#outages.answer(reference, who, this.#now_ms()).answer === true
+      this.#outages.trusted(reference, who, hasStayed)
+    }
     if (!isSame || !this.#movement) this.#watch(reference)
     this.#base = reference
     this.#inUse = true
