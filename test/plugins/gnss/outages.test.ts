@@ -166,7 +166,7 @@ t.test('what must not count', async (t) => {
 })
 
 t.test('no false move at a typical site', { skip: gateOnly }, async (t) => {
-  for (let seed = 11; seed < 11 + sample(1, 1, 10); seed++) {
+  for (let seed = 11; seed < 11 + sample(1, 3); seed++) {
     const rig = await outageRig(t, { seed, noise: 'typical' })
     await rig.fixed()
     await rig.seconds(120)
