@@ -20,17 +20,20 @@ import {
   type RtcmFrame,
   rtcmGate,
 } from 'rtk-base/services'
-import { AntennaPhases, evidenceOf, type PhaseSnapshot, unknown } from './antenna-phases.js'
+import { AntennaPhases, evidenceOf, type HeardEpoch, type PhaseSnapshot, unknown } from './antenna-phases.js'
 import type { Suspect } from './code/evidence.js'
 import { type Baselines, MovementWatch, type Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
-import { longestReload_ms, stale_ms } from './limits.js'
+import { longestReload_ms, moved_m, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
+import { OutageFile } from './outage/outage-file.js'
+import { type Bridged, Outages } from './outage/outages.js'
 import { PositionCheck } from './position-check.js'
-import { type HeardBase, LastTrust } from './warm/last-trust.js'
+import { type HeardBase, LastTrust, whoIs } from './warm/last-trust.js'
 import { Remembered } from './warm/remembered.js'
 import { Verification } from './warm/verification.js'
+import { holdsOther } from './warm/warm-start.js'
 import { WatchReports } from './watch-reports.js'
 
 /** State handed over to the next instance on a reload. */
@@ -57,6 +60,7 @@ export class IntegrityMonitor implements Integrity {
   readonly #phases: AntennaPhases
   readonly #remembered: Remembered
   readonly #last: LastTrust
+  readonly #outages: Outages
   readonly #check: PositionCheck
   readonly #reports: WatchReports
   readonly #found: EventSource<MoveEvidence>
@@ -88,6 +92,7 @@ export class IntegrityMonitor implements Integrity {
     this.#remembered = new Remembered(ctx.log)
     const clocks = { now_ms: () => this.#now_ms(), utc_s: () => this.#utc_s() }
     this.#last = new LastTrust(this.#remembered, clocks, (...where) => ctx.dataDir(...where))
+    this.#outages = new Outages(this.#orbits, new OutageFile(() => ctx.dataDir('outage', { volatile: true })))
     const geoidSeparation_m = () => this.#receiver?.fix?.geoidSeparation_m
     this.#reports = new WatchReports(ctx.errors, geoidSeparation_m)
     this.#check = new PositionCheck(
@@ -111,6 +116,7 @@ export class IntegrityMonitor implements Integrity {
     if (receiver.mode === 'listening') return
     const { on, services, timers } = this.#ctx
     this.#receiver = receiver
+    this.#outages.start()
     if (before) this.#resumeFrom(before)
     // Subscribed after the gate, also when the gate is reloaded: computing here delays no frame.
     services.watch(rtcmGate, () => on(receiver.onRtcm, (frame) => this.#heardRtcm(frame)))
@@ -178,7 +184,16 @@ export class IntegrityMonitor implements Integrity {
       // While no base is trusted, a pause loses no knowledge.
       const evidence = report && (this.#inUse || !report.interrupted) ? evidenceOf(report) : undefined
       if (evidence) this.#tell(evidence)
+      this.#heardOutage(heard)
     }
+  }
+
+  #heardOutage({ epoch, report }: HeardEpoch): void {
+    const receiver = this.#receiver
+    if (!receiver) return
+    const base = this.#inUse && !this.#evidence ? this.#base : undefined
+    const isStill = report?.net !== undefined && report.net.distance_m < moved_m && !report.moved
+    this.#heardCode(this.#outages.hear({ epoch, now_ms: this.#now_ms(), who: whoIs(receiver), base, isStill }))
   }
 
   /** Of a receiver without residuals. */
@@ -259,6 +274,7 @@ export class IntegrityMonitor implements Integrity {
   }
 
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined {
+    if (reference && this.#bridged(reference) === true) return { agrees: true }
     return this.#check.locate(reference)
   }
 
@@ -317,7 +333,21 @@ export class IntegrityMonitor implements Integrity {
 
   startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement {
     if (!this.#receiver) return { answer: false, why: 'there is no receiver' }
-    return this.#last.judge(this.#receiver, reference, held)
+    const bridged = reference && this.#bridged(reference)
+    const judged = this.#last.judge(this.#receiver, reference, held)
+    if (judged.answer !== false || !reference || bridged === undefined) return judged
+    const why = held === 'not asked' ? 'the configured position was not read yet' : holdsOther(reference, held)
+    return { answer: held === 'not asked' ? undefined : why === '', why }
+  }
+
+  /** Whether the antenna stayed at this reference over an outage. A move is a suspicion, which the user of this service asks for. */
+  #bridged(reference: ReferencePosition): Exclude<Bridged['answer'], false> {
+    if (!this.#receiver || this.suspicion) return undefined
+    const bridged = this.#outages.answer(reference, whoIs(this.#receiver), this.#now_ms())
+    if (bridged.answer !== false) return bridged.answer
+    this.#ctx.log.warn(bridged.found.text)
+    void this.suspect(bridged.found)
+    return undefined
   }
 
   resume(reference: ReferencePosition): void {
@@ -330,11 +360,22 @@ export class IntegrityMonitor implements Integrity {
   }
 
   wentOn(announced: boolean): Judgement {
-    return this.#verification?.second(this.#now_ms(), announced) ?? { answer: false, why: 'it is not watched' }
+    const isSuspected = this.suspicion !== undefined
+    const bridged = this.#base && this.#bridged(this.#base)
+    const found = this.suspicion
+    if (found && !isSuspected) return { answer: false, why: found.text }
+    const judged = this.#verification?.second(this.#now_ms(), announced, bridged)
+    return judged ?? { answer: false, why: 'it is not watched' }
   }
 
   trust(reference: ReferencePosition, advice: string): void {
     const isSame = this.#base && sameEcef(this.#base.arp, reference.arp)
+    if (this.#receiver) {
+      const who = whoIs(this.#receiver)
+      // Whatever it shows now, a person or the positions were trusted.
+      const hasStayed = this.#inUse || this.#outages.answer(reference, who, this.#now_ms()).answer === true
+      this.#outages.trusted(reference, who, hasStayed)
+    }
     if (!isSame || !this.#movement) this.#watch(reference)
     this.#base = reference
     this.#inUse = true
@@ -354,6 +395,7 @@ export class IntegrityMonitor implements Integrity {
   }
 
   leave(): void {
+    this.#outages.pause()
     this.#base = undefined
     this.#inUse = false
     this.#movement = undefined
@@ -381,6 +423,7 @@ export class IntegrityMonitor implements Integrity {
   }
 
   suspect(evidence: MoveSuspicion): Promise<void> {
+    this.#outages.forget()
     return this.#remembered.suspect(evidence)
   }
 

@@ -2,12 +2,14 @@
 import {
   type Constellation,
   decodeEphemeris,
+  type Ephemeris,
   gpsSeconds,
   isEphemeris,
   knownLeap_s,
   type MsmEpoch,
   messageNumber,
   nearestTime,
+  type OrbitConstellation,
   Orbits,
   secondsPerWeek,
   unixToGps,
@@ -29,6 +31,8 @@ const timeOf = (time_ms: number, { utc_s }: Whereabouts) => nearestTime(time_ms 
 
 export class OrbitSky {
   readonly #orbits = new Orbits()
+  /** Of the ephemerides that were taken, by satellite. */
+  readonly #frames = new Map<string, Uint8Array>()
   readonly #where: () => Whereabouts | undefined
 
   constructor(where: () => Whereabouts | undefined) {
@@ -41,7 +45,26 @@ export class OrbitSky {
     if (!where) return
     const now_s = gps_s(where.utc_s)
     const ephemeris = decodeEphemeris(frame, now_s)
-    if (ephemeris) this.#orbits.take(ephemeris, now_s)
+    if (!ephemeris || !this.#orbits.take(ephemeris, now_s)) return
+    this.#frames.set(`${ephemeris.constellation} ${ephemeris.satellite}`, frame)
+  }
+
+  /** The time of an epoch, `gpsSeconds`; undefined while the receiver has no time. @param time_ms GPS time of week */
+  timeOf(time_ms: number): number | undefined {
+    const where = this.#where()
+    return where && timeOf(time_ms, where)
+  }
+
+  ephemeris(constellation: OrbitConstellation, satellite: number, at_s: number): Ephemeris | undefined {
+    return this.#orbits.ephemeris(constellation, satellite, at_s)
+  }
+
+  /** The ephemerides for this time, and the RTCM frames that they came in. */
+  fresh(at_s: number): { ephemeris: Ephemeris; frame: Uint8Array }[] {
+    return this.#orbits.fresh(at_s).flatMap((ephemeris) => {
+      const frame = this.#frames.get(`${ephemeris.constellation} ${ephemeris.satellite}`)
+      return frame ? [{ ephemeris, frame }] : []
+    })
   }
 
   /**

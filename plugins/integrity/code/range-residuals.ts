@@ -121,8 +121,13 @@ function withoutIonosphere_m({ ranges_m }: Measured, [first, second]: Pair): num
  * A standard atmosphere: 2.3 m in the zenith at sea level and a tenth of a metre for its water, by the mapping function
  * of RTCA DO-229 (appendix A.4.2.4), good to some decimetres above 10°.
  */
-function troposphere_m(elevation_deg: number, alt_m: number): number {
+export function troposphere_m(elevation_deg: number, alt_m: number): number {
   const pressure = (1 - 2.2557e-5 * Math.min(Math.max(alt_m, -500), 9000)) ** 5.2568
+  return (2.307 * pressure + 0.1) * troposphereMapping(elevation_deg)
+}
+
+/** The way through the troposphere at an elevation, in parts of that from the zenith. */
+export function troposphereMapping(elevation_deg: number): number {
   const sine = Math.sin(elevation_deg * radians)
-  return (2.307 * pressure + 0.1) * (1.001 / Math.sqrt(0.002001 + sine * sine))
+  return 1.001 / Math.sqrt(0.002001 + sine * sine)
 }

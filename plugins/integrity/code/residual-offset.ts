@@ -96,7 +96,7 @@ function rowOf(satellite: SatelliteResidual, clocks: readonly string[]) {
 }
 
 /** Gauss elimination with pivots of the rows [A | B]: the solution for each column of B; undefined when A is singular. */
-function solve(rows: Float64Array[]): number[][] | undefined {
+export function solve(rows: Float64Array[]): number[][] | undefined {
   const size = rows.length
   const width = rows[0].length
   for (let column = 0; column < size; column++) {

@@ -163,7 +163,8 @@ export class LastTrust {
   }
 }
 
-const whoIs = ({ identity: { maker, module, serial } }: Receiver) => JSON.stringify([maker, module, serial])
+/** Maker, model and serial number. */
+export const whoIs = ({ identity: { maker, module, serial } }: Receiver) => JSON.stringify([maker, module, serial])
 
 const sameButForTime = (a: Trusted, b: Trusted) =>
   isDeepStrictEqual({ ...a, msss_ms: 0, t: 0 }, { ...b, msss_ms: 0, t: 0 })

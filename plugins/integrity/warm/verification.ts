@@ -55,8 +55,13 @@ export class Verification {
     this.#unbroken = held >= trackedShare * signals && satellites.size >= fewestSatellites
   }
 
-  /** Called every second. @param announced the correct 1005 was received @returns the answer, and the missing evidence */
-  second(now_ms: number, announced: boolean): Judgement {
+  /**
+   * Called every second.
+   * @param announced the correct 1005 was received
+   * @param bridged carrier phases that stayed in lock over an outage, compared by orbits, show that the antenna stayed
+   * @returns the answer, and the missing evidence
+   */
+  second(now_ms: number, announced: boolean, bridged?: true | 'pending'): Judgement {
     const confirms = this.#movement.confirms(now_ms)
     const why = this.#missing(announced)
     if (confirms === false) return { answer: false, why }
@@ -64,7 +69,8 @@ export class Verification {
     const isBridged = this.#byPhases && this.#watched
     const isRanged = this.#againstRanges === '' && confirms === true && (this.#watched || isOver)
     if (announced && this.#unbroken && (isBridged || isRanged)) return { answer: true, why: '' }
-    const isHopeless = this.#againstRanges !== '' && !this.#byPhases
+    if (announced && bridged === true && (this.#watched || isOver)) return { answer: true, why: '' }
+    const isHopeless = this.#againstRanges !== '' && !this.#byPhases && bridged === undefined
     return { answer: isOver || isHopeless ? false : undefined, why }
   }
 

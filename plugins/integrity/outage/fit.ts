@@ -1,0 +1,158 @@
+/** The displacement of an antenna between two times by ranges that were differenced in time, satellite by satellite. Pure. */
+import { median } from 'rtk-base/gnss'
+import { solve } from '../code/residual-offset.js'
+import type { Bridging } from './observed.js'
+
+/** Of one satellite. */
+export interface Difference {
+  readonly constellation: Bridging
+  /** Unit vector towards it after the outage. */
+  readonly sight: readonly [number, number, number]
+  /** How far that vector turned: the error of the assumed place counts by it. */
+  readonly turn: readonly [number, number, number]
+  /** Mapping of the troposphere after the outage, and its change. */
+  readonly mapping: number
+  readonly mappingChange: number
+  /** Measured change of the range less the computed one, metres. */
+  readonly change_m: number
+  /** 1 sigma, metres. */
+  readonly sigma_m: number
+}
+
+/** 1 sigma, metres. */
+export interface Uncertain {
+  /** The assumed place of the antenna, by axis. */
+  readonly place_m: number
+  /** Zenith delay of the troposphere beside the model, and its change since. */
+  readonly zenith_m: number
+  readonly zenithChange_m: number
+  /** The displacement, by axis; omitted: anything. */
+  readonly displacement_m?: number
+  /** How much larger than the model the noise may be; omitted: 2.5 times. */
+  readonly scale?: number
+}
+
+export interface Fitted {
+  readonly east: number
+  readonly north: number
+  readonly up: number
+  /** 1 sigma, metres: horizontally (both axes together) and vertically. */
+  readonly sigma: { readonly level_m: number; readonly up_m: number }
+  /** That agree with it, and all. */
+  readonly satellites: number
+  readonly of: number
+  /** Left to show a wrong range. */
+  readonly redundancy: number
+  /** How much larger than the model the noise is; 1 at least. */
+  readonly scale: number
+}
+
+const absoluteRounds = 10
+const rejectingRounds = 8
+/** In sigmas: farther away it does not agree. */
+const outlier = 4
+/** The noise may be larger than the model says by this. */
+const mostScale = 2.5
+/** A phase that differs from most by more than this was set anew. Such a move shows in positions. */
+const farthest_m = 500
+/** Displacement, place, zenith, its change. */
+const unknowns = 8
+
+/**
+ * Least squares: change = clock − sight · displacement − turn · place + mappingChange · zenith + mapping · zenithChange, with one
+ * clock a constellation. Place and zenith are unknown within their sigma, so what the differences cannot tell from a displacement
+ * is in the sigma of the result. The absolute values are minimised first, then those beyond 4 sigma are left out.
+ * @returns undefined with too few satellites, or if they contradict each other
+ */
+export function fitDisplacement(all: readonly Difference[], uncertain: Uncertain): Fitted | undefined {
+  const clocks = [...new Set(all.map(({ constellation }) => constellation))]
+  const most = uncertain.scale ?? mostScale
+  const middle = new Map(
+    clocks.map((clock) => [clock, median(all.flatMap((one) => (one.constellation === clock ? one.change_m : [])))]),
+  )
+  const near = all.filter(
+    ({ constellation, change_m }) => Math.abs(change_m - (middle.get(constellation) ?? 0)) <= farthest_m,
+  )
+  const rows = near.map(({ constellation, sight, turn, mapping, mappingChange, change_m, sigma_m }) => {
+    const row = new Float64Array(unknowns + clocks.length)
+    for (let axis = 0; axis < 3; axis++) {
+      row[axis] = -sight[axis]
+      row[3 + axis] = -turn[axis]
+    }
+    row[6] = mappingChange
+    row[7] = mapping
+    row[unknowns + clocks.indexOf(constellation)] = 1
+    return { row, rest_m: change_m - (middle.get(constellation) ?? 0), sigma_m, constellation }
+  })
+  const { place_m, zenith_m, zenithChange_m, displacement_m: free_m = 0 } = uncertain
+  const priors = [free_m, free_m, free_m, place_m, place_m, place_m, zenith_m, zenithChange_m]
+  const factors = new Array<number>(rows.length).fill(1)
+  let solution: Solution | undefined
+  const round = () => {
+    solution = solved(rows, factors, priors)
+    return solution
+  }
+  for (let i = 0; i < absoluteRounds; i++) {
+    if (!round()) return undefined
+    for (const [i, away] of awayOf(rows, solution).entries()) factors[i] = 1 / Math.max(away, 0.5)
+  }
+  for (let i = 0; i < rejectingRounds; i++) {
+    const away = awayOf(rows, solution)
+    const scale = Math.min(Math.max(1.48 * median([...away]), 1), most)
+    const before = factors.join()
+    for (const [i, one] of away.entries()) factors[i] = one <= outlier * scale ? 1 : 0
+    if (!round()) return undefined
+    if (factors.join() === before) break
+  }
+  if (!solution) return undefined
+  const used = rows.filter((_, i) => factors[i] === 1)
+  const redundancy = used.length - 3 - new Set(used.map(({ constellation }) => constellation)).size
+  if (redundancy < 1) return undefined
+  const squares = awayOf(used, solution).reduce((sum, away) => sum + away ** 2, 0)
+  const scale = Math.max(1, Math.sqrt(squares / redundancy))
+  if (scale > most * 1.5) return undefined
+  const [found, east, north, up] = solution
+  return {
+    ...{ east: found[0], north: found[1], up: found[2] },
+    sigma: { level_m: scale * Math.sqrt(east[0] + north[1]), up_m: scale * Math.sqrt(up[2]) },
+    ...{ satellites: used.length, of: all.length, redundancy, scale },
+  }
+}
+
+interface Row {
+  readonly row: Float64Array
+  readonly rest_m: number
+  readonly sigma_m: number
+}
+/** The unknowns, and the first three columns of their covariance. */
+type Solution = number[][]
+
+/** In sigmas. */
+function awayOf(rows: readonly Row[], solution: Solution | undefined): number[] {
+  return rows.map(({ row, rest_m, sigma_m }) => {
+    const computed_m = row.reduce((sum, value, i) => sum + value * (solution?.[0][i] ?? 0), 0)
+    return Math.abs(rest_m - computed_m) / sigma_m
+  })
+}
+
+function solved(rows: readonly Row[], factors: readonly number[], priors: readonly number[]): Solution | undefined {
+  const size = rows[0]?.row.length ?? 0
+  if (rows.length < 4) return undefined
+  const normal = Array.from({ length: size }, (_, i) => {
+    const line = new Float64Array(size + 4)
+    if (i < 3) line[size + 1 + i] = 1
+    if (priors[i] > 0) line[i] = 1 / priors[i] ** 2
+    return line
+  })
+  for (const [n, { row, rest_m, sigma_m }] of rows.entries()) {
+    const weight = factors[n] / sigma_m ** 2
+    for (let i = 0; i < size; i++) {
+      if (row[i] === 0 || weight === 0) continue
+      for (let j = 0; j < size; j++) normal[i][j] += weight * row[i] * row[j]
+      normal[i][size] += weight * row[i] * rest_m
+    }
+  }
+  // A constellation of which no satellite agrees has no clock.
+  for (let i = unknowns; i < size; i++) if (normal[i][i] === 0) normal[i][i] = 1
+  return solve(normal)
+}

@@ -1,0 +1,197 @@
+/** What is known of the antenna over an outage: by phases that stayed in lock, else by the code of the same satellites. */
+import { type MsmEpoch, offsetText, sameEcef } from 'rtk-base/gnss'
+import type { ReferencePosition } from 'rtk-base/services'
+import { stale_ms } from '../limits.js'
+import type { OrbitSky } from '../orbit-sky.js'
+import { type Anchor, type Carried, carry } from './carry.js'
+import { type CodeLevel, CodeLevels, compareLevels } from './code-levels.js'
+import type { Fitted } from './fit.js'
+import { bridging, type EphemerisOf, observedIn } from './observed.js'
+import type { OutageFile, Remains } from './outage-file.js'
+
+/** A move shows some seconds after it began: only an epoch with this long without evidence behind it is one of the reference. */
+const settled_s = 10
+/** How often the file is written: u-blox receivers count lock times to 64 s. */
+const write_ms = 15_000
+/** Epochs closer together than this are left out. */
+const spacing_ms = 950
+/** One epoch may be damaged: so many in a row must have the same result. */
+const inRow = 3
+/** Observations of a receiver that kept running come within this: one that was off is silent until it is configured. */
+const wait_ms = 5_000
+/** Samples of code after an outage, every 5 s, at which it is compared: after 5, 10 and 15 min. */
+const looks = [60, 120, 180] as const
+/** A displacement by code beyond this many sigmas, and beyond the least, is a move. */
+const codeMove = { sigmas: 5, level_m: 2.5, up_m: 3.5 } as const
+
+/** A move from the reference. */
+export interface Found {
+  /** For people. */
+  readonly text: string
+  readonly size_m: number
+}
+
+/** `pending`: an answer may come with the next epochs. */
+export type Bridged =
+  | { readonly answer: true | undefined | 'pending' }
+  | { readonly answer: false; readonly found: Found }
+const unknown: Bridged = { answer: undefined }
+
+/** What an epoch is heard with. */
+export interface Heard {
+  readonly epoch: MsmEpoch
+  readonly now_ms: number
+  /** The receiver: maker, model and serial number. */
+  readonly who: string
+  /** The trusted base, as long as nothing speaks against it. */
+  readonly base: ReferencePosition | undefined
+  /** The carrier phases show that the antenna stands still. */
+  readonly isStill: boolean
+}
+
+export class Outages {
+  readonly #orbits: OrbitSky
+  readonly #file: OutageFile
+  /** Before the outage, or of the base in use. */
+  #remains: Remains | undefined
+  #candidate: Anchor | undefined
+  /** The last results, the newest last; one for each epoch since the outage. */
+  #results: Carried[] = []
+  #resultAt_ms = Number.NEGATIVE_INFINITY
+  #heardAt_ms = Number.NEGATIVE_INFINITY
+  #wroteAt_ms = Number.NEGATIVE_INFINITY
+  /** Since when an answer is asked for without an epoch. */
+  #waitsSince_ms: number | undefined
+  /** Code of the base in use. */
+  #levels = new CodeLevels()
+  /** Where an outage broke the phases: the levels from before, until those of now are compared. */
+  #before: readonly CodeLevel[] = []
+  #looked = 0
+
+  constructor(orbits: OrbitSky, file: OutageFile) {
+    this.#orbits = orbits
+    this.#file = file
+  }
+
+  /** A new process, or a new instance of the plugin. */
+  start(): void {
+    this.#remains = this.#file.read()
+  }
+
+  /** Takes an epoch. @returns a move that the code of the same satellites shows */
+  hear({ epoch, now_ms, who, base, isStill }: Heard): Found | undefined {
+    const at_s = this.#orbits.timeOf(epoch.time_ms)
+    if (at_s === undefined || now_ms - this.#heardAt_ms < spacing_ms) return undefined
+    this.#heardAt_ms = now_ms
+    const observed = observedIn(epoch, at_s)
+    const newest: EphemerisOf = (constellation, satellite) => this.#orbits.ephemeris(constellation, satellite, at_s)
+    if (!base) {
+      this.#candidate = undefined
+      if (!this.#remains) return undefined
+      this.#results = [...this.#results, carry(this.#remains.anchor, observed, newest)].slice(-inRow)
+      this.#resultAt_ms = now_ms
+      this.#waitsSince_ms = undefined
+      return undefined
+    }
+    const { arp, acc_m } = base
+    if (isStill) {
+      const age_s = at_s - (this.#candidate?.at_s ?? Number.NEGATIVE_INFINITY)
+      if (this.#candidate && age_s >= settled_s) this.#keep(who, this.#candidate, now_ms)
+      if (!(age_s >= 0 && age_s < settled_s)) {
+        const ephemerides = this.#fresh(at_s).map(({ ephemeris }) => ephemeris)
+        this.#candidate = ephemerides.length > 0 ? { ...observed, arp, acc_m, ephemerides } : undefined
+      }
+    } else this.#candidate = undefined
+    this.#levels.take(observed, arp, newest)
+    return this.#compared()
+  }
+
+  #keep(who: string, anchor: Anchor, now_ms: number): void {
+    const levels = this.#levels.settled
+    this.#remains = { who, anchor, levels: levels.length > 0 ? levels : this.#before }
+    if (now_ms - this.#wroteAt_ms < write_ms) return
+    this.#wroteAt_ms = now_ms
+    const frames = this.#fresh(anchor.at_s).map(({ frame }) => frame)
+    void this.#file.write({ ...this.#remains, levels: structuredClone(levels) }, frames)
+  }
+
+  #fresh(at_s: number) {
+    return this.#orbits.fresh(at_s).filter(({ ephemeris }) => bridging.some((name) => name === ephemeris.constellation))
+  }
+
+  #compared(): Found | undefined {
+    if (this.#before.length === 0 || this.#levels.samples < (looks[this.#looked] ?? Number.POSITIVE_INFINITY))
+      return undefined
+    this.#looked++
+    const fitted = compareLevels(this.#before, this.#levels.settled)
+    if (this.#looked === looks.length) this.#before = []
+    if (!fitted) return undefined
+    const { level_m, up_m } = fitted.sigma
+    const isMoved =
+      Math.hypot(fitted.east, fitted.north) > Math.max(codeMove.level_m, codeMove.sigmas * level_m) ||
+      Math.abs(fitted.up) > Math.max(codeMove.up_m, codeMove.sigmas * up_m)
+    return isMoved ? foundOf('the ranges of the same satellites before and after an outage show', fitted) : undefined
+  }
+
+  /** Whether the antenna stayed at this reference over the outage, as the newest epochs show. */
+  answer(reference: Pick<ReferencePosition, 'arp'>, who: string, now_ms: number): Bridged {
+    const remains = this.#of(reference, who)
+    if (!remains) return unknown
+    if (now_ms - this.#resultAt_ms > stale_ms || this.#results.length < inRow) {
+      this.#waitsSince_ms ??= now_ms
+      return now_ms - this.#waitsSince_ms <= wait_ms ? { answer: 'pending' } : unknown
+    }
+    const all = (stayed: boolean) => this.#results.every((one) => one.stayed === stayed)
+    if (all(true)) return { answer: true }
+    const { fitted } = this.#results.at(-1) ?? {}
+    if (!all(false) || !fitted)
+      return this.#results.some(({ stayed }) => stayed === undefined) ? unknown : { answer: 'pending' }
+    return { answer: false, found: foundOf('over an outage, carrier phases that stayed in lock show', fitted) }
+  }
+
+  #of({ arp }: Pick<ReferencePosition, 'arp'>, who: string): Remains | undefined {
+    const remains = this.#remains
+    return remains && remains.who === who && sameEcef(remains.anchor.arp, arp) ? remains : undefined
+  }
+
+  /** The base is no longer in use: what was known last counts. */
+  pause(): void {
+    this.#candidate = undefined
+    this.#results = []
+    this.#resultAt_ms = Number.NEGATIVE_INFINITY
+  }
+
+  /**
+   * A base is trusted from now on.
+   * @param stayed it was shown that the antenna has not left its place meanwhile
+   */
+  trusted(reference: ReferencePosition, who: string, stayed: boolean): void {
+    if (!stayed) {
+      // Levels that were still to be compared are those of the last long stay.
+      const remains = this.#of(reference, who)
+      this.#before = remains?.levels ?? []
+      this.#levels = new CodeLevels()
+      this.#looked = 0
+    }
+    this.#drop()
+  }
+
+  /** The antenna may be elsewhere, or is to be: nothing is carried on. */
+  forget(): void {
+    this.#drop()
+    this.#before = []
+    this.#levels = new CodeLevels()
+  }
+
+  #drop(): void {
+    this.pause()
+    this.#remains = undefined
+    this.#wroteAt_ms = Number.NEGATIVE_INFINITY
+    void this.#file.remove()
+  }
+}
+
+function foundOf(what: string, { east, north, up }: Fitted): Found {
+  const size_m = Math.hypot(east, north, up)
+  return { text: `${what} a move of ${size_m.toFixed(1)} m (${offsetText({ east, north, up })})`, size_m }
+}

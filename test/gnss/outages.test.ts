@@ -1,0 +1,392 @@
+/** What phases in lock and the code of the same satellites show of an antenna over an outage. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { type Anchor, type Carried, carry } from '../../plugins/integrity/outage/carry.js'
+import { CodeLevels, compareLevels } from '../../plugins/integrity/outage/code-levels.js'
+import type { Fitted } from '../../plugins/integrity/outage/fit.js'
+import {
+  type EphemerisOf,
+  type ObservedEpoch,
+  type ObservedSignal,
+  observedIn,
+} from '../../plugins/integrity/outage/observed.js'
+import { OutageFile } from '../../plugins/integrity/outage/outage-file.js'
+import { sky } from '../../plugins/simulated-mosaic/sky.js'
+import {
+  decodeEphemeris,
+  type Enu,
+  Framer,
+  gpsSeconds,
+  isEphemeris,
+  MsmEpochs,
+  messageNumber,
+  Orbits,
+  offsetEnu,
+} from '../../runtime/gnss/index.js'
+import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/simulation/index.js'
+import { capture, noCaptures } from '../harness/captures.js'
+import { few, sample } from '../harness/index.js'
+import { observedOf, orbitsOf } from './support/phase-captures.js'
+
+interface SiteOptions {
+  readonly seed: number
+  readonly noise?: NoiseName
+  readonly start_ms?: number
+  /** Errors of broadcast orbits and clocks, in parts of those of the model. */
+  readonly drift?: number
+}
+
+/** An antenna and its receiver: observations by exact geometry, other air than the model of the station, ephemerides. */
+function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), drift = 1 }: SiteOptions) {
+  const model = new Model({ seed, lat: 52 - 10 * (seed % 9), lon: 4.4, alt: 50, constellations: sky, noise })
+  const random = new Random(seed + 99)
+  const rates = new Map<number, number>()
+  const orbits = new Orbits()
+  const collector = new MsmEpochs()
+  let [now_ms, gps_s] = [start_ms, 0]
+  const error_m = (key: number, name: string) => {
+    const rate = rates.get(key) ?? drift * (name === 'Galileo' ? 0.12 : 0.25) * random.normal()
+    rates.set(key, rate)
+    return (rate * (now_ms - start_ms)) / 3_600_000
+  }
+  const frames = new Map<number, Uint8Array>()
+  return {
+    model,
+    step(dt_s: number): ObservedEpoch {
+      now_ms += dt_s * 1000
+      const epoch = model.epoch(now_ms, dt_s, true)
+      gps_s = epoch.gps_s
+      if (Math.floor(now_ms / 60_000) !== Math.floor((now_ms - dt_s * 1000) / 60_000))
+        for (const sight of epoch.sky) {
+          const frame = ephemerisFrame(sight, gps_s)
+          const ephemeris = frame && decodeEphemeris(frame, gps_s)
+          if (frame && ephemeris && orbits.take(ephemeris, gps_s)) frames.set(sight.key, frame)
+        }
+      const tracks = epoch.tracks.map(({ sight, ...track }) => {
+        const range_m = sight.range_m + error_m(sight.key, sight.constellation.name)
+        return { ...track, sight: { ...sight, range_m } }
+      })
+      const [heard] = msmFrames({
+        ...{ epoch: { ...epoch, tracks }, tracks, stationId: 0, models: sky, clockSteering: 0 },
+        order: ['GPS', 'GLONASS', 'Galileo', 'BeiDou'],
+        due: (type) => type % 10 === 7,
+      }).flatMap((frame) => collector.push(frame))
+      if (!heard) throw new Error('no epoch')
+      return observedIn(heard, gps_s)
+    },
+    newest: ((constellation, satellite) => orbits.ephemeris(constellation, satellite, gps_s)) as EphemerisOf,
+    /** The reference is a metre or so from the truth. */
+    anchor(observed: ObservedEpoch): Anchor {
+      const arp = offsetEnu(model.truth, { east: random.normal(), north: random.normal(), up: 1.3 * random.normal() })
+      return { ...observed, arp, acc_m: 1.3, ephemerides: orbits.fresh(gps_s) }
+    },
+    frames: () => [...frames.values()],
+  }
+}
+type Site = ReturnType<typeof siteOf>
+
+/** Half an hour of lock, an anchor, and an outage. */
+function outage(
+  options: SiteOptions,
+  away_s: number,
+  by: Partial<Enu> = {},
+  meanwhile: (site: Site) => void = () => {},
+) {
+  const site = siteOf(options)
+  for (let minute = 0; minute < 30; minute++) site.step(60)
+  const anchor = site.anchor(site.step(1))
+  site.model.move(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+  for (let left_s = away_s; left_s > 0; left_s -= 60) {
+    if (left_s <= 60) meanwhile(site)
+    if (left_s > 60) site.step(60)
+  }
+  const now = site.step(away_s % 60 || 60)
+  return { site, anchor, now, carried: carry(anchor, now, site.newest) }
+}
+
+const error_m = ({ fitted }: Carried, { east = 0, north = 0, up = 0 }: Partial<Enu> = {}) =>
+  fitted ? Math.hypot(fitted.east - east, fitted.north - north, fitted.up - up) : Number.NaN
+const signalsOf = (
+  epoch: ObservedEpoch,
+  change: (one: ObservedSignal, i: number) => ObservedSignal,
+): ObservedEpoch => ({
+  ...epoch,
+  satellites: epoch.satellites.map((one, i) => ({ ...one, signals: one.signals.map((signal) => change(signal, i)) })),
+})
+
+t.test('phases in lock: where the antenna is after an outage, with orbits that err as broadcast ones', async (t) => {
+  const cases = [
+    { away_s: 10, error_m: 0.05, seen_m: 0.3 },
+    { away_s: 300, error_m: 0.2, seen_m: 0.6 },
+    { away_s: 600, error_m: 0.3, seen_m: 0.8 },
+    { away_s: 3600, error_m: 1.5, seen_m: 4 },
+  ]
+  for (const { away_s, error_m: most_m, seen_m } of cases)
+    for (const noise of few(1, ['quiet', 'typical'] as const))
+      for (let seed = 1; seed <= sample(2, 4, 12); seed++) {
+        const start_ms = Date.UTC(2026, 5, 1, 6) + seed * 1.7e6
+        const still = outage({ seed, noise, start_ms }, away_s).carried
+        t.not(still.stayed, false, `${away_s} s, ${noise}: ${error_m(still).toFixed(2)} m`)
+        t.ok(error_m(still) < most_m, `an error of ${error_m(still).toFixed(2)} m`)
+        if (away_s <= 300) t.equal(still.stayed, true, 'it is shown')
+        const by = { east: 0.6 * seen_m, north: -0.64 * seen_m, up: 0.48 * seen_m }
+        const moved = outage({ seed, noise, start_ms }, away_s, by).carried
+        t.equal(moved.stayed, false, `${seen_m} m: ${error_m(moved, by).toFixed(2)} m beside`)
+        t.ok(error_m(moved, by) < most_m)
+      }
+})
+
+t.test('never "it stayed" with the antenna 40 cm away, in any direction', async (t) => {
+  fc.assert(
+    fc.property(
+      ...([fc.integer({ min: 1, max: 1000 }), fc.constantFrom(10, 120, 480, 900)] as const),
+      fc.double({ min: -1, max: 1, noNaN: true }),
+      fc.double({ min: 0, max: 6.28, noNaN: true }),
+      (seed, away_s, up, turn) => {
+        const level = Math.sqrt(1 - up * up)
+        const by = { east: 0.4 * level * Math.sin(turn), north: 0.4 * level * Math.cos(turn), up: 0.4 * up }
+        return outage({ seed }, away_s, by).carried.stayed !== true
+      },
+    ),
+    { numRuns: sample(8, 60, 60) },
+  )
+  // Upwards orbits err most: too little to be a move, too much to have stayed.
+  for (const seed of [1, 2, 3]) t.equal(outage({ seed, drift: 0 }, 900, { up: 0.38 }).carried.stayed, undefined)
+})
+
+t.test('what is no evidence, and what is left out', async (t) => {
+  const { anchor, now, carried, site } = outage({ seed: 4 }, 120)
+  t.equal(carried.stayed, true)
+  const answer = (then: Anchor, later: ObservedEpoch) => carry(then, later, site.newest).stayed
+  const phases = (share: number, change: (one: ObservedSignal, i: number) => Partial<ObservedSignal>) =>
+    signalsOf(now, (one, i) => (i % 10 < 10 * share ? { ...one, ...change(one, i) } : one))
+  t.test('a time before, the same, or hours later', async (t) => {
+    for (const at_s of [now.at_s + 1, now.at_s, now.at_s - 3 * 3600, now.at_s - 604_800, Number.NaN])
+      t.equal(answer({ ...anchor, at_s }, now), undefined, `${at_s - now.at_s}`)
+  })
+  t.test('lock that was lost, or half a cycle unknown', async (t) => {
+    t.equal(
+      answer(
+        anchor,
+        phases(1, () => ({ lock_ms: [60_000, 62_000] })),
+      ),
+      undefined,
+    )
+    t.equal(
+      answer(
+        anchor,
+        phases(1, () => ({ phase_m: undefined })),
+      ),
+      undefined,
+    )
+    t.equal(
+      answer(
+        anchor,
+        phases(0.4, () => ({ lock_ms: [0, 32], phase_m: 2e7 })),
+      ),
+      true,
+      'of some satellites',
+    )
+  })
+  t.test('phases that were set anew, and slips without a flag', async (t) => {
+    const jump = (cycles: number) =>
+      phases(0.2, ({ phase_m = 0 }, i) => ({ phase_m: phase_m + 0.19 * cycles * (i + 1) }))
+    for (const cycles of [1, -7, 6000]) t.equal(answer(anchor, jump(cycles)), true, `a few by ${cycles} cycles`)
+    const all = phases(1, ({ phase_m = 0 }, i) => ({ phase_m: phase_m + 0.19 * ((i * 7) % 11) }))
+    t.equal(answer(anchor, all), undefined, 'all of them')
+  })
+  t.test('the clock of the receiver is set by a millisecond', async (t) => {
+    const set = signalsOf(now, ({ code_m, phase_m = 0, ...one }) => ({
+      ...one,
+      code_m: code_m + 299_792.458,
+      phase_m: phase_m + 299_792.458,
+    }))
+    t.equal(answer(anchor, { ...set, at_s: now.at_s + 0.001 }), true)
+  })
+  t.test('satellites that are unhealthy, without orbits, or too few', async (t) => {
+    const none = { ...anchor, ephemerides: [] }
+    t.equal(carry(none, now, () => undefined).stayed, undefined)
+    t.equal(answer(none, now), true, 'the newest ephemerides do as well')
+    const ill = anchor.ephemerides.map((one) => ({ ...one, healthy: false }))
+    t.equal(carry({ ...anchor, ephemerides: ill }, now, () => undefined).stayed, undefined)
+    t.equal(answer(anchor, { ...now, satellites: now.satellites.slice(0, 5) }), undefined)
+  })
+  t.test('a satellite whose orbit is wrong', async (t) => {
+    const [first, ...others] = anchor.ephemerides
+    if (first?.constellation === 'GLONASS' || !first) return t.fail()
+    const wrong = { ...first, m0_rad: first.m0_rad + 1e-4, deltaN_radps: first.deltaN_radps + 1e-9 }
+    t.equal(answer({ ...anchor, ephemerides: [wrong, ...others] }, now), true)
+  })
+})
+
+t.test('a receiver that counts lock times to 64 s', async (t) => {
+  const { anchor, now, site } = outage({ seed: 5 }, 300)
+  const counted = (epoch: ObservedEpoch, begun: (i: number) => number = () => 0) =>
+    signalsOf(epoch, ({ phase_m = 0, ...one }, i) => ({
+      ...one,
+      lock_ms: [64_000, 66_000],
+      phase_m: phase_m + begun(i),
+    }))
+  const then = { ...anchor, ...counted(anchor) }
+  t.equal(carry(then, counted(now), site.newest).stayed, true, 'phases that agree were not interrupted')
+  const random = new Random(1)
+  let answers = 0
+  for (let i = 0; i < sample(300, 3000, 3000); i++) {
+    const offsets = Array.from({ length: 64 }, () => random.normal())
+    if (
+      carry(
+        then,
+        counted(now, (n) => offsets[n] ?? 0),
+        site.newest,
+      ).stayed !== undefined
+    )
+      answers++
+  }
+  t.equal(answers, 0, 'phases that began anew never agree')
+})
+
+t.test('over the end of the GPS week, and with newer ephemerides', async (t) => {
+  const start_ms = Date.UTC(2026, 5, 6, 23, 25)
+  for (const away_s of [300, 600]) {
+    const { carried, anchor, now } = outage({ seed: 6, start_ms }, away_s)
+    t.ok(Math.floor(anchor.at_s / 604_800) < Math.floor(now.at_s / 604_800))
+    t.ok(error_m(carried) < 0.3, `${error_m(carried).toFixed(2)} m`)
+    t.not(carried.stayed, false)
+  }
+})
+
+t.test('at an obstructed site there is no false move', async (t) => {
+  for (let seed = 1; seed <= sample(4, 40, 40); seed++)
+    for (const away_s of [60, 300, 600])
+      t.not(
+        outage({ seed, noise: 'obstructed', start_ms: Date.UTC(2026, 5, 1, 6) + seed * 1.7e6 }, away_s).carried.stayed,
+        false,
+      )
+})
+
+t.test('recordings of a geodetic receiver, whose satellites err as they do', { skip: noCaptures }, async (t) => {
+  for (const { name, week } of [
+    { name: 'swiftnav_week-rollover-STR24.rtcm3', week: 2009 },
+    { name: 'swiftnav_missing-beidou-STR17.rtcm3', week: 2010 },
+    { name: 'swiftnav_dropped-packets-STR24.rtcm3', week: 2009 },
+  ]) {
+    const { arp } = orbitsOf(name)
+    const observed = observedOf(name)
+    if (!arp) return t.fail('no position')
+    const start_s = gpsSeconds({ week, tow_s: Number(observed[0]?.epoch.time_ms) / 1000 })
+    const orbits = new Orbits()
+    const framer = new Framer({
+      onFrame: ({ kind, bytes }) => {
+        const ephemeris = kind === 'rtcm' && isEphemeris(messageNumber(bytes)) && decodeEphemeris(bytes, start_s)
+        if (ephemeris) orbits.take(ephemeris, start_s)
+      },
+    })
+    framer.push(capture(name) ?? new Uint8Array(0), 0)
+    framer.flush()
+    const timeOf = (time_ms: number) => {
+      const at_s = week * 604_800 + time_ms / 1000
+      return at_s < start_s ? at_s + 604_800 : at_s
+    }
+    const epochs = observed.map(({ epoch }) => observedIn(epoch, timeOf(epoch.time_ms)))
+    for (const { away_s, most_m } of [
+      { away_s: 10, most_m: 0.06 },
+      { away_s: 300, most_m: 0.2 },
+      { away_s: 900, most_m: 0.4 },
+    ]) {
+      let farthest_m = 0
+      for (let i = 0; i < epochs.length; i += 30) {
+        const later = epochs.find(({ at_s }) => Math.abs(at_s - epochs[i].at_s - away_s) < 0.1)
+        if (!later) continue
+        const anchor = { ...epochs[i], arp, acc_m: 1, ephemerides: [] }
+        const carried = carry(anchor, later, (...satellite) => orbits.ephemeris(...satellite, start_s))
+        if (carried.stayed === false) t.fail(`${name}: a false move after ${away_s} s`)
+        if (away_s === 10 && carried.stayed !== true) t.fail(`${name}: it is not shown after 10 s`)
+        if (carried.fitted) farthest_m = Math.max(farthest_m, error_m(carried))
+      }
+      t.ok(farthest_m < most_m, `${name}: ${away_s} s, at most ${farthest_m.toFixed(3)} m`)
+    }
+  }
+})
+
+/** 15 min of code, an outage without lock, 10 min of code. */
+function codeOf(options: SiteOptions, by: Partial<Enu> = {}): Fitted | undefined {
+  const site = siteOf(options)
+  const [before, after] = [new CodeLevels(), new CodeLevels()]
+  for (let minute = 0; minute < 2; minute++) site.step(60)
+  const { arp } = site.anchor(site.step(1))
+  for (let i = 0; i < 180; i++) before.take(site.step(5), arp, site.newest)
+  site.model.forgetTracks()
+  site.model.move(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+  site.step(300)
+  for (let i = 0; i < 120; i++) after.take(site.step(5), arp, site.newest)
+  return compareLevels(before.settled, after.settled)
+}
+
+t.test('the code of the same satellites before and after', async (t) => {
+  for (let seed = 1; seed <= sample(3, 20, 20); seed++) {
+    for (const by of [{}, { east: 5 }, { north: -3, up: 8 }]) {
+      const fitted = codeOf({ seed, start_ms: Date.UTC(2026, 5, 1, 6) + seed * 1.7e6 }, by)
+      if (!fitted) {
+        t.fail('no result')
+        continue
+      }
+      const { east = 0, north = 0, up = 0 }: Partial<Enu> = by
+      const { level_m, up_m } = fitted.sigma
+      const away = [Math.hypot(fitted.east - east, fitted.north - north) / level_m, Math.abs(fitted.up - up) / up_m]
+      t.ok(Math.max(...away) < 4, `${away.map((sigmas) => sigmas.toFixed(1))} sigmas beside`)
+      t.ok(level_m < 0.8 && up_m < 1.3, `${level_m.toFixed(2)} ${up_m.toFixed(2)} m`)
+    }
+  }
+})
+
+t.test('the file', async (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const file = new OutageFile(() => ({
+    path,
+    quota_bytes: 1e6,
+    usage: async () => ({ bytes: 0, files: 0 }),
+    ensureRoom: async () => {},
+  }))
+  const { anchor, now, site } = outage({ seed: 7 }, 60)
+  const levels = new CodeLevels()
+  for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)
+  t.equal(file.read(), undefined, 'none')
+  await file.write({ who: 'one', anchor, levels: levels.settled }, site.frames())
+  const read = file.read()
+  t.equal(read?.who, 'one')
+  t.strictSame(read?.levels, levels.settled)
+  if (read) t.equal(carry(read.anchor, now, () => undefined).stayed, true, 'it has all that is needed')
+  const whole = JSON.parse(
+    JSON.stringify({
+      who: 'one',
+      arp: anchor.arp,
+      acc_m: 1,
+      at_s: 1,
+      satellites: [],
+      ephemerides: ['AAAA', '0wAA////'],
+      levels: [],
+    }),
+  ) as object
+  const write = (value: unknown) =>
+    writeFileSync(join(path, 'outage.json'), typeof value === 'string' ? value : JSON.stringify(value))
+  write(whole)
+  t.strictSame(file.read()?.anchor.ephemerides, [], 'frames that are none')
+  for (const damaged of [
+    ...['', '7', '{', 'null', '[]', 'x'.repeat(2_000_000)],
+    { ...whole, at_s: null },
+    { ...whole, arp: { x: 'a', y: 0, z: 0 } },
+    { ...whole, satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
+    { ...whole, satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },
+    { ...whole, ephemerides: new Array(1000).fill('AAAA') },
+    { ...whole, levels: [{ constellation: 'GPS' }] },
+  ]) {
+    write(damaged)
+    t.equal(file.read(), undefined, JSON.stringify(damaged).slice(0, 60))
+  }
+  await file.remove()
+  t.equal(file.read(), undefined)
+})
