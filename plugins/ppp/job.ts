@@ -32,6 +32,9 @@ const Session = Type.Object({
   epochs: Type.Integer(),
   missing: Type.Integer({ description: 'Epochs that are missing between the first and the last' }),
   antenna: Type.String({ description: 'IGS code in the header, empty: unknown' }),
+  calibrated: Type.Optional(
+    Type.Boolean({ description: 'The table of antennas has this antenna. Absent: there was no table' }),
+  ),
   height: Type.Number({ description: 'Antenna reference point above the marker, metres' }),
   rinex: Type.String({ description: 'Name of the submitted file' }),
   sha256: Type.String({ description: 'Of the submitted file' }),
@@ -232,6 +235,7 @@ export class PppJobs {
     if (rinex.missing > rinex.epochs) throw new CsrsTrouble('refused', 'more than half of the observations are missing')
     const session: Session = {
       ...{ from: job.from, to: job.to, epochs: rinex.epochs, missing: rinex.missing, antenna: rinex.antenna },
+      ...(rinex.isCalibrated !== undefined && { calibrated: rinex.isCalibrated }),
       ...{ height: rinex.antennaHeight_m, rinex: rinex.name },
       sha256: createHash('sha256').update(rinex.bytes).digest('hex'),
     }

@@ -1,8 +1,10 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device, rawData, station } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { addAntennaRoutes } from './antenna-routes.js'
+import { AntennaTable, antennaIn, largestTable_bytes } from './antennas.js'
 import { Archive, folderOn } from './archive.js'
-import { stationFacts } from './facts.js'
+import { ownAntenna, stationFacts } from './facts.js'
 import { RawRecorder } from './recorder.js'
 import { RinexConverter } from './rinex.js'
 import { addRoutes } from './routes.js'
@@ -64,14 +66,25 @@ export default definePlugin({
       ctx.status(isOn.get() === 1 ? 'records while observations come' : 'off')
     }
     ctx.config.onChange([isOn.name], apply)
-    const converter = new RinexConverter(ctx, archive, () => stationFacts(ctx, marker.get()))
+    const table = new AntennaTable(
+      () => ctx.dataDir('antennas', { quota_bytes: 3 * largestTable_bytes }).path,
+      () => ctx.services.use(device).utc_ms() || ctx.clock.now(),
+      (text) => ctx.log.warn(`the table of antennas is not used: ${text}. Upload the ANTEX file again`),
+    )
+    const converter = new RinexConverter(ctx, archive, async () => {
+      const { serial, type } = ownAntenna(ctx)
+      const antennas = type === '' ? undefined : await table.read()
+      const isCalibrated = antennas && antennaIn(antennas, type, serial) !== undefined
+      return { station: stationFacts(ctx, marker.get(), isCalibrated), isCalibrated }
+    })
     addRoutes({
       ctx,
       archive,
       converter,
-      facts: () => stationFacts(ctx, marker.get()),
+      marker: () => marker.get() || ctx.services.use(station).serial,
       progress: () => ({ recording: recorder.isRecording, epochs: recorder.epochs }),
     })
+    addAntennaRoutes(ctx, table)
     ctx.services.provide(rawData, {
       rinex: (from_ms, to_ms, preset) => converter.whole(from_ms, to_ms, preset),
       notes: (from_ms, to_ms) => archive.notes(from_ms, to_ms),
