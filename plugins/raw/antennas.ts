@@ -138,8 +138,10 @@ async function reduced(source: Source) {
   const reader = readAntex(bounded())
   let next = await reader.next()
   for (; !next.done; next = await reader.next()) {
-    const { centres, isAbsolute, isSatellite, serial, type } = next.value
-    if (isSatellite) continue
+    const { centres, isAbsolute, isSatellite, serial } = next.value
+    // Some files leave the radome out.
+    const type = antennaCode(next.value.type)
+    if (isSatellite || type === '') continue
     isRelative ||= !isAbsolute
     const key = `${type}${serial}`
     if (!isAbsolute || found.has(key)) continue

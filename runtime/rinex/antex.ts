@@ -176,7 +176,7 @@ export async function findAntenna(
   let ofType: AntennaCalibration | undefined
   if (wanted === '') return undefined
   for await (const antenna of readAntex(source)) {
-    if (antenna.type.toUpperCase() !== wanted) continue
+    if (antennaCode(antenna.type).toUpperCase() !== wanted) continue
     if (antenna.serial === '') ofType ??= antenna
     else if (serial !== '' && antenna.serial === serial.trim()) return antenna
   }
