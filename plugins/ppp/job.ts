@@ -5,7 +5,7 @@ import { device, rawData } from 'rtk-base/services'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type Csrs, CsrsTrouble } from './csrs.js'
-import type { Determined } from './determined.js'
+import type { Covariance, Determined } from './determined.js'
 import { readSum } from './sum.js'
 
 const hour_ms = 3_600_000
@@ -64,16 +64,13 @@ export const Result = Type.Object({
   x: Type.Number({ description: 'Of the marker, metres' }),
   y: Type.Number(),
   z: Type.Number(),
-  covariance: Type.Tuple(
-    ['xx', 'xy', 'xz', 'yy', 'yz', 'zz'].map(() => Type.Number()) as [
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-    ],
-    { description: 'xx, xy, xz, yy, yz and zz, square metres' },
+  // An array: tuples of TypeBox are not the ones of OpenAPI 3.1.
+  covariance: Type.Unsafe<Covariance>(
+    Type.Array(Type.Number(), {
+      minItems: 6,
+      maxItems: 6,
+      description: 'xx, xy, xz, yy, yz and zz, square metres',
+    }),
   ),
   frame: Type.Enum([...frameNames]),
   epoch: Type.Number({ description: 'Decimal year' }),
