@@ -68,14 +68,16 @@ export function addAntennaRoutes(ctx: PluginContext, table: AntennaTable): void 
       alone(async () => {
         const { name = '' } = request.query as { name?: string }
         const body = request.body as IncomingMessage | undefined
-        // A client that is gone, or was told that it took too long, does not keep others waiting.
-        if (body) reply.raw.once('close', () => body.destroy())
+        // A client that sends a byte a minute does not keep others waiting for ever.
+        const cancel = ctx.timers.after(longestUpload_ms, () => body?.destroy())
         try {
           return await table.replace(body ?? [], name.replaceAll(/[^\x20-\x7e]/g, '') || 'ANTEX')
         } catch (error) {
           // The rest of the body is not read: the client must not send another request behind it.
           if (!request.raw.complete) reply.header('connection', 'close')
           throw error
+        } finally {
+          void cancel()
         }
       }),
   })
