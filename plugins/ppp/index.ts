@@ -62,7 +62,8 @@ export default definePlugin({
       ...{ ctx, jobs },
       preview: (result) =>
         previewOf(determinedOf(result), {
-          ...{ height_m: result.height, antenna: result.session?.antenna, reference: reference(), to: wish() },
+          ...{ height_m: result.height, reference: reference(), to: wish() },
+          ...{ antenna: result.session?.antenna, isCalibrated: result.session?.calibrated },
           now: decimalYear(ctx.services.use(device).utc_ms()),
         }),
       series: () =>

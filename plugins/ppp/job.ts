@@ -5,7 +5,7 @@ import { device, rawData } from 'rtk-base/services'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { type Csrs, CsrsTrouble } from './csrs.js'
-import type { Determined } from './determined.js'
+import type { Covariance, Determined } from './determined.js'
 import { readSum } from './sum.js'
 
 const hour_ms = 3_600_000
@@ -32,6 +32,9 @@ const Session = Type.Object({
   epochs: Type.Integer(),
   missing: Type.Integer({ description: 'Epochs that are missing between the first and the last' }),
   antenna: Type.String({ description: 'IGS code in the header, empty: unknown' }),
+  calibrated: Type.Optional(
+    Type.Boolean({ description: 'The table of antennas has this antenna. Absent: there was no table' }),
+  ),
   height: Type.Number({ description: 'Antenna reference point above the marker, metres' }),
   rinex: Type.String({ description: 'Name of the submitted file' }),
   sha256: Type.String({ description: 'Of the submitted file' }),
@@ -61,16 +64,13 @@ export const Result = Type.Object({
   x: Type.Number({ description: 'Of the marker, metres' }),
   y: Type.Number(),
   z: Type.Number(),
-  covariance: Type.Tuple(
-    ['xx', 'xy', 'xz', 'yy', 'yz', 'zz'].map(() => Type.Number()) as [
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-      Type.TNumber,
-    ],
-    { description: 'xx, xy, xz, yy, yz and zz, square metres' },
+  // An array: tuples of TypeBox are not the ones of OpenAPI 3.1.
+  covariance: Type.Unsafe<Covariance>(
+    Type.Array(Type.Number(), {
+      minItems: 6,
+      maxItems: 6,
+      description: 'xx, xy, xz, yy, yz and zz, square metres',
+    }),
   ),
   frame: Type.Enum([...frameNames]),
   epoch: Type.Number({ description: 'Decimal year' }),
@@ -232,6 +232,7 @@ export class PppJobs {
     if (rinex.missing > rinex.epochs) throw new CsrsTrouble('refused', 'more than half of the observations are missing')
     const session: Session = {
       ...{ from: job.from, to: job.to, epochs: rinex.epochs, missing: rinex.missing, antenna: rinex.antenna },
+      ...(rinex.isCalibrated !== undefined && { calibrated: rinex.isCalibrated }),
       ...{ height: rinex.antennaHeight_m, rinex: rinex.name },
       sha256: createHash('sha256').update(rinex.bytes).digest('hex'),
     }

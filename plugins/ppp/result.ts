@@ -24,7 +24,8 @@ export interface Reference {
 /**
  * Reasons to look twice. `distance`: the accuracies do not explain the offset. `frame`: the present reference is in another frame, so that
  * rovers will be shifted by its difference. `plate`: the plate does not move with the frame, so one of the two is of another place.
- * `antenna`: the service did not know the antenna, so the position is that of its phase centre, centimetres above.
+ * `antenna`: the antenna was not set, or the table of antennas does not have it. Without its calibration the position is that of its phase
+ * centre, centimetres above.
  */
 export const doubtNames = ['distance', 'frame', 'plate', 'antenna'] as const
 export type Doubt = (typeof doubtNames)[number]
@@ -48,6 +49,8 @@ export interface Circumstances {
   readonly height_m: number
   /** IGS code of the antenna in the submitted file; '' none; undefined: not known, as of an import. */
   readonly antenna: string | undefined
+  /** Whether the table of antennas has it; undefined: there was no table. */
+  readonly isCalibrated: boolean | undefined
   readonly reference: Reference | undefined
   readonly to: DatumWish
   /** Decimal year. */
@@ -70,10 +73,14 @@ export function antennaOf({ epoch, frame, position }: Omit<Determined, 'covarian
   return { position: offsetEnu(position, { east: 0, north: 0, up: height_m }), frame, epoch }
 }
 
-export function previewOf(found: Determined, { antenna, height_m, now, reference, to }: Circumstances): Preview {
+export function previewOf(
+  found: Determined,
+  { antenna, height_m, isCalibrated, now, reference, to }: Circumstances,
+): Preview {
   const announced = announcedAs(antennaOf(found, height_m), to)
   const { epoch, frame, position } = announced
   const drift = driftOf(announced, to.plate, now)
+  const mayBePhaseCentre = antenna === '' || isCalibrated === false
   const drift_mm = drift && drift.rate_m * 1000
   const [xx, , , yy, , zz] = found.covariance
   const acc_m = Math.hypot(
@@ -81,7 +88,7 @@ export function previewOf(found: Determined, { antenna, height_m, now, reference
     frame_m,
     drift?.since_m ?? 0,
     unmodelled_m * (epoch - found.epoch),
-    antenna === '' ? phaseCentre_m : 0,
+    mayBePhaseCentre ? phaseCentre_m : 0,
   )
   const offset = reference && enu(reference.position, position)
   const away_m = offset ? Math.hypot(offset.east, offset.north, offset.up) : 0
@@ -89,7 +96,7 @@ export function previewOf(found: Determined, { antenna, height_m, now, reference
   if (reference && away_m > 4 * Math.hypot(reference.acc_m || unknownReference_m, acc_m)) doubts.push('distance')
   if (reference && reference.frame !== '' && frameNamed(reference.frame) !== frame) doubts.push('frame')
   if (drift_mm !== undefined && drift_mm > steady_mm && movesWithPlate(frame)) doubts.push('plate')
-  if (antenna === '') doubts.push('antenna')
+  if (mayBePhaseCentre) doubts.push('antenna')
   return { position, frame, epoch, acc_m, offset, doubts, drift_mm }
 }
 

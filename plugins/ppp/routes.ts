@@ -202,7 +202,8 @@ function doubtText({ doubts, frame, offset }: Preview): string {
     distance: `it is ${away_m.toFixed(2)} m from the present reference, which the accuracies do not explain`,
     frame: `the present reference is in another frame, and this position in ${frame}: rovers will be shifted`,
     plate: 'plate and frame do not move together: one of them is of another place',
-    antenna: 'the antenna was not known, so the position is that of its phase centre: set gnss-antenna-descriptor',
+    antenna:
+      'gnss-antenna-descriptor was empty, or is not in the table of antennas, so the position may be that of the phase centre',
   }
   return doubts.map((doubt) => reasons[doubt]).join('; ')
 }

@@ -1,9 +1,11 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { device, rawData, station } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { addAntennaRoutes } from './antenna-routes.js'
+import { AntennaTable, antennaIn, largestTable_bytes } from './antennas.js'
 import { Archive } from './archive.js'
 import { folderOn } from './bounds.js'
-import { stationFacts } from './facts.js'
+import { ownAntenna, stationFacts } from './facts.js'
 import { RawPush } from './push.js'
 import { pushSettings } from './push-settings.js'
 import { RawRecorder } from './recorder.js'
@@ -98,15 +100,26 @@ export default definePlugin({
     }
     ctx.config.onChange([isOn.name], apply)
     ctx.config.onChange([isOn.name, ...settings.names], () => push.apply())
-    const converter = new RinexConverter(ctx, archive, () => stationFacts(ctx, marker.get()))
+    const table = new AntennaTable(
+      () => ctx.dataDir('antennas', { quota_bytes: 3 * largestTable_bytes }).path,
+      () => ctx.services.use(device).utc_ms() || ctx.clock.now(),
+      (text) => ctx.log.warn(`the table of antennas is not used: ${text}. Upload the ANTEX file again`),
+    )
+    const converter = new RinexConverter(ctx, archive, async () => {
+      const { serial, type } = ownAntenna(ctx)
+      const antennas = type === '' ? undefined : await table.read()
+      const isCalibrated = antennas && antennaIn(antennas, type, serial) !== undefined
+      return { station: stationFacts(ctx, marker.get(), isCalibrated), isCalibrated }
+    })
     addRoutes({
       ctx,
       archive,
       converter,
-      facts: () => stationFacts(ctx, marker.get()),
+      marker: () => marker.get() || ctx.services.use(station).serial,
       progress: () => ({ recording: recorder.isRecording, epochs: recorder.epochs }),
       push,
     })
+    addAntennaRoutes(ctx, table)
     ctx.services.provide(rawData, {
       rinex: (from_ms, to_ms, preset) => converter.whole(from_ms, to_ms, preset),
       notes: (from_ms, to_ms) => archive.notes(from_ms, to_ms),

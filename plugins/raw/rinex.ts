@@ -37,14 +37,20 @@ const noteTexts: Readonly<Record<NoteName, string>> = {
 }
 const eventOf = ({ t, what }: ArchiveNote) => ({ time_s: gpsOf(t), text: `${iso(t)} ${noteTexts[what]}` })
 
+export interface HeaderFacts {
+  readonly station: StationFacts
+  /** Whether the table of antennas has the antenna of the header; undefined: there is no table. */
+  readonly isCalibrated: boolean | undefined
+}
+
 /** RINEX of the archive. One reader at a time: each decompresses and decodes. */
 export class RinexConverter {
   readonly #ctx: PluginContext
   readonly #archive: Archive
-  readonly #facts: () => StationFacts
+  readonly #facts: () => Promise<HeaderFacts>
   #isBusy = false
 
-  constructor(ctx: PluginContext, archive: Archive, facts: () => StationFacts) {
+  constructor(ctx: PluginContext, archive: Archive, facts: () => Promise<HeaderFacts>) {
     this.#ctx = ctx
     this.#archive = archive
     this.#facts = facts
@@ -70,9 +76,15 @@ export class RinexConverter {
     if (!found) return undefined
     const now_ms = this.#ctx.services.use(device).utc_ms() || this.#ctx.clock.now()
     const origin = { program: 'rtk-base', by: '', now_unix_s: now_ms / 1000 }
-    const station = this.#facts()
+    const { isCalibrated, station } = await this.#facts()
     const text = kind === 'navigation' ? found.navigationParts(origin) : found.observations(version, station, origin)
-    return { found, station, text, name: `${rinexName(version, kind, station.marker, found.contents)}.gz` }
+    return {
+      found,
+      station,
+      isCalibrated,
+      text,
+      name: `${rinexName(version, kind, station.marker, found.contents)}.gz`,
+    }
   }
 
   /** A whole file in memory, for another plugin. @throws RTK_ERR_UNAVAILABLE while another reads */
@@ -86,7 +98,7 @@ export class RinexConverter {
         kind: 'observations',
       })
       if (!opened) return undefined
-      const { found, name, station, text } = opened
+      const { found, isCalibrated, name, station, text } = opened
       const parts: Buffer[] = []
       await pipeline(Readable.from(text), createGzip(), async (packed) => {
         for await (const part of packed) parts.push(part as Buffer)
@@ -96,6 +108,7 @@ export class RinexConverter {
         ...{ name, bytes: Buffer.concat(parts), epochs: found.epochs, missing: found.missing },
         ...{ span_s: gpsSeconds(last) - gpsSeconds(first), antennaHeight_m: station.delta_m.up },
         antenna: station.antenna.type.startsWith('UNKNOWN') ? '' : station.antenna.type,
+        ...(isCalibrated !== undefined && { isCalibrated }),
       }
     } finally {
       end()

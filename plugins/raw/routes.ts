@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type PluginContext, RtkError, rangeOf } from 'rtk-base/plugin'
-import { type RinexPresetName, type RinexVersion, rinexPresets, type StationFacts } from 'rtk-base/rinex'
+import { type RinexPresetName, type RinexVersion, rinexPresets } from 'rtk-base/rinex'
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Archive } from './archive.js'
@@ -70,13 +70,14 @@ interface Deps {
   readonly ctx: PluginContext
   readonly archive: Archive
   readonly converter: RinexConverter
-  readonly facts: () => StationFacts
+  /** Name of the point. */
+  readonly marker: () => string
   readonly progress: () => { readonly recording: boolean; readonly epochs: number }
   readonly push: { state(hours: readonly ArchivedHour[]): PushState | undefined }
 }
 
 /** `GET /raw`, `/raw/files` and `/rinex`. */
-export function addRoutes({ archive, converter, ctx, facts, progress, push }: Deps): void {
+export function addRoutes({ archive, converter, ctx, marker, progress, push }: Deps): void {
   /** Aborts when the answer is over, for whatever reason, or takes too long. */
   const untilGone = (response: ServerResponse): AbortSignal => {
     const gone = new AbortController()
@@ -126,7 +127,7 @@ export function addRoutes({ archive, converter, ctx, facts, progress, push }: De
     },
     handler: (request, reply) => {
       const { from_ms, to_ms } = spanOf(request.query)
-      const name = `${facts().marker.replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
+      const name = `${marker().replaceAll(/[^\w-]/g, '') || 'raw'}-${new Date(from_ms).toISOString().slice(0, 13)}.rtcm3`
       reply.header('Content-Disposition', `attachment; filename="${name}"`).type('application/octet-stream')
       if (request.method === 'HEAD') return reply.send(Readable.from([]))
       const end = converter.begin()

@@ -16,8 +16,20 @@ export interface AntennaCalibration {
   readonly method: string
   /** Relative calibrations hold only together with that of their reference antenna. */
   readonly isAbsolute: boolean
+  /** Of a satellite, not of a receiver. */
+  readonly isSatellite: boolean
   /** By frequency code: `G01`, `G02`, `R01`, `E05`. */
   readonly centres: ReadonlyMap<string, PhaseCentre>
+}
+
+/** What a whole file is, known after its last line. */
+export interface AntexSummary {
+  /** The first line is that of ANTEX 1.x. */
+  readonly isAntex: boolean
+  /** The last antenna is whole: a file that was cut off may have lost others. */
+  readonly isComplete: boolean
+  /** Antennas whose lines contradict the format. */
+  readonly leftOut: number
 }
 
 /** A line has 80 columns; bytes behind it are dropped. */
@@ -46,6 +58,8 @@ interface Open {
   type?: string
   serial: string
   method: string
+  /** Columns that only satellites fill: satellite code and COSPAR ID. */
+  satellite: string
   /** The frequency whose lines follow. */
   frequency?: string | undefined
   readonly centres: Map<string, PhaseCentre>
@@ -71,6 +85,7 @@ const readers: ReadonlyMap<string, (open: Open, line: string) => void> = new Map
     'TYPE / SERIAL NO': (open, line) => {
       open.type = line.slice(0, 20).trimEnd()
       open.serial = line.slice(20, 40).trim()
+      open.satellite = line.slice(40, labelColumn).trim()
     },
     'METH / BY / # / DATE': (open, line) => {
       open.method = line.slice(0, 20).trim()
@@ -94,35 +109,56 @@ const readers: ReadonlyMap<string, (open: Open, line: string) => void> = new Map
   }),
 )
 
+/** A model and a radome fill the 20 columns of a receiver antenna. The serial of a satellite antenna is `G01`, and it has no method. */
+const isOfSatellite = (type: string, { method, satellite, serial }: Open): boolean =>
+  satellite !== '' || (method === '' && (code.test(serial) || type.length < 20))
+
+const firstLine = /^ *1\.\d *[ MGRECJSI] *ANTEX VERSION \/ SYST *$/
+
 /**
- * The antennas of an ANTEX file, one after the other: a file of the IGS has 30 MB. Satellite antennas are among them: their serial is
- * that of a satellite. Phase centre variations are not read. An antenna whose lines contradict the format is left out.
+ * The antennas of an ANTEX file, one after the other: a file of the IGS has 30 MB. Those of satellites are among them. Phase centre
+ * variations are not read. An antenna whose lines contradict the format is left out.
  * @param source the bytes of the file
+ * @returns after the last antenna, what the file is
  */
 export async function* readAntex(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): AsyncGenerator<AntennaCalibration> {
+): AsyncGenerator<AntennaCalibration, AntexSummary> {
+  let isAntex: boolean | undefined
   let isAbsolute = false
   let open: Open | undefined
+  let leftOut = 0
+  let last = ''
   for await (const line of linesOf(source)) {
     const label = line.slice(labelColumn).trimEnd()
+    isAntex ??= firstLine.test(line)
+    if (label !== '' && label !== 'COMMENT') last = label
     if (label === 'PCV TYPE / REFANT') isAbsolute = line.startsWith('A')
-    else if (label === 'START OF ANTENNA') open = { serial: '', method: '', centres: new Map(), isBad: false }
-    else if (label === 'END OF ANTENNA') {
-      const { centres, isBad, method, serial, type } = open ?? { centres: new Map(), isBad: true }
-      if (type && !isBad && open?.frequency === undefined && centres.size > 0)
-        yield { type, serial: serial ?? '', method: method ?? '', isAbsolute, centres }
+    else if (label === 'START OF ANTENNA') {
+      // One before it has no end.
+      if (open) leftOut += 1
+      open = { serial: '', method: '', satellite: '', centres: new Map(), isBad: false }
+    } else if (label === 'END OF ANTENNA') {
+      if (open?.type && !open.isBad && open.frequency === undefined && open.centres.size > 0) {
+        const { centres, method, serial, type } = open
+        yield { type, serial, method, isAbsolute, isSatellite: isOfSatellite(type, open), centres }
+      } else leftOut += 1
       open = undefined
     } else if (open) readers.get(label)?.(open, line)
   }
+  return { isAntex: isAntex ?? false, isComplete: last === 'END OF ANTENNA', leftOut }
 }
 
-/** Model and radome: in 16 and 4 columns, or separated. Without a radome it is `NONE`. */
-function partsOf(igsCode: string): readonly [model: string, radome: string] {
-  const typed = igsCode.trim().toUpperCase()
-  if (typed.length === 20) return [typed.slice(0, 16).trimEnd(), typed.slice(16)]
-  const [model = '', radome = 'NONE'] = typed.split(/\s+/)
-  return [model, radome]
+/**
+ * An antenna as it was typed, in the columns of the IGS code: 16 for the model, 4 for the radome.
+ * @param typed in its columns, or separated; `NONE` without a radome
+ * @returns '' if it is empty or too long
+ */
+export function antennaCode(typed: string): string {
+  const text = typed.trim()
+  if (text.length === 20 && !/\s/.test(text.slice(16))) return text
+  const [model = '', radome = 'NONE'] = text.split(/\s+/)
+  return model === '' || model.length > 16 || radome.length > 4 ? '' : `${model.padEnd(16)}${radome.padEnd(4)}`
 }
 
 /**
@@ -136,12 +172,11 @@ export async function findAntenna(
   igsCode: string,
   serial = '',
 ): Promise<AntennaCalibration | undefined> {
-  const [model, radome] = partsOf(igsCode)
+  const wanted = antennaCode(igsCode).toUpperCase()
   let ofType: AntennaCalibration | undefined
-  if (model === '') return undefined
+  if (wanted === '') return undefined
   for await (const antenna of readAntex(source)) {
-    const [ownModel, ownRadome] = partsOf(antenna.type)
-    if (ownModel !== model || ownRadome !== radome) continue
+    if (antennaCode(antenna.type).toUpperCase() !== wanted) continue
     if (antenna.serial === '') ofType ??= antenna
     else if (serial !== '' && antenna.serial === serial.trim()) return antenna
   }

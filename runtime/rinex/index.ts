@@ -1,5 +1,12 @@
 /** RINEX out of receivers' raw data (`rtk-base/rinex`). */
-export { type AntennaCalibration, findAntenna, type PhaseCentre, readAntex } from './antex.js'
+export {
+  type AntennaCalibration,
+  type AntexSummary,
+  antennaCode,
+  findAntenna,
+  type PhaseCentre,
+  readAntex,
+} from './antex.js'
 export { type RawSummary, type RinexChoice, type RinexEvent, type RinexOutput, readRaw } from './convert.js'
 export { rinexName } from './file-name.js'
 export type { GlonassBiases } from './glonass-biases.js'

@@ -23,5 +23,7 @@ export interface RawRinex {
   readonly antennaHeight_m: number
   /** The IGS code of the antenna in its header; '' unknown. */
   readonly antenna: string
+  /** Whether the station has a calibration of this antenna; undefined: it has no table of antennas. */
+  readonly isCalibrated?: boolean
 }
 export const rawData = defineService<RawData>('raw-data', { shape: { rinex: 'function', notes: 'function' } })

@@ -1,69 +1,15 @@
 /** Antenna calibrations: a file written here by the columns of ANTEX 1.4, in pieces, damaged, and as large as that of the IGS. */
 import fc from 'fast-check'
 import t from 'tap'
-import { type AntennaCalibration, findAntenna, readAntex } from '../../runtime/rinex/index.js'
+import { type AntennaCalibration, antennaCode, findAntenna, readAntex } from '../../runtime/rinex/index.js'
+import { type Antenna, block, bytesOf, choke, header, line } from './support/antex-writer.js'
 
-const line = (content: string, label: string) => `${content.padEnd(60)}${label.padEnd(20)}`.trimEnd()
-const header = (kind = 'A') => [
-  line('     1.4            M', 'ANTEX VERSION / SYST'),
-  line(kind.padEnd(20), 'PCV TYPE / REFANT'),
-  line('NORTH / EAST / UP  G01', 'COMMENT'),
-  line('', 'END OF HEADER'),
-]
-
-type Centre = readonly [frequency: string, north: number, east: number, up: number]
-interface Antenna {
-  readonly model: string
-  readonly radome?: string
-  readonly serial?: string
-  readonly centres: readonly Centre[]
-}
-
-/** F10.2 */
-const f10 = (value: number) => value.toFixed(2).padStart(10)
-const numbersOf = ([, north, east, up]: Centre) => [north, east, up].map(f10).join('')
-
-function block({ centres, model, radome = 'NONE', serial = '' }: Antenna): string[] {
-  return [
-    line('', 'START OF ANTENNA'),
-    line(`${model.padEnd(16)}${radome}${serial.padEnd(20)}`, 'TYPE / SERIAL NO'),
-    line(`${'ROBOT'.padEnd(20)}${'Geo++ GmbH'.padEnd(20)}${'5'.padStart(6)}    02-OCT-23`, 'METH / BY / # / DATE'),
-    line('     5.0', 'DAZI'),
-    line('     0.0  90.0   5.0', 'ZEN1 / ZEN2 / DZEN'),
-    line(String(centres.length).padStart(6), '# OF FREQUENCIES'),
-    line('IGS20_2283', 'SINEX CODE'),
-    ...centres.flatMap((centre) => [
-      line(`   ${centre[0]}`, 'START OF FREQUENCY'),
-      line(numbersOf(centre), 'NORTH / EAST / UP'),
-      `   NOAZI${Array.from({ length: 19 }, (_, at) => (-at / 3).toFixed(2).padStart(8)).join('')}`,
-      ...Array.from({ length: 3 }, (_, azimuth) => `${(azimuth * 5).toFixed(1).padStart(8)}${'   -0.12'.repeat(19)}`),
-      line(`   ${centre[0]}`, 'END OF FREQUENCY'),
-    ]),
-    ...centres.flatMap((centre) => [
-      line(`   ${centre[0]}`, 'START OF FREQ RMS'),
-      line(numbersOf(['', 0.1, 0.2, 0.3]), 'NORTH / EAST / UP'),
-      line(`   ${centre[0]}`, 'END OF FREQ RMS'),
-    ]),
-    line('', 'END OF ANTENNA'),
-  ]
-}
-
-const choke: Antenna = {
-  model: 'TRM57971.00',
-  centres: [
-    ['G01', 1.33, -0.24, 66.73],
-    ['G02', -0.3, 0.44, 57.35],
-    ['R01', 0.95, 0.1, 66.2],
-    ['E05', -1234.56, 0, 0.01],
-  ],
-}
 const antennas: readonly Antenna[] = [
-  { model: 'BLOCK IIA', radome: '    ', serial: 'G01', centres: [['G01', 279, 0, 2319.5]] },
+  { model: 'BLOCK IIA', radome: '    ', serial: 'G01', method: '', centres: [['G01', 279, 0, 2319.5]] },
   choke,
   { ...choke, radome: 'TZGD', centres: [['G01', 9, 9, 9]] },
   { ...choke, serial: '1440911917', centres: [['G01', 5, 6, 7]] },
 ]
-const bytesOf = (lines: readonly string[], end = '\n') => Buffer.from(lines.join(end) + end, 'latin1')
 const file = bytesOf([...header(), ...antennas.flatMap(block)])
 const inPieces = (bytes: Uint8Array, size: number) =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, at * size + size))
@@ -100,6 +46,40 @@ t.test('which calibration counts', async (t) => {
   t.equal(await up(''), undefined)
   const relative = await findAntenna([bytesOf([...header('R'), ...block(choke)])], 'TRM57971.00')
   t.equal(relative?.isAbsolute, false)
+})
+
+t.test('an antenna as a person types it', (t) => {
+  for (const [typed, code] of [
+    ['TRM57971.00', 'TRM57971.00     NONE'],
+    [' TRM57971.00   TZGD ', 'TRM57971.00     TZGD'],
+    ['SEPCHOKE_B3E6_XYSPKE', 'SEPCHOKE_B3E6_XYSPKE'],
+    ['', ''],
+    ['   ', ''],
+    ['A_MODEL_OF_MORE_CHARACTERS NONE', ''],
+    ['TRM57971.00 RADOME', ''],
+  ] as const)
+    t.equal(antennaCode(typed), code, typed)
+  t.end()
+})
+
+t.test('what a file is, after its last antenna', async (t) => {
+  const summaryOf = async (bytes: Uint8Array) => {
+    const reader = readAntex([bytes])
+    for (;;) {
+      const next = await reader.next()
+      if (next.done) return next.value
+    }
+  }
+  t.strictSame(await summaryOf(file), { isAntex: true, isComplete: true, leftOut: 0 })
+  for (const cut of [5, 30, 90, 2_000])
+    t.equal((await summaryOf(file.subarray(0, file.length - cut))).isComplete, false, `${cut} bytes are missing`)
+  t.match(await summaryOf(bytesOf(['RINEX', ...block(choke)])), { isAntex: false })
+  t.match(await summaryOf(Buffer.alloc(0)), { isAntex: false, isComplete: false })
+  t.match(await summaryOf(bytesOf([...header(), ...block(choke).slice(0, -1), ...block(choke)])), { leftOut: 1 })
+  t.strictSame(
+    (await all([file])).map(({ isSatellite }) => isSatellite),
+    [true, false, false, false],
+  )
 })
 
 t.test('in pieces of any size, and with any ends of lines', async (t) => {

@@ -14,6 +14,7 @@ for (const [name, what] of [
   ['browser-geometry', 'the bars of C/N0 and the bar to save stand where they belong'],
   ['browser-upload', 'an upload that breaks off is sent again'],
   ['browser-session', 'a session that ends asks for the login, and goes on after it'],
+  ['browser-exact', 'from the guide to an exact position, in six taps, and the table of antennas'],
   ['browser-strangers', 'pages of other origins'],
   ['browser-reloads', 'the page outlives a reload of every plugin'],
 ] as const) {

@@ -1,8 +1,6 @@
 /** The way to an exact position: a session to a fake CSRS-PPP, its answers, good and bad, the preview, and the new reference. */
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { crc32, deflateRawSync, gunzipSync } from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import ppp from '../../plugins/ppp/index.js'
 import { previewOf } from '../../plugins/ppp/result.js'
@@ -17,90 +15,8 @@ import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { type Ecef, type RawRinex, rawData } from '../../schemas/services.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
 import { createTestStation, gateOnly, ManualClock } from '../harness/index.js'
+import { type FakeCsrs, fakeCsrs, sum, zipOf } from '../harness/peers/fake-csrs.js'
 import { setUp } from './gnss/simulator-rig.js'
-
-/** As the service writes it (columns of its documentation). */
-const sum = ({ x, y, z }: Ecef, frame = 'IGb20', epoch = '26:331:43200', height = 1.5) =>
-  [
-    `ARP 0.0000 0.0000 ${height.toFixed(4)}`,
-    'HDR Canadian Spatial Reference System - Precise Point Positioning',
-    'RNX ROOF00XXX_R_20263310000_01D_30S_MO.rnx',
-    ...(['X', 'Y', 'Z'] as const).map((axis, at) => {
-      const value = [x, y, z][at] ?? 0
-      return `POS ${axis} ${frame} ${epoch} ${(value + 1.2).toFixed(4)} ${value.toFixed(4)} -1.2000 0.0098 1.0000`
-    }),
-    '',
-  ].join('\n')
-
-function zipOf(files: Readonly<Record<string, Buffer>>): Buffer {
-  const locals: Buffer[] = []
-  const directory: Buffer[] = []
-  let at = 0
-  for (const [name, bytes] of Object.entries(files)) {
-    const packed = deflateRawSync(bytes)
-    const fields = Buffer.alloc(26)
-    fields.writeUInt16LE(20, 0)
-    fields.writeUInt16LE(8, 4)
-    fields.writeUInt32LE(crc32(bytes), 10)
-    fields.writeUInt32LE(packed.length, 14)
-    fields.writeUInt32LE(bytes.length, 18)
-    fields.writeUInt16LE(name.length, 22)
-    const local = Buffer.concat([Buffer.from('PK\x03\x04'), fields, Buffer.from(name), packed])
-    const tail = Buffer.alloc(14)
-    tail.writeUInt32LE(at, 10)
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), fields, tail, Buffer.from(name)]))
-    locals.push(local)
-    at += local.length
-  }
-  const all = Buffer.concat(directory)
-  const end = Buffer.alloc(22)
-  end.write('PK\x05\x06', 'latin1')
-  end.writeUInt16LE(locals.length, 10)
-  end.writeUInt32LE(all.length, 12)
-  end.writeUInt32LE(at, 16)
-  return Buffer.concat([...locals, all, end])
-}
-
-interface Fake {
-  /** Answers to submissions, the last again and again. */
-  submit: string[]
-  status: string[]
-  file: Buffer
-  code: number
-  readonly requests: { url: string; agent: string; body: Buffer }[]
-  readonly url: string
-}
-
-async function fakeCsrs(t: Test): Promise<Fake> {
-  const fake = {
-    submit: ['KEY12345'],
-    status: ['done'],
-    file: Buffer.alloc(0),
-    code: 200,
-    requests: [],
-    url: '',
-  } as Fake & {
-    url: string
-  }
-  const next = (answers: string[]) => (answers.length > 1 ? answers.shift() : answers[0]) ?? ''
-  const answer = (request: IncomingMessage, response: ServerResponse) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      const url = request.url ?? ''
-      fake.requests.push({ url, agent: `${request.headers['user-agent']}`, body: Buffer.concat(parts) })
-      response.statusCode = fake.code
-      if (url.startsWith('/results/file')) return response.end(fake.file)
-      response.end(url.startsWith('/submit') ? next(fake.submit) : next(fake.status))
-    })
-  }
-  const server = createServer(answer)
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return fake
-}
 
 const roof = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 
@@ -153,7 +69,7 @@ function asking(t: Test, url: string, seconds: (count: number) => Promise<unknow
 const account = { 'ppp-account': 'me@example.org' }
 
 /** A base. */
-async function base(t: Test, fake: Fake, changes = {}) {
+async function base(t: Test, fake: FakeCsrs, changes = {}) {
   const rig = await setUp(t, {
     plugins: { archive, ppp: [ppp, { url: fake.url }] },
     changes: { ...account, ...changes },
@@ -163,7 +79,7 @@ async function base(t: Test, fake: Fake, changes = {}) {
 }
 
 /** Without a receiver, so that days pass quickly. */
-async function desk(t: Test, fake: Fake, store = new MemoryStore()) {
+async function desk(t: Test, fake: FakeCsrs, store = new MemoryStore()) {
   const clock = new ManualClock()
   const station = await createTestStation({
     ...{ clock, store, variant: { changes: account } },
@@ -387,7 +303,7 @@ t.test('a position that the accuracies do not explain is doubted', async (t) => 
   const found = readSum(sum({ ...roof, x: roof.x + 0.5 }))
   if (typeof found === 'string') return t.fail(found)
   const to = { frame: 'ITRF2020', epoch: undefined, plate: undefined } as const
-  const rest = { height_m: 0, to, antenna: 'TRM57971.00     NONE', now: 2026.9 }
+  const rest = { height_m: 0, to, antenna: 'TRM57971.00     NONE', isCalibrated: undefined, now: 2026.9 }
   const at = (acc_m: number, frame = '') => ({ position: roof, acc_m, frame })
   const doubtsOf = (more: object) => previewOf(found, { ...rest, reference: undefined, ...more }).doubts
   t.strictSame(doubtsOf({ reference: at(0.02) }), ['distance'])
@@ -395,6 +311,8 @@ t.test('a position that the accuracies do not explain is doubted', async (t) => 
   t.strictSame(doubtsOf({ reference: at(2.5) }), [])
   t.strictSame(doubtsOf({ reference: at(2.5, 'ETRF2000') }), ['frame'])
   t.strictSame(doubtsOf({ antenna: '' }), ['antenna'])
+  t.strictSame(doubtsOf({ isCalibrated: false }), ['antenna'], 'the table does not have it')
+  t.strictSame(doubtsOf({ isCalibrated: true }), [])
   const europe = { frame: 'ETRF2000', epoch: 2010 } as const
   t.strictSame(doubtsOf({ to: { ...europe, plate: 'EURA' } }), [])
   t.strictSame(doubtsOf({ to: { ...europe, plate: 'NOAM' } }), ['plate'])

@@ -12,9 +12,15 @@ import { readPosition } from '../../../plugins/dashboard/ui/model/gnss/position-
 import { liveText } from '../../../plugins/dashboard/ui/model/gnss/positions.js'
 import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../../../plugins/dashboard/ui/model/gnss/survey-forecast.js'
-import { guideOf, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
+import { guideOf, positionLevel, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
 import { logText } from '../../../plugins/dashboard/ui/model/log-file.js'
-import { rawDays, rinexLink } from '../../../plugins/dashboard/ui/model/raw-days.js'
+import {
+  isLastDayUsable,
+  type RawFiles,
+  rawDays,
+  rinexLink,
+  usableDays,
+} from '../../../plugins/dashboard/ui/model/raw-days.js'
 import { mostFile, readSettings, settingsFile } from '../../../plugins/dashboard/ui/model/settings-file.js'
 import {
   bandsOf,
@@ -421,4 +427,54 @@ t.test('raw data by day: hours, remarks, and the links of a service', async (t) 
   if (!moved) return t.fail('no day')
   t.equal(rinexLink(moved, 'csrs-ppp'), `/rinex?preset=csrs-ppp&from=${day_s}&to=${day_s + 86_400}`)
   t.match(rinexLink(moved, 'full', 'navigation'), /&kind=navigation$/)
+})
+
+t.test('days that give a position are long enough, and without a move', (t) => {
+  const day_s = Date.UTC(2026, 10, 26) / 1000
+  const hours = (from_h: number, count: number) =>
+    Array.from({ length: count }, (_, hour) => ({
+      ...{ from: day_s + (from_h + hour) * 3_600, bytes: 1_000, epochs: 3_600, interval: 1 },
+    }))
+  const at = (hour: number, what: string) => ({ t: (day_s + hour * 3_600) * 1000, what })
+  const usable = (files: RawFiles['files'], ...notes: RawFiles['notes'][number][]) =>
+    usableDays({ recording: true, files, notes }).map(({ day }) => day)
+  t.strictSame(usable(hours(0, 4)), ['2026-11-26'])
+  t.strictSame(usable(hours(0, 3)), [], 'three hours are too short')
+  t.strictSame(usable(hours(22, 4)), [], 'two hours of each of two days')
+  t.strictSame(usable([...hours(0, 3), { from: day_s + 20_000, bytes: 1e9 }]), [], 'an hour that is not counted yet')
+  for (const what of ['moved', 'antenna-open', 'antenna-short'])
+    t.strictSame(usable(hours(0, 24), at(3, what)), [], what)
+  t.strictSame(usable(hours(0, 24), at(3, 'receiver-restarted')), ['2026-11-26'])
+  t.strictSame(usable(hours(0, 28), at(25, 'moved')), ['2026-11-26'], 'a move of the next day')
+  t.strictSame(usable(hours(0, 48)), ['2026-11-27', '2026-11-26'], 'the newest first')
+
+  const now_s = day_s + 30 * 3_600
+  const last = (files: RawFiles['files'], ...notes: RawFiles['notes'][number][]) =>
+    isLastDayUsable({ recording: true, files, notes }, now_s)
+  t.ok(last(hours(22, 4)), 'also across midnight')
+  t.notOk(last(hours(0, 6)), 'those are of yesterday')
+  t.notOk(last(hours(22, 4), at(23, 'moved')))
+  t.ok(last(hours(22, 4), at(2, 'moved')), 'the move was before')
+  t.notOk(last([]))
+  t.end()
+})
+
+t.test('how well the reference is known', (t) => {
+  const level = (of: object, chosen = 'manual') =>
+    positionLevel({ gnss: { state: { status: 'fixed' }, ref: { chosen, [chosen]: { type: 'ecef', ...of } } } })
+  t.equal(level({ acc: 2.5, frame: 'ETRF2000' }), 'metres')
+  t.equal(level({ acc: 0.101, frame: 'ETRF2000' }), 'metres')
+  t.equal(level({ acc: 0.1, frame: 'ETRF2000' }), 'absolute')
+  t.equal(level({ acc: 0.02, frame: '' }), 'relative', 'in a frame that nobody named')
+  t.equal(level({ acc: 0.02 }), 'relative')
+  t.equal(level({ acc: 0, frame: 'ETRF2000' }), 'unrated')
+  t.equal(level({ frame: 'ETRF2000' }), 'unrated')
+  const survey = { state: 'complete', acc: 0.02 }
+  t.equal(level({ ...survey, frame: 'frame of the correction source' }, 'survey'), 'relative')
+  t.equal(level({ ...survey, frame: 'ETRF2000' }, 'survey'), 'absolute')
+  t.equal(level({ ...survey, state: 'incomplete', frame: 'ETRF2000' }, 'survey'), 'unrated', 'it is not used')
+  t.equal(positionLevel({}), 'unrated')
+  const other = { chosen: 'manual', manual: { acc: 2, frame: '' }, survey: { ...survey, frame: 'ETRF2000' } }
+  t.equal(positionLevel({ gnss: { ref: other } }), 'metres', 'the chosen one counts')
+  t.end()
 })

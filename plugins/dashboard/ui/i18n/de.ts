@@ -847,6 +847,8 @@ export const de: Texts = {
   'positions.field.frame': 'Bezugsrahmen, z. B. ETRF2000',
   'positions.field.epoch': 'Epoche, z. B. 2010.0',
   'positions.field.offset': 'Phasenzentrum über dem Referenzpunkt, m',
+  'positions.calibrated': '{height} übernehmen',
+  'positions.calibratedOf': 'Kalibrierte Höhe des Phasenzentrums von {antenna} auf L1.',
   'positions.text': 'Position',
   'positions.textHelp':
     'In jeder Schreibweise einfügen: Breite, Länge und Höhe (Grad, oder Grad, Minuten und Sekunden), ECEF X Y Z, eine NMEA-Zeile GGA oder ein CSRS-PPP-Bericht (.sum).',
@@ -1002,6 +1004,7 @@ export const de: Texts = {
   'ppp.setting.ppp-repeat': 'Wiederholen',
   'ppp.help.ppp-repeat': 'Sendet von selbst einen ganzen Tag. Die Ergebnisse zeigen, ob sich der Punkt bewegt.',
   'ppp.saveAndRecord': 'Speichern und Rohdaten aufzeichnen',
+  'ppp.saveAndBegin': 'Speichern und Position bestimmen',
   'ppp.session': 'Daten',
   'ppp.lastDay': 'die letzten 24 Stunden',
   'ppp.day': '{day}, {hours} aufgezeichnet',
@@ -1036,11 +1039,26 @@ export const de: Texts = {
   'ppp.doubt.plate':
     'Platte und Bezugsrahmen bewegen sich nicht miteinander: Eines von beiden gehört zu einem anderen Ort.',
   'ppp.doubt.antenna':
-    'Die Antenne war nicht bekannt: Die Position ist die ihres Phasenzentrums, Zentimeter über ihrem Bezugspunkt.',
+    'Die Antenne war nicht eingestellt oder fehlt in der Antennentabelle: Die Position ist vielleicht die ihres Phasenzentrums, Zentimeter über ihrem Bezugspunkt.',
   'ppp.use': 'Als Referenz verwenden',
   'ppp.useText':
     'Rover sehen die oben gezeigte Verschiebung. Die Station vergleicht zuerst die Antenne mit der neuen Position. Die bisherige Referenz bleibt in der Liste unten.',
   'ppp.useDoubtful': 'Nur verwenden, wenn der Grund der Warnungen oben bekannt ist.',
+  'antennas.title': 'Antennentabelle',
+  'antennas.none':
+    'Es gibt keine Tabelle. Mit einer schlägt die Station Namen von Antennen und die Höhen ihrer Phasenzentren vor.',
+  'antennas.file': '{name}: {count} Antennen, hochgeladen am {time}.',
+  'antennas.leftOut': '{count} Antennen waren nicht lesbar und wurden ausgelassen.',
+  'antennas.known': '{antenna} steht in der Tabelle.',
+  'antennas.unknown':
+    '{antenna} steht nicht in der Tabelle. Den Namen prüfen. Ein Dienst kennt sie vielleicht trotzdem.',
+  'antennas.choose': 'ANTEX-Datei (.atx)',
+  'antennas.help': 'Zum Beispiel igs20.atx des IGS, von files.igs.org. Nur die Empfängerantennen werden behalten.',
+  'antennas.send': 'Hochladen',
+  'antennas.lost':
+    'Die Verbindung brach ab, bevor alles hochgeladen war. Die bisherige Tabelle bleibt. Die Datei noch einmal hochladen.',
+  'antennas.remove': 'Tabelle löschen',
+  'antennas.removeText': 'Die Einstellungen bleiben. Die Tabelle kann wieder hochgeladen werden.',
   'raw.title': 'Rohdaten',
   'raw.what':
     'Aus aufgezeichneten Rohdaten bestimmt ein Dienst im Internet wie CSRS-PPP die Position der Antenne auf den Zentimeter. Einen ganzen Tag aufzeichnen, als RINEX herunterladen und das Ergebnis oben eingeben.',

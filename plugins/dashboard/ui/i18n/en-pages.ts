@@ -262,6 +262,7 @@ export const pages = {
   'ppp.setting.ppp-repeat': 'Repeat',
   'ppp.help.ppp-repeat': 'Sends a whole day by itself. The results show whether the point moves.',
   'ppp.saveAndRecord': 'Save and record raw data',
+  'ppp.saveAndBegin': 'Save and determine the position',
   'ppp.session': 'Data',
   'ppp.lastDay': 'the last 24 hours',
   'ppp.day': '{day}, {hours} recorded',
@@ -294,7 +295,7 @@ export const pages = {
   'ppp.doubt.frame': 'The present reference is in another frame: rovers will be shifted by its difference.',
   'ppp.doubt.plate': 'Plate and frame do not move together: one of them is of another place.',
   'ppp.doubt.antenna':
-    'The antenna was not known: the position is that of its phase centre, centimetres above its reference point.',
+    'The antenna was not set, or is not in the table of antennas: the position may be that of its phase centre, centimetres above its reference point.',
   'ppp.use': 'Use as reference',
   'ppp.useText':
     'Rovers will see the shift shown above. The station first compares the antenna with the new position. The former reference stays in the list below.',
@@ -332,6 +333,20 @@ export const pages = {
   'raw.observationsOf': 'Observations of {day}',
   'raw.navigation': 'navigation',
   'raw.navigationOf': 'Navigation data of {day}',
+  'antennas.title': 'Table of antennas',
+  'antennas.none':
+    'There is no table. With one, the station proposes names of antennas and the heights of their phase centres.',
+  'antennas.file': '{name}: {count} antennas, uploaded on {time}.',
+  'antennas.leftOut': '{count} antennas could not be read and were left out.',
+  'antennas.known': '{antenna} is in the table.',
+  'antennas.unknown': '{antenna} is not in the table. Check the name. A service may know it nevertheless.',
+  'antennas.choose': 'ANTEX file (.atx)',
+  'antennas.help': 'For example igs20.atx of the IGS, from files.igs.org. Only the receiver antennas are kept.',
+  'antennas.send': 'Upload',
+  'antennas.lost':
+    'The connection was lost before the upload was complete. The former table stays. Upload the file again.',
+  'antennas.remove': 'Delete the table',
+  'antennas.removeText': 'Settings stay as they are. The table can be uploaded again.',
   'saved.title': 'Saved positions',
   'saved.none': 'None yet. Give a position a name to find it here again.',
   'saved.name': 'Name',

@@ -631,6 +631,8 @@ export const en = {
   'positions.field.frame': 'Frame, e.g. ETRF2000',
   'positions.field.epoch': 'Epoch, e.g. 2010.0',
   'positions.field.offset': 'Phase centre above the reference point, m',
+  'positions.calibrated': 'Take {height}',
+  'positions.calibratedOf': 'Calibrated height of the phase centre of {antenna} on L1.',
   'positions.text': 'Position',
   'positions.textHelp':
     'Paste it in any notation: latitude, longitude and height (degrees, or degrees, minutes and seconds), ECEF X Y Z, an NMEA GGA line, or a CSRS-PPP report (.sum).',

@@ -50,6 +50,14 @@ const least_h = 4
 export const usableDays = (files: RawFiles): RawDay[] =>
   rawDays(files).filter(({ hours, notes }) => hours >= least_h && !notes.some((note) => worthless.includes(note)))
 
+/** Whether the last 24 hours give a position. */
+export function isLastDayUsable({ files, notes }: RawFiles, now_s: number): boolean {
+  const begin_s = now_s - day_s
+  const recent = files.filter(({ from }) => from >= begin_s)
+  const hours = recent.reduce((sum, { epochs = 0, interval = 0 }) => sum + (epochs * interval) / 3_600, 0)
+  return hours >= least_h && !notes.some(({ t, what }) => t / 1000 >= begin_s && worthless.includes(what))
+}
+
 export const rawPresets = ['full', '30s', 'csrs-ppp', 'auspos', 'opus', 'ign'] as const
 export type RawPreset = (typeof rawPresets)[number]
 

@@ -116,7 +116,7 @@ const dateOf = (iso: string) => (Number.isNaN(Date.parse(iso)) ? '' : moment(Dat
 function FromFile({ answer, tell, isViewer }: Way) {
   const [share, setShare] = useState<number>()
   const file = useRef<HTMLInputElement>(null)
-  const running = useRef<Upload | undefined>(undefined)
+  const running = useRef<Upload<{ version?: string }> | undefined>(undefined)
   const report = (text: string, isTrouble: boolean) => {
     setShare(undefined)
     tell({ to: 'file', text, isTrouble })
@@ -127,9 +127,11 @@ function FromFile({ answer, tell, isViewer }: Way) {
     if (!chosen) return
     tell(undefined)
     setShare(0)
-    running.current = upload(chosen, setShare)
+    const target = { method: 'POST', path: '/update-firmware?esp' } as const
+    running.current = upload({ ...target, lost: t('update.lost'), stopped: t('update.stopped') }, chosen, setShare)
     try {
-      report(t('update.installed', { version: await running.current.done }), false)
+      const { version = '' } = await running.current.done
+      report(t('update.installed', { version }), false)
     } catch (error) {
       report((error as Error).message, true)
     }

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
-import { type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
+import { isLastDayUsable, type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
 import { place } from '../pages/index.js'
 import { api, type ChangeAnswer, type Parameter } from '../station/api.js'
 import { Action } from './action.js'
@@ -44,7 +44,7 @@ const load = async () => {
     // A station may have no archive: a report can be imported nevertheless.
     api.get<RawFiles>('/raw/files').catch(() => noFiles),
   ])
-  return { ppp, parameters, days: usableDays(files) }
+  return { ppp, parameters, days: usableDays(files), isReady: isLastDayUsable(files, Date.now() / 1000) }
 }
 const settings = ['ppp-account', 'gnss-announce-frame', 'gnss-announce-epoch', 'gnss-plate', 'ppp-repeat'] as const
 const again_ms = 10_000
@@ -64,7 +64,10 @@ export function PppCard({ used }: { used: () => void }) {
     if (isLoaded && place.value.query.has('exact')) top.current?.scrollIntoView()
   }, [isLoaded])
   if (!value) return null
-  const { days, parameters, ppp } = value
+  const { days, isReady, parameters, ppp } = value
+  // The first time one tap does both, if there is data already.
+  const begins = isReady && !ppp.job && !hasAccount(parameters)
+  const begin = () => api.post('/ppp/job')
   const records = parameters.some((one) => one.name === 'raw-en' && one.value === 0)
   return (
     <div ref={top}>
@@ -75,7 +78,8 @@ export function PppCard({ used }: { used: () => void }) {
           <SettingForm
             settings={settings.map((name) => ({ name, label: t(`ppp.setting.${name}`), help: t(`ppp.help.${name}`) }))}
             parameters={parameters}
-            save={t(records ? 'ppp.saveAndRecord' : 'raw.save')}
+            save={t(begins ? 'ppp.saveAndBegin' : records ? 'ppp.saveAndRecord' : 'raw.save')}
+            afterwards={begins ? begin : undefined}
             also={records ? { 'raw-en': 1 } : {}}
             again={again}
           />

@@ -2,7 +2,9 @@
 import { useState } from 'preact/hooks'
 import { figure, t, word } from '../i18n/index.js'
 import { type RawDay, type RawFiles, type RawPreset, rawDays, rawPresets, rinexLink } from '../model/raw-days.js'
+import { antennaCodes } from '../station/antennas.js'
 import { api, type Parameter } from '../station/api.js'
+import { AntennaTable } from './antenna-table.js'
 import { Card, Tone } from './card.js'
 import { DataTable } from './data-table.js'
 import { SettingForm } from './forms/setting-form.js'
@@ -25,6 +27,7 @@ export function RawCard() {
   if (!value) return null
   const { files, parameters } = value
   const days = rawDays(files)
+  const descriptor = `${parameters.find(({ name }) => name === 'gnss-antenna-descriptor')?.value ?? ''}`
   return (
     <Card title={t('raw.title')}>
       <p>{t('raw.what')}</p>
@@ -36,11 +39,15 @@ export function RawCard() {
       <details>
         <summary>{t('raw.settings')}</summary>
         <SettingForm
-          settings={settings.map((name) => ({ name, label: t(`raw.setting.${name}`), help: t(`raw.help.${name}`) }))}
+          settings={settings.map((name) => ({
+            ...{ name, label: t(`raw.setting.${name}`), help: t(`raw.help.${name}`) },
+            ...(name === 'gnss-antenna-descriptor' && { suggest: antennaCodes }),
+          }))}
           parameters={parameters}
           save={t('raw.save')}
           again={again}
         />
+        <AntennaTable key={descriptor} descriptor={descriptor} />
       </details>
       {days.length > 0 && (
         <>

@@ -1,27 +1,34 @@
-import { t } from '../i18n/index.js'
-
-/** `POST /update-firmware?esp` with progress, which `fetch` does not have over HTTP/1.1. */
-export interface Upload {
+/** A file on its way to the station, with progress, which `fetch` does not have over HTTP/1.1. */
+export interface Upload<T> {
   /** Ends it. */
   abort(): void
   /** The station's answer; rejects with its reason. */
-  readonly done: Promise<string>
+  readonly done: Promise<T>
+}
+
+export interface UploadTarget {
+  readonly method: 'POST' | 'PUT'
+  readonly path: string
+  /** Told if the connection is lost, or if it was stopped. */
+  readonly lost: string
+  readonly stopped: string
 }
 
 /** A link that broke silently: nothing left this device for this time. The station itself gives up after a minute. */
 const stall_ms = 45_000
 
-export function upload(file: Blob, progress: (share: number) => void): Upload {
+/** @param progress gets the part that has left this device, 0 to 1 */
+export function upload<T>(target: UploadTarget, file: Blob, progress: (share: number) => void): Upload<T> {
   const request = new XMLHttpRequest()
-  const done = new Promise<string>((resolve, reject) => {
+  const done = new Promise<T>((resolve, reject) => {
     const answer = () => {
       try {
-        return JSON.parse(request.responseText) as { message?: string; help?: string; version?: string }
+        return JSON.parse(request.responseText) as { message?: string; help?: string }
       } catch {
         return { message: request.responseText }
       }
     }
-    const lost = () => reject(new Error(answer().message || t('update.lost')))
+    const lost = () => reject(new Error(answer().message || target.lost))
     let stalled = setTimeout(() => {}, 0)
     const watch = () => {
       clearTimeout(stalled)
@@ -38,14 +45,14 @@ export function upload(file: Blob, progress: (share: number) => void): Upload {
     request.upload.onload = () => clearTimeout(stalled)
     request.onloadend = () => clearTimeout(stalled)
     request.onload = () => {
-      const { message = '', help = '', version = '' } = answer()
-      if (request.status === 200) resolve(version)
-      else reject(new Error([message, help].filter(Boolean).join(' ')))
+      const found = answer()
+      if (request.status === 200) resolve(found as T)
+      else reject(new Error([found.message, found.help].filter(Boolean).join(' ')))
     }
     // The station may refuse while bytes are still on their way: then there is an answer all the same.
     request.onerror = lost
-    request.onabort = () => reject(new Error(t('update.stopped')))
-    request.open('POST', '/update-firmware?esp')
+    request.onabort = () => reject(new Error(target.stopped))
+    request.open(target.method, target.path)
     request.send(file)
     watch()
   })

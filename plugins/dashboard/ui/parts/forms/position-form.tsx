@@ -14,10 +14,12 @@ import {
   placeOf,
   previewOf,
 } from '../../model/gnss/positions.js'
+import { ownAntenna } from '../../station/antennas.js'
 import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { Confirm } from '../action.js'
 import { FigureList, Tone } from '../card.js'
+import { useLoaded } from '../loaded.js'
 import { PlaceDrawing } from '../map-card.js'
 import { keepPlace } from '../saved-positions.js'
 import { TextField } from './text-field.js'
@@ -155,13 +157,16 @@ export function PositionForm({ done }: { done: () => void }) {
         ))}
         <p class="quiet">{t('positions.pointHelp')}</p>
         {typed.of !== 'arp' && (
-          <Field
-            name="height"
-            label={t(typed.of === 'marker' ? 'positions.field.antenna' : 'positions.field.offset')}
-            value={typed.height}
-            trouble={troubles.height}
-            set={(height) => set({ height })}
-          />
+          <>
+            <Field
+              name="height"
+              label={t(typed.of === 'marker' ? 'positions.field.antenna' : 'positions.field.offset')}
+              value={typed.height}
+              trouble={troubles.height}
+              set={(height) => set({ height })}
+            />
+            {typed.of === 'phase-centre' && <TakeCalibrated take={(height) => set({ height })} />}
+          </>
         )}
       </fieldset>
       <details>
@@ -248,6 +253,22 @@ function TakeLive({ taken_m, take }: { taken_m: number | undefined; take: (more:
       <p class="quiet" role="status">
         {taken_m !== undefined && told}
       </p>
+    </div>
+  )
+}
+
+/** The calibrated height of the phase centre of the station's antenna into the field. Nothing if it is not known. */
+function TakeCalibrated({ take }: { take: (height: string) => void }) {
+  const own = useLoaded(ownAntenna).value?.own
+  const up_mm = own?.up_mm.G01
+  if (!own || up_mm === undefined) return null
+  const height = (up_mm / 1_000).toFixed(4)
+  return (
+    <div class="action">
+      <button type="button" onClick={() => take(height)}>
+        {t('positions.calibrated', { height: figure(up_mm / 1_000, 4, 'm') })}
+      </button>
+      <p class="quiet">{t('positions.calibratedOf', { antenna: own.type })}</p>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 import { t } from '../../i18n/index.js'
 import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
@@ -11,6 +11,8 @@ export interface Setting {
   readonly name: string
   readonly label: string
   readonly help?: string
+  /** Values that begin as typed, or contain it; for a text. */
+  readonly suggest?: (typed: string) => Promise<readonly string[]>
 }
 
 /** A few settings that belong together, in the words of the page; saved by one tap. Shows nothing that the station does not have. */
@@ -23,8 +25,10 @@ export function SettingForm(props: {
   again: () => void
   /** Sent with them. */
   also?: Readonly<Record<string, unknown>>
+  /** Done after they are saved; its failure is shown like that of the form. */
+  afterwards?: (() => Promise<unknown>) | undefined
 }) {
-  const { again, also, parameters, save, settings } = props
+  const { afterwards, again, also, parameters, save, settings } = props
   const [entered, setEntered] = useState<ReadonlyMap<string, string>>(new Map())
   const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
@@ -53,7 +57,7 @@ export function SettingForm(props: {
       })
       if (!isRefused) {
         setEntered(new Map())
-        again()
+        await (afterwards?.() ?? Promise.resolve()).finally(again)
       }
     } catch (error) {
       setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
@@ -62,12 +66,13 @@ export function SettingForm(props: {
   }
   return (
     <form onSubmit={send}>
-      {rows.map(({ name, label, help, parameter }) => (
+      {rows.map(({ name, label, help, parameter, suggest }) => (
         <SettingField
           key={name}
           label={label}
           help={help}
           parameter={parameter}
+          suggest={suggest}
           entered={entered.get(name)}
           trouble={troubles.get(name) ?? ''}
           enter={enter(name)}
@@ -89,11 +94,12 @@ function SettingField(props: {
   label: string
   help: string | undefined
   parameter: Parameter
+  suggest: Setting['suggest']
   entered: string | undefined
   trouble: string
   enter: (text: string) => void
 }) {
-  const { enter, entered, help, label, parameter, trouble } = props
+  const { enter, entered, help, label, parameter, suggest, trouble } = props
   const id = useId()
   const field = fieldOf(parameter.schema)
   const isOn = field.kind === 'switch' || field.kind === 'flag'
@@ -105,6 +111,7 @@ function SettingField(props: {
     'aria-invalid': trouble !== '',
   }
   const note = [help, parameter.secret && parameter.set && t('settings.secretSet')].filter(Boolean)
+  const suggestions = useSuggestions(suggest, entered)
   const [yes, no] = field.kind === 'flag' ? ['true', 'false'] : ['1', '0']
   return (
     <div>
@@ -139,8 +146,16 @@ function SettingField(props: {
               value={text}
               autocomplete="off"
               spellcheck={false}
+              list={suggestions.length > 0 ? `${id}-list` : undefined}
               onInput={({ currentTarget }) => enter(currentTarget.value)}
             />
+          )}
+          {suggestions.length > 0 && (
+            <datalist id={`${id}-list`}>
+              {suggestions.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
           )}
         </>
       )}
@@ -149,6 +164,23 @@ function SettingField(props: {
       </p>
     </div>
   )
+}
+
+/** Of the text as it is typed; of nothing before. An answer that comes too late is dropped. */
+function useSuggestions(suggest: Setting['suggest'], typed: string | undefined): readonly string[] {
+  const [found, setFound] = useState<readonly string[]>([])
+  useEffect(() => {
+    if (!suggest || !typed) return setFound([])
+    let isCurrent = true
+    const show = (values: readonly string[]) => {
+      if (isCurrent) setFound(values)
+    }
+    suggest(typed).then(show, () => show([]))
+    return () => {
+      isCurrent = false
+    }
+  }, [suggest, typed])
+  return found
 }
 
 /** Hidden as it is typed, shown on demand: many are typed on a phone from a sticker. */
