@@ -6,7 +6,7 @@ const rules: readonly (readonly [begin: RegExp, section: string, page?: string])
   [/^(station-name|log-)/, 'station'],
   [/^gnss-antenna-/, 'antenna'],
   [/^gnss-(constellations|elevation-mask|msm|reference-interval|bias-interval)/, 'satellites', 'rtcm'],
-  [/^gnss-ref-/, 'position', 'positions'],
+  [/^gnss-(ref-|announce-|plate$)/, 'position', 'positions'],
   [/^gnss-survey-/, 'survey', 'survey'],
   [/^gnss-initial-/, 'check'],
   [/^(ntrip-client|gnss-recvrtcm-)/, 'corrections', 'survey'],
