@@ -47,6 +47,7 @@ const fitting: Readonly<Record<string, unknown>> = {
   'eth-gateway': '192.168.9.1',
   'gnss-msm-interval': 2,
   'map-tiles': 'https://other.example/{z}/{x}/{y}.png',
+  'raw-push-url': 'https://other.example/raw',
   'gnss-ref-manual-x': 3_925_405.8088,
   'gnss-ref-manual-y': 274_491.1138,
   'gnss-ref-manual-z': 5_002_842.746,
