@@ -157,6 +157,28 @@ t.test('never "it stayed" with the antenna 40 cm away, in any direction', async 
   for (const seed of [1, 2, 3]) t.equal(outage({ seed, drift: 0 }, 900, { up: 0.38 }).carried.stayed, undefined)
 })
 
+t.test('an antenna that moves a little in every outage has not stayed for long', async (t) => {
+  for (const by of [{ east: 0.06 }, { north: -0.05, up: 0.04 }]) {
+    const site = siteOf({ seed: 8 })
+    for (let minute = 0; minute < 30; minute++) site.step(60)
+    let anchor = site.anchor(site.step(1))
+    let [times, moved_m] = [0, 0]
+    for (; times < 20; times++) {
+      site.model.move(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+      moved_m += Math.hypot(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+      const { stayed, open } = carry(anchor, site.step(10), site.newest)
+      if (!stayed) break
+      t.ok(moved_m <= 0.3, `it stayed ${times + 1} times, ${moved_m.toFixed(2)} m away`)
+      anchor = { ...anchor, ...site.step(20), open }
+    }
+    t.ok(times >= 1 && times < 6, `it stayed ${times} times`)
+  }
+  const { anchor, carried, now, site } = outage({ seed: 8 }, 10)
+  t.equal(carried.stayed, true)
+  const open = { east: 0.25, north: 0, up: 0, level_m2: 0, up_m2: 0 }
+  t.equal(carry({ ...anchor, open }, now, site.newest).stayed, undefined, 'no move: that was earlier')
+})
+
 t.test('what is no evidence, and what is left out', async (t) => {
   const { anchor, now, carried, site } = outage({ seed: 4 }, 120)
   t.equal(carried.stayed, true)
@@ -355,8 +377,10 @@ t.test('the file', async (t) => {
   const levels = new CodeLevels()
   for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)
   t.equal(file.read(), undefined, 'none')
-  await file.write({ who: 'one', anchor, levels: levels.settled }, site.frames())
+  const open = { east: 0.1, north: 0.02, up: -0.05, level_m2: 0.001, up_m2: 0.002 }
+  await file.write({ who: 'one', anchor: { ...anchor, open }, levels: levels.settled }, site.frames())
   const read = file.read()
+  t.strictSame(read?.anchor.open, open)
   t.equal(read?.who, 'one')
   t.strictSame(read?.levels, levels.settled)
   if (read) t.equal(carry(read.anchor, now, () => undefined).stayed, true, 'it has all that is needed')
@@ -378,6 +402,7 @@ t.test('the file', async (t) => {
   for (const damaged of [
     ...['', '7', '{', 'null', '[]', 'x'.repeat(2_000_000)],
     { ...whole, at_s: null },
+    { ...whole, open: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
     { ...whole, arp: { x: 'a', y: 0, z: 0 } },
     { ...whole, satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
     { ...whole, satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },
