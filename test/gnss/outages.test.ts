@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import type { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
 import { type Anchor, type Carried, carry } from '../../plugins/integrity/outage/carry.js'
 import { CodeLevels, compareLevels } from '../../plugins/integrity/outage/code-levels.js'
 import type { Fitted } from '../../plugins/integrity/outage/fit.js'
@@ -14,6 +16,7 @@ import {
   observedIn,
 } from '../../plugins/integrity/outage/observed.js'
 import { OutageFile } from '../../plugins/integrity/outage/outage-file.js'
+import { Outages } from '../../plugins/integrity/outage/outages.js'
 import { sky } from '../../plugins/simulated-mosaic/sky.js'
 import {
   decodeEphemeris,
@@ -21,12 +24,15 @@ import {
   Framer,
   gpsSeconds,
   isEphemeris,
+  type MsmEpoch,
   MsmEpochs,
   messageNumber,
   Orbits,
   offsetEnu,
 } from '../../runtime/gnss/index.js'
+import type { DataDir } from '../../runtime/plugin.js'
 import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/simulation/index.js'
+import type { ReferencePosition } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few, sample } from '../harness/index.js'
 import { observedOf, orbitsOf } from './support/phase-captures.js'
@@ -53,8 +59,14 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
     return (rate * (now_ms - start_ms)) / 3_600_000
   }
   const frames = new Map<number, Uint8Array>()
+  let last: MsmEpoch | undefined
   return {
     model,
+    /** The last step, as the monitor hears it. */
+    get heard() {
+      if (!last) throw new Error('no epoch')
+      return { epoch: last, now_ms, at_s: gps_s }
+    },
     step(dt_s: number): ObservedEpoch {
       now_ms += dt_s * 1000
       const epoch = model.epoch(now_ms, dt_s, true)
@@ -75,6 +87,7 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
         due: (type) => type % 10 === 7,
       }).flatMap((frame) => collector.push(frame))
       if (!heard) throw new Error('no epoch')
+      last = heard
       return observedIn(heard, gps_s)
     },
     newest: ((constellation, satellite) => orbits.ephemeris(constellation, satellite, gps_s)) as EphemerisOf,
@@ -107,6 +120,11 @@ function outage(
   return { site, anchor, now, carried: carry(anchor, now, site.newest) }
 }
 
+const folderOf = (path: string): DataDir => ({
+  ...{ path, quota_bytes: 1e6 },
+  usage: async () => ({ bytes: 0, files: 0 }),
+  ensureRoom: async () => {},
+})
 const error_m = ({ fitted }: Carried, { east = 0, north = 0, up = 0 }: Partial<Enu> = {}) =>
   fitted ? Math.hypot(fitted.east - east, fitted.north - north, fitted.up - up) : Number.NaN
 const signalsOf = (
@@ -177,6 +195,54 @@ t.test('an antenna that moves a little in every outage has not stayed for long',
   t.equal(carried.stayed, true)
   const open = { east: 0.25, north: 0, up: 0, level_m2: 0, up_m2: 0 }
   t.equal(carry({ ...anchor, open }, now, site.newest).stayed, undefined, 'no move: that was earlier')
+})
+
+t.test('what outages left open is kept until positions are compared, over a restart too', async (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const site = siteOf({ seed: 8 })
+  for (let minute = 0; minute < 30; minute++) site.step(60)
+  const { arp } = site.anchor(site.step(1))
+  const orbits = {
+    timeOf: () => site.heard.at_s,
+    ephemeris: site.newest,
+    fresh: () => site.frames().map((frame) => ({ frame, ephemeris: decodeEphemeris(frame, site.heard.at_s) })),
+  } as unknown as OrbitSky
+  const file = new OutageFile(() => folderOf(path))
+  const reference = { arp, acc_m: 1.3, corr: false }
+  let outages = new Outages(orbits, file)
+  const hear = (base?: ReferencePosition) => {
+    site.step(1)
+    outages.hear({ ...site.heard, who: 'one', base, isStill: true })
+  }
+  /** A minute in use, 10 s of outage, a few epochs. */
+  const answer = async (east: number, isKilled: boolean) => {
+    for (let s = 0; s < 60; s++) hear(reference)
+    outages.pause()
+    if (isKilled) {
+      while (!(Number(file.read()?.anchor.at_s) > site.heard.at_s - 40)) await setImmediate()
+      outages = new Outages(orbits, file)
+      outages.start()
+    }
+    site.model.move(east, 0, 0)
+    site.step(10)
+    for (let s = 0; s < 4; s++) hear()
+    return outages.answer(reference, 'one', site.heard.now_ms).answer
+  }
+  outages.trusted(reference, 'one', 'checked')
+  for (const isKilled of [false, true]) {
+    let times = 0
+    while (times < 10 && (await answer(0.06, isKilled))) {
+      outages.trusted(reference, 'one', 'bridged')
+      times++
+    }
+    t.ok(times >= 1 && times < 5, `it stayed ${times} times`)
+    outages.trusted(reference, 'one', 'resumed')
+    t.equal(await answer(0, isKilled), undefined, 'ranges of some seconds are no check')
+    outages.trusted(reference, 'one', 'checked')
+    t.equal(await answer(0, isKilled), true, 'positions are one')
+    outages.trusted(reference, 'one', 'checked')
+  }
 })
 
 t.test('what is no evidence, and what is left out', async (t) => {
@@ -367,12 +433,7 @@ t.test('the code of the same satellites before and after', async (t) => {
 t.test('the file', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  const file = new OutageFile(() => ({
-    path,
-    quota_bytes: 1e6,
-    usage: async () => ({ bytes: 0, files: 0 }),
-    ensureRoom: async () => {},
-  }))
+  const file = new OutageFile(() => folderOf(path))
   const { anchor, now, site } = outage({ seed: 7 }, 60)
   const levels = new CodeLevels()
   for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)

@@ -178,7 +178,8 @@ export class Outages {
     const remains = this.#of(reference, who)
     // Only positions settle what earlier outages left open. In use without it: a new instance of the plugin.
     if (by === 'in use') this.#open ??= remains?.anchor.open
-    else this.#open = remains && (this.#bridged ?? (by === 'resumed' ? remains.anchor.open : undefined))
+    else if (by === 'resumed') this.#open = this.#bridged ?? this.#results.at(-1)?.open ?? remains?.anchor.open
+    else this.#open = remains && this.#bridged
     if (by === 'resumed' || by === 'checked') {
       // Levels that were still to be compared are those of the last long stay.
       this.#before = remains?.levels ?? []
