@@ -310,6 +310,27 @@ t.test('what is no evidence, and what is left out', async (t) => {
   })
 })
 
+t.test('one or two slips without a flag among few satellites look like no move', async (t) => {
+  const random = new Random(4)
+  for (let seed = 1; seed <= 12; seed++) {
+    const { anchor, now, site } = outage({ seed, drift: 0 }, seed % 2 === 0 ? 60 : 300)
+    for (let trial = 0; trial < 60; trial++) {
+      const chosen = now.satellites
+        .map((one) => ({ one, order: random.normal() }))
+        .sort((a, b) => a.order - b.order)
+        .slice(0, 10 + (trial % 6))
+        .map(({ one }) => one)
+      const slips = Array.from({ length: 1 + (trial % 2) }, () => 0.19 * Math.round(4 * random.normal()))
+      const slipped = signalsOf({ ...now, satellites: chosen }, (one, i) => ({
+        ...one,
+        phase_m: one.phase_m === undefined ? undefined : one.phase_m + (slips[i] ?? 0) * (one.signal < 10 ? 1 : 1.28),
+      }))
+      const { stayed, fitted } = carry(anchor, slipped, site.newest)
+      t.not(stayed, false, `seed ${seed}, trial ${trial}: ${JSON.stringify(fitted)}`)
+    }
+  }
+})
+
 t.test('a receiver that counts lock times to 64 s', async (t) => {
   const { anchor, now, site } = outage({ seed: 5 }, 300)
   const counted = (epoch: ObservedEpoch, begun: (i: number) => number = () => 0) =>
