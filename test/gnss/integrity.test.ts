@@ -957,6 +957,13 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   t.equal(moving.second(11_000), true)
   t.equal(verify(true, false).second(0), false, 'evidence that denies')
 
+  const noisy = new Verification({ confirms: () => false }, 0, { byPhases: true, againstRanges: 'no clock' })
+  noisy.heard(heard(12, 0.01), 60_000)
+  t.equal(noisy.second(15_000, true, 'pending').answer, undefined, 'phases over an outage may tell soon')
+  t.equal(noisy.second(16_000, true, true).answer, true, 'they tell decimetres, ranges of seconds metres')
+  t.equal(noisy.second(16_000, false, true).answer, undefined, 'the base has not announced itself')
+  t.equal(noisy.second(16_000, true).answer, false, 'without them, ranges deny')
+
   const brief = verify(true, undefined)
   brief.announced()
   brief.heard(heard(12, 0.01), 60_000)
