@@ -373,8 +373,9 @@ export class IntegrityMonitor implements Integrity {
     if (this.#receiver) {
       const who = whoIs(this.#receiver)
       // Whatever it shows now, a person or the positions were trusted.
-      const hasStayed = this.#inUse || this.#outages.answer(reference, who, this.#now_ms()).answer === true
-      this.#outages.trusted(reference, who, hasStayed)
+      const isBridged = this.#outages.answer(reference, who, this.#now_ms()).answer === true
+      const otherwise = isBridged ? 'bridged' : this.#verification ? 'resumed' : 'checked'
+      this.#outages.trusted(reference, who, this.#inUse && isSame !== false ? 'in use' : otherwise)
     }
     if (!isSame || !this.#movement) this.#watch(reference)
     this.#base = reference

@@ -40,11 +40,11 @@ export function frameOf(name: string): FrameName | { readonly problem: string } 
   return frameNamed(name) ?? { problem: `its frame '${name.slice(0, 16)}' is not known` }
 }
 
-/** `26:331:43200`: year, day of the year, second of the day. @returns decimal year; undefined: it is none */
+/** `26:331:43200`: year (above 50 of the last century, SINEX 2.02), day of the year, second of the day. @returns decimal year; undefined: it is none */
 export function epochOf(text: string): number | undefined {
   const [, yy, day, second] = /^(\d{2}):(\d{3}):(\d{5})$/.exec(text) ?? []
   if (yy === undefined || Number(day) < 1 || Number(day) > 366) return undefined
-  const year = 2000 + Number(yy)
+  const year = (Number(yy) > 50 ? 1900 : 2000) + Number(yy)
   const length = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1 ? 366 : 365
   return year + (Number(day) - 1 + Number(second) / 86_400) / length
 }

@@ -3,6 +3,9 @@ import { covarianceOf, type Determined, epochOf, frameOf, problemOf } from './de
 
 const axes = ['STAX', 'STAY', 'STAZ'] as const
 
+/** An antenna this far beside its marker, metres, is not only above it. */
+const beside_m = 0.0005
+
 interface Row {
   readonly index: number
   readonly site: string
@@ -40,10 +43,18 @@ export function readSinex(text: string, frameText: string, site = ''): Determine
   const epoch = epochOf(x.epoch)
   if (epoch === undefined) return `its epoch '${x.epoch.slice(0, 16)}' cannot be read`
   const [eccentricity] = (blocks.get('SITE/ECCENTRICITY') ?? []).filter(
-    (fields) => fields[0] === chosen && fields[6] === 'UNE',
+    (fields) => fields[0] === chosen && fields[6] === 'UNE' && covers(fields, epoch),
   )
+  const [north, east] = [Number(eccentricity?.[8] ?? 0), Number(eccentricity?.[9] ?? 0)]
+  if (Math.hypot(north, east) > beside_m) return `the antenna of ${chosen} is not above its marker`
   const up = Number(eccentricity?.[7] ?? Number.NaN)
   return { position, covariance, frame, epoch, height_m: Number.isFinite(up) ? up : undefined }
+}
+
+/** A file may have the antennas of years: from the epoch of the fifth field to that of the sixth, where `00:000:00000` is open. */
+function covers(fields: readonly string[], epoch: number): boolean {
+  const [from, to] = [epochOf(fields[4] ?? ''), epochOf(fields[5] ?? '')]
+  return (from ?? Number.NEGATIVE_INFINITY) <= epoch && epoch <= (to ?? Number.POSITIVE_INFINITY)
 }
 
 export const isSinex = (text: string): boolean => text.startsWith('%=SNX')

@@ -575,6 +575,28 @@ t.test('the offset that is shown is that of the second solution, else of the ran
   t.equal(warningEvidence('txbuf alloc'), undefined)
 })
 
+t.test('a reference in a frame that is 2 m from that of the satellites is not doubtful', async (t) => {
+  const [shift, minutes] = [2.4, 16]
+  const evidence: [name: string, hear: (watch: MovementWatch, east: number, s: number) => void][] = [
+    ['the second fix', (watch, east, s) => watch.secondFix(fixAt(east, s * 1000), s * 1000)],
+    ['ranges', (watch, east, s) => watch.residuals(residualsOf(east), s * 1000)],
+    ['ranges, the other sign', (watch, east, s) => watch.residuals(residualsOf(-east), s * 1000)],
+  ]
+  for (const [name, hear] of evidence) {
+    const heard = (at_m: number, seenAt?: ReturnType<typeof at>) => {
+      const watch = new MovementWatch({ arp: here, acc_m: 0.1, ...(seenAt && { seenAt }) }, undefined)
+      for (let s = 0; s <= minutes * 60 + 15; s++) hear(watch, at_m, s)
+      const now_ms = (minutes * 60 + 15) * 1000
+      return { doubtful: watch.doubtful(now_ms, false), delta_m: watch.delta_m(now_ms) ?? Number.NaN }
+    }
+    t.ok(heard(shift).doubtful, `${name}: its frame is not known`)
+    const known = heard(shift, at(shift))
+    t.equal(known.doubtful, undefined, name)
+    t.ok(known.delta_m < 0.2, `${name}: ${known.delta_m.toFixed(2)} m`)
+    t.match(heard(shift + 2.7, at(shift)).doubtful, Object, `${name}: a reference that is wrong by 2.7 m`)
+  }
+})
+
 // ── positions and the start-up check ────────────────────────────────────────────────────────────────────────────────
 
 t.test('a window of positions is a median of all of it', async (t) => {
@@ -934,6 +956,13 @@ t.test('a warm start needs all evidence, by 24 s at the latest', async (t) => {
   moving.heard(heard(12, 0.01), 60_000)
   t.equal(moving.second(11_000), true)
   t.equal(verify(true, false).second(0), false, 'evidence that denies')
+
+  const noisy = new Verification({ confirms: () => false }, 0, { byPhases: true, againstRanges: 'no clock' })
+  noisy.heard(heard(12, 0.01), 60_000)
+  t.equal(noisy.second(15_000, true, 'pending').answer, undefined, 'phases over an outage may tell soon')
+  t.equal(noisy.second(16_000, true, true).answer, true, 'they tell decimetres, ranges of seconds metres')
+  t.equal(noisy.second(16_000, false, true).answer, undefined, 'the base has not announced itself')
+  t.equal(noisy.second(16_000, true).answer, false, 'without them, ranges deny')
 
   const brief = verify(true, undefined)
   brief.announced()

@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import type { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
 import { type Anchor, type Carried, carry } from '../../plugins/integrity/outage/carry.js'
 import { CodeLevels, compareLevels } from '../../plugins/integrity/outage/code-levels.js'
 import type { Fitted } from '../../plugins/integrity/outage/fit.js'
@@ -14,6 +16,7 @@ import {
   observedIn,
 } from '../../plugins/integrity/outage/observed.js'
 import { OutageFile } from '../../plugins/integrity/outage/outage-file.js'
+import { Outages } from '../../plugins/integrity/outage/outages.js'
 import { sky } from '../../plugins/simulated-mosaic/sky.js'
 import {
   decodeEphemeris,
@@ -21,12 +24,15 @@ import {
   Framer,
   gpsSeconds,
   isEphemeris,
+  type MsmEpoch,
   MsmEpochs,
   messageNumber,
   Orbits,
   offsetEnu,
 } from '../../runtime/gnss/index.js'
+import type { DataDir } from '../../runtime/plugin.js'
 import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/simulation/index.js'
+import type { ReferencePosition } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few, sample } from '../harness/index.js'
 import { observedOf, orbitsOf } from './support/phase-captures.js'
@@ -53,8 +59,14 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
     return (rate * (now_ms - start_ms)) / 3_600_000
   }
   const frames = new Map<number, Uint8Array>()
+  let last: MsmEpoch | undefined
   return {
     model,
+    /** The last step, as the monitor hears it. */
+    get heard() {
+      if (!last) throw new Error('no epoch')
+      return { epoch: last, now_ms, at_s: gps_s }
+    },
     step(dt_s: number): ObservedEpoch {
       now_ms += dt_s * 1000
       const epoch = model.epoch(now_ms, dt_s, true)
@@ -75,6 +87,7 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
         due: (type) => type % 10 === 7,
       }).flatMap((frame) => collector.push(frame))
       if (!heard) throw new Error('no epoch')
+      last = heard
       return observedIn(heard, gps_s)
     },
     newest: ((constellation, satellite) => orbits.ephemeris(constellation, satellite, gps_s)) as EphemerisOf,
@@ -107,6 +120,11 @@ function outage(
   return { site, anchor, now, carried: carry(anchor, now, site.newest) }
 }
 
+const folderOf = (path: string): DataDir => ({
+  ...{ path, quota_bytes: 1e6 },
+  usage: async () => ({ bytes: 0, files: 0 }),
+  ensureRoom: async () => {},
+})
 const error_m = ({ fitted }: Carried, { east = 0, north = 0, up = 0 }: Partial<Enu> = {}) =>
   fitted ? Math.hypot(fitted.east - east, fitted.north - north, fitted.up - up) : Number.NaN
 const signalsOf = (
@@ -155,6 +173,76 @@ t.test('never "it stayed" with the antenna 40 cm away, in any direction', async 
   )
   // Upwards orbits err most: too little to be a move, too much to have stayed.
   for (const seed of [1, 2, 3]) t.equal(outage({ seed, drift: 0 }, 900, { up: 0.38 }).carried.stayed, undefined)
+})
+
+t.test('an antenna that moves a little in every outage has not stayed for long', async (t) => {
+  for (const by of [{ east: 0.06 }, { north: -0.05, up: 0.04 }]) {
+    const site = siteOf({ seed: 8 })
+    for (let minute = 0; minute < 30; minute++) site.step(60)
+    let anchor = site.anchor(site.step(1))
+    let [times, moved_m] = [0, 0]
+    for (; times < 20; times++) {
+      site.model.move(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+      moved_m += Math.hypot(by.east ?? 0, by.north ?? 0, by.up ?? 0)
+      const { stayed, open } = carry(anchor, site.step(10), site.newest)
+      if (!stayed) break
+      t.ok(moved_m <= 0.3, `it stayed ${times + 1} times, ${moved_m.toFixed(2)} m away`)
+      anchor = { ...anchor, ...site.step(20), open }
+    }
+    t.ok(times >= 1 && times < 6, `it stayed ${times} times`)
+  }
+  const { anchor, carried, now, site } = outage({ seed: 8 }, 10)
+  t.equal(carried.stayed, true)
+  const open = { east: 0.25, north: 0, up: 0, level_m2: 0, up_m2: 0 }
+  t.equal(carry({ ...anchor, open }, now, site.newest).stayed, undefined, 'no move: that was earlier')
+})
+
+t.test('what outages left open is kept until positions are compared, over a restart too', async (t) => {
+  const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  const site = siteOf({ seed: 8 })
+  for (let minute = 0; minute < 30; minute++) site.step(60)
+  const { arp } = site.anchor(site.step(1))
+  const orbits = {
+    timeOf: () => site.heard.at_s,
+    ephemeris: site.newest,
+    fresh: () => site.frames().map((frame) => ({ frame, ephemeris: decodeEphemeris(frame, site.heard.at_s) })),
+  } as unknown as OrbitSky
+  const file = new OutageFile(() => folderOf(path))
+  const reference = { arp, acc_m: 1.3, corr: false }
+  let outages = new Outages(orbits, file)
+  const hear = (base?: ReferencePosition) => {
+    site.step(1)
+    outages.hear({ ...site.heard, who: 'one', base, isStill: true })
+  }
+  /** A minute in use, 10 s of outage, a few epochs. */
+  const answer = async (east: number, isKilled: boolean) => {
+    for (let s = 0; s < 60; s++) hear(reference)
+    outages.pause()
+    if (isKilled) {
+      while (!(Number(file.read()?.anchor.at_s) > site.heard.at_s - 40)) await setImmediate()
+      outages = new Outages(orbits, file)
+      outages.start()
+    }
+    site.model.move(east, 0, 0)
+    site.step(10)
+    for (let s = 0; s < 4; s++) hear()
+    return outages.answer(reference, 'one', site.heard.now_ms).answer
+  }
+  outages.trusted(reference, 'one', 'checked')
+  for (const isKilled of [false, true]) {
+    let times = 0
+    while (times < 10 && (await answer(0.06, isKilled))) {
+      outages.trusted(reference, 'one', 'bridged')
+      times++
+    }
+    t.ok(times >= 1 && times < 5, `it stayed ${times} times`)
+    outages.trusted(reference, 'one', 'resumed')
+    t.equal(await answer(0, isKilled), undefined, 'ranges of some seconds are no check')
+    outages.trusted(reference, 'one', 'checked')
+    t.equal(await answer(0, isKilled), true, 'positions are one')
+    outages.trusted(reference, 'one', 'checked')
+  }
 })
 
 t.test('what is no evidence, and what is left out', async (t) => {
@@ -220,6 +308,27 @@ t.test('what is no evidence, and what is left out', async (t) => {
     const wrong = { ...first, m0_rad: first.m0_rad + 1e-4, deltaN_radps: first.deltaN_radps + 1e-9 }
     t.equal(answer({ ...anchor, ephemerides: [wrong, ...others] }, now), true)
   })
+})
+
+t.test('one or two slips without a flag among few satellites look like no move', async (t) => {
+  const random = new Random(4)
+  for (let seed = 1; seed <= 12; seed++) {
+    const { anchor, now, site } = outage({ seed, drift: 0 }, seed % 2 === 0 ? 60 : 300)
+    for (let trial = 0; trial < 60; trial++) {
+      const chosen = now.satellites
+        .map((one) => ({ one, order: random.normal() }))
+        .sort((a, b) => a.order - b.order)
+        .slice(0, 10 + (trial % 6))
+        .map(({ one }) => one)
+      const slips = Array.from({ length: 1 + (trial % 2) }, () => 0.19 * Math.round(4 * random.normal()))
+      const slipped = signalsOf({ ...now, satellites: chosen }, (one, i) => ({
+        ...one,
+        phase_m: one.phase_m === undefined ? undefined : one.phase_m + (slips[i] ?? 0) * (one.signal < 10 ? 1 : 1.28),
+      }))
+      const { stayed, fitted } = carry(anchor, slipped, site.newest)
+      t.not(stayed, false, `seed ${seed}, trial ${trial}: ${JSON.stringify(fitted)}`)
+    }
+  }
 })
 
 t.test('a receiver that counts lock times to 64 s', async (t) => {
@@ -345,18 +454,15 @@ t.test('the code of the same satellites before and after', async (t) => {
 t.test('the file', async (t) => {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-outage-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  const file = new OutageFile(() => ({
-    path,
-    quota_bytes: 1e6,
-    usage: async () => ({ bytes: 0, files: 0 }),
-    ensureRoom: async () => {},
-  }))
+  const file = new OutageFile(() => folderOf(path))
   const { anchor, now, site } = outage({ seed: 7 }, 60)
   const levels = new CodeLevels()
   for (let i = 0; i < 70; i++) levels.take(site.step(5), anchor.arp, site.newest)
   t.equal(file.read(), undefined, 'none')
-  await file.write({ who: 'one', anchor, levels: levels.settled }, site.frames())
+  const open = { east: 0.1, north: 0.02, up: -0.05, level_m2: 0.001, up_m2: 0.002 }
+  await file.write({ who: 'one', anchor: { ...anchor, open }, levels: levels.settled }, site.frames())
   const read = file.read()
+  t.strictSame(read?.anchor.open, open)
   t.equal(read?.who, 'one')
   t.strictSame(read?.levels, levels.settled)
   if (read) t.equal(carry(read.anchor, now, () => undefined).stayed, true, 'it has all that is needed')
@@ -378,6 +484,7 @@ t.test('the file', async (t) => {
   for (const damaged of [
     ...['', '7', '{', 'null', '[]', 'x'.repeat(2_000_000)],
     { ...whole, at_s: null },
+    { ...whole, open: { east: 0, north: 0, up: 0, level_m2: -1, up_m2: 0 } },
     { ...whole, arp: { x: 'a', y: 0, z: 0 } },
     { ...whole, satellites: [{ constellation: 'GLONASS', satellite: 1, signals: [] }] },
     { ...whole, satellites: [{ constellation: 'GPS', satellite: 1, signals: [[2, 1, 'x', 0]] }] },

@@ -408,7 +408,15 @@ t.test('SINEX and plain coordinates are imported, and what is wrong with one is 
   t.ok(distance(found.position, roof) < 1e-6)
   t.ok(Math.abs(found.epoch - (2026 + 330.5 / 365)) < 1e-9)
   t.match(readSinex(sinex({ ROOF: roof }), 'ITRF2020'), { covariance: [1.6e-5, 0, 0, 1.6e-5, 0, 1.6e-5] })
+  const row = ' ROOF  A    1 P 26:331:00000 26:332:00000 UNE   1.2500   0.0000   0.0000'
+  const history = [
+    row.replace('26:331', '19:001').replace('26:332', '26:100').replace('1.2500', '0.1000'),
+    row.replace('26:331', '26:100').replace('26:332:00000', '00:000:00000'),
+  ].join('\n')
+  t.match(readSinex(text.replace(row, history), 'IGS20', 'ROOF'), { height_m: 1.25 }, 'the antenna of that time')
+  t.match(readSinex(text.replaceAll('26:331:43200', '98:001:00000'), 'IGS20', 'ROOF'), { epoch: 1998 })
   for (const [bad, message] of [
+    [readSinex(text.replace(row, row.replace(/0\.0000$/, '0.0100')), 'IGS20', 'ROOF'), /ROOF is not above its marker/],
     [readSinex(text, 'ITRF2020'), /2 sites, name one of them in site: ALIC, ROOF/],
     [readSinex(text, 'ITRF2020', 'NONE'), /2 sites/],
     [readSinex(text, 'MARS', 'ROOF'), /frame 'MARS'/],

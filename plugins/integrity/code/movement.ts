@@ -24,12 +24,15 @@ export class MovementWatch {
    * @param live where the antenna was when that was last known otherwise; without it, at the reference
    */
   constructor(reference: Omit<ReferencePosition, 'corr'>, live: Seen | undefined, baselines: Baselines = {}) {
-    const { arp, acc_m } = reference
+    const { arp, acc_m, seenAt } = reference
+    // Ranges and the second fix are compared with the coordinates that the receiver holds, which may be 2 m from its frame.
+    const expected = enu(arp, seenAt ?? arp)
     const prior: Prior = live
-      ? { offset: enu(arp, live.position), sigma_m: Math.max(unknownAccuracy_m, live.acc_m) }
+      ? { offset: enu(arp, live.position), sigma_m: Math.max(unknownAccuracy_m, live.acc_m), reference: expected }
       : {
-          offset: { east: 0, north: 0, up: 0 },
+          offset: expected,
           sigma_m: Math.hypot(acc_m || unknownAccuracy_m, unknownAccuracy_m),
+          reference: expected,
         }
     this.#residuals = new ResidualEvidence(prior, baselines.residuals)
     this.#second = new SecondFixEvidence(arp, prior, baselines.second)
@@ -55,7 +58,10 @@ export class MovementWatch {
 
   /** Distance to the reference by the best evidence of the last seconds, metres; undefined without any. */
   delta_m(now_ms: number): number | undefined {
-    const offset = this.#best((evidence) => evidence.newest(now_ms))
+    const offset = this.#best((evidence) => {
+      const newest = evidence.newest(now_ms)
+      return newest && evidence.fromReference(newest)
+    })
     return offset && Math.hypot(offset.east, offset.north, offset.up)
   }
 

@@ -87,6 +87,8 @@ export interface Prior {
   offset: Enu
   /** 3D, 1 sigma, metres: of that position and of the reference together. */
   sigma_m: number
+  /** Of the reference itself, where its frame is not that of the satellites; omitted: none. */
+  reference?: Enu
 }
 
 /** Finds an offset that is suspect: far for a short time, or less far for long. */
@@ -148,6 +150,12 @@ export class OffsetWatch {
     return !isBeyond(this.#away(offset), confirming)
   }
 
+  /** From the reference itself, in one frame. */
+  fromReference(offset: Enu): Enu {
+    const { reference } = this.#prior
+    return reference ? difference(offset, this.#nearest(offset, reference)) : offset
+  }
+
   /**
    * The offset of the last 30 min from the reference itself, when it is too large for the accuracies; undefined else.
    * @param stands it was too large before
@@ -155,8 +163,9 @@ export class OffsetWatch {
   doubtful(at_ms: number, stands: boolean): Enu | undefined {
     const minutes = since(this.#minutes, at_ms - slow.window_ms - minute_ms)
     if (minutes.length < slow.window_ms / minute_ms / 2) return undefined
-    const offset = middleOf(minutes)
-    const limit = doubtful(offset.sigma_m, this.#prior.sigma_m)
+    const { sigma_m, ...measured } = middleOf(minutes)
+    const offset = this.fromReference(measured)
+    const limit = doubtful(sigma_m, this.#prior.sigma_m)
     return isBeyond(offset, times(stands ? cleared : 1, limit)) ? offset : undefined
   }
 
@@ -250,9 +259,12 @@ export class OffsetWatch {
   }
 
   #nearestPrior(offset: Enu): Enu {
-    const { offset: prior } = this.#prior
-    if (!this.#mirrored) return prior
-    const opposite = { east: -prior.east, north: -prior.north, up: -prior.up }
-    return length(difference(offset, opposite)) < length(difference(offset, prior)) ? opposite : prior
+    return this.#nearest(offset, this.#prior.offset)
+  }
+
+  #nearest(offset: Enu, expected: Enu): Enu {
+    if (!this.#mirrored) return expected
+    const opposite = { east: -expected.east, north: -expected.north, up: -expected.up }
+    return length(difference(offset, opposite)) < length(difference(offset, expected)) ? opposite : expected
   }
 }

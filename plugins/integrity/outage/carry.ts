@@ -19,6 +19,20 @@ export interface Anchor extends ObservedEpoch {
   readonly arp: Ecef
   readonly acc_m: number
   readonly ephemerides: readonly Ephemeris[]
+  /** What earlier outages left open; omitted: nothing. */
+  readonly open?: Open
+}
+
+/**
+ * A displacement that outages may have had since the antenna was last checked otherwise: each is within its limits, but many small ones
+ * add up. Metres, and their variances: horizontally both axes together.
+ */
+export interface Open {
+  readonly east: number
+  readonly north: number
+  readonly up: number
+  readonly level_m2: number
+  readonly up_m2: number
 }
 
 /** Broadcast ephemerides are made for two hours on either side. */
@@ -54,7 +68,7 @@ const still_m = 0.01
 
 /** A displacement beyond so many sigmas, and beyond the least, is a move. */
 const move = { sigmas: 5, least_m: 0.1 } as const
-/** It stayed if it is within this, horizontally and vertically, by so many sigmas. */
+/** It stayed if, with the outages before, it is within this, horizontally and vertically, by so many sigmas. */
 const stay = { sigmas: 3, most_m: 0.3 } as const
 
 /** `stayed` undefined: unknown. */
@@ -63,6 +77,8 @@ export interface Carried {
   readonly fitted?: Fitted
   /** Horizontally and vertically, metres. */
   readonly limits_m?: readonly [number, number]
+  /** With the outages before. */
+  readonly open?: Open
 }
 const unknown: Carried = { stayed: undefined }
 
@@ -80,10 +96,10 @@ export function carry(anchor: Anchor, now: ObservedEpoch, ephemerisOf: Ephemeris
   }
   const { proven: firm, unproven: loose } = demands
   const byProof = proven.length >= firm.satellites ? fitDisplacement(proven, uncertain) : undefined
-  if (byProof && meets(byProof, firm)) return judged(byProof, proven, uncertain)
+  if (byProof && meets(byProof, firm)) return judged(anchor, byProof, proven, uncertain)
   if (away_s > loose.longest_s || found.length < loose.satellites) return unknown
   const fitted = fitDisplacement(found, uncertain)
-  return fitted && meets(fitted, loose) ? judged(fitted, found, uncertain) : unknown
+  return fitted && meets(fitted, loose) ? judged(anchor, fitted, found, uncertain) : unknown
 }
 
 function meets(fitted: Fitted, demand: { satellites: number; share: number; redundancy: number }): boolean {
@@ -91,19 +107,34 @@ function meets(fitted: Fitted, demand: { satellites: number; share: number; redu
   return satellites >= demand.satellites && satellites >= demand.share * of && redundancy >= demand.redundancy
 }
 
-function judged(fitted: Fitted, found: readonly Difference[], uncertain: Uncertain): Carried {
+function judged(anchor: Anchor, fitted: Fitted, found: readonly Difference[], uncertain: Uncertain): Carried {
   const { level_m, up_m } = fitted.sigma
   const limit = (sigma_m: number) => Math.max(move.least_m, move.sigmas * sigma_m)
   const limits_m = [limit(level_m), limit(up_m)] as const
   const away = [Math.hypot(fitted.east, fitted.north), Math.abs(fitted.up)] as const
-  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, limits_m })
+  const open = sumOf(anchor.open, fitted)
+  const answer = (stayed: boolean | undefined): Carried => ({ stayed, fitted, limits_m, open })
   if (away[0] > limits_m[0] || away[1] > limits_m[1]) {
     const still = fitDisplacement(found, { ...uncertain, displacement_m: still_m, scale: fitted.scale })
     const isExplained = still !== undefined && still.satellites >= stillShare * fitted.satellites
     return answer(!isExplained && meets(fitted, demands.moved) ? false : undefined)
   }
-  const isNear = away[0] + stay.sigmas * level_m <= stay.most_m && away[1] + stay.sigmas * up_m <= stay.most_m
-  return answer(isNear || undefined)
+  return answer(isNear(open) || undefined)
+}
+
+const isNear = ({ east, north, up, level_m2, up_m2 }: Open) =>
+  Math.hypot(east, north) + stay.sigmas * Math.sqrt(level_m2) <= stay.most_m &&
+  Math.abs(up) + stay.sigmas * Math.sqrt(up_m2) <= stay.most_m
+
+/** Outages err independently of each other. */
+function sumOf(before: Open | undefined, { east, north, up, sigma: { level_m, up_m } }: Fitted): Open {
+  return {
+    east: (before?.east ?? 0) + east,
+    north: (before?.north ?? 0) + north,
+    up: (before?.up ?? 0) + up,
+    level_m2: (before?.level_m2 ?? 0) + level_m ** 2,
+    up_m2: (before?.up_m2 ?? 0) + up_m ** 2,
+  }
 }
 
 function differenceOf(

@@ -13,6 +13,7 @@ import type { Bridging, ObservedSatellite } from './observed.js'
 const most = { satellites: 192, signals: 8, levels: 768, frames: 192, frame: 400 } as const
 
 const number = Type.Number()
+const variance = Type.Number({ minimum: 0 })
 const constellation = Type.Union([Type.Literal('GPS'), Type.Literal('Galileo'), Type.Literal('BeiDou')])
 const satellite = Type.Integer({ minimum: 1, maximum: 64 })
 const signal = Type.Integer({ minimum: 1, maximum: 32 })
@@ -23,6 +24,8 @@ const Stored = Type.Object({
   who: Type.String({ maxLength: 400 }),
   arp: ecef,
   acc_m: Type.Number({ minimum: 0 }),
+  /** Of earlier outages; a file of an earlier release has none. */
+  open: Type.Optional(Type.Object({ east: number, north: number, up: number, level_m2: variance, up_m2: variance })),
   at_s: Type.Number({ minimum: 0 }),
   /** Signal, code, phase, least lock time. */
   satellites: Type.Array(
@@ -40,7 +43,7 @@ const Stored = Type.Object({
   levels: Type.Array(
     Type.Object({
       ...{ constellation, satellite, signal, level_m: number, samples: Type.Integer({ minimum: 1 }) },
-      ...{ variance_m2: Type.Number({ minimum: 0 }), at_s: number, sight, mapping: Type.Number({ minimum: 0 }) },
+      ...{ variance_m2: variance, at_s: number, sight, mapping: Type.Number({ minimum: 0 }) },
     }),
     { maxItems: most.levels },
   ),
@@ -82,9 +85,10 @@ export class OutageFile {
 
   /** Never rejects: without it the next start checks more. @param frames the ephemerides, RTCM */
   async write({ who, anchor, levels }: Remains, frames: readonly Uint8Array[]): Promise<void> {
-    const { arp, acc_m, at_s } = anchor
+    const { arp, acc_m, at_s, open } = anchor
     const stored: Static<typeof Stored> = {
       ...{ who, arp: { x: arp.x, y: arp.y, z: arp.z }, acc_m, at_s, levels: levels.slice(0, most.levels) as never },
+      ...(open && { open }),
       satellites: anchor.satellites.map(({ constellation, satellite, signals }) => ({
         ...{ constellation, satellite },
         signals: signals
@@ -113,7 +117,7 @@ export class OutageFile {
   }
 }
 
-function restored({ who, arp, acc_m, at_s, satellites, ephemerides, levels }: Static<typeof Stored>): Remains {
+function restored({ who, arp, acc_m, open, at_s, satellites, ephemerides, levels }: Static<typeof Stored>): Remains {
   const decoded = ephemerides.flatMap((text): Ephemeris[] => {
     const frame = Buffer.from(text, 'base64')
     const ephemeris =
@@ -130,7 +134,7 @@ function restored({ who, arp, acc_m, at_s, satellites, ephemerides, levels }: St
   )
   return {
     who,
-    anchor: { arp, acc_m, at_s, satellites: observed, ephemerides: decoded },
+    anchor: { arp, acc_m, at_s, satellites: observed, ephemerides: decoded, ...(open && { open }) },
     levels: levels as unknown as CodeLevel[],
   }
 }

@@ -3,7 +3,7 @@ import { type MsmEpoch, offsetText, sameEcef } from 'rtk-base/gnss'
 import type { ReferencePosition } from 'rtk-base/services'
 import { stale_ms } from '../limits.js'
 import type { OrbitSky } from '../orbit-sky.js'
-import { type Anchor, type Carried, carry } from './carry.js'
+import { type Anchor, type Carried, carry, type Open } from './carry.js'
 import { type CodeLevel, CodeLevels, compareLevels } from './code-levels.js'
 import type { Fitted } from './fit.js'
 import { bridging, type EphemerisOf, observedIn } from './observed.js'
@@ -62,6 +62,10 @@ export class Outages {
   #wroteAt_ms = Number.NEGATIVE_INFINITY
   /** Since when an answer is asked for without an epoch. */
   #waitsSince_ms: number | undefined
+  /** Of the base in use: what outages left open that phases bridged. */
+  #open: Open | undefined
+  /** Of the last outage, since it was answered that the antenna stayed. */
+  #bridged: Open | undefined
   /** Code of the base in use. */
   #levels = new CodeLevels()
   /** Where an outage broke the phases: the levels from before, until those of now are compared. */
@@ -99,7 +103,8 @@ export class Outages {
       if (this.#candidate && age_s >= settled_s) this.#keep(who, this.#candidate, now_ms)
       if (!(age_s >= 0 && age_s < settled_s)) {
         const ephemerides = this.#fresh(at_s).map(({ ephemeris }) => ephemeris)
-        this.#candidate = ephemerides.length > 0 ? { ...observed, arp, acc_m, ephemerides } : undefined
+        const open = this.#open && { open: this.#open }
+        this.#candidate = ephemerides.length > 0 ? { ...observed, arp, acc_m, ephemerides, ...open } : undefined
       }
     } else this.#candidate = undefined
     this.#levels.take(observed, arp, newest)
@@ -142,8 +147,11 @@ export class Outages {
       return now_ms - this.#waitsSince_ms <= wait_ms ? { answer: 'pending' } : unknown
     }
     const all = (stayed: boolean) => this.#results.every((one) => one.stayed === stayed)
-    if (all(true)) return { answer: true }
-    const { fitted } = this.#results.at(-1) ?? {}
+    const { fitted, open } = this.#results.at(-1) ?? {}
+    if (all(true)) {
+      this.#bridged = open
+      return { answer: true }
+    }
     if (!all(false) || !fitted)
       return this.#results.some(({ stayed }) => stayed === undefined) ? unknown : { answer: 'pending' }
     return { answer: false, found: foundOf('over an outage, carrier phases that stayed in lock show', fitted) }
@@ -163,12 +171,17 @@ export class Outages {
 
   /**
    * A base is trusted from now on.
-   * @param stayed it was shown that the antenna has not left its place meanwhile
+   * @param by how it is known where the antenna is: it was in use all the time, this bridged an outage, other evidence of a quick restart
+   * did, or positions were compared
    */
-  trusted(reference: ReferencePosition, who: string, stayed: boolean): void {
-    if (!stayed) {
+  trusted(reference: ReferencePosition, who: string, by: 'in use' | 'bridged' | 'resumed' | 'checked'): void {
+    const remains = this.#of(reference, who)
+    // Only positions settle what earlier outages left open. In use without it: a new instance of the plugin.
+    if (by === 'in use') this.#open ??= remains?.anchor.open
+    else if (by === 'resumed') this.#open = this.#bridged ?? this.#results.at(-1)?.open ?? remains?.anchor.open
+    else this.#open = remains && this.#bridged
+    if (by === 'resumed' || by === 'checked') {
       // Levels that were still to be compared are those of the last long stay.
-      const remains = this.#of(reference, who)
       this.#before = remains?.levels ?? []
       this.#levels = new CodeLevels()
       this.#looked = 0
@@ -179,12 +192,14 @@ export class Outages {
   /** The antenna may be elsewhere, or is to be: nothing is carried on. */
   forget(): void {
     this.#drop()
+    this.#open = undefined
     this.#before = []
     this.#levels = new CodeLevels()
   }
 
   #drop(): void {
     this.pause()
+    this.#bridged = undefined
     this.#remains = undefined
     this.#wroteAt_ms = Number.NEGATIVE_INFINITY
     void this.#file.remove()

@@ -64,12 +64,13 @@ export class Verification {
   second(now_ms: number, announced: boolean, bridged?: true | 'pending'): Judgement {
     const confirms = this.#movement.confirms(now_ms)
     const why = this.#missing(announced)
-    if (confirms === false) return { answer: false, why }
     const isOver = now_ms - this.#began_ms >= verified_ms
-    const isBridged = this.#byPhases && this.#watched
+    // Phases tell decimetres, some seconds of ranges metres: the errors of code last for a minute.
+    if (announced && bridged === true && (this.#watched || isOver)) return { answer: true, why: '' }
+    if (confirms === false && !bridged) return { answer: false, why }
+    const isBridged = confirms !== false && this.#byPhases && this.#watched
     const isRanged = this.#againstRanges === '' && confirms === true && (this.#watched || isOver)
     if (announced && this.#unbroken && (isBridged || isRanged)) return { answer: true, why: '' }
-    if (announced && bridged === true && (this.#watched || isOver)) return { answer: true, why: '' }
     const isHopeless = this.#againstRanges !== '' && !this.#byPhases && bridged === undefined
     return { answer: isOver || isHopeless ? false : undefined, why }
   }
