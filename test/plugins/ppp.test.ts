@@ -304,7 +304,8 @@ t.test('a report of 900 kB that was made to harm is read at once, and its messag
   // In quadratic time this would take half an hour.
   t.match(readSum(`${sum(roof).replace(/^ARP.*\n/, '')}${'\n'.repeat(size)}`), { height_m: undefined })
   const long = 'Q'.repeat(size / 2)
-  for (const sites of [{ ROOF: roof }, { ROOF: roof, ALIC: roof }]) {
+  const some: readonly Record<string, Ecef>[] = [{ ROOF: roof }, { ROOF: roof, ALIC: roof }]
+  for (const sites of some) {
     const found = readSinex(sinex(sites).replaceAll('ROOF', long).replaceAll('STAZ', 'STAQ'), 'ITRF2020')
     t.equal(typeof found, 'string')
     t.ok(`${found}`.length < 200, `${found}`.slice(0, 60))
