@@ -40,6 +40,15 @@ export function frameOf(name: string): FrameName | { readonly problem: string } 
   return frameNamed(name) ?? { problem: `its frame '${name.slice(0, 16)}' is not known` }
 }
 
+/** Of antennas above their markers, metres: what is higher is a damaged report. */
+const highest_m = 100
+
+/** @param field of a report, metres @returns undefined: it is missing, or no height of an antenna */
+export function heightOf(field: string | undefined): number | undefined {
+  const height_m = Number(field ?? Number.NaN)
+  return Math.abs(height_m) <= highest_m ? height_m : undefined
+}
+
 /** `26:331:43200`: year (above 50 of the last century, SINEX 2.02), day of the year, second of the day. @returns decimal year; undefined: it is none */
 export function epochOf(text: string): number | undefined {
   const [, yy, day, second] = /^(\d{2}):(\d{3}):(\d{5})$/.exec(text) ?? []

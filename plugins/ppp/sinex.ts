@@ -1,10 +1,13 @@
 /** Positions in SINEX, the format of the geodetic services (SINEX 2.02). Pure. */
-import { covarianceOf, type Determined, epochOf, frameOf, problemOf } from './determined.js'
+import { covarianceOf, type Determined, epochOf, frameOf, heightOf, problemOf } from './determined.js'
 
 const axes = ['STAX', 'STAY', 'STAZ'] as const
 
 /** An antenna this far beside its marker, metres, is not only above it. */
 const beside_m = 0.0005
+
+/** Of a site, in a message. */
+const shown = (site: string) => site.slice(0, 16)
 
 interface Row {
   readonly index: number
@@ -27,12 +30,12 @@ export function readSinex(text: string, frameText: string, site = ''): Determine
   const chosen = site === '' && sites.length === 1 ? sites[0] : sites.find((one) => one === site.toUpperCase())
   if (chosen === undefined) {
     if (sites.length === 0) return 'it has no position: lines STAX, STAY, STAZ in SOLUTION/ESTIMATE'
-    return `it has ${sites.length} sites, name one of them in site: ${sites.slice(0, 20).join(', ')}`
+    return `it has ${sites.length} sites, name one of them in site: ${sites.slice(0, 20).map(shown).join(', ')}`
   }
   const own = rows.map((axis) => axis.filter((row) => row.site === chosen))
-  if (own.some((axis) => axis.length > 1)) return `it has several solutions for ${chosen}`
+  if (own.some((axis) => axis.length > 1)) return `it has several solutions for ${shown(chosen)}`
   const [x, y, z] = own.map(([row]) => row)
-  if (!x || !y || !z) return `it has no complete position for ${chosen}`
+  if (!x || !y || !z) return `it has no complete position for ${shown(chosen)}`
   const position = { x: x.value, y: y.value, z: z.value }
   const sigmas = [x.sigma, y.sigma, z.sigma] as const
   const covariance = covarianceIn(blocks, [x, y, z]) ?? covarianceOf(sigmas)
@@ -46,9 +49,8 @@ export function readSinex(text: string, frameText: string, site = ''): Determine
     (fields) => fields[0] === chosen && fields[6] === 'UNE' && covers(fields, epoch),
   )
   const [north, east] = [Number(eccentricity?.[8] ?? 0), Number(eccentricity?.[9] ?? 0)]
-  if (Math.hypot(north, east) > beside_m) return `the antenna of ${chosen} is not above its marker`
-  const up = Number(eccentricity?.[7] ?? Number.NaN)
-  return { position, covariance, frame, epoch, height_m: Number.isFinite(up) ? up : undefined }
+  if (Math.hypot(north, east) > beside_m) return `the antenna of ${shown(chosen)} is not above its marker`
+  return { position, covariance, frame, epoch, height_m: heightOf(eccentricity?.[7]) }
 }
 
 /** A file may have the antennas of years: from the epoch of the fifth field to that of the sixth, where `00:000:00000` is open. */

@@ -1,5 +1,5 @@
 /** The report of CSRS-PPP (`.sum`). Pure. */
-import { covarianceOf, type Determined, epochOf, frameOf, problemOf } from './determined.js'
+import { covarianceOf, type Determined, epochOf, frameOf, heightOf, problemOf } from './determined.js'
 
 /** 95 % of a normal distribution. */
 const sigmas95 = 1.96
@@ -18,12 +18,9 @@ const products: Readonly<Record<string, string>> = {
  * @returns a text that says what is wrong with it
  */
 export function readSum(text: string): Determined | string {
-  const rows = ['X', 'Y', 'Z'].map((axis) =>
-    text
-      .split(/\r?\n/)
-      .map((line) => line.trim().split(/\s+/))
-      .find((fields) => fields[0] === 'POS' && fields[1] === axis),
-  )
+  // A pattern over all lines would take minutes for a report of empty ones.
+  const lines = text.split(/\r?\n/).map((line) => line.trim().split(/\s+/))
+  const rows = ['X', 'Y', 'Z'].map((axis) => lines.find((fields) => fields[0] === 'POS' && fields[1] === axis))
   const [first, second, third] = rows
   if (!first || !second || !third) return 'it has no position: lines POS X, POS Y, POS Z'
   const numbers = (column: number) => rows.map((row) => Number(row?.[column])) as [number, number, number]
@@ -43,10 +40,10 @@ export function readSum(text: string): Determined | string {
   if (typeof frame === 'object') return frame.problem
   const epoch = epochOf(first[3] ?? '')
   if (epoch === undefined) return `its epoch '${(first[3] ?? '').slice(0, 16)}' cannot be read`
-  const up = Number(/^\s*ARP\s+\S+\s+\S+\s+(\S+)/m.exec(text)?.[1] ?? Number.NaN)
+  const arp = lines.find((fields) => fields[0] === 'ARP' && fields.length > 3)
   return {
     ...{ position: { x, y, z }, covariance, frame, epoch },
-    height_m: Number.isFinite(up) ? up : undefined,
+    height_m: heightOf(arp?.[3]),
     product: products[product.exec(text)?.[1] ?? ''],
   }
 }

@@ -69,7 +69,10 @@ export function addAntennaRoutes(ctx: PluginContext, table: AntennaTable): void 
         const { name = '' } = request.query as { name?: string }
         const body = request.body as IncomingMessage | undefined
         // A client that sends a byte a minute does not keep others waiting for ever.
-        const cancel = ctx.timers.after(longestUpload_ms, () => body?.destroy())
+        const end = () => void body?.destroy()
+        const cancel = ctx.timers.after(longestUpload_ms, end)
+        // After a reload the next instance alone writes the table.
+        ctx.signal.addEventListener('abort', end)
         try {
           return await table.replace(body ?? [], name.replaceAll(/[^\x20-\x7e]/g, '') || 'ANTEX')
         } catch (error) {
@@ -78,6 +81,7 @@ export function addAntennaRoutes(ctx: PluginContext, table: AntennaTable): void 
           throw error
         } finally {
           void cancel()
+          ctx.signal.removeEventListener('abort', end)
         }
       }),
   })

@@ -226,9 +226,10 @@ function retryAfter_ms(headers: Headers): number {
 export function urlTrouble(text: string, isLocal: (address: string) => boolean): string | undefined {
   if (text === '') return undefined
   if (!URL.canParse(text)) return 'is not a URL'
-  const { hash, hostname, password, protocol, search, username } = new URL(text)
+  const { hostname, password, protocol, username } = new URL(text)
   if (username !== '' || password !== '') return 'has a login: put it in raw-push-login'
-  if (search !== '' || hash !== '') return 'has a query: names of files are appended to it'
+  // An empty one counts too: all files would have the same address.
+  if (/[?#]/.test(text)) return 'has a query: names of files are appended to it'
   if (protocol === 'https:') return undefined
   const address = hostname.replace(/^\[|\]$/g, '')
   if (protocol !== 'http:' || !(address === 'localhost' || isLocal(address)))

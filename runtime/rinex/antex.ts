@@ -39,14 +39,19 @@ const mostCentres = 64
 const labelColumn = 60
 const latin1 = new TextDecoder('latin1')
 
-/** The source as lines without their ends. Long ones are cut off, so that memory is bounded. */
+/**
+ * The first line of the source, and each that has a label, without their ends. Long ones are cut off, so that memory is bounded. The others
+ * cost nothing: millions of empty lines would hold up everything else.
+ */
 async function* linesOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
   let begun = ''
+  let isFirst = true
   for await (const bytes of source) {
     const [head = '', ...rest] = latin1.decode(bytes).split(/\r?\n|\r/)
     begun = (begun + head).slice(0, longestLine)
     for (const next of rest) {
-      yield begun
+      if (isFirst || begun.length > labelColumn) yield begun
+      isFirst = false
       begun = next.slice(0, longestLine)
     }
   }

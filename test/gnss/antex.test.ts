@@ -92,6 +92,20 @@ t.test('in pieces of any size, and with any ends of lines', async (t) => {
   }
 })
 
+t.test('lines without a label cost no turn of the event loop each', async (t) => {
+  let isOver = false
+  let turns = 0
+  const count = () => {
+    turns++
+    if (!isOver) queueMicrotask(count)
+  }
+  count()
+  const found = await all([bytesOf(header()), Buffer.alloc(100_000, '\n'), bytesOf(block(choke))])
+  isOver = true
+  t.equal(found.length, 1)
+  t.ok(turns < 10_000, `${turns} turns`)
+})
+
 t.test('an antenna that contradicts the format is left out, and the others are read', async (t) => {
   const good = block(choke)
   const without = (label: string) => good.filter((text) => text.slice(60) !== label)

@@ -167,6 +167,33 @@ t.test('a client that sends a byte a minute does not keep others waiting', async
   t.not(await sent, 200)
 })
 
+t.test('a client that goes away, and a reload, end an upload, and the table stays', async (t) => {
+  const { ask, station, url } = await rig(t)
+  await ask('PUT', '?name=kept.atx', good)
+  const begin = async () => {
+    const upload = request(url, { method: 'PUT', headers: { 'Content-Length': good.length } })
+    const sent = once(upload, 'response').then(
+      ([answer]) => (answer as IncomingMessage).statusCode,
+      () => 'the connection is closed',
+    )
+    upload.write(good.subarray(0, 500))
+    await until(async () => (await ask('PUT', '', good.subarray(0, 90))).status === 503, 'the upload has begun')
+    return { sent, upload }
+  }
+  const isFree = () => until(async () => (await ask('PUT', '', good.subarray(0, 90))).status === 400, 'its end')
+
+  const gone = await begin()
+  t.equal((await ask('DELETE')).status, 503)
+  gone.upload.destroy()
+  await isFree()
+  const reloaded = await begin()
+  await station.reload('raw')
+  await isFree()
+  reloaded.upload.end(good.subarray(500))
+  t.not(await reloaded.sent, 200)
+  t.match((await ask('GET')).json, { file: { name: 'kept.atx' } })
+})
+
 t.test('antennas that contradict the format are left out and counted', async (t) => {
   const { ask } = await rig(t)
   const broken = block(choke).filter((text) => !text.includes('NORTH / EAST / UP'))

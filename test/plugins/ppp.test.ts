@@ -299,6 +299,23 @@ t.test('an imported report, in the frame of the country', async (t) => {
   t.ok(large >= 400 && large < 500, `${large}`)
 })
 
+t.test('a report of 900 kB that was made to harm is read at once, and its message is short', async (t) => {
+  const size = 900_000
+  // In quadratic time this would take half an hour.
+  t.match(readSum(`${sum(roof).replace(/^ARP.*\n/, '')}${'\n'.repeat(size)}`), { height_m: undefined })
+  const long = 'Q'.repeat(size / 2)
+  const some: readonly Record<string, Ecef>[] = [{ ROOF: roof }, { ROOF: roof, ALIC: roof }]
+  for (const sites of some) {
+    const found = readSinex(sinex(sites).replaceAll('ROOF', long).replaceAll('STAZ', 'STAQ'), 'ITRF2020')
+    t.equal(typeof found, 'string')
+    t.ok(`${found}`.length < 200, `${found}`.slice(0, 60))
+  }
+  for (const height of ['1e300', '-1000', '1e400', 'NaN']) {
+    t.match(readSum(sum(roof).replace(/^(ARP\s+\S+\s+\S+\s+)\S+/m, `$1${height}`)), { height_m: undefined })
+  }
+  t.end()
+})
+
 t.test('a position that the accuracies do not explain is doubted', async (t) => {
   const found = readSum(sum({ ...roof, x: roof.x + 0.5 }))
   if (typeof found === 'string') return t.fail(found)

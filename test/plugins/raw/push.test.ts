@@ -304,6 +304,9 @@ t.test('addresses and logins that are refused', async (t) => {
     ['ftp://192.168.1.9/raw', /must begin with https/],
     ['https://me:secret@files.example.org/', /put it in raw-push-login/],
     ['https://files.example.org/?sig=secret', /has a query/],
+    ['https://files.example.org/folder?', /has a query/],
+    ['https://files.example.org/folder#', /has a query/],
+    ['https://files.example.org/folder#top', /has a query/],
   ] as const)
     t.match(urlTrouble(url, isLocal), text, url)
   const rig = await pushRig(t, { url: 'http://127.0.0.1:9/raw' })
