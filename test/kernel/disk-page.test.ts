@@ -29,7 +29,9 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     [disk, 'the good slot is missing', 'the good slot is damaged', 'the good slot cannot be read'],
     [disk, 'the good slot has no digests'],
   ],
-  'the good slot: exits five times, each time within 10 min of its start': [[disk, 'the good slot ends again and again']],
+  'the good slot: exits five times, each time within 10 min of its start': [
+    [disk, 'the good slot ends again and again'],
+  ],
   'a slot on trial: damaged, or not confirmed after three starts or 20 min': [
     [disk, 'the trial ends again and again'],
     whole,
@@ -118,7 +120,9 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     ['kernel/loader', 'whatever became of a bundle there, the code that runs is the one that was built'],
   ],
   'files/PLUGIN: missing, damaged': [[disk, 'files of plugins are garbage']],
-  'files/PLUGIN: is a file, or cannot be read': [[disk, 'files of plugins cannot be read', 'files of plugins are a file']],
+  'files/PLUGIN: is a file, or cannot be read': [
+    [disk, 'files of plugins cannot be read', 'files of plugins are a file'],
+  ],
 }
 
 t.test('each row has its tests, and they are there', (t) => {
