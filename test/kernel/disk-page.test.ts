@@ -29,11 +29,14 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     [disk, 'the good slot is missing', 'the good slot is damaged', 'the good slot cannot be read'],
     [disk, 'the good slot has no digests'],
   ],
-  'the good slot: exits five times before it has run for 10 min': [[disk, 'the good slot ends again and again']],
-  'a slot on trial: damaged, exits three times, not confirmed': [
+  'the good slot: exits five times, each time within 10 min of its start': [
+    [disk, 'the good slot ends again and again'],
+  ],
+  'a slot on trial: damaged, or not confirmed after three starts or 20 min': [
     [disk, 'the trial ends again and again'],
     whole,
     [launcher, 'counts a trial before it is started; after three starts the good slot runs'],
+    ['plugins/ota/trial', 'gives itself up when RTCM does not come back, and the version before reports that'],
   ],
   'any slot: a FIFO, device, link or a file above 64 MiB in it': [
     [disk, 'the good slot has a FIFO', 'the digests of the good slot are a device'],
@@ -68,7 +71,7 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     [kept, 'without settings that ran well HTTP is on this machine only, and no receiver is written to'],
   ],
   'the folder: missing': [[disk, 'the data folder is missing', 'the folder of the service is missing']],
-  'the folder: cannot be created or read, a file': [
+  'the folder: is a file, or cannot be created or read': [
     [disk, 'the data folder is a file', 'the data folder cannot be read', 'the disk is read-only and empty'],
   ],
   'store, a file in it: unreadable for the service': [
@@ -117,7 +120,9 @@ const rows: Readonly<Record<string, readonly (readonly [file: string, ...titles:
     ['kernel/loader', 'whatever became of a bundle there, the code that runs is the one that was built'],
   ],
   'files/PLUGIN: missing, damaged': [[disk, 'files of plugins are garbage']],
-  'files/PLUGIN: unreadable, a file': [[disk, 'files of plugins cannot be read', 'files of plugins are a file']],
+  'files/PLUGIN: is a file, or cannot be read': [
+    [disk, 'files of plugins cannot be read', 'files of plugins are a file'],
+  ],
 }
 
 t.test('each row has its tests, and they are there', (t) => {
