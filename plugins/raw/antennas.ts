@@ -78,7 +78,7 @@ export class AntennaTable {
   }
 
   async remove(): Promise<void> {
-    await rm(this.#path, { force: true })
+    await rm(this.#path, { recursive: true, force: true })
     await syncFolder(dirname(this.#path), nodeFileSystem)
   }
 
