@@ -106,6 +106,12 @@ interface RigOptions {
   readonly bytes?: (hour: number) => Buffer
 }
 
+/** Answer of `GET /raw/files`. */
+export interface Listed {
+  readonly push?: { waiting: number; deleted: number; trouble: string }
+  readonly files: readonly { from: number; pushed?: number; epochs?: number }[]
+}
+
 /** Hours from 2026-11-20T10 on; the clock shows the midnight behind it. */
 export async function pushRig(
   t: Test,
@@ -129,10 +135,6 @@ export async function pushRig(
     },
   })
   t.teardown(() => station.stop())
-  interface Listed {
-    readonly push?: { waiting: number; deleted: number; trouble: string }
-    readonly files: readonly { from: number; pushed?: number; epochs?: number }[]
-  }
   const listed = async () => (await station.request('/raw/files')).json() as Listed
   /** An attempt is being made. */
   const isSending = () =>
