@@ -57,3 +57,21 @@ export function epochOf(text: string): number | undefined {
   const length = new Date(Date.UTC(year, 1, 29)).getUTCMonth() === 1 ? 366 : 365
   return year + (Number(day) - 1 + Number(second) / 86_400) / length
 }
+
+/** @param given as a client sends it: XYZ of the marker, its frame, epoch and accuracy @returns a text that says what is wrong with it */
+export function readGiven(given: {
+  readonly x: number
+  readonly y: number
+  readonly z: number
+  readonly frame: string
+  readonly epoch: number
+  readonly acc: number
+}): Determined | string {
+  const { acc, epoch, x, y, z } = given
+  const frame = frameNamed(given.frame)
+  if (!frame) return `its frame '${given.frame.slice(0, 16)}' is not known`
+  const variance = (acc * acc) / 3
+  const covariance: Covariance = [variance, 0, 0, variance, 0, variance]
+  const problem = problemOf({ x, y, z }, covariance)
+  return problem ?? { position: { x, y, z }, covariance, frame, epoch, height_m: undefined }
+}

@@ -60,12 +60,13 @@ export default definePlugin({
     }
     addRoutes({
       ...{ ctx, jobs },
-      preview: (result) =>
-        previewOf(determinedOf(result), {
-          ...{ height_m: result.height, reference: reference(), to: wish() },
-          ...{ antenna: result.session?.antenna, isCalibrated: result.session?.calibrated },
-          now: decimalYear(ctx.services.use(device).utc_ms()),
-        }),
+      previews() {
+        const common = { reference: reference(), to: wish(), now: decimalYear(ctx.services.use(device).utc_ms()) }
+        return ({ height: height_m, session, ...result }) =>
+          previewOf(determinedOf({ ...result, height: height_m }), {
+            ...{ ...common, height_m, antenna: session?.antenna, isCalibrated: session?.calibrated },
+          })
+      },
       series: () =>
         seriesOf(
           jobs.results.map((result) => ({ ...determinedOf(result), height: result.height })),

@@ -11,7 +11,7 @@ import {
   offsetEnu,
 } from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
-import { type Covariance, type Determined, problemOf } from './determined.js'
+import type { Determined } from './determined.js'
 
 export interface Reference {
   readonly position: Ecef
@@ -98,22 +98,4 @@ export function previewOf(
   if (drift_mm !== undefined && drift_mm > steady_mm && movesWithPlate(frame)) doubts.push('plate')
   if (mayBePhaseCentre) doubts.push('antenna')
   return { position, frame, epoch, acc_m, offset, doubts, drift_mm }
-}
-
-/** @param given as a client sends it: XYZ of the marker, its frame, epoch and accuracy @returns a text that says what is wrong with it */
-export function readGiven(given: {
-  readonly x: number
-  readonly y: number
-  readonly z: number
-  readonly frame: string
-  readonly epoch: number
-  readonly acc: number
-}): Determined | string {
-  const { acc, epoch, x, y, z } = given
-  const frame = frameNamed(given.frame)
-  if (!frame) return `its frame '${given.frame.slice(0, 16)}' is not known`
-  const variance = (acc * acc) / 3
-  const covariance: Covariance = [variance, 0, 0, variance, 0, variance]
-  const problem = problemOf({ x, y, z }, covariance)
-  return problem ?? { position: { x, y, z }, covariance, frame, epoch, height_m: undefined }
 }

@@ -3,9 +3,9 @@ import { badValue, type PluginContext, RtkError, rangeOf } from 'rtk-base/plugin
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { device, station } from 'rtk-base/services'
 import Type, { type Static } from 'typebox'
-import type { Determined } from './determined.js'
+import { type Determined, readGiven } from './determined.js'
 import { Job, type PppJobs, Result } from './job.js'
-import { antennaOf, type Doubt, doubtNames, type Preview, readGiven } from './result.js'
+import { antennaOf, type Doubt, doubtNames, type Preview } from './result.js'
 import type { SeriesPoint } from './series.js'
 import { isSinex, readSinex } from './sinex.js'
 import { readSum } from './sum.js'
@@ -75,14 +75,15 @@ const Import = Type.Object(
 export interface Deps {
   readonly ctx: PluginContext
   readonly jobs: PppJobs
-  readonly preview: (result: Result) => Preview
+  /** By the station as it is now. */
+  readonly previews: () => (result: Result) => Preview
   readonly series: () => SeriesPoint[]
   /** As entered. */
   readonly correctionFrame: () => string | undefined
 }
 
-export function addRoutes({ correctionFrame, ctx, jobs, preview, series }: Deps): void {
-  const shown = (result: Result) => {
+export function addRoutes({ correctionFrame, ctx, jobs, previews, series }: Deps): void {
+  const shown = (result: Result, preview = previews()) => {
     const { acc_m, doubts, drift_mm, epoch, frame, offset, position } = preview(result)
     return {
       ...result,
@@ -93,7 +94,11 @@ export function addRoutes({ correctionFrame, ctx, jobs, preview, series }: Deps)
       },
     }
   }
-  const state = () => ({ ...(jobs.job && { job: jobs.job }), results: jobs.results.map(shown), series: series() })
+  const allShown = () => {
+    const preview = previews()
+    return jobs.results.map((result) => shown(result, preview))
+  }
+  const state = () => ({ ...(jobs.job && { job: jobs.job }), results: allShown(), series: series() })
   const resultOf = (params: unknown): Result => {
     const { id } = params as { id: number }
     const found = jobs.results.find((one) => one.id === Number(id))
@@ -176,7 +181,7 @@ export function addRoutes({ correctionFrame, ctx, jobs, preview, series }: Deps)
     },
     handler: async (request) => {
       const result = resultOf(request.params)
-      const previewed = preview(result)
+      const previewed = previews()(result)
       if (previewed.doubts.length > 0 && (request.body as { force?: boolean }).force !== true)
         throw badValue(`the position is doubtful: ${doubtText(previewed)}. Send force to use it nevertheless`)
       const change = changeOf(result, previewed, correctionFrame())

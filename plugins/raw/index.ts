@@ -52,7 +52,7 @@ export default definePlugin({
         default: 24,
         minimum: 1,
         maximum: 8_760,
-        description: 'An hour that is not pushed so many hours after its end is an error of the station',
+        description: 'Hours after which raw data that is not pushed is reported as an error',
       }),
     },
     { additionalProperties: false },

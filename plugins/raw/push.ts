@@ -168,13 +168,13 @@ export class RawPush {
   /** The station's error: hours that wait too long, that will be deleted soon, or that were deleted. */
   async #watch(): Promise<void> {
     const { archive, ctx, late_ms, target } = this.#deps
+    // What is not asked for cannot fail, and touches no disk.
+    if (!target()) return this.#clearErrors()
     const utc_ms = this.#utc_ms()
     const [hours, endangered] = await Promise.all([archive.list(), archive.endangered(utc_ms, danger_ms)]).catch(() => [
       [],
       [],
     ])
-    // What is not asked for cannot fail.
-    if (!target()) return this.#clearErrors()
     const waiting = hours.filter(isWaiting)
     const [oldest] = waiting
     const isLate = oldest !== undefined && oldest.hour_ms + hour_ms + late_ms < utc_ms

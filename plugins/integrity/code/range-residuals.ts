@@ -34,9 +34,11 @@ const pairs = {
 
 type Paired = keyof typeof pairs
 
-const frequency_hz = {
+/** Carriers by the name of the signal, as in `msmSignalName`. */
+export const frequency_hz = {
   ...{ L1: 1575.42e6, L2: 1227.6e6, L5: 1176.45e6 },
-  ...{ E1: 1575.42e6, E5b: 1207.14e6, E5a: 1176.45e6 },
+  ...{ E1: 1575.42e6, E6: 1278.75e6, E5b: 1207.14e6, E5a: 1176.45e6 },
+  ...{ B1C: 1575.42e6, B1I: 1561.098e6, B3I: 1268.52e6, B2I: 1207.14e6, B2a: 1176.45e6 },
 }
 
 /** Below this elevation the troposphere and multipath are too large. */

@@ -66,9 +66,9 @@ const demands = {
 const stillShare = 0.85
 const still_m = 0.01
 
-/** A displacement beyond so many sigmas, and beyond the least, is a move. */
+/** A displacement is a move if it exceeds this number of sigmas and the least distance. */
 const move = { sigmas: 5, least_m: 0.1 } as const
-/** It stayed if, with the outages before, it is within this, horizontally and vertically, by so many sigmas. */
+/** It stayed if, with the earlier outages, its displacement and this number of sigmas are within the limit, horizontally and vertically. */
 const stay = { sigmas: 3, most_m: 0.3 } as const
 
 /** `stayed` undefined: unknown. */

@@ -2,7 +2,7 @@
 import { type Ephemeris, median } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { type Fitted, fitDisplacement } from './fit.js'
-import { type Bridging, dispersion, type EphemerisOf, expectedOf, frequencyOf, type ObservedEpoch } from './observed.js'
+import { areApart, type Bridging, dispersion, type EphemerisOf, expectedOf, type ObservedEpoch } from './observed.js'
 
 /** Code errors last for a minute: more samples tell nothing new. */
 const spacing_s = 5
@@ -45,9 +45,14 @@ export class CodeLevels {
   /** Samples since the start. */
   samples = 0
 
+  /** Whether an epoch of this time counts. */
+  isDue(at_s: number): boolean {
+    return at_s < this.#at_s || at_s - this.#at_s >= spacing_s
+  }
+
   /** @param arp place that the ranges are compared with; always the same */
   take({ at_s, satellites }: ObservedEpoch, arp: Ecef, ephemerisOf: EphemerisOf): void {
-    if (at_s >= this.#at_s && at_s - this.#at_s < spacing_s) return
+    if (!this.isDue(at_s)) return
     this.#at_s = at_s
     this.samples++
     const groups = new Map<string, { id: string; rest_m: number; fresh: CodeLevel }[]>()
@@ -114,7 +119,7 @@ export function compareLevels(before: readonly CodeLevel[], after: readonly Code
     const hours = (now.at_s - then.at_s) / 3600
     if (!(hours >= 0 && hours <= longest_h)) return []
     const { constellation, sight, mapping } = now
-    const second = changes.find(({ now: { signal } }) => isApart(constellation, now.signal, signal))
+    const second = changes.find(({ now: { signal } }) => areApart(constellation, now.signal, signal))
     const change = withoutIonosphere(first, second, ionosphere.least_m + ionosphere.m_per_h * hours)
     const turn = [0, 1, 2].map((axis) => sight[axis] - then.sight[axis]) as [number, number, number]
     return {
@@ -127,9 +132,6 @@ export function compareLevels(before: readonly CodeLevel[], after: readonly Code
 
 const isSameSignal = (p: CodeLevel, q: CodeLevel) =>
   p.constellation === q.constellation && p.satellite === q.satellite && p.signal === q.signal
-
-const isApart = (constellation: Bridging, p: number, q: number) =>
-  Math.abs((frequencyOf(constellation, p) ?? 0) - (frequencyOf(constellation, q) ?? 0)) > 200e6
 
 function sigmaOf(...levels: readonly CodeLevel[]): number {
   return Math.hypot(

@@ -9,7 +9,7 @@ import {
   msmSignalName,
 } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { troposphere_m, troposphereMapping } from '../code/range-residuals.js'
+import { frequency_hz, troposphere_m, troposphereMapping } from '../code/range-residuals.js'
 
 /**
  * GLONASS takes no part: its broadcast orbits are used for 30 min at most, and change by decimetres meanwhile. Group delays are
@@ -20,19 +20,17 @@ export type Bridging = (typeof bridging)[number]
 const names = { GPS: 'gps', Galileo: 'galileo', BeiDou: 'beidou' } as const
 const isBridging = (name: string | undefined): name is Bridging => bridging.some((one) => one === name)
 
-const frequency_hz: Readonly<Record<Bridging, Readonly<Record<string, number>>>> = {
-  GPS: { L1: 1575.42e6, L2: 1227.6e6, L5: 1176.45e6 },
-  Galileo: { E1: 1575.42e6, E6: 1278.75e6, E5b: 1207.14e6, E5a: 1176.45e6 },
-  BeiDou: { B1C: 1575.42e6, B1I: 1561.098e6, B3I: 1268.52e6, B2I: 1207.14e6, B2a: 1176.45e6 },
-}
-
 /** Carrier frequency of a signal (DF395); undefined if it is not used. */
 export function frequencyOf(constellation: Bridging, signal: number): number | undefined {
-  return frequency_hz[constellation][msmSignalName(names[constellation], signal) ?? '']
+  const name = msmSignalName(names[constellation], signal) ?? ''
+  return (frequency_hz as Readonly<Record<string, number>>)[name]
 }
 
-/** Two signals this far apart show the ionosphere. */
 const apart_hz = 200e6
+
+/** Two signals whose frequencies are far enough apart to show the ionosphere. */
+export const areApart = (constellation: Bridging, p: number, q: number): boolean =>
+  Math.abs((frequencyOf(constellation, p) ?? 0) - (frequencyOf(constellation, q) ?? 0)) >= apart_hz
 
 /** One signal of a satellite. */
 export interface ObservedSignal {
@@ -86,10 +84,9 @@ export function pairOf(
   { constellation, signals }: ObservedSatellite,
   usable: (signal: ObservedSignal) => boolean,
 ): Pair | undefined {
-  const hertz = (one: ObservedSignal) => frequencyOf(constellation, one.signal) ?? 0
   const able = signals.filter(usable)
   for (const [i, first] of able.entries()) {
-    const second = able.slice(i + 1).find((one) => Math.abs(hertz(one) - hertz(first)) >= apart_hz)
+    const second = able.slice(i + 1).find(({ signal }) => areApart(constellation, first.signal, signal))
     if (second) return [first, second]
   }
   return undefined

@@ -6,7 +6,7 @@ import type { OrbitSky } from '../orbit-sky.js'
 import { type Anchor, type Carried, carry, type Open } from './carry.js'
 import { type CodeLevel, CodeLevels, compareLevels } from './code-levels.js'
 import type { Fitted } from './fit.js'
-import { bridging, type EphemerisOf, observedIn } from './observed.js'
+import { bridging, type EphemerisOf, type ObservedEpoch, observedIn } from './observed.js'
 import type { OutageFile, Remains } from './outage-file.js'
 
 /** A move shows some seconds after it began: only an epoch with this long without evidence behind it is one of the reference. */
@@ -15,7 +15,7 @@ const settled_s = 10
 const write_ms = 15_000
 /** Epochs closer together than this are left out. */
 const spacing_ms = 950
-/** One epoch may be damaged: so many in a row must have the same result. */
+/** One epoch may be damaged: this number in a row must have the same result. */
 const inRow = 3
 /** Observations of a receiver that kept running come within this: one that was off is silent until it is configured. */
 const wait_ms = 5_000
@@ -87,28 +87,32 @@ export class Outages {
     const at_s = this.#orbits.timeOf(epoch.time_ms)
     if (at_s === undefined || now_ms - this.#heardAt_ms < spacing_ms) return undefined
     this.#heardAt_ms = now_ms
-    const observed = observedIn(epoch, at_s)
     const newest: EphemerisOf = (constellation, satellite) => this.#orbits.ephemeris(constellation, satellite, at_s)
     if (!base) {
       this.#candidate = undefined
       if (!this.#remains) return undefined
-      this.#results = [...this.#results, carry(this.#remains.anchor, observed, newest)].slice(-inRow)
+      const found = carry(this.#remains.anchor, observedIn(epoch, at_s), newest)
+      this.#results = [...this.#results, found].slice(-inRow)
       this.#resultAt_ms = now_ms
       this.#waitsSince_ms = undefined
       return undefined
     }
-    const { arp, acc_m } = base
-    if (isStill) {
-      const age_s = at_s - (this.#candidate?.at_s ?? Number.NEGATIVE_INFINITY)
-      if (this.#candidate && age_s >= settled_s) this.#keep(who, this.#candidate, now_ms)
-      if (!(age_s >= 0 && age_s < settled_s)) {
-        const ephemerides = this.#fresh(at_s).map(({ ephemeris }) => ephemeris)
-        const open = this.#open && { open: this.#open }
-        this.#candidate = ephemerides.length > 0 ? { ...observed, arp, acc_m, ephemerides, ...open } : undefined
-      }
-    } else this.#candidate = undefined
-    this.#levels.take(observed, arp, newest)
+    const age_s = at_s - (this.#candidate?.at_s ?? Number.NEGATIVE_INFINITY)
+    if (!isStill) this.#candidate = undefined
+    else if (this.#candidate && age_s >= settled_s) this.#keep(who, this.#candidate, now_ms)
+    const isCandidate = isStill && !(age_s >= 0 && age_s < settled_s)
+    if (!isCandidate && !this.#levels.isDue(at_s)) return undefined
+    const observed = observedIn(epoch, at_s)
+    if (isCandidate) this.#candidate = this.#anchorOf(observed, base)
+    this.#levels.take(observed, base.arp, newest)
     return this.#compared()
+  }
+
+  /** Undefined without ephemerides. */
+  #anchorOf(observed: ObservedEpoch, { acc_m, arp }: ReferencePosition): Anchor | undefined {
+    const ephemerides = this.#fresh(observed.at_s).map(({ ephemeris }) => ephemeris)
+    if (ephemerides.length === 0) return undefined
+    return { ...observed, arp, acc_m, ephemerides, ...(this.#open && { open: this.#open }) }
   }
 
   #keep(who: string, anchor: Anchor, now_ms: number): void {

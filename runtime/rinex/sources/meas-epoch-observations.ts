@@ -6,8 +6,7 @@ import {
   type SignalObservation,
   type SystemLetter,
 } from '../observations.js'
-import { EpochBuilder } from './epoch-builder.js'
-import { PhaseTracker } from './phase-tracker.js'
+import { EpochBuilder, PhaseTracker } from './epoch-builder.js'
 
 /** Satellite ID → RINEX (PolaRx5 reference guide 5.5.0, §4.1.9). 62 is a GLONASS satellite of an unknown slot. */
 const numbers: readonly (readonly [first: number, last: number, subtracted: number, system: SystemLetter])[] = [

@@ -1,7 +1,6 @@
 import { gpsSeconds } from 'rtk-base/gnss'
 import { isSatelliteNumber, type ObservationEpoch, type SignalObservation, type SystemLetter } from '../observations.js'
-import { EpochBuilder } from './epoch-builder.js'
-import { PhaseTracker } from './phase-tracker.js'
+import { EpochBuilder, PhaseTracker } from './epoch-builder.js'
 
 /** What is subtracted from the number of a satellite, and its signals, by the satellite system of the tracking status. */
 const systems: Readonly<

@@ -13,9 +13,8 @@ import type { GlonassBiases } from '../glonass-biases.js'
 import { type NavigationRecord, navigationRecord, recordId } from '../navigation-file.js'
 import type { ObservationEpoch } from '../observations.js'
 import { MeasEpochObservations } from './meas-epoch-observations.js'
-import { MsmObservations } from './msm-observations.js'
+import { MsmObservations, RateSign } from './msm-observations.js'
 import { ObsvmObservations } from './obsvm-observations.js'
-import { RateSign } from './rate-sign.js'
 import { RawxObservations } from './rawx-observations.js'
 
 /** The bytes of a span of time, as often as they are asked for. */

@@ -1,16 +1,39 @@
 /** The push of raw data: each hour arrives whole, is proved, and is sent once; whatever the server does, the station keeps trying politely. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { until } from 'rtk-base/testing'
+import { createTestStation, ManualClock, until } from 'rtk-base/testing'
 import t from 'tap'
 import { HourIndex } from '../../../plugins/raw/hour-files.js'
+import raw from '../../../plugins/raw/index.js'
 import { evidenceOf, urlTrouble } from '../../../plugins/raw/push-server.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
+import type { Definition } from '../gnss/survey-in-rig.js'
 import { type Behaviour, FileServer, hour_ms, login, pushRig, scratch } from './push-rig.js'
 
 const nameOf = (hour: number) => `TEST0001-20261120T${10 + hour}.rtcm3.gz`
 const names = (hours: number) => Array.from({ length: hours }, (_, hour) => nameOf(hour))
+
+t.test('a station that neither records nor pushes touches no disk', async (t) => {
+  const data = scratch(t)
+  const clock = new ManualClock()
+  const station = await createTestStation({ clock, data, plugins: { raw: raw as unknown as Definition } })
+  t.teardown(() => station.stop())
+  for (let minute = 0; minute < 30; minute++) {
+    await clock.advance(60_000)
+    await new Promise((done) => setImmediate(done))
+  }
+  t.notOk(existsSync(join(data, 'files', 'raw')), 'not even a folder')
+})
 
 t.test('closed hours are pushed once, oldest first, one at a time, and proved', async (t) => {
   const server = await FileServer.make(t)

@@ -17,6 +17,7 @@ import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js
 import { api, type ChangeAnswer } from '../station/api.js'
 import { type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
+import { place } from './index.js'
 
 const load = async () => (await api.get<{ entries: HistoryEntry[] }>('/reference/history')).entries
 
@@ -50,7 +51,7 @@ export function PositionsPage() {
           {(places) => <SavedList places={places} reference={referenceOf(document)} again={saved.again} used={again} />}
         </Waiting>
       </Card>
-      <PppCard used={again} />
+      <PppCard isWanted={place.value.query.has('exact')} used={again} />
       <RawCard />
       <Card title={t('positions.history')}>
         <Waiting of={history}>

@@ -6,7 +6,7 @@ import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
 import { upload } from '../station/upload.js'
 import { Action } from './action.js'
-import { Tone } from './card.js'
+import { Outcome, Tone } from './card.js'
 import { useLoaded } from './loaded.js'
 
 /** Nothing on a station without a place for it. */
@@ -89,9 +89,7 @@ function UploadTable({ done }: { done: () => void }) {
           <progress id={`${id}-share`} max={1} value={share} />
         </>
       )}
-      <p class={answer.isTrouble ? 'trouble' : ''} role="status">
-        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
-      </p>
+      <Outcome {...answer} />
     </form>
   )
 }

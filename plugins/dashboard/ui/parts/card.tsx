@@ -16,6 +16,15 @@ export function Card(props: { title: string; children: ComponentChildren; level?
   )
 }
 
+/** The outcome of a form. */
+export function Outcome({ isTrouble, text }: { isTrouble: boolean; text: string }) {
+  return (
+    <p class={isTrouble ? 'trouble' : ''} role="status">
+      {isTrouble || text === '' ? text : <Tone tone="good">{text}</Tone>}
+    </p>
+  )
+}
+
 /** Names and values beside each other. Those without a value are left out. */
 export function FigureList({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (

@@ -17,7 +17,7 @@ import {
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
 import { Confirm } from './action.js'
-import { Card, Tone } from './card.js'
+import { Card, Outcome } from './card.js'
 import { useLoaded } from './loaded.js'
 
 const load = () => api.get<OutputNow>('/receiver-output')
@@ -117,9 +117,7 @@ function OutputForm({ output, again }: { output: OutputNow; again: () => void })
           {t('net.save')}
         </button>
       </div>
-      <p class={answer.isTrouble ? 'trouble' : ''} role="status">
-        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
-      </p>
+      <Outcome {...answer} />
       {isAsking && (
         <Confirm
           title={t('output.title')}

@@ -4,7 +4,6 @@ import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { isLastDayUsable, type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
-import { place } from '../pages/index.js'
 import { api, type ChangeAnswer, type Parameter } from '../station/api.js'
 import { Action } from './action.js'
 import { Card, FigureList, Tone } from './card.js'
@@ -49,8 +48,8 @@ const load = async () => {
 const settings = ['ppp-account', 'gnss-announce-frame', 'gnss-announce-epoch', 'gnss-plate', 'ppp-repeat'] as const
 const again_ms = 10_000
 
-/** Nothing on a station without the plugin. @param used after a position was applied */
-export function PppCard({ used }: { used: () => void }) {
+/** Nothing on a station without the plugin. @param used after a position was applied @param isWanted it is scrolled to */
+export function PppCard({ isWanted, used }: { isWanted: boolean; used: () => void }) {
   const { again, value } = useLoaded(load)
   const isBusy = value?.ppp.job !== undefined && value.ppp.job.state !== 'failed'
   useEffect(() => {
@@ -61,8 +60,8 @@ export function PppCard({ used }: { used: () => void }) {
   const top = useRef<HTMLDivElement>(null)
   const isLoaded = value !== undefined
   useEffect(() => {
-    if (isLoaded && place.value.query.has('exact')) top.current?.scrollIntoView()
-  }, [isLoaded])
+    if (isLoaded && isWanted) top.current?.scrollIntoView()
+  }, [isLoaded, isWanted])
   if (!value) return null
   const { days, isReady, parameters, ppp } = value
   // The first time one tap does both, if there is data already.

@@ -3,7 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
-import { Tone } from './card.js'
+import { Outcome } from './card.js'
 
 const largest_bytes = 900_000
 
@@ -62,9 +62,7 @@ export function ReportForm({ again }: { again: () => void }) {
             {t('ppp.importButton')}
           </button>
         </div>
-        <p class={answer.isTrouble ? 'trouble' : ''} role="status">
-          {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
-        </p>
+        <Outcome {...answer} />
       </form>
     </details>
   )

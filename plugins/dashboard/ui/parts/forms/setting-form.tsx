@@ -4,7 +4,7 @@ import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
-import { Tone } from '../card.js'
+import { Outcome } from '../card.js'
 
 /** One setting of a small form. */
 export interface Setting {
@@ -83,9 +83,7 @@ export function SettingForm(props: {
           {isRunning ? t('settings.sending') : save}
         </button>
       </div>
-      <p class={answer.isTrouble ? 'trouble' : ''} role="status">
-        {answer.isTrouble || answer.text === '' ? answer.text : <Tone tone="good">{answer.text}</Tone>}
-      </p>
+      <Outcome {...answer} />
     </form>
   )
 }
