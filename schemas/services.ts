@@ -4,6 +4,7 @@
  */
 export * from './services/corrections.js'
 export * from './services/device.js'
+export * from './services/fleet.js'
 export * from './services/integrity.js'
 export * from './services/links.js'
 export * from './services/mqtt.js'
