@@ -23,6 +23,7 @@ export interface ProcedureStatus {
   readonly chosen?: ChosenReference | undefined
 }
 
+/** `survey`: a survey-in. `confirmed`: the check of a confirmed position. `reference`: the check of another reference. */
 export type ProcedureWish = 'survey' | 'confirmed' | 'reference'
 
 export interface ChosenReference {

@@ -42,7 +42,7 @@ export interface Station {
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
   commands(): CommandEntry[]
-  /** The status document. The mask uses assignment 1 (HTTP) unless the variant sets 2; omitted: everything. */
+  /** The status document. The bits of the mask are those of HTTP, unless the variant sets `info.mask` to 2. Omitted: everything. */
   document(mask?: number): Record<string, unknown>
   /** The serialised document, cached for up to 100 ms. For a viewer, passwords, IMEI, IMSI and ICCID are empty. */
   documentText(mask?: number, reader?: 'viewer' | 'operator'): string
