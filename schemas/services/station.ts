@@ -36,7 +36,7 @@ export interface Station {
   confirmChange(): Promise<boolean>
   /** Reverts the provisional change now. False: there is none. */
   undoChange(): Promise<boolean>
-  /** Every change parameter with its value, by name. */
+  /** Every parameter with its value, sorted by name. */
   parameters(): ParameterEntry[]
   /** `text` is `name` or `name=value`. Never rejects. */
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
