@@ -284,7 +284,7 @@ export interface SatelliteSignal {
 }
 
 /**
- * Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). `output`: what a person chose, only
+ * Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). `output`: the satellites and messages that a person chose, only
  * members of `can.output`. For missing members, the plugin's options or the receiver's own settings apply. `readTarget` omits `output`.
  */
 export type ReceiverTarget = ({ mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }) & {
