@@ -560,7 +560,7 @@ export type GnssRef = {
     t: number
     /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
-    /** The coordinates have digits below 1 cm */
+    /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
@@ -591,7 +591,7 @@ export type GnssRef = {
     t: number
     /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
-    /** The coordinates have digits below 1 cm */
+    /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
@@ -1039,7 +1039,7 @@ export type InfoDocumentPart = {
         t?: number
         /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
-        /** The coordinates have digits below 1 cm */
+        /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
@@ -1070,7 +1070,7 @@ export type InfoDocumentPart = {
         t?: number
         /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
-        /** The coordinates have digits below 1 cm */
+        /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean

@@ -232,7 +232,7 @@ const reference = {
   acc: metres('Accuracy, 3D 1 sigma; 0: unknown'),
   t: utc('Time of determination, or of the last 1005'),
   tm,
-  hp: bool('The coordinates have digits below 1 cm'),
+  hp: bool('The digits of the coordinates below 1 cm, down to 0.1 mm, are used'),
   corr: bool('Determined with RTK corrections'),
   frame: text('Reference frame of the coordinates, e.g. ETRF2000; empty: unknown'),
   epoch: text('Epoch of the frame, e.g. 2010.0; empty: unknown'),

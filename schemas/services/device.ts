@@ -36,8 +36,8 @@ export interface Trouble {
 }
 
 /**
- * At most 8 values. A name has at most 24 characters and a text 64. All names and values together have at most 240 characters, or 70 if
- * the text of the error has 480.
+ * At most 8 values. A longer text is cut to 64 characters. A value is left out if its name has more than 24 characters, or if the JSON of
+ * all values would exceed 240 characters (less for a long error text, 70 for one of 480 characters).
  */
 export type ErrorValues = Readonly<Record<string, string | number | boolean>>
 
