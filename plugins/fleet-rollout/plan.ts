@@ -54,42 +54,89 @@ const Wave = Type.Union(
   { description: 'Stations by number, by share of all, or by label; a last wave takes the rest' },
 )
 
+/** Taken where a request does not say otherwise. */
+const defaults = {
+  waves: [{ count: 1 }, { percent: 5 }] as Static<typeof Wave>[],
+  soak_s: 600,
+  prove_s: 60,
+  limit_s: 1_800,
+  errors: 0,
+  atOnce: 20,
+  apart_km: 50,
+  force: false,
+}
+
+const always = {
+  name: Type.String({ minLength: 1, maxLength: 64 }),
+  filter: Filter,
+  what: What,
+}
+const tunable = {
+  waves: Type.Array(Wave, {
+    default: defaults.waves,
+    maxItems: 20,
+    description: 'Default: one station, then 5 %, then the rest',
+  }),
+  soak_s: Type.Integer({
+    default: defaults.soak_s,
+    minimum: 0,
+    maximum: 2_592_000,
+    description: 'Between two waves, while all stations of the wave must stay fit',
+  }),
+  prove_s: Type.Integer({
+    default: defaults.prove_s,
+    minimum: 10,
+    maximum: 3_600,
+    description: 'A station counts once it was fit this long',
+  }),
+  limit_s: Type.Integer({
+    default: defaults.limit_s,
+    minimum: 60,
+    maximum: 86_400,
+    description: 'A station that takes longer has failed',
+  }),
+  errors: Type.Integer({
+    default: defaults.errors,
+    minimum: 0,
+    maximum: 10_000,
+    description: 'Failed stations that are accepted',
+  }),
+  atOnce: Type.Integer({
+    default: defaults.atOnce,
+    minimum: 1,
+    maximum: 500,
+    description: 'Stations that are changed at the same time',
+  }),
+  apart_km: Type.Number({
+    default: defaults.apart_km,
+    minimum: 0,
+    maximum: 1_000,
+    description: 'Two stations nearer to each other than this are never changed at the same time',
+  }),
+  force: Type.Boolean({ default: defaults.force, description: 'Also stations with connected rovers' }),
+}
+const Window = Type.Object(
+  { from: clock, to: clock },
+  { additionalProperties: false, description: 'UTC; stations are begun only then' },
+)
+
 export const Plan = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 64 }),
-    filter: Filter,
-    what: What,
-    waves: Type.Array(Wave, {
-      maxItems: 20,
-      default: [{ count: 1 }, { percent: 5 }],
-      description: 'Default: one station, then 5 %, then the rest',
-    }),
-    soak_s: Type.Integer({
-      default: 600,
-      minimum: 0,
-      maximum: 2_592_000,
-      description: 'Between two waves, while all stations of the wave must stay fit',
-    }),
-    prove_s: Type.Integer({ default: 60, minimum: 10, maximum: 3_600, description: 'A station counts once it was fit this long' }),
-    limit_s: Type.Integer({ default: 1_800, minimum: 60, maximum: 86_400, description: 'A station that takes longer has failed' }),
-    errors: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'Failed stations that are accepted' }),
-    atOnce: Type.Integer({ default: 20, minimum: 1, maximum: 500, description: 'Stations that are changed at the same time' }),
-    apart_km: Type.Number({
-      default: 50,
-      minimum: 0,
-      maximum: 1_000,
-      description: 'Two stations nearer to each other than this are never changed at the same time',
-    }),
-    window: Type.Optional(
-      Type.Object({ from: clock, to: clock }, { additionalProperties: false, description: 'UTC; stations are begun only then' }),
-    ),
-    force: Type.Boolean({ default: false, description: 'Also stations with connected rovers' }),
-  },
+  { ...always, ...tunable, window: Type.Optional(Window) },
   { additionalProperties: false },
 )
 export type Plan = Static<typeof Plan>
 
-export function matches({ serials, group, labels: wanted = {}, variant, version }: Filter, station: FleetStation): boolean {
+/** A plan as it is sent: everything that has a default may be left out. */
+export const PlanRequest = Type.Object(
+  { ...always, ...Type.Partial(Type.Object(tunable)).properties, window: Type.Optional(Window) },
+  { additionalProperties: false },
+)
+export const planOf = (request: Static<typeof PlanRequest>): Plan => ({ ...defaults, ...request })
+
+export function matches(
+  { serials, group, labels: wanted = {}, variant, version }: Filter,
+  station: FleetStation,
+): boolean {
   return (
     (serials === undefined || serials.includes(station.serial)) &&
     (group === undefined || station.group === group) &&

@@ -42,7 +42,8 @@ export interface Target {
 export interface Rollout {
   readonly id: number
   readonly plan: Plan
-  readonly state: 'running' | 'paused' | 'stopped' | 'done'
+  /** `stopping`: a person stopped it, and nothing was done about it yet. */
+  readonly state: 'running' | 'paused' | 'stopping' | 'stopped' | 'done'
   readonly wave: number
 }
 export interface View {
@@ -70,12 +71,13 @@ const mostAsked = 3
 /** A station of a soaking wave may be unfit for this long: a restart of its receiver is no failure. */
 const unfit_s = 180
 
-export const isBusy = ({ state }: Pick<Target, 'state'>) => state === 'measuring' || state === 'asked' || state === 'proving'
+export const isBusy = ({ state }: Pick<Target, 'state'>) =>
+  state === 'measuring' || state === 'asked' || state === 'proving'
 const isOver = ({ state }: Target) => state === 'done' || state === 'failed' || state === 'undone'
 
 export function next(rollout: Rollout, targets: readonly Target[], view: View): Action[] {
   const { plan, wave } = rollout
-  if (rollout.state !== 'running' && rollout.state !== 'paused') return []
+  if (rollout.state === 'stopped' || rollout.state === 'done') return []
   const actions: Action[] = []
   const now = new Map(targets.map((target) => [target.serial, target]))
   const put = (target: Target, also?: 'ask' | 'back') => {
@@ -88,17 +90,18 @@ export function next(rollout: Rollout, targets: readonly Target[], view: View): 
     if (step) put(step.target, step.also)
   }
   const failed = [...now.values()].filter(({ state }) => state === 'failed')
-  if (failed.length > plan.errors) {
+  if (failed.length > plan.errors || rollout.state === 'stopping') {
     // Whoever is on trial has a way back; what is confirmed keeps running.
     for (const target of [...now.values()].filter(isBusy)) {
       const wasAsked = target.state !== 'measuring'
       const undone: Target = wasAsked
-        ? { ...target, state: 'undone', reason: 'another station failed', since_s: view.now_s }
+        ? { ...target, state: 'undone', reason: 'the rollout was stopped', since_s: view.now_s }
         : { ...target, state: 'waiting', reason: 'the rollout was stopped', since_s: view.now_s, before: undefined }
       put(undone, wasAsked ? 'back' : undefined)
     }
     const [first] = failed
-    actions.push({ do: 'end', state: 'stopped', reason: `${failed.length} failed, ${first?.serial} first: ${first?.reason}` })
+    const reason = first ? `${failed.length} failed, ${first.serial} first: ${first.reason}` : 'a person stopped it'
+    actions.push({ do: 'end', state: 'stopped', reason })
     return actions
   }
   if (rollout.state === 'paused') return actions
@@ -114,11 +117,7 @@ export function next(rollout: Rollout, targets: readonly Target[], view: View): 
   return actions
 }
 
-function stepOf(
-  target: Target,
-  { plan }: Rollout,
-  view: View,
-): { target: Target; also?: 'ask' | 'back' } | undefined {
+function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target; also?: 'ask' | 'back' } | undefined {
   const station = view.station(target.serial)
   const { now_s } = view
   const to = (state: TargetState, reason = '', more: Partial<Target> = {}): Target => ({
@@ -130,7 +129,9 @@ function stepOf(
     case 'measuring': {
       const epochs = view.epochs(target.serial)
       if (now_s - target.since_s < measure_s || epochs === undefined) {
-        return now_s - target.since_s > 4 * measure_s ? { target: to('waiting', 'it could not be observed') } : undefined
+        return now_s - target.since_s > 4 * measure_s
+          ? { target: to('waiting', 'it could not be observed') }
+          : undefined
       }
       const trouble = unready(target.serial, station, plan, view)
       if (trouble || !station) return { target: to('waiting', trouble || 'unknown') }
@@ -147,20 +148,32 @@ function stepOf(
       return { target: { ...target, asked: target.asked + 1, asked_s: now_s }, also: 'ask' }
     }
     case 'proving': {
-      if (station && 'image' in plan.what && station.version === target.before?.version && station.version !== plan.what.version)
+      if (
+        station &&
+        'image' in plan.what &&
+        station.version === target.before?.version &&
+        station.version !== plan.what.version
+      )
         return fail(`it went back to ${station.version}`)
       const trouble = unproven(target, station, view)
       if (now_s - target.since_s > plan.limit_s) return fail(trouble || 'it was not well for long enough')
-      if (trouble) return target.well_s === 0 && target.reason === trouble ? undefined : { target: { ...target, reason: trouble, well_s: 0 } }
+      if (trouble)
+        return target.well_s === 0 && target.reason === trouble
+          ? undefined
+          : { target: { ...target, reason: trouble, well_s: 0 } }
       if (target.well_s === 0) return { target: { ...target, reason: '', well_s: now_s } }
       return now_s - target.well_s >= plan.prove_s ? { target: to('done') } : undefined
     }
     case 'done': {
       // Only while it soaks: later it is an ordinary station again.
       if (now_s - target.since_s > plan.soak_s) return undefined
-      const isDown = !station || station.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
-      const down_s = station ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s) : unfit_s
-      return isDown && down_s >= unfit_s ? fail(`it became ${station?.verdict ?? 'unknown'} (${station?.cause ?? ''}) afterwards`) : undefined
+      const isDown = station?.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
+      const down_s = station
+        ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s)
+        : unfit_s
+      return isDown && down_s >= unfit_s
+        ? fail(`it became ${station?.verdict ?? 'unknown'} (${station?.cause ?? ''}) afterwards`)
+        : undefined
     }
     default:
       return undefined
@@ -231,7 +244,8 @@ function waitsFor(
   const trouble = unready(serial, station, plan, view)
   if (trouble || !station) return trouble
   const near = taken.find((other) => other.serial === serial || isNear(other, station, plan.apart_km))
-  if (near) return near.serial === serial ? 'another rollout changes it' : `its neighbour ${near.serial} is being changed`
+  if (near)
+    return near.serial === serial ? 'another rollout changes it' : `its neighbour ${near.serial} is being changed`
   return free > 0 ? '' : 'others are being changed'
 }
 
