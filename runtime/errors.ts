@@ -234,7 +234,7 @@ export type RtkErrorCode = keyof typeof errorTable
 /** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
-  /** For an error in a variant: the names on the path to the place. */
+  /** For an error in a variant: the path to the wrong field, as a list of names. */
   readonly place?: readonly string[]
   /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]
@@ -282,6 +282,6 @@ const listenReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known',
 }
 
-/** Why nothing can listen at an address, in words. */
+/** Explains in words why a listener could not open its address. */
 export const listenReason = (error: unknown): string =>
   listenReasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)

@@ -98,7 +98,7 @@ export default definePlugin({
     ctx.services.provide(firmwareInstaller, updates)
 
     const texts = {
-      firmware: 'downloads and installs firmware (progress in base.update)',
+      firmware: 'downloads and installs an update (progress in base.update)',
       'ota-upgrade': 'same as firmware',
     }
     for (const [name, text] of Object.entries(texts)) {

@@ -83,7 +83,7 @@ export class Bus {
     connectionOf(bus).on('end', () => ended('the D-Bus daemon closed the connection'))
   }
 
-  /** @param limit_ms for connecting and for every call. @throws if the daemon is not reached */
+  /** @param limit_ms time limit for connecting and for every call. @throws if the daemon is not reached */
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
     const raw = library().sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
@@ -195,7 +195,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]))
 }
 
-/** A value inside a dictionary of settings or properties. */
+/** A value with its D-Bus signature, as dictionaries of settings or properties need it. */
 export function variant(signature: string, value: unknown): unknown {
   return new (library().Variant)(signature, value)
 }

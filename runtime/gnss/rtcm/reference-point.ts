@@ -21,8 +21,8 @@ export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
 }
 
 /**
- * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates it to 0.1 mm,
- * so each coordinate may be 0.1 mm less, and other receivers may round through other units.
+ * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates the position
+ * to 0.1 mm, and other receivers may round it when they convert units.
  */
 export const announcedTolerance_m = 0.001
 

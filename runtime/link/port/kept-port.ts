@@ -77,7 +77,7 @@ export class KeptPort {
     return this.#phase === 'open' && this.#port.write(bytes)
   }
 
-  /** The device works: the next wait is a short one. */
+  /** The device works: after a loss, the first wait is short again. */
   works(): void {
     this.#backoff.reset()
   }
