@@ -168,8 +168,8 @@ export function errorsPage(): string {
 
 ${generated}
 
-If a request or a command fails, the answer has one of these codes, with the HTTP status of the table, a message that names the failure and quotes the
-offending value, and the remedy. The command line exits with 2 for
+If an HTTP request fails, the [answer](../interfaces.md#errors) has one of these codes, with the HTTP status of the table, a message that names the failure and
+quotes the offending value, and this remedy. The log and the command line use the same codes. The command line exits with 2 for
 \`RTK_ERR_USAGE\`, \`RTK_ERR_VARIANT\` and \`RTK_ERR_PLUGIN_OPTIONS\`, with 75 for \`RTK_ERR_DATA_LOCKED\` and \`RTK_ERR_LISTEN\`, and with 1 for all others.
 
 ${table(['code', 'status', 'what to do'], rows)}

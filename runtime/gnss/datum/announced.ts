@@ -24,8 +24,8 @@ const aliases: Readonly<Record<string, FrameName>> = {
 }
 
 /**
- * The frame for a name as people write it: `ETRF2000`, `etrf 2000`, `IGb20`. @returns undefined: not a known frame,
- * so positions in it are not transformed
+ * The frame for a name as people write it: `ETRF2000`, `etrf 2000`, `IGb20`.
+ * @returns undefined if the frame is unknown, so that positions in it are not transformed
  */
 export function frameNamed(text: string): FrameName | undefined {
   const plain = text.toUpperCase().replaceAll(/[\s_-]/g, '')

@@ -77,7 +77,7 @@ export class Acknowledgement {
   }
 }
 
-/** Explains in words why a connection is closed that acknowledged nothing for this long. */
+/** The reason in words for closing a connection whose other end acknowledged nothing for this long. */
 export const cutText = (silent_ms: number): string =>
   `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
 
