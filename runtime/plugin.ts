@@ -109,7 +109,7 @@ export interface ConfigOptions<T> {
   default: T
   /** The label of the parameter's field on the web page, with the unit. */
   title?: string
-  /** Never shown by `/nvs` nor logged. */
+  /** True: the value is never shown or logged. */
   secret?: boolean
   /** Applying the value may end the caller's own connection, so it is applied after the answer was written. */
   endsLink?: boolean
@@ -132,18 +132,21 @@ export interface ConfigOptions<T> {
  */
 export type InfoSelection = MaskSelection
 
+/** The class of a field of the status document: rarely changing, current state, or settings. */
 export type InfoClass = 'static' | 'runtime' | 'config'
 /** Builds one part of the document: an object, or a bare value for a path that names one field. */
 export type InfoBuilder = () => unknown
+/** The builders of a block of the status document, by the class of their fields. */
 export interface InfoParts {
   static?: InfoBuilder
   runtime?: InfoBuilder
   config?: InfoBuilder
   /** Parts that are only built if the mask asks for detail (`0x100`). */
   detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
-  /** Fallback fields for blocks that no other plugin builds: the variant decides which plugins run. */
+  /** Fields that are used only while no other plugin builds them. */
   fallback?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
 }
+/** A registered block of the status document. */
 export interface InfoBlock {
   /**
    * Makes the next document be built anew, including the static part of this block. Call it if clients must see a
@@ -178,6 +181,7 @@ export interface ChangeSet {
   readonly values: ReadonlyMap<string, unknown>
 }
 
+/** A session with the MQTT broker. */
 export interface MqttSession {
   readonly clientId: string
   /** False for the first session since the link plugin started. */
@@ -197,6 +201,7 @@ export interface HookPort<A extends unknown[], R> {
   tap(fn: (...args: A) => R, options?: TapOptions): void
 }
 
+/** The hook points of `ctx.hooks`. */
 export interface Hooks {
   /** Edits the document after all blocks were built. Put a plugin's own fields in `info.block` instead. */
   onInfoBuild: HookPort<[document: Record<string, unknown>, selection: InfoSelection], void>
@@ -208,6 +213,7 @@ export interface Hooks {
   onMqttConnect: HookPort<[session: MqttSession], void | Promise<void>>
 }
 
+/** A received MQTT message. */
 export interface MqttMessage {
   readonly topic: string
   readonly payload: Buffer
@@ -240,6 +246,7 @@ export interface PluginStore {
   entries(): Promise<Record<string, unknown>>
 }
 
+/** The object `ctx`, through which a plugin uses the runtime. */
 export interface PluginContext {
   readonly name: string
   /** The serial number of the station, `{SN}` in topics. Characters: `[A-Za-z0-9_-]`. */
@@ -428,6 +435,7 @@ export interface PluginContext {
   }
 }
 
+/** Why a plugin is stopped: it is reloaded, it is removed, or the service ends. */
 export type StopReason = 'reload' | 'remove' | 'shutdown'
 /**
  * Small plain values that the next instance gets after a reload. They are structured clones, so they cannot keep the
@@ -444,8 +452,10 @@ export function handedOver<S extends TSchema>(handoff: Handoff, name: string, sc
   return Value.Check(schema, value) ? value : undefined
 }
 
+/** Names and values for the next instance, as `stop` returns them. */
 export type HandoffPairs = Iterable<readonly [string, unknown]>
 
+/** The argument of `definePlugin`. */
 export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** Kebab-case; the key of the plugin everywhere. */
   name: string
@@ -534,12 +544,12 @@ export function clientBundle({ entry, styles, files }: PackedClient): ClientBund
   }
 }
 
-/** The error to throw in a command that got a wrong value: HTTP 400. `message` describes the expected form. */
+/** Thrown by a command with a wrong value: HTTP 400. `message` describes the expected form. */
 export function badValue(message: string): RtkError {
   return new RtkError('RTK_ERR_COMMAND_VALUE', message)
 }
 
-/** The error to throw in a command that cannot run now: HTTP 503, with the reason. */
+/** Thrown by a command that cannot run now: HTTP 503, with the reason. */
 export function unavailable(reason: string): RtkError {
   return new RtkError('RTK_ERR_UNAVAILABLE', reason)
 }

@@ -3,6 +3,7 @@
 /** The options that moved from an old plugin to a new one: their names, or an object with more detail. */
 export type Moved = readonly string[] | MovedWhen
 
+/** The options that moved, in detail. */
 export interface MovedWhen {
   /** Options that moved, under the same names. */
   readonly options?: readonly string[]

@@ -41,7 +41,7 @@ export interface OtherFrame {
 
 /** How to find frames of another protocol than UBX, RTCM 3 and NMEA, e.g. SBF or Unicore's formats. */
 export interface Framing {
-  /** For people and for `OtherFrame.framing`: `sbf`. */
+  /** Name, e.g. `sbf`, for people and for `OtherFrame.framing`. */
   readonly kind: string
   /** The bytes that a frame may begin with. */
   readonly starts: readonly number[]

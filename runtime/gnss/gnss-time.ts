@@ -6,6 +6,7 @@ export const secondsPerWeek = 604_800
 /** GPS − UTC since 2017-01-01, for callers that have no newer value. */
 export const knownLeap_s = 18
 
+/** A time on the GPS time scale. */
 export interface GpsTime {
   /** Full week number, not modulo 1024. */
   week: number

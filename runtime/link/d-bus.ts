@@ -8,6 +8,7 @@ import { ownPackages } from '../loader/host-packages.js'
 /** Loaded where a bus is used: a station without one does not pay for it. */
 const library = () => ownPackages['@jellybrick/dbus-next']() as typeof import('@jellybrick/dbus-next')
 
+/** A received D-Bus signal. */
 export interface Signal {
   readonly sender: string
   readonly path: string
@@ -17,13 +18,16 @@ export interface Signal {
   readonly body: readonly unknown[]
 }
 
+/** Callbacks of a `Bus`, and its timer. */
 export interface BusEvents {
   signal(signal: Signal): void
   /** The connection was lost. */
   lost(reason: string): void
+  /** Calls `fn` after `ms`, e.g. `ctx.timers.after`. */
   after(ms: number, fn: () => void): Dispose
 }
 
+/** A call of a D-Bus method. */
 export interface Call {
   readonly destination: string
   readonly path: string
@@ -63,6 +67,7 @@ const mostUnanswered = 3
 export const systemBus = (env: NodeJS.ProcessEnv = process.env): string =>
   env.DBUS_SYSTEM_BUS_ADDRESS || 'unix:path=/run/dbus/system_bus_socket'
 
+/** A connection to a D-Bus daemon. */
 export class Bus {
   readonly #bus: MessageBus
   readonly #events: BusEvents

@@ -5,6 +5,7 @@
  */
 import { networkOf } from '../net/network-of.js'
 
+/** A limit on received data. */
 export interface Rate {
   /** Bytes a second that a peer may send for as long as it likes. */
   readonly bytes_s: number

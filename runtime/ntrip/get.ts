@@ -39,10 +39,11 @@ export function getRequest({ host, port = 2101, mount, version, user = '', passw
 /** Why a caster refuses a request, as a code. `portal`: the login page of a network answers instead of a caster. */
 export type RefusalCode = 'portal' | 'login' | 'forbidden' | 'mount' | 'other'
 
+/** The answer of a caster to a request. */
 export type Answer =
   | { kind: 'stream'; chunked: boolean }
   | { kind: 'table'; chunked: boolean }
-  /** `final`: asking again does not help. */
+  /** `final`: repeating the request does not help. */
   | { kind: 'refused'; final: boolean; code: RefusalCode; text: string }
 
 /** Reads the head of an answer. Only the status after the first space counts. */

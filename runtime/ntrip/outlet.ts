@@ -24,7 +24,7 @@ export interface StreamSink {
   /** @param sequence number of the item (frame or epoch) in the stream */
   frame(frame: RtcmFrame, sequence: number): void
   epoch(epoch: RtcmEpoch, sequence: number): void
-  /** The gate opened with another verdict, or closed. */
+  /** The gate closed, or opened with another reference. Forget what was sent before. */
   reset(): void
 }
 
@@ -156,7 +156,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#send(Buffer.concat(chosen.map(({ bytes }) => bytes)))
   }
 
-  /** The position is no longer known to any client. */
+  /** No client counts as having the position any more. */
   reset(): void {
     for (const client of this.clients) client.primed = false
     this.#kept = []

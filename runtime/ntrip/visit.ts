@@ -5,8 +5,10 @@ import type { PluginContext } from '../plugin.js'
 import { AnswerReader, type GetOptions, getRequest, type RefusalCode } from './get.js'
 import { type StreamRow, TableReader } from './source-table.js'
 
+/** Default time limit of a visit. */
 export const visit_ms = 10_000
 
+/** A caster and what to read from it. */
 export interface Visit extends GetOptions {
   tls?: boolean | undefined
   /** Default: 10 s. */
@@ -22,9 +24,10 @@ export interface Visit extends GetOptions {
   gga?: Uint8Array | undefined
 }
 
+/** The result of a visit. */
 export type Visited =
   | { kind: 'table' }
-  /** The mountpoint gives a stream; `frame` ended the visit or not. */
+  /** The mountpoint sent a stream. `found`: whether `frame` ended the visit. */
   | { kind: 'stream'; found: boolean }
   | { kind: 'failed'; code: DialFailure | RefusalCode | 'no-answer'; text: string }
 

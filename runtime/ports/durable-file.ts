@@ -3,11 +3,13 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** The functions of `node:fs/promises` that are used here. */
 export type FileSystem = Pick<
   typeof promises,
   'chmod' | 'copyFile' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'stat'
 >
 
+/** The real file system. */
 export const nodeFileSystem: FileSystem = promises
 
 /** The code of a system error, such as ENOSPC; '' of anything else. */

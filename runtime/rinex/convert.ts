@@ -33,6 +33,7 @@ export interface RinexChoice {
   readonly near_s: number
 }
 
+/** An event during the recorded span. */
 export interface RinexEvent {
   /** `gpsSeconds`. */
   readonly time_s: number
@@ -53,6 +54,7 @@ export interface RawSummary {
   readonly skipped: Skipped
 }
 
+/** The files for a source that was read. */
 export interface RinexOutput extends RawSummary {
   /** The observation file, in pieces. */
   observations(version: RinexVersion, station: StationFacts, origin: Origin): AsyncGenerator<string>

@@ -35,6 +35,7 @@ export interface FileContents {
   readonly remarks: readonly string[]
 }
 
+/** Program and operator in the header of a RINEX file, and its date. */
 export interface Origin {
   readonly program: string
   readonly by: string

@@ -1,6 +1,7 @@
 import type { RinexVersion } from './observation-file.js'
 import type { SystemLetter } from './observations.js'
 
+/** The form of a RINEX file for a service. */
 export interface RinexPreset {
   /** Description for people. */
   readonly text: string

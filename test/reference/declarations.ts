@@ -134,8 +134,15 @@ function statementsOf(file: string): Statement[] {
     ;[comment, code] = [[], []]
   }
   let inComment = false
-  for (const line of file.split('\n')) {
+  const lines = file.split('\n')
+  for (const [index, line] of lines.entries()) {
     if (line.startsWith('/**')) {
+      // The compiler does not indent the members of a union.
+      const end = lines.findIndex((one, at) => at >= index && one.endsWith('*/'))
+      if (/^ *\| /.test(lines[end + 1] ?? '')) {
+        code.push(line)
+        continue
+      }
       flush()
       inComment = true
     }

@@ -245,8 +245,10 @@ const sum = (p: number | undefined, q: number | undefined) => (p === undefined |
 
 /** Fields that most stations leave zero. */
 const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: false, smoothingInterval: 0 }
+/** An MSM for `encodeMsm`. Header fields with a usual value may be omitted. */
 export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 
+/** Options of `encodeMsm`. */
 export interface MsmEncodeOptions {
   /** Like u-blox receivers: the payload has room for every satellite × signal pair, and the rest is zero. */
   padToGrid?: boolean

@@ -12,6 +12,7 @@ import type { DriverOptions, ReceiverDriver } from './receiver-driver.js'
 const Interval = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, minimum: 1, maximum: 255, description })
 
+/** The argument of `receiverPlugin`. */
 export interface ReceiverPlugin<P extends TProperties> {
   readonly name: string
   readonly version: string

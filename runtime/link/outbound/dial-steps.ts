@@ -4,7 +4,9 @@
  */
 import type { LinkInfo } from '../../../schemas/info/links.js'
 
+/** The strategy of an attempt: see `stepOf`. */
 export type DialStep = LinkInfo['step']
+/** IPv4 or IPv6. */
 export type Family = 4 | 6
 
 export interface DialAddress {

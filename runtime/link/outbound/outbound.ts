@@ -25,6 +25,7 @@ const answered = /^(ECONNREFUSED|ERR_SSL|ERR_TLS|CERT_|UNABLE_|DEPTH_|SELF_SIGNE
 /** Whether a socket error shows that the peer was reached, so the station's own network works. */
 export const isAnswer = (error: unknown): boolean => answered.test(String((error as { code?: unknown })?.code ?? ''))
 
+/** Resolves a name to addresses, like `dns.lookup`. */
 export type ResolveName = (host: string, done: (error: Error | null, addresses: DialAddress[]) => void) => void
 const systemNames: ResolveName = (host, done) =>
   resolve(host, { all: true, order: 'verbatim' }, (error, addresses) => done(error, (addresses ?? []) as DialAddress[]))

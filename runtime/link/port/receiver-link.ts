@@ -5,13 +5,14 @@
  * | state     | event                                   | next      | also                                       |
  * |-----------|-----------------------------------------|-----------|--------------------------------------------|
  * | `offline` | the port opened                         | `stalled` |                                            |
- * | `offline` | opening failed                          | `offline` | again after 0.2 … 5 s, or when it appears  |
+ * | `offline` | opening failed                          | `offline` | retried after 0.2 … 5 s, or on appearance  |
  * | `stalled` | a valid frame                           | `up`      | the next waits are short again             |
  * | `up`      | 3 s without a valid frame               | `stalled` | `silence` every 3 s, to poll               |
- * | any open  | EOF, error, the device node changed     | `offline` | opened again at once                       |
- * | any open  | bytes but no valid frame for 10 s       | `offline` | opened with the next rate; after 3 s where |
- * |           |                                         |           | the rate had been raised                   |
- * | any open  | nothing for 15 s although it was polled | `offline` | opened again; never while it only listens  |
+ * | any open  | EOF, error, the device node changed     | `offline` | opened again immediately                   |
+ * | any open  | bytes but no valid frame for 10 s       | `offline` | opened with the next rate (after 3 s if    |
+ * |           |                                         |           | the rate had been raised)                  |
+ * | any open  | nothing for 15 s although it was polled | `offline` | opened with the next rate, unless          |
+ * |           |                                         |           | `listenOnly`                               |
  * | any open  | end of a recording                      | `stalled` | nothing more comes                         |
  *
  * Time in which the event loop was blocked does not count, because nothing was read then.
@@ -50,6 +51,7 @@ const noFrameRaised_ms = 3000
 /** Interval at which the link is checked; `AwakeClock` needs the same `tick_ms`. */
 export const linkTick_ms = 250
 
+/** The link to a receiver, by the table above. */
 export class ReceiverLink {
   readonly framer: Framer
   readonly #port: BytePort

@@ -22,6 +22,7 @@ export type RawSource = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /** Messages with observations, the preferred ones first: MSM rounds, and its clock may be steered where that of the others is not. */
 export const observationSources = ['RAWX', 'OBSVM', 'MeasEpoch', 'MSM'] as const
+/** The kind of messages that the observations come from. */
 export type ObservationSource = (typeof observationSources)[number]
 
 export interface SourcedEpoch {
