@@ -202,11 +202,11 @@ export type Change = {
   "mqtt-rtcm-rate"?: number
   /** RTCM over MQTT: signed */
   "mqtt-rtcm-sign"?: number | boolean
-  /** NTRIP caster: rovers need no login */
+  /** NTRIP caster: rovers need no login. 1: rovers in the local network need no login, even if logins are set */
   "ntrip-caster-anonymous"?: number | boolean
   /** NTRIP caster */
   "ntrip-caster-en"?: number | boolean
-  /** NTRIP caster: port */
+  /** NTRIP caster: port. 0: any free port */
   "ntrip-caster-port"?: number
   /** Caster for corrections. e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none */
   "ntrip-client"?: {

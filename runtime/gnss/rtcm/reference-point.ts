@@ -37,8 +37,8 @@ export function sameReference(p: Ecef, q: Ecef): boolean {
 }
 
 /**
- * Compares an RTCM frame of the station's receiver with the reference that it must announce: a difference is another station ID
- * in any message, or a position in 1005 or 1006 that is more than 1 mm away.
+ * Compares an RTCM frame of the station's receiver with the reference that the receiver must announce. Differences
+ * are another station ID (in any message), and a position in 1005 or 1006 that is more than 1 mm away.
  * @param wanted without a station ID only the position counts
  * @returns the difference, as a sentence for people; undefined if the frame agrees or has no reference
  */
