@@ -62,7 +62,7 @@ export interface FleetDatabase {
   readonly connected: boolean
   readonly query: FleetQuery
   /** All of `work` or nothing is stored. */
-  transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T>
+  readonly transaction: <T>(work: (query: FleetQuery) => Promise<T>) => Promise<T>
   /**
    * Brings the tables of one plugin up to date. Steps that were done are left out; a step, once released, never changes.
    * @param owner name of the plugin
