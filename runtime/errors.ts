@@ -117,6 +117,7 @@ export const errorTable = {
     status: 403,
     help: "Send the operator's present password or token as `old`. If it is lost: rtk-base password --reset on the machine.",
   },
+  RTK_ERR_CONFLICT: { status: 409, help: 'Resolve the conflict that the message names, then send the request again.' },
   RTK_ERR_PASSWORD: { status: 400, help: 'Choose another password, or set the passwords in the right order.' },
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's password or token: POST /session." },
   RTK_ERR_TOO_MANY_REQUESTS: {

@@ -165,7 +165,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const network = new LocalNetwork(clock)
   const sessions = await keptSessions(store, http.token !== undefined)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-  const httpServer = new HttpServer(http, { log, clock, network, seen, sessions })
+  const httpServer = new HttpServer(http, { log, clock, network, seen, sessions, accounts: () => plugins.accounts() })
   shutdown.add(() => httpServer.close())
   const proxies = new NamedAddresses(net.proxies, 'net.proxies')
   const edges = { httpServer, network, proxies, stopping: shutdown.signal }

@@ -21,7 +21,7 @@ import { MqttFailureCause, MqttInfo, MqttLinkState } from './info/mqtt.js'
 import { EthInfo, StaInfo, UdpInfo, WapInfo } from './info/network.js'
 import { RouterInfo, RouterLinkState } from './info/router.js'
 import { InfoDocument, InfoDocumentPart, infoDocumentPart } from './info-document.js'
-import { OnlineStatus, RtcmSignature, UpdateBase } from './mqtt/messages.js'
+import { OnlineStatus, RtcmSignature, StationState, UpdateBase } from './mqtt/messages.js'
 import { RecordEntry } from './record.js'
 import { PasswordRequest, SessionRequest, SessionState } from './session.js'
 import {
@@ -91,6 +91,7 @@ export const named: Readonly<Record<string, object>> = {
   OnlineStatus,
   UpdateBase,
   RtcmSignature,
+  StationState,
 }
 
 type Json = Record<string, unknown>

@@ -6,7 +6,7 @@ export const SessionRequest = Type.Object(
     token: Type.String({
       minLength: 1,
       maxLength: 512,
-      description: 'A password, or http.token or http.viewerToken of the variant',
+      description: 'A password, http.token or http.viewerToken of the variant, or the access key of a person',
     }),
   },
   { additionalProperties: false },
@@ -20,6 +20,7 @@ export const SessionState = Type.Object({
   }),
   login: Type.Boolean({ description: 'A token or a password is set, so a login is possible' }),
   expires: Type.Integer({ minimum: 0, description: 'Expiry of the session cookie, UTC seconds; 0: no session' }),
+  user: Type.Optional(Type.String({ description: 'Name of the person whose access key it was' })),
   passwords: Type.Object(
     { operator: Type.Boolean(), viewer: Type.Boolean() },
     { description: 'Roles that have a password (`POST /password`); tokens of the variant are not counted' },

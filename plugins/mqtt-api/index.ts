@@ -6,6 +6,7 @@ import { CommandRequests } from './command-requests.js'
 import { LiveMessages } from './live-messages.js'
 import { Publications } from './publications.js'
 import { Refusals } from './responses.js'
+import { StationStateTopic } from './station-state.js'
 import { whenIdentified } from './triggers.js'
 
 /** The MQTT surface of the specification: the status document, commands and changes. The twin of `http-api`. */
@@ -28,10 +29,12 @@ export default definePlugin({
       'base/{SN}/change/post': changes.handle,
     }
     for (const [topic, handle] of Object.entries(topics)) ctx.mqtt.on(topic, live.only(handle))
-    const { info, infoGet, cmd, updateBase, changePost, changeResp } = described
-    for (const topic of [info, infoGet, cmd, updateBase, changePost, changeResp]) ctx.mqtt.describe(topic)
+    const { state, info, infoGet, cmd, updateBase, changePost, changeResp } = described
+    for (const topic of [state, info, infoGet, cmd, updateBase, changePost, changeResp]) ctx.mqtt.describe(topic)
+    const stateTopic = new StationStateTopic(ctx)
     // Before the taps of other plugins, which may take 10 s each.
     ctx.hooks.onMqttConnect.tap(() => publications.onConnect(), { stage: -100 })
+    ctx.hooks.onMqttConnect.tap(() => stateTopic.onConnect(), { stage: -100 })
 
     const counts = () => ({
       missed: publications.missed,
@@ -55,10 +58,11 @@ export default definePlugin({
     const setBack = () => {
       zero = counts()
     }
-    return { publications, setBack }
+    return { publications, stateTopic, setBack }
   },
 
-  start(ctx, handoff, { publications, setBack }) {
+  start(ctx, handoff, { publications, stateTopic, setBack }) {
+    stateTopic.start()
     ctx.on(ctx.services.use(station).onCountersReset, setBack)
     publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
     if (!publications.identified) whenIdentified(ctx, () => publications.onIdentified())

@@ -136,6 +136,11 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
       return login.isOn ? (notedRole(this.raw) ?? 'none') : 'operator'
     },
   })
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest) {
+      return login.userOf(this.raw.headers) ?? ''
+    },
+  })
   // Always there: a password may be set while this generation answers.
   app.addHook('onRequest', (request, reply, done) => {
     if (login.isOn) checkRole(request, reply, done, log)

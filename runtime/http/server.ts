@@ -8,7 +8,7 @@ import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
-import type { HttpRoute } from '../../schemas/services.js'
+import type { Accounts, HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import { AddressBudgets } from '../link/intake.js'
 import { requestRate } from '../link/rates.js'
@@ -58,6 +58,8 @@ export interface HttpServerDeps {
   seen?: (address: string) => void
   /** Left out: sessions end with the process. */
   sessions?: KeptSessions
+  /** The people of a plugin that knows some. */
+  accounts?: () => Accounts | undefined
   limits?: Partial<HttpLimits>
   /** Left out: by the address. */
   isLoopback?: (address: string) => boolean
@@ -105,7 +107,7 @@ export class HttpServer {
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
-    this.#login = new Login(options, deps.clock, deps.sessions)
+    this.#login = new Login(options, deps.clock, deps.sessions, deps.accounts)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
     const tell = (refused: number, why: string) =>
@@ -338,7 +340,7 @@ export class HttpServer {
   #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError | Promise<Role | RtkError> {
     const { method = '', url = '', headers, rawHeaders } = request
     const peer = callerOf(request)
-    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.hasTokens }
+    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.admitsAll }
     const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
     if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
     if (!this.#login.isUnproven(headers)) return this.#roleOf(request, peer)

@@ -1,5 +1,5 @@
 /** The third part: the plugins, and how a plugin set goes live. */
-import type { StandbyPlugins } from '../../schemas/services.js'
+import { type Accounts, accounts, type StandbyPlugins } from '../../schemas/services.js'
 import { homesOf, readCatalogue } from '../build/catalogue.js'
 import { RtkError } from '../errors.js'
 import type { LocalNetwork } from '../http/local-network.js'
@@ -34,6 +34,8 @@ export interface Plugins {
   readonly wanted: readonly Wanted[]
   /** Has to begin before the plugins are loaded. */
   readonly updates: UpdatedPlugins
+  /** Of a plugin that knows people. */
+  accounts(): Accounts | undefined
   close(): Promise<void>
 }
 
@@ -93,6 +95,7 @@ export function buildPlugins(
     manager,
     updates,
     wanted: wantedPlugins(options),
+    accounts: () => services.find(accounts.id) as Accounts | undefined,
     async close() {
       updates.close()
       await manager.close()

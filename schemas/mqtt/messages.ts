@@ -1,5 +1,6 @@
 /** MQTT payloads besides the status document and RTCM. */
 import Type, { type Static } from 'typebox'
+import { Fitness } from '../info/base.js'
 
 /** `base/{SN}/online`: one byte. Lower case from the device, upper case from the broker. */
 export const OnlineStatus = Type.Union(
@@ -12,6 +13,28 @@ export const OnlineStatus = Type.Union(
   { description: 'Whether the station is online' },
 )
 export type OnlineStatus = Static<typeof OnlineStatus>
+
+/** `base/{SN}/state`: the verdict in less than 300 bytes. */
+export const StationState = Type.Object(
+  {
+    verdict: Fitness,
+    cause: Type.String({ description: 'Code of the deciding rule; `ok` if nothing is wrong' }),
+    since: Type.Integer({ minimum: 0, description: 'Since when, UTC seconds; 0 without a credible clock' }),
+    reference: Type.String({
+      description: 'Eight hexadecimal digits that change with the announced position; empty while none is announced',
+    }),
+    arp: Type.Optional(
+      Type.Array(Type.Number(), {
+        minItems: 3,
+        maxItems: 3,
+        description: 'The announced position as in its 1005 or 1006: ECEF x, y, z, metres; missing while none is announced',
+      }),
+    ),
+    version: Type.String({ description: '`esp.version` of the document' }),
+  },
+  { description: 'Whether the station can serve rovers, and why not' },
+)
+export type StationState = Static<typeof StationState>
 
 /** The JSON form of a message on `base/{SN}/cmd`. */
 export const UpdateBase = Type.Object(

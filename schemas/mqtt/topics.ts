@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox'
 import { InfoDocument } from '../info-document.js'
 import { Change, ChangeAnswer, Command } from '../station.js'
-import { OnlineStatus, RtcmSignature, UpdateBase } from './messages.js'
+import { OnlineStatus, RtcmSignature, StationState, UpdateBase } from './messages.js'
 
 /** Argument of `ctx.mqtt.describe`: an entry of the AsyncAPI document. */
 export interface MqttTopic {
@@ -37,6 +37,13 @@ export const topics = {
     summary: 'Whether the station is online',
     payload: OnlineStatus,
     contentType: 'text/plain',
+    retain: true,
+  },
+  state: {
+    address: 'base/{SN}/state',
+    from: 'station',
+    summary: 'The verdict in less than 300 bytes: on connect and at every change',
+    payload: StationState,
     retain: true,
   },
   info: {

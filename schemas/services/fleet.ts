@@ -38,6 +38,20 @@ export const fleetBroker = defineService<FleetBroker>('fleet-broker', {
   shape: { connected: 'value', onConnected: 'function', answers: 'value', subscribe: 'function', publish: 'function' },
 })
 
+/** Role of a person in the fleet: a viewer reads, an operator acts on stations, an admin also manages people and accounts. */
+export type FleetRole = 'viewer' | 'operator' | 'admin'
+
+/** Who may do what. Routes of the fleet that change something have the role `viewer` for the runtime, and ask here. */
+export interface FleetAccess {
+  /**
+   * @param request `user` and `role` as the runtime sets them on a request
+   * @returns who it is, for the record: a name, or `token` or `local` for somebody without one
+   * @throws RTK_ERR_FORBIDDEN_ROLE
+   */
+  demand(request: { readonly user: string; readonly role: string }, needed: FleetRole): string
+}
+export const fleetAccess = defineService<FleetAccess>('fleet-access', { shape: { demand: 'function' } })
+
 /** A row of a result: column → value. `bigint` and `timestamptz` columns are read as numbers and `Date`. */
 export type FleetRow = Readonly<Record<string, unknown>>
 /** @throws RTK_ERR_UNAVAILABLE while the database cannot be reached; else the error of the database */

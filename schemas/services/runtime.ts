@@ -72,6 +72,29 @@ export interface HttpRoutes {
 }
 export const httpRoutes = defineService<HttpRoutes>('http-routes')
 
+/** A person with an access key of their own. */
+export interface Account {
+  readonly user: string
+  readonly role: 'viewer' | 'operator'
+}
+
+/**
+ * The people who may log in to this service, beside the tokens and passwords of the station: `POST /session` takes their access key, and
+ * `request.user` names them. The keys are generated, never chosen.
+ */
+export interface Accounts {
+  /** There are people (or this is not known yet), so a login is needed. */
+  readonly isOn: boolean
+  /** Signs the sessions of people, 32 random bytes: the same in every instance. */
+  readonly key: Uint8Array
+  find(accessKey: string): Account | undefined
+  /** The role that a person has now; undefined: no access any more, and sessions end. */
+  roleOf(user: string): Account['role'] | undefined
+}
+export const accounts = defineService<Accounts>('accounts', {
+  shape: { isOn: 'value', key: 'value', find: 'function', roleOf: 'function' },
+})
+
 /** The MQTT topics of the running plugins, for a description of the interface. */
 export interface MqttTopics {
   list(): readonly MqttTopic[]

@@ -1,4 +1,4 @@
-/** The session cookie: `role.expiry.nonce.signature`. */
+/** The session cookie: `role.expiry.nonce.signature`, of a person `role.expiry.nonce.name.signature`. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { LoginRole } from '../routes/config.js'
 
@@ -6,6 +6,8 @@ export interface Session {
   readonly role: LoginRole
   /** UTC. */
   readonly expires_ms: number
+  /** The person; undefined for tokens and passwords. */
+  readonly user?: string | undefined
 }
 
 /** A cookie that has the form of a session, not checked yet. */
@@ -18,7 +20,7 @@ export interface Ticket extends Session {
 
 const cookieName = 'rtk-base-session'
 const attributes = 'HttpOnly; SameSite=Strict; Path=/'
-const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8})\\.([\\w-]{43}))$`)
+const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8}(?:\\.([\\w-]{1,128}))?)\\.([\\w-]{43}))$`)
 
 /** Takes a browser's cookie away. */
 export const noCookie = `${cookieName}=; ${attributes}; Max-Age=0`
@@ -31,8 +33,16 @@ export function* ticketsIn(header = ''): Generator<Ticket> {
   for (const pair of header.split(';')) {
     const parts = cookiePattern.exec(pair.trim())
     if (parts === null) continue
-    const [cookie, content, role, expires, signature] = parts.slice(1) as [string, string, LoginRole, string, string]
-    yield { cookie, content, role, expires_ms: Number(expires), signature }
+    const [cookie, content, role, expires, name, signature] = parts.slice(1) as [
+      string,
+      string,
+      LoginRole,
+      string,
+      string | undefined,
+      string,
+    ]
+    const user = name && Buffer.from(name, 'base64url').toString()
+    yield { cookie, content, role, expires_ms: Number(expires), user, signature }
   }
 }
 

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { normalAddress } from '../access.js'
+import type { Accounts } from '../../../schemas/services/runtime.js'
 import type { LoginRole, Role } from '../routes/config.js'
 import { isSigned, type Session, sessionCookie, type Ticket, ticketsIn } from './cookie.js'
 import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'
@@ -64,6 +65,8 @@ export class Login {
   readonly #clock: Clock
   readonly #wrong: WrongTries
   readonly #kept: KeptSessions
+  /** The people of a plugin that knows some. */
+  readonly #people: () => Accounts | undefined
   /** Sessions that were ended before their time → their expiry. */
   readonly #ended: Map<string, number>
   /** Wrong cookies already counted: a browser that repeats an expired cookie is not guessing. */
@@ -72,7 +75,12 @@ export class Login {
   /**
    * @throws RTK_ERR_VARIANT for an option that has no effect without another one
    */
-  constructor({ token, viewerToken, open }: LoginOptions, clock: Clock, kept = sessionsOfProcess()) {
+  constructor(
+    { token, viewerToken, open }: LoginOptions,
+    clock: Clock,
+    kept = sessionsOfProcess(),
+    people: () => Accounts | undefined = () => undefined,
+  ) {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
     if (token === undefined && open !== undefined && open !== 'all') throw invalid('open', 'needs http.token beside it')
     if (token !== undefined && token === viewerToken) throw invalid('viewerToken', 'must not equal http.token')
@@ -85,17 +93,24 @@ export class Login {
     this.#clock = clock
     this.#wrong = new WrongTries(clock)
     this.#kept = kept
+    this.#people = people
     this.#ended = new Map(kept.ended)
   }
 
   /** A token or a password is set, so not everybody may do everything. */
   get isOn(): boolean {
-    return this.hasTokens || this.#passwords.has('operator') || this.#passwords.has('viewer')
+    return this.admitsAll || this.#passwords.has('operator') || this.#passwords.has('viewer')
   }
 
-  /** Whoever sets up the variant chose a token, so the login may replace the rule of the local network. */
-  get hasTokens(): boolean {
-    return this.#tokens.length > 0
+  /** Whoever sets up the service chose tokens or named people, so the login may replace the rule of the local network. */
+  get admitsAll(): boolean {
+    return this.#tokens.length > 0 || this.#people()?.isOn === true
+  }
+
+  /** The person who sends a request; undefined for anybody else. */
+  userOf(headers: IncomingHttpHeaders): string | undefined {
+    const bearer = bearerOf(headers)
+    return bearer === undefined ? this.sessionOf(headers)?.user : this.#people()?.find(bearer)?.user
   }
 
   /** Which roles have a password. */
@@ -145,13 +160,17 @@ export class Login {
    * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS
    */
   async begin(given: string, peer: string): Promise<{ session: Session; cookie: string }> {
-    return this.#sessionFor(await this.#check(given, peer))
+    const role = await this.#check(given, peer)
+    return this.#sessionFor(role, this.#people()?.find(given)?.user)
   }
 
-  #sessionFor(role: LoginRole): { session: Session; cookie: string } {
+  #sessionFor(role: LoginRole, user?: string): { session: Session; cookie: string } {
     const expires_ms = Math.floor(this.#clock.now()) + sessionLife_s * 1_000
-    const content = `${role}.${expires_ms}.${randomBytes(6).toString('base64url')}`
-    return { session: { role, expires_ms }, cookie: sessionCookie(content, this.#keyOf(role), sessionLife_s) }
+    const nonce = randomBytes(6).toString('base64url')
+    const person = user === undefined ? '' : `.${Buffer.from(user).toString('base64url')}`
+    const content = `${role}.${expires_ms}.${nonce}${person}`
+    const cookie = sessionCookie(content, this.#keyFor({ role, user }), sessionLife_s)
+    return { session: { role, expires_ms, user }, cookie }
   }
 
   /**
@@ -178,7 +197,7 @@ export class Login {
 
   async #use(hashes: PasswordHashes): Promise<void> {
     // Without the operator nobody could change anything, the viewer's password included.
-    const kept = hashes.operator === undefined && !this.hasTokens ? {} : hashes
+    const kept = hashes.operator === undefined && !this.admitsAll ? {} : hashes
     await this.#kept.keepPasswords(kept)
     this.#passwords.use(kept)
     this.#keys.clear()
@@ -198,7 +217,7 @@ export class Login {
 
   async #checkNew({ role, password }: PasswordChange): Promise<void> {
     if (password === null) return
-    if (role === 'viewer' && !this.hasTokens && !this.#passwords.has('operator'))
+    if (role === 'viewer' && !this.admitsAll && !this.#passwords.has('operator'))
       throw new RtkError('RTK_ERR_PASSWORD', 'set the password of the operator first')
     const taken = this.#tokenRole(password) ?? (await this.#passwords.roleOf(password))
     // The secret alone tells who logs in.
@@ -211,7 +230,7 @@ export class Login {
    */
   async end(headers: IncomingHttpHeaders): Promise<void> {
     const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || !isSigned(ticket, this.#keyOf(ticket.role))) return
+    if (ticket === undefined || !isSigned(ticket, this.#keyFor(ticket))) return
     for (const [session, expires_ms] of this.#ended) if (expires_ms <= this.#clock.now()) this.#ended.delete(session)
     this.#ended.set(ticket.content, ticket.expires_ms)
     trim(this.#ended, mostEnded)
@@ -222,8 +241,8 @@ export class Login {
   sessionOf(headers: IncomingHttpHeaders): Session | undefined {
     const ticket = this.#ticketOf(headers)
     if (ticket === undefined || this.#ended.has(ticket.content)) return undefined
-    if (!isSigned(ticket, this.#keyOf(ticket.role))) return undefined
-    return { role: ticket.role, expires_ms: ticket.expires_ms }
+    if (!isSigned(ticket, this.#keyFor(ticket))) return undefined
+    return { role: ticket.role, expires_ms: ticket.expires_ms, user: ticket.user }
   }
 
   /**
@@ -232,7 +251,7 @@ export class Login {
   #ticketOf({ cookie }: IncomingHttpHeaders): Ticket | undefined {
     for (const ticket of ticketsIn(cookie)) {
       const left_ms = ticket.expires_ms - this.#clock.now()
-      if (this.#canLogIn(ticket.role) && left_ms > 0 && left_ms <= sessionLife_s * 1_000) return ticket
+      if (this.#canLogIn(ticket) && left_ms > 0 && left_ms <= sessionLife_s * 1_000) return ticket
     }
     return undefined
   }
@@ -282,15 +301,22 @@ export class Login {
     // Digests have one length, so neither content nor length of a token shows in the time that this takes.
     const hash = digest(given)
     const [found] = this.#tokens.filter((known) => timingSafeEqual(known.digest, hash))
-    return found?.role
+    return found?.role ?? this.#people()?.find(given)?.role
   }
 
   get #mayBePassword(): boolean {
     return this.#passwords.has('operator') || this.#passwords.has('viewer')
   }
 
-  #canLogIn(role: LoginRole): boolean {
+  #canLogIn({ role, user }: Pick<Session, 'role' | 'user'>): boolean {
+    if (user !== undefined) return this.#people()?.roleOf(user) === role
     return this.#passwords.has(role) || this.#tokens.some((token) => token.role === role)
+  }
+
+  #keyFor({ role, user }: Pick<Session, 'role' | 'user'>): Buffer {
+    if (user === undefined) return this.#keyOf(role)
+    const { key } = this.#people() ?? { key: this.#kept.key }
+    return createHmac('sha256', key).update('rtk-base session of a person').digest()
   }
 
   /**

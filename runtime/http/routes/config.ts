@@ -35,5 +35,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller's role; see `Role`. */
     readonly role: Role
+    /** Name of the person who logged in with an access key of their own (service `accounts`); `''` for anybody else. */
+    readonly user: string
   }
 }

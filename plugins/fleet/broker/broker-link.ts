@@ -1,0 +1,181 @@
+import { connect, type IClientOptions, type MqttClient } from 'mqtt'
+import { Backoff, topicMatches } from 'rtk-base/link'
+import type { Dispose, EventSource, PluginContext } from 'rtk-base/plugin'
+import type { FleetBroker, FleetMessage } from 'rtk-base/services'
+
+/** A status document has at most 131,072 bytes. MQTT 5 brokers do not deliver anything larger. */
+export const largestMessage = 140_000
+/** Bytes that may wait for the socket. */
+const mostWaiting_bytes = 4 << 20
+/** Filters in one packet: brokers limit its length. */
+const filtersAtOnce = 200
+
+export interface BrokerTarget {
+  /** `mqtt://host:port` or `mqtts://host:port` */
+  readonly url: string
+  readonly ca?: Buffer
+  readonly cert?: Buffer
+  readonly key?: Buffer
+  readonly username?: string
+  readonly password?: string
+}
+
+type Take = (message: FleetMessage) => unknown
+
+/** One connection to the broker of the stations, for all plugins of the fleet. */
+export class BrokerLink implements FleetBroker {
+  readonly #ctx: PluginContext
+  /** Read before each attempt: an embedded broker may take another port, and files are renewed. */
+  readonly #target: () => BrokerTarget | undefined
+  readonly #changed: EventSource<boolean>
+  readonly #backoff = new Backoff({ first_ms: 500, longest_ms: 30_000, spread: [0.5, 1] })
+  readonly #exact = new Map<string, Set<Take>>()
+  /** Few, whatever the number of stations: each is compared with each message. */
+  readonly #wild = new Map<string, Set<Take>>()
+  #client: MqttClient | undefined
+  #version: 4 | 5 = 5
+  #connected = false
+  #isClosed = false
+  oversized = 0
+
+  constructor(ctx: PluginContext, target: () => BrokerTarget | undefined) {
+    this.#ctx = ctx
+    this.#target = target
+    this.#changed = ctx.event()
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  get onConnected(): FleetBroker['onConnected'] {
+    return this.#changed.on
+  }
+
+  get answers(): boolean {
+    return this.#connected && this.#version === 5
+  }
+
+  start(): void {
+    let target: BrokerTarget | undefined
+    try {
+      target = this.#target()
+    } catch (error) {
+      return this.#failed(`a file of the broker's identity cannot be read: ${(error as Error).message}`)
+    }
+    if (target === undefined) return this.#failed('the embedded broker does not listen yet')
+    const { url, ...identity } = target
+    const options: IClientOptions = {
+      ...identity,
+      protocolVersion: this.#version,
+      clientId: `rtk-base-fleet-${crypto.randomUUID().slice(0, 13)}`,
+      clean: true,
+      keepalive: 30,
+      connectTimeout: 15_000,
+      reconnectPeriod: 0,
+      queueQoSZero: false,
+      resubscribe: false,
+      ...(this.#version === 5 && { properties: { maximumPacketSize: largestMessage + 1_000 } }),
+    }
+    try {
+      this.#use(connect(url, options), url)
+    } catch (error) {
+      this.#failed(`${url}: ${(error as Error).message}`)
+    }
+  }
+
+  #use(client: MqttClient, url: string): void {
+    this.#client = client
+    let reason = 'the broker closed the connection'
+    client.on('error', (error) => {
+      reason = error.message || String((error as { code?: unknown }).code)
+      // 1 and 132: the broker does not speak this version, as NATS with MQTT 5.
+      if ([1, 132].includes(Number((error as { code?: unknown }).code))) this.#version = this.#version === 5 ? 4 : 5
+      client.end(true)
+    })
+    client.on('connect', () => {
+      this.#connected = true
+      this.#backoff.reset()
+      this.#ctx.errors.clear('fleet-broker')
+      this.#ctx.log.info({ url, version: this.#version === 5 ? '5' : '3.1.1' }, 'connected to the broker of the stations')
+      this.#subscribe([...this.#exact.keys(), ...this.#wild.keys()])
+      this.#changed.emit(true)
+    })
+    client.on('message', (topic, payload, { retain, properties }) => {
+      if (payload.length > largestMessage) {
+        this.oversized += 1
+        return
+      }
+      const [, serial = '', part = topic] = /^base\/([^/]{1,64})\/(.+)$/s.exec(topic) ?? []
+      const { userProperties = {} } = properties ?? {}
+      const message: FleetMessage = { topic, serial, part, payload, retained: retain, userProperties: { ...userProperties } }
+      for (const take of this.#exact.get(topic) ?? []) take(message)
+      for (const [filter, takes] of this.#wild) {
+        if (topicMatches(filter, topic)) for (const take of takes) take(message)
+      }
+    })
+    client.once('close', () => {
+      client.removeAllListeners()
+      client.on('error', () => {})
+      client.end(true)
+      if (this.#client !== client) return
+      this.#client = undefined
+      const was = this.#connected
+      this.#connected = false
+      if (was) this.#changed.emit(false)
+      if (!this.#isClosed) this.#failed(`${url}: ${reason}`)
+    })
+  }
+
+  #failed(reason: string): void {
+    const wait_ms = this.#backoff.next()
+    this.#ctx.errors.raise('fleet-broker', {
+      text: `the fleet hears no station: no connection to the broker (${reason})`,
+      advice: 'the connection is tried again every 30 s at the latest: check the option fleet.broker and the broker itself',
+      values: { reason },
+    })
+    this.#ctx.timers.after(wait_ms, () => this.start())
+  }
+
+  subscribe(filter: string, take: Take): Dispose {
+    const guarded = this.#ctx.services.callback(take)
+    const filters = /[+#]/.test(filter) ? this.#wild : this.#exact
+    const takes = filters.get(filter) ?? new Set<Take>()
+    takes.add(guarded)
+    if (!filters.has(filter)) {
+      filters.set(filter, takes)
+      this.#subscribe([filter])
+    }
+    return () => {
+      takes.delete(guarded)
+      if (takes.size > 0 || filters.get(filter) !== takes) return
+      filters.delete(filter)
+      if (this.#connected) this.#client?.unsubscribe(filter)
+    }
+  }
+
+  #subscribe(filters: readonly string[]): void {
+    if (!this.#connected) return
+    for (let at = 0; at < filters.length; at += filtersAtOnce) {
+      this.#client?.subscribe(filters.slice(at, at + filtersAtOnce), { qos: 0 }, (error) => {
+        if (error) this.#ctx.log.warn({ err: error }, 'the broker refuses a subscription: check the permissions of the fleet')
+      })
+    }
+  }
+
+  publish(topic: string, payload: string | Buffer, { responseTopic }: { responseTopic?: string } = {}) {
+    const client = this.#client
+    if (!client || !this.#connected) return 'offline'
+    if (client.stream.writableLength > mostWaiting_bytes) return 'full'
+    client.publish(topic, payload, {
+      qos: 0,
+      ...(responseTopic !== undefined && this.#version === 5 && { properties: { responseTopic } }),
+    })
+    return 'sent'
+  }
+
+  stop(): void {
+    this.#isClosed = true
+    this.#client?.end(true)
+  }
+}

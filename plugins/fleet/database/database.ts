@@ -1,0 +1,198 @@
+import { Backoff } from 'rtk-base/link'
+import { type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
+import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
+import type { Engine, OpenEngine } from './engine.js'
+
+const lead_ms = 5_000
+/** Any number, the same in every release: two instances that start together make the tables one after the other. */
+const migrationLock = 7_262_102
+
+type Heard = (payload: string | undefined) => unknown
+
+interface Migration {
+  readonly owner: string
+  readonly steps: readonly string[]
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** The database of the fleet over its connections: opened again with back-off, tables up to date, one instance leads. */
+export class Database implements FleetDatabase {
+  readonly #ctx: PluginContext
+  readonly #open: OpenEngine
+  readonly #leading: EventSource<boolean>
+  readonly #backoff = new Backoff({ first_ms: 500, longest_ms: 15_000, spread: [0.5, 1] })
+  readonly #heard = new Map<string, Set<Heard>>()
+  #waiting: Migration[] = []
+  #engine: Engine | undefined
+  #leads = false
+  #isClosed = false
+  #isAsking = false
+
+  constructor(ctx: PluginContext, open: OpenEngine) {
+    this.#ctx = ctx
+    this.#open = open
+    this.#leading = ctx.event()
+  }
+
+  get connected(): boolean {
+    return this.#engine !== undefined
+  }
+
+  get leads(): boolean {
+    return this.#leads
+  }
+
+  get onLeads(): FleetDatabase['onLeads'] {
+    return this.#leading.on
+  }
+
+  start(): void {
+    this.#ctx.timers.every(lead_ms, () => this.#lead())
+    void this.#connect()
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      let gone: string | undefined
+      let current: Engine | undefined
+      const engine = await this.#open({
+        notified: (channel, payload) => {
+          for (const take of this.#heard.get(channel) ?? []) take(payload)
+        },
+        ended: (reason) => {
+          gone = reason
+          if (this.#engine !== undefined && this.#engine === current) this.#lost(reason)
+        },
+      })
+      current = engine
+      if (this.#isClosed) return await engine.close()
+      await engine.query(
+        'create table if not exists fleet_migration (owner text, step int, at timestamptz not null default now(), primary key (owner, step))',
+      )
+      for (const channel of this.#heard.keys()) await engine.listen(channel)
+      if (gone !== undefined) throw new Error(gone)
+      this.#engine = engine
+      this.#backoff.reset()
+      this.#ctx.errors.clear('fleet-database')
+      this.#ctx.log.info('connected to the database of the fleet')
+      await this.#migrateAll()
+      await this.#lead()
+      // What was said meanwhile was not heard.
+      for (const takes of this.#heard.values()) for (const take of takes) take(undefined)
+    } catch (error) {
+      this.#lost((error as Error).message)
+    }
+  }
+
+  #lost(reason: string): void {
+    const engine = this.#engine
+    this.#engine = undefined
+    void engine?.close().catch(() => {})
+    this.#setLeads(false)
+    if (this.#isClosed) return
+    this.#ctx.errors.raise('fleet-database', {
+      text: `the fleet stores nothing: no connection to its database (${reason})`,
+      advice: 'the connection is tried again every 15 s at the latest: check the option fleet.database and the database itself',
+      values: { reason },
+    })
+    this.#ctx.timers.after(this.#backoff.next(), () => this.#connect())
+  }
+
+  readonly query: FleetQuery = (sql, values) => this.#use((engine) => engine.query(sql, values))
+
+  transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T> {
+    return this.#use((engine) => engine.transaction(work))
+  }
+
+  async #use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+    if (!this.#engine) throw unavailable('the database of the fleet cannot be reached: it is tried again')
+    return work(this.#engine)
+  }
+
+  // ── tables ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  migrate(owner: string, steps: readonly string[]): Promise<void> {
+    const finished = new Promise<void>((done, failed) => this.#waiting.push({ owner, steps, done, failed }))
+    void this.#migrateAll()
+    return finished
+  }
+
+  async #migrateAll(): Promise<void> {
+    if (!this.#engine) return
+    for (const migration of this.#waiting.splice(0)) {
+      try {
+        await this.#migrate(migration)
+        migration.done()
+      } catch (error) {
+        // Without its tables a plugin cannot work: with the next connection they are tried again.
+        if (!this.#engine) this.#waiting.push(migration)
+        else migration.failed(error)
+      }
+    }
+  }
+
+  #migrate({ owner, steps }: Migration): Promise<void> {
+    return this.transaction(async (query) => {
+      await query('select pg_advisory_xact_lock($1)', [migrationLock])
+      const rows = await query<{ step: number }>('select step from fleet_migration where owner = $1', [owner])
+      const done = new Set(rows.map(({ step }) => step))
+      if (Math.max(-1, ...done) >= steps.length)
+        this.#ctx.log.warn({ owner }, 'the database was made by a newer version: its additional tables are left alone')
+      for (const [step, sql] of steps.entries()) {
+        if (done.has(step)) continue
+        for (const statement of sql.split(/;\s*\n/).filter((part) => part.trim() !== '')) await query(statement)
+        await query('insert into fleet_migration (owner, step) values ($1, $2)', [owner, step])
+      }
+    })
+  }
+
+  // ── what instances tell each other ────────────────────────────────────────────────────────────────────────────────
+
+  listen(channel: string, take: Heard): Dispose {
+    const guarded = this.#ctx.services.callback(take)
+    const takes = this.#heard.get(channel) ?? new Set()
+    const isNew = takes.size === 0
+    takes.add(guarded)
+    this.#heard.set(channel, takes)
+    if (isNew) void this.#engine?.listen(channel).catch((error: Error) => this.#lost(error.message))
+    return () => {
+      takes.delete(guarded)
+      if (takes.size > 0) return
+      this.#heard.delete(channel)
+      void this.#engine?.unlisten(channel).catch(() => {})
+    }
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    await this.query('select pg_notify($1, $2)', [channel, payload])
+  }
+
+  // ── the leader ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #lead(): Promise<void> {
+    if (!this.#engine || this.#leads || this.#isAsking) return
+    this.#isAsking = true
+    try {
+      if (await this.#engine.lead()) this.#setLeads(true)
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'the lock of the leader cannot be asked for')
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  #setLeads(leads: boolean): void {
+    if (this.#leads === leads) return
+    this.#leads = leads
+    this.#leading.emit(leads)
+  }
+
+  async stop(): Promise<void> {
+    this.#isClosed = true
+    const engine = this.#engine
+    this.#engine = undefined
+    this.#setLeads(false)
+    await engine?.close().catch(() => {})
+  }
+}

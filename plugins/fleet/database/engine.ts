@@ -1,0 +1,26 @@
+import type { FleetQuery } from 'rtk-base/services'
+
+/** A connection to a database, from its opening to its end. */
+export interface Engine {
+  readonly query: FleetQuery
+  transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T>
+  listen(channel: string): Promise<void>
+  unlisten(channel: string): Promise<void>
+  /** Tries to become the one that leads. @returns whether it leads */
+  lead(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface EngineEvents {
+  notified(channel: string, payload: string): void
+  /** It cannot be used any more. */
+  ended(reason: string): void
+}
+
+export type OpenEngine = (events: EngineEvents) => Promise<Engine>
+
+/** The lock of the instance that leads: any number, the same in every release. */
+export const leaderLock = 7_262_101
+
+/** Names of channels come from the plugins, never from outside. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '')}"`
