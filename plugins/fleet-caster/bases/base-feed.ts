@@ -272,7 +272,7 @@ export class BaseFeed {
     const arp = station?.arp
     for (const position of positions) {
       if (!position) return ['position', 'its 1005 cannot be read']
-      if (!arp) return ['position', 'the reference that it announces is not known']
+      if (!arp) return ['unfit']
       const apart_m = distance(position, arp)
       if (apart_m > same_m)
         return ['position', `the position in its RTCM is ${apart_m.toFixed(2)} m from the reference that it announces`]

@@ -7,6 +7,8 @@ import { Grid, greatCircle_m } from './grid.js'
 /** A rover that sends GGA more often is looked at so often. */
 const look_ms = 5_000
 const tick_ms = 2_000
+/** One that sends no more GGA is looked at so often: other bases come and go. */
+const again_ms = 30_000
 /** Another base has to be nearer by so much, for so long: a rover between two bases is not moved back and forth. */
 const nearer_m = 1_000
 const nearerShare = 0.1
@@ -70,7 +72,9 @@ export class Near implements NearMount {
       for (const chosen of [...(this.#byBase.get(serial) ?? [])]) this.#look(chosen)
     })
     timers.every(tick_ms, () => {
-      for (const chosen of this.#rovers) if (chosen.better || chosen.base === '') this.#look(chosen)
+      const now_ms = this.#ctx.clock.monotonic()
+      for (const chosen of this.#rovers)
+        if (chosen.better || chosen.base === '' || now_ms - chosen.looked_ms >= again_ms) this.#look(chosen)
     })
   }
 

@@ -48,6 +48,10 @@ export class SourcedMounts {
       )
     })
     timers.every(look_ms, () => this.#look())
+    // The next version has the rovers by then, and opens its own.
+    this.#ctx.defer(() => {
+      for (const mount of this.#mounts.values()) mount.close()
+    })
   }
 
   find(name: string): SourcedMount | undefined {
