@@ -1,3 +1,7 @@
+/**
+ * The whole station, for programs that embed it (`rtk-base`): `createRuntime` starts a station in the process of the caller. The command
+ * `rtk-base run` uses the same function.
+ */
 import { resolve } from 'node:path'
 import type { PluginReport, Station, StationError } from '../schemas/services.js'
 import { verifyImage } from './build/image.js'
@@ -33,12 +37,12 @@ const stallShown_ms = 600_000
 /** After the start. */
 const imageCheck_ms = 2_000
 
-/** A running service. */
+/** A running service. `address` is that of its HTTP server. */
 export interface Runtime {
   readonly station: Station
   readonly device: StationDevice
   readonly address: { host: string; port: number }
-  /** @param options default: those of the variant, if it lists the plugin */
+  /** Loads a plugin. @param source name or path, as in a variant @param options default: those of the variant, if it lists the plugin */
   load(source: string, options?: Record<string, unknown>): Promise<PluginReport>
   unload(name: string): Promise<void>
   reload(name: string): Promise<PluginReport>

@@ -14,19 +14,19 @@ import type { Watchdog } from './watchdog/index.js'
 
 export interface RuntimeOptions {
   variant: Variant
-  /** Where relative plugin paths of the variant are resolved from. */
+  /** Folder from which relative plugin paths of the variant are resolved. */
   base: string
   /** Data folder: store, bundle cache, bulk files of plugins. */
   data: string
   log: Logger
   machine: Machine
-  /** `--set`, sorted by plugin or section name. */
+  /** Values of `--set`, by plugin or section name. */
   sets?: ReadonlyMap<string, readonly SetOption[]>
-  /** `--change`: stored after `setup`, before `start`. Texts are read by the parameter's own schema. */
+  /** Values of `--change`, stored after `setup` and before `start`. Each text is converted by the schema of its parameter. */
   changes?: Readonly<Record<string, string>>
   /** Reload a plugin when its source changes. */
   watch?: boolean
-  /** Handle uncaught errors of the process: those of a plugin end the plugin, others end the process. */
+  /** Handle uncaught errors of the process: an error of a plugin restarts the plugin, any other error ends the process. */
   ownProcess?: boolean
   /**
    * Trace every timer, socket and process listener to its plugin, so that leaks are attributed. Slows down each call a
@@ -39,7 +39,7 @@ export interface RuntimeOptions {
   supervisor?: Supervisor
   /** The slot that the service runs from; default: from the launcher's environment. */
   slots?: RunningSlot
-  /** Only listen to receivers: the option `configure` of every plugin that has it is false. */
+  /** Only listen to receivers: sets the option `configure` of all plugins to false. */
   careful?: boolean
   /** Failures from before the service started, for `base.state.errors`. */
   notices?: readonly Notice[]
@@ -52,7 +52,7 @@ export interface RuntimeOptions {
   /** Id of this start of the machine. */
   bootId?: string
   release?: Release
-  /** Definitions given in the process; the key is the plugin's key in the variant. */
+  /** Plugin definitions passed directly, without loading a file. The key is the plugin's key in the variant. */
   definitions?: Readonly<Record<string, PluginDefinition>>
   /** Folder of the shipped plugins. */
   builtIn?: string

@@ -3,20 +3,20 @@
  * station. Add `dom` to `lib` in the `tsconfig.json` of the panel.
  */
 
-/** The station, as a panel reaches it. Requests have the rights of the person who looks at the page. */
+/** Access of a panel to the station. Requests have the rights of the person who uses the page. */
 export interface PanelStation {
   /** Calls `fn` with the status document, at once and then about once a second. The returned function ends it. */
   onDocument(fn: (document: Readonly<Record<string, unknown>>) => void): () => void
   /** `GET` of a path of this station, e.g. `/epoch-meter`: resolves with the JSON of the answer, rejects if it is refused. */
   get(path: string): Promise<unknown>
-  /** `POST /change`. */
+  /** `POST /change`; resolves with the result, and the errors of refused values. */
   change(values: Readonly<Record<string, unknown>>): Promise<{
     readonly result: 'ok' | 'failed'
     readonly errors?: readonly { readonly name: string; readonly message: string }[]
   }>
   /** `POST /system?name=value`; resolves with the text of the answer. */
   command(name: string, value?: string): Promise<string>
-  /** The language of the page: `en`, `de`. The panel is shown again when it changes. */
+  /** The language of the page: `en`, `de`. When it changes, the panel is closed and shown again. */
   readonly language: string
 }
 

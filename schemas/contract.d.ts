@@ -10,15 +10,18 @@ export type BaseInfo = {
     verdict: Verdict
     /** Current errors, newest last */
     errors: Array<{
+      /** Error code */
       code: string
+      /** Problem, then advice after a semicolon */
       text: string
       /** Numbers and names of the text, so that it can be said in another language */
       values?: Record<string, string | number | boolean>
-      /** UTC seconds; 0 without a credible clock */
+      /** Start of the error, UTC seconds; 0 without a credible clock */
       t: number
     }>
     /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
     trial?: {
+      /** The changed parameters */
       parameters: Array<string>
       /** Seconds until the old values are restored */
       left_s: number
@@ -360,6 +363,7 @@ export type ChangeAnswer = {
   }>
 }
 
+/** State of the connection */
 export type ClientState = "off" | "idle" | "connecting" | "streaming" | "waiting"
 
 /** A command: `name` or `name=value` */
@@ -439,6 +443,7 @@ export type EspInfo = {
 }
 
 export type EthInfo = {
+  /** MAC of the interface */
   mac: string
   /** `eth-en` */
   enabled: boolean
@@ -450,6 +455,7 @@ export type EthInfo = {
   mask: string
   /** IPv4 address of the gateway */
   gw: string
+  /** MACs of the neighbours on this interface */
   arp: Array<string>
 }
 
@@ -510,7 +516,7 @@ export type GnssInfo = {
   rtcm?: GnssRtcm
 }
 
-/** The last position; in fixed mode an echo of the reference */
+/** The last position; in fixed mode it repeats the reference */
 export type GnssPos = {
   /** Degrees */
   lat: number
@@ -524,9 +530,9 @@ export type GnssPos = {
   y: number
   /** ECEF Z, metres */
   z: number
-  /** 3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver), metres */
+  /** 3D accuracy from the receiver, 1 sigma, metres; 0: unknown (NMEA-only receiver) */
   acc: number
-  /** Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none, metres */
+  /** Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference, metres; 0: none */
   delta: number
   /** Height above the ellipsoid minus height above mean sea level, metres */
   "geoidal-seperation": number
@@ -548,13 +554,13 @@ export type GnssRef = {
     y: number
     /** ECEF Z, metres */
     z: number
-    /** Accuracy, 3D 1 sigma; 0: unknown, metres */
+    /** Accuracy, 3D 1 sigma, metres; 0: unknown */
     acc: number
     /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
     /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
-    /** The 0.1 mm part is used */
+    /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
@@ -564,7 +570,7 @@ export type GnssRef = {
     epoch: string
     /** gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point */
     point: "arp" | "phase-centre"
-    /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
+    /** gnss-ref-manual-offset: phase centre above the reference point, metres; used for phase-centre only */
     offset: number
     /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
     source?: string
@@ -579,13 +585,13 @@ export type GnssRef = {
     y: number
     /** ECEF Z, metres */
     z: number
-    /** Accuracy, 3D 1 sigma; 0: unknown, metres */
+    /** Accuracy, 3D 1 sigma, metres; 0: unknown */
     acc: number
     /** Time of determination, or of the last 1005, UTC seconds; 0: none */
     t: number
     /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
-    /** The 0.1 mm part is used */
+    /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
     hp: boolean
     /** Determined with RTK corrections */
     corr: boolean
@@ -597,7 +603,7 @@ export type GnssRef = {
     state: "none" | "running" | "complete" | "incomplete" | "aborted"
     /** 1 after use-incomplete-survey-in */
     allow_use: number
-    /** Corrected survey-in: accuracy relative to the announced position of the correction source; compared with accuracy_corr_dyn, metres */
+    /** Corrected survey-in: accuracy relative to the announced position of the correction source, metres; compared with accuracy_corr_dyn */
     acc_corr: number
     /** Required accuracy of a corrected survey-in, including the distance-dependent part, metres */
     accuracy_corr_dyn: number
@@ -607,13 +613,13 @@ export type GnssRef = {
     count: number
     /** Corrections during the survey-in */
     rtcm: {
-      /** Seconds; invalid while count is 0 */
+      /** Seconds since the last correction; invalid while count is 0 */
       age: number
       /** Correction messages during the survey-in */
       count: number
       /** Sender */
       remote: string
-      /** Distance to the reference point of the sender; invalid while count is 0, metres */
+      /** Distance to the reference point of the sender, metres; invalid while count is 0 */
       dist: number
     }
     /** Settings of the survey-in; zeros if no plugin runs one */
@@ -628,7 +634,7 @@ export type GnssRef = {
       accuracy_corr: number
       /** gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown */
       frame_corr: string
-      /** gnss-recvrtcm-epoch */
+      /** gnss-recvrtcm-epoch: epoch of this frame; empty: unknown */
       epoch_corr: string
     }
   }
@@ -642,38 +648,41 @@ export type GnssRef = {
     epoch: number
     /** gnss-plate; empty: unknown */
     plate: string
-    /** How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown, metres */
+    /** Distance by which the motion of the plate changes the true coordinates in a year, metres; missing: frame, epoch, plate or time are unknown */
     drift?: number
-    /** The same, since the epoch of the coordinates, metres */
+    /** The same distance since the epoch of the announced coordinates, metres */
     away?: number
   }
   /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
   override?: {
-    /** UTC seconds; 0 without a credible clock */
+    /** Time of the confirmation, UTC seconds; 0 without a credible clock */
     t: number
-    /** The same as text */
+    /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
     tm: string
-    /** Surface of the command: http, mqtt, console or plugin */
+    /** Interface over which the command came: http, mqtt, console or plugin */
     by: string
     /** Distance of the antenna from the reference at that time, by positions, metres */
     distance: number
-    /** Its parts, metres */
+    /** East component of this distance, metres */
     east: number
+    /** North component, metres */
     north: number
+    /** Up component, metres */
     up: number
-    /** Evidence of the move; empty: the start-up check */
+    /** Evidence of the move; empty: the result of the start-up check */
     evidence: string
   }
 }
 
 /** Outgoing RTCM */
 export type GnssRtcm = {
+  /** Messages by number */
   msgs: Array<{
     /** Message number */
     id: number
     /** Mean interval, seconds */
     interval?: number
-    /** Seconds since the last one */
+    /** Seconds since the last message with this number */
     since?: number
     /** Configured interval, seconds; omitted if unknown */
     nominal?: number
@@ -687,9 +696,9 @@ export type GnssRtcm = {
     /** Damaged frames, dropped */
     corrupt: number
   }
-  /** The most recently seen ones */
+  /** Clients and relays that receive RTCM, at most 64, those heard most recently */
   subscribers: Array<{
-    /** Surface, e.g. udp */
+    /** Output, e.g. udp */
     via: string
     /** Name given by the subscriber */
     name: string
@@ -704,7 +713,7 @@ export type GnssRtcm = {
     descriptor: string
     /** gnss-antenna-serial */
     serial: string
-    /** gnss-antenna-height: reference point above the marker; 0: not sent, metres */
+    /** gnss-antenna-height: reference point above the marker, metres; 0: not sent */
     height: number
   }
 }
@@ -745,9 +754,9 @@ export type GnssState = {
   rf: RfInfo
   /** Antenna motion from the carrier phases. Present while integrity runs */
   motion?: {
-    /** Displacement of the antenna within 10 s; invalid while satellites is 0, metres */
+    /** Displacement of the antenna within 10 s, metres; invalid while satellites is 0 */
     net: number
-    /** RMS distance from the mean position over 10 s; invalid while satellites is 0, metres */
+    /** RMS distance from the mean position over 10 s, metres; invalid while satellites is 0 */
     sway: number
     /** Satellites that agree on the displacement; 0: unknown, e.g. just after a start */
     satellites: number
@@ -766,7 +775,7 @@ export type GnssState = {
     packets: number
     /** Sender; empty if none */
     remote: string
-    /** Distance to the reference point of the source; invalid while count is 0, metres */
+    /** Distance to the reference point of the source, metres; invalid while count is 0 */
     dist: number
   }
 }
@@ -905,27 +914,28 @@ export type InfoDocumentPart = {
         /** Last time the status was ok, UTC seconds; 0: none */
         oktime?: number
       }
-      /** The RF environment */
+      /** Interference, spoofing, and signals */
       rf?: {
         /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
         jamming?: "unknown" | "ok" | "warning" | "critical"
         /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
         spoofing?: "unknown" | "none" | "indicated" | "multiple"
-        /** Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, % */
+        /** Cycle slips: share of the carrier-phase observations of the last 5 min whose signal lost lock after the previous observation, % */
         slips?: number
-        /** Empty while the receiver does not report them */
+        /** Interference by band; empty while the receiver does not report it */
         bands?: Array<{
           /** L1, L2, L5 or L6: a receiver input with all its signals, e.g. Galileo E5b in L2 */
           band: string
           /** Interference in the band */
           jamming: "unknown" | "ok" | "warning" | "critical"
-          /** CW interference in the band; 255: strong. This and the next two are missing if not reported */
+          /** Continuous-wave interference, 0 to 255 (strong) */
           indicator?: number
           /** Gain of the input, %; interference lowers it */
           agc?: number
           /** Noise level, receiver units */
           noise?: number
         }>
+        /** Signals by constellation */
         constellations?: Array<{
           /** gps, glonass, galileo, beidou; others if received */
           name: string
@@ -939,9 +949,9 @@ export type InfoDocumentPart = {
       }
       /** Antenna motion from the carrier phases. Present while integrity runs */
       motion?: {
-        /** Displacement of the antenna within 10 s; invalid while satellites is 0, metres */
+        /** Displacement of the antenna within 10 s, metres; invalid while satellites is 0 */
         net?: number
-        /** RMS distance from the mean position over 10 s; invalid while satellites is 0, metres */
+        /** RMS distance from the mean position over 10 s, metres; invalid while satellites is 0 */
         sway?: number
         /** Satellites that agree on the displacement; 0: unknown, e.g. just after a start */
         satellites?: number
@@ -960,7 +970,7 @@ export type InfoDocumentPart = {
         packets?: number
         /** Sender; empty if none */
         remote?: string
-        /** Distance to the reference point of the source; invalid while count is 0, metres */
+        /** Distance to the reference point of the source, metres; invalid while count is 0 */
         dist?: number
       }
     }
@@ -986,7 +996,7 @@ export type InfoDocumentPart = {
         max_age?: number
       }
     }
-    /** The last position; in fixed mode an echo of the reference */
+    /** The last position; in fixed mode it repeats the reference */
     pos?: {
       /** Degrees */
       lat?: number
@@ -1000,9 +1010,9 @@ export type InfoDocumentPart = {
       y?: number
       /** ECEF Z, metres */
       z?: number
-      /** 3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver), metres */
+      /** 3D accuracy from the receiver, 1 sigma, metres; 0: unknown (NMEA-only receiver) */
       acc?: number
-      /** Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none, metres */
+      /** Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference, metres; 0: none */
       delta?: number
       /** Height above the ellipsoid minus height above mean sea level, metres */
       "geoidal-seperation"?: number
@@ -1023,13 +1033,13 @@ export type InfoDocumentPart = {
         y?: number
         /** ECEF Z, metres */
         z?: number
-        /** Accuracy, 3D 1 sigma; 0: unknown, metres */
+        /** Accuracy, 3D 1 sigma, metres; 0: unknown */
         acc?: number
         /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
         /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
-        /** The 0.1 mm part is used */
+        /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
@@ -1039,7 +1049,7 @@ export type InfoDocumentPart = {
         epoch?: string
         /** gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point */
         point?: "arp" | "phase-centre"
-        /** gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only, metres */
+        /** gnss-ref-manual-offset: phase centre above the reference point, metres; used for phase-centre only */
         offset?: number
         /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
         source?: string
@@ -1054,13 +1064,13 @@ export type InfoDocumentPart = {
         y?: number
         /** ECEF Z, metres */
         z?: number
-        /** Accuracy, 3D 1 sigma; 0: unknown, metres */
+        /** Accuracy, 3D 1 sigma, metres; 0: unknown */
         acc?: number
         /** Time of determination, or of the last 1005, UTC seconds; 0: none */
         t?: number
         /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
-        /** The 0.1 mm part is used */
+        /** The digits of the coordinates below 1 cm, down to 0.1 mm, are used */
         hp?: boolean
         /** Determined with RTK corrections */
         corr?: boolean
@@ -1072,7 +1082,7 @@ export type InfoDocumentPart = {
         state?: "none" | "running" | "complete" | "incomplete" | "aborted"
         /** 1 after use-incomplete-survey-in */
         allow_use?: number
-        /** Corrected survey-in: accuracy relative to the announced position of the correction source; compared with accuracy_corr_dyn, metres */
+        /** Corrected survey-in: accuracy relative to the announced position of the correction source, metres; compared with accuracy_corr_dyn */
         acc_corr?: number
         /** Required accuracy of a corrected survey-in, including the distance-dependent part, metres */
         accuracy_corr_dyn?: number
@@ -1082,13 +1092,13 @@ export type InfoDocumentPart = {
         count?: number
         /** Corrections during the survey-in */
         rtcm?: {
-          /** Seconds; invalid while count is 0 */
+          /** Seconds since the last correction; invalid while count is 0 */
           age?: number
           /** Correction messages during the survey-in */
           count?: number
           /** Sender */
           remote?: string
-          /** Distance to the reference point of the sender; invalid while count is 0, metres */
+          /** Distance to the reference point of the sender, metres; invalid while count is 0 */
           dist?: number
         }
         /** Settings of the survey-in; zeros if no plugin runs one */
@@ -1103,7 +1113,7 @@ export type InfoDocumentPart = {
           accuracy_corr?: number
           /** gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown */
           frame_corr?: string
-          /** gnss-recvrtcm-epoch */
+          /** gnss-recvrtcm-epoch: epoch of this frame; empty: unknown */
           epoch_corr?: string
         }
       }
@@ -1117,37 +1127,40 @@ export type InfoDocumentPart = {
         epoch?: number
         /** gnss-plate; empty: unknown */
         plate?: string
-        /** How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown, metres */
+        /** Distance by which the motion of the plate changes the true coordinates in a year, metres; missing: frame, epoch, plate or time are unknown */
         drift?: number
-        /** The same, since the epoch of the coordinates, metres */
+        /** The same distance since the epoch of the announced coordinates, metres */
         away?: number
       }
       /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
       override?: {
-        /** UTC seconds; 0 without a credible clock */
+        /** Time of the confirmation, UTC seconds; 0 without a credible clock */
         t?: number
-        /** The same as text */
+        /** The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none */
         tm?: string
-        /** Surface of the command: http, mqtt, console or plugin */
+        /** Interface over which the command came: http, mqtt, console or plugin */
         by?: string
         /** Distance of the antenna from the reference at that time, by positions, metres */
         distance?: number
-        /** Its parts, metres */
+        /** East component of this distance, metres */
         east?: number
+        /** North component, metres */
         north?: number
+        /** Up component, metres */
         up?: number
-        /** Evidence of the move; empty: the start-up check */
+        /** Evidence of the move; empty: the result of the start-up check */
         evidence?: string
       }
     }
     /** Outgoing RTCM */
     rtcm?: {
+      /** Messages by number */
       msgs?: Array<{
         /** Message number */
         id: number
         /** Mean interval, seconds */
         interval?: number
-        /** Seconds since the last one */
+        /** Seconds since the last message with this number */
         since?: number
         /** Configured interval, seconds; omitted if unknown */
         nominal?: number
@@ -1161,9 +1174,9 @@ export type InfoDocumentPart = {
         /** Damaged frames, dropped */
         corrupt?: number
       }
-      /** The most recently seen ones */
+      /** Clients and relays that receive RTCM, at most 64, those heard most recently */
       subscribers?: Array<{
-        /** Surface, e.g. udp */
+        /** Output, e.g. udp */
         via: string
         /** Name given by the subscriber */
         name: string
@@ -1178,7 +1191,7 @@ export type InfoDocumentPart = {
         descriptor?: string
         /** gnss-antenna-serial */
         serial?: string
-        /** gnss-antenna-height: reference point above the marker; 0: not sent, metres */
+        /** gnss-antenna-height: reference point above the marker, metres; 0: not sent */
         height?: number
       }
     }
@@ -1194,10 +1207,11 @@ export type InfoDocumentPart = {
         fitness?: Fitness
         /** Code of the deciding rule; `ok` if nothing is wrong */
         code?: string
+        /** Reason, one sentence */
         why?: string
         /** Suggested remedy; empty if none is needed */
         advice?: string
-        /** UTC seconds; 0 without a credible clock */
+        /** Time of the last change of `fitness` or `code`, UTC seconds; 0 without a credible clock */
         since?: number
         /** Seconds since `fitness` or `code` last changed */
         for_s?: number
@@ -1208,15 +1222,18 @@ export type InfoDocumentPart = {
       }
       /** Current errors, newest last */
       errors?: Array<{
+        /** Error code */
         code: string
+        /** Problem, then advice after a semicolon */
         text: string
         /** Numbers and names of the text, so that it can be said in another language */
         values?: Record<string, string | number | boolean>
-        /** UTC seconds; 0 without a credible clock */
+        /** Start of the error, UTC seconds; 0 without a credible clock */
         t: number
       }>
       /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
       trial?: {
+        /** The changed parameters */
         parameters?: Array<string>
         /** Seconds until the old values are restored */
         left_s?: number
@@ -1285,6 +1302,7 @@ export type InfoDocumentPart = {
     }
   }
   eth?: {
+    /** MAC of the interface */
     mac?: string
     /** `eth-en` */
     enabled?: boolean
@@ -1296,10 +1314,13 @@ export type InfoDocumentPart = {
     mask?: string
     /** IPv4 address of the gateway */
     gw?: string
+    /** MACs of the neighbours on this interface */
     arp?: Array<string>
   }
   wap?: {
+    /** MAC of the access point; empty while it is not up */
     bssid?: string
+    /** name of the network */
     ssid?: string
     /** `wap-en` */
     enabled?: boolean
@@ -1311,8 +1332,9 @@ export type InfoDocumentPart = {
     max_sta?: number
     /** beacon interval, time units of 1.024 ms; 0: unknown, or the access point is not up */
     beacon?: number
-    /** MHz; 0 while the access point is not up */
+    /** width of the channel, MHz; 0 while the access point is not up */
     bandwidth?: number
+    /** 2.4 GHz channel */
     channel?: number
     /** s of silence after which a client is removed; 0: never */
     inactive_time?: number
@@ -1325,11 +1347,16 @@ export type InfoDocumentPart = {
       max_txpwr?: number
     }
     revgw?: {
+      /** `wap-revgw-mac`: client that provides internet access */
       mac?: string
+      /** address of this client; empty: unknown */
       ip?: string
+      /** DNS server of this connection */
       dns?: string
     }
+    /** clients of the access point, strongest first */
     sta?: Array<{
+      /** MAC of the client */
       mac: string
       /** from the DHCP leases; empty: unknown */
       ip: string
@@ -1341,7 +1368,7 @@ export type InfoDocumentPart = {
     mac?: string
     /** `sta-ssid` */
     ssid?: string
-    /** empty while not joined */
+    /** MAC of the joined access point; empty while not joined */
     bssid?: string
     /** Authentication of the joined network; invalid while `bssid` is empty */
     auth?: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
@@ -1366,20 +1393,23 @@ export type InfoDocumentPart = {
   mqtt?: {
     /** uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty */
     via?: string
+    /** broker in use; empty: none */
     host?: string
+    /** port of the broker in use */
     port?: number
     state?: {
       link?: MqttLinkState
       cert?: {
-        /** UTC seconds; 0 without a certificate */
+        /** start of validity, UTC seconds; 0 without a certificate */
         from?: number
-        /** UTC seconds; 0 without a certificate */
+        /** expiry, UTC seconds; 0 without a certificate */
         until?: number
-        /** hexadecimal; empty without a certificate */
+        /** serial number, hexadecimal; empty without a certificate */
         serial?: string
       }
       error?: {
         cause?: MqttFailureCause
+        /** the cause as a sentence */
         text?: string
       }
     }
@@ -1396,7 +1426,7 @@ export type InfoDocumentPart = {
     rtcm?: {
       /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
       enabled?: boolean
-      /** a publication went out within the last two periods */
+      /** RTCM was published within the last 2 × `rate` seconds */
       active?: boolean
       /** `base/{SN}/drtk` */
       topic?: string
@@ -1412,12 +1442,14 @@ export type InfoDocumentPart = {
     macaddr?: string
     /** product code */
     hw?: string
+    /** hardware version */
     hwver?: string
+    /** production batch */
     hwbatch?: string
     /** firmware version reported by the router */
     swver?: string
     state?: {
-      /** seconds */
+      /** seconds since the router started */
       uptime?: number
       /** router clock, epoch seconds */
       time?: number
@@ -1434,7 +1466,7 @@ export type InfoDocumentPart = {
       ssid?: string
       pswd?: string
     }
-    /** credentials in the protected store */
+    /** credentials in the protected store, saved after a login or set with `--protected` */
     default?: {
       user?: string
       pswd?: string
@@ -1445,13 +1477,19 @@ export type InfoDocumentPart = {
     "wap-ssid"?: string
     /** model of the modem */
     model?: string
+    /** IMEI of the modem */
     imei?: string
+    /** ICCID of the SIM */
     "sim-iccid"?: string
+    /** IMSI of the SIM */
     "sim-imsi"?: string
+    /** name of the network in use */
     operator?: string
     /** e.g. LTE */
     "network-type"?: string
+    /** ID of the cell */
     "cell-id"?: string
+    /** MCC and MNC of the network; 0: unknown */
     plmn?: number
     /** RSSI, dBm; 0: unknown */
     signal?: number
@@ -1470,7 +1508,9 @@ export type InfoDocumentPart = {
     }
     state?: {
       network?: ModemNetwork
+      /** full name of the network in use */
       operator?: string
+      /** name of the provider, often the same as `operator` */
       carrier?: string
       /** `connected`, `disconnected` or empty while unknown */
       data?: string
@@ -1484,6 +1524,7 @@ export type InfoDocumentPart = {
       /** degrees Celsius; valid only while `temp_valid` */
       temp?: number
       temp_valid?: boolean
+      /** running and waiting jobs: `scan`, `operator`, `apn`, `reboot` */
       pending?: Array<string>
       /** dBm */
       rsrp?: number
@@ -1520,13 +1561,16 @@ export type InfoDocumentPart = {
       state?: SimState
     }
     stats?: {
-      /** bytes */
+      /** bytes, counted by the router */
       sent?: number
-      /** bytes */
+      /** bytes, counted by the router */
       recvd?: number
     }
+    /** result of the last `mobile-scan` */
     scan?: Array<{
+      /** MCC and MNC */
       plmn: number
+      /** name of the operator */
       name: string
       /** bitmask: 256 GSM, 258 LTE, 4 any other */
       act: number
@@ -1560,9 +1604,11 @@ export type InfoDocumentPart = {
       restarts?: number
       /** The last steps, newest last */
       steps?: Array<{
-        /** UTC seconds */
+        /** Time of the step, UTC seconds */
         t: number
+        /** uplink: another uplink got the default route. back: the usual uplink got it back. modem: the modem restarted */
         step: "uplink" | "modem" | "back"
+        /** The step and its reason */
         text: string
         /** false: the step failed */
         done: boolean
@@ -1573,7 +1619,7 @@ export type InfoDocumentPart = {
     caster?: {
       /** `ntrip-caster-en` */
       enabled?: boolean
-      /** 0 while closed */
+      /** port of the caster; 0 while closed */
       port?: number
       /** port with TLS, 0 without */
       tls?: number
@@ -1590,6 +1636,7 @@ export type InfoDocumentPart = {
       /** mountpoints of third-party bases */
       bases?: Array<NtripBase>
     }
+    /** Casters to which the station pushes */
     server?: Array<{
       host: string
       port: number
@@ -1625,13 +1672,17 @@ export type InfoDocumentPart = {
     }
   }
   rtcm_tcp?: {
+    /** port for clients; 0: closed */
     port?: number
     /** number of connected clients */
     connected?: number
+    /** Addresses to which the station connects */
     push?: Array<{
       host: string
       port: number
+      /** waiting: for the next attempt */
       state: "connecting" | "connected" | "waiting"
+      /** reason for waiting */
       text: string
       /** number of dropped epochs */
       dropped: number
@@ -1644,6 +1695,7 @@ export type InfoDocumentPart = {
     baud?: number
     /** capacity that may be used, bytes per second */
     budget?: number
+    /** off: no port is set. waiting: the port cannot be opened, and is tried again */
     state?: "off" | "open" | "waiting"
     /** reason for waiting */
     text?: string
@@ -1690,9 +1742,11 @@ export type LinksInfo = {
     restarts: number
     /** The last steps, newest last */
     steps: Array<{
-      /** UTC seconds */
+      /** Time of the step, UTC seconds */
       t: number
+      /** uplink: another uplink got the default route. back: the usual uplink got it back. modem: the modem restarted */
       step: "uplink" | "modem" | "back"
+      /** The step and its reason */
       text: string
       /** false: the step failed */
       done: boolean
@@ -1712,7 +1766,9 @@ export type ModemInfo = {
   }
   state: {
     network: ModemNetwork
+    /** full name of the network in use */
     operator: string
+    /** name of the provider, often the same as `operator` */
     carrier: string
     /** `connected`, `disconnected` or empty while unknown */
     data: string
@@ -1726,6 +1782,7 @@ export type ModemInfo = {
     /** degrees Celsius; valid only while `temp_valid` */
     temp: number
     temp_valid: boolean
+    /** running and waiting jobs: `scan`, `operator`, `apn`, `reboot` */
     pending: Array<string>
     /** dBm */
     rsrp?: number
@@ -1762,13 +1819,16 @@ export type ModemInfo = {
     state: SimState
   }
   stats: {
-    /** bytes */
+    /** bytes, counted by the router */
     sent: number
-    /** bytes */
+    /** bytes, counted by the router */
     recvd: number
   }
+  /** result of the last `mobile-scan` */
   scan: Array<{
+    /** MCC and MNC */
     plmn: number
+    /** name of the operator */
     name: string
     /** bitmask: 256 GSM, 258 LTE, 4 any other */
     act: number
@@ -1797,20 +1857,23 @@ export type MqttFailureCause = "" | "config" | "held" | "identity" | "dns" | "re
 export type MqttInfo = {
   /** uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty */
   via: string
+  /** broker in use; empty: none */
   host: string
+  /** port of the broker in use */
   port: number
   state: {
     link: MqttLinkState
     cert: {
-      /** UTC seconds; 0 without a certificate */
+      /** start of validity, UTC seconds; 0 without a certificate */
       from: number
-      /** UTC seconds; 0 without a certificate */
+      /** expiry, UTC seconds; 0 without a certificate */
       until: number
-      /** hexadecimal; empty without a certificate */
+      /** serial number, hexadecimal; empty without a certificate */
       serial: string
     }
     error: {
       cause: MqttFailureCause
+      /** the cause as a sentence */
       text: string
     }
   }
@@ -1827,7 +1890,7 @@ export type MqttInfo = {
   rtcm?: {
     /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
     enabled: boolean
-    /** a publication went out within the last two periods */
+    /** RTCM was published within the last 2 × `rate` seconds */
     active: boolean
     /** `base/{SN}/drtk` */
     topic: string
@@ -1842,11 +1905,15 @@ export type MqttInfo = {
 export type MqttLinkState = "disabled" | "connecting" | "up" | "down" | "renewing"
 
 export type NtripBase = {
+  /** mountpoint */
   mount: string
+  /** always true: the station does not check this stream */
   unverified: true
   /** a base is pushing now */
   connected: boolean
+  /** address; empty while no base is connected */
   ip: string
+  /** User-Agent of the program */
   agent: string
   /** start of the connection, UTC seconds */
   since: number
@@ -1864,7 +1931,7 @@ export type NtripInfo = {
   caster?: {
     /** `ntrip-caster-en` */
     enabled: boolean
-    /** 0 while closed */
+    /** port of the caster; 0 while closed */
     port: number
     /** port with TLS, 0 without */
     tls: number
@@ -1881,6 +1948,7 @@ export type NtripInfo = {
     /** mountpoints of third-party bases */
     bases: Array<NtripBase>
   }
+  /** Casters to which the station pushes */
   server?: Array<{
     host: string
     port: number
@@ -1919,13 +1987,15 @@ export type NtripInfo = {
 export type NtripRover = {
   /** ID for `ntrip-kick` */
   id: number
+  /** mountpoint */
   mount: string
-  /** receives the stream of a third-party base */
+  /** receives the stream of a third-party base, which this station does not check */
   unverified: boolean
   /** login name, empty without login */
   user: string
-  /** User-Agent */
+  /** User-Agent of the program */
   agent: string
+  /** address */
   ip: string
   /** start of the connection, UTC seconds */
   since: number
@@ -2000,6 +2070,7 @@ export type PluginReport = {
 
 export type PluginStateName = "waiting" | "starting" | "running" | "stopping" | "stopped" | "failed" | "quarantined"
 
+/** State of the push */
 export type PushState = "off" | "waiting" | "connecting" | "refused" | "accepted" | "acknowledged" | "proven"
 
 export type RecordEntry = {
@@ -2061,27 +2132,28 @@ export type RecordEntry = {
   lost?: number
 }
 
-/** The RF environment */
+/** Interference, spoofing, and signals */
 export type RfInfo = {
   /** Interference in the worst band. warning: detected, critical: the receiver cannot work, unknown: not monitored */
   jamming: "unknown" | "ok" | "warning" | "critical"
   /** Signs of spoofed satellites detected by the receiver: none, one kind, or several */
   spoofing: "unknown" | "none" | "indicated" | "multiple"
-  /** Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, % */
+  /** Cycle slips: share of the carrier-phase observations of the last 5 min whose signal lost lock after the previous observation, % */
   slips: number
-  /** Empty while the receiver does not report them */
+  /** Interference by band; empty while the receiver does not report it */
   bands: Array<{
     /** L1, L2, L5 or L6: a receiver input with all its signals, e.g. Galileo E5b in L2 */
     band: string
     /** Interference in the band */
     jamming: "unknown" | "ok" | "warning" | "critical"
-    /** CW interference in the band; 255: strong. This and the next two are missing if not reported */
+    /** Continuous-wave interference, 0 to 255 (strong) */
     indicator?: number
     /** Gain of the input, %; interference lowers it */
     agc?: number
     /** Noise level, receiver units */
     noise?: number
   }>
+  /** Signals by constellation */
   constellations: Array<{
     /** gps, glonass, galileo, beidou; others if received */
     name: string
@@ -2100,12 +2172,14 @@ export type RouterInfo = {
   macaddr: string
   /** product code */
   hw: string
+  /** hardware version */
   hwver: string
+  /** production batch */
   hwbatch: string
   /** firmware version reported by the router */
   swver: string
   state: {
-    /** seconds */
+    /** seconds since the router started */
     uptime: number
     /** router clock, epoch seconds */
     time: number
@@ -2122,7 +2196,7 @@ export type RouterInfo = {
     ssid: string
     pswd: string
   }
-  /** credentials in the protected store */
+  /** credentials in the protected store, saved after a login or set with `--protected` */
   default: {
     user: string
     pswd: string
@@ -2133,13 +2207,19 @@ export type RouterInfo = {
   "wap-ssid": string
   /** model of the modem */
   model: string
+  /** IMEI of the modem */
   imei: string
+  /** ICCID of the SIM */
   "sim-iccid": string
+  /** IMSI of the SIM */
   "sim-imsi": string
+  /** name of the network in use */
   operator: string
   /** e.g. LTE */
   "network-type": string
+  /** ID of the cell */
   "cell-id": string
+  /** MCC and MNC of the network; 0: unknown */
   plmn: number
   /** RSSI, dBm; 0: unknown */
   signal: number
@@ -2157,6 +2237,7 @@ export type RtcmSerialInfo = {
   baud: number
   /** capacity that may be used, bytes per second */
   budget: number
+  /** off: no port is set. waiting: the port cannot be opened, and is tried again */
   state: "off" | "open" | "waiting"
   /** reason for waiting */
   text: string
@@ -2182,13 +2263,17 @@ export type RtcmSignature = {
 }
 
 export type RtcmTcpInfo = {
+  /** port for clients; 0: closed */
   port: number
   /** number of connected clients */
   connected: number
+  /** Addresses to which the station connects */
   push: Array<{
     host: string
     port: number
+    /** waiting: for the next attempt */
     state: "connecting" | "connected" | "waiting"
+    /** reason for waiting */
     text: string
     /** number of dropped epochs */
     dropped: number
@@ -2221,7 +2306,7 @@ export type StaInfo = {
   mac: string
   /** `sta-ssid` */
   ssid: string
-  /** empty while not joined */
+  /** MAC of the joined access point; empty while not joined */
   bssid: string
   /** Authentication of the joined network; invalid while `bssid` is empty */
   auth: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
@@ -2270,10 +2355,11 @@ export type Verdict = {
   fitness: Fitness
   /** Code of the deciding rule; `ok` if nothing is wrong */
   code: string
+  /** Reason, one sentence */
   why: string
   /** Suggested remedy; empty if none is needed */
   advice: string
-  /** UTC seconds; 0 without a credible clock */
+  /** Time of the last change of `fitness` or `code`, UTC seconds; 0 without a credible clock */
   since: number
   /** Seconds since `fitness` or `code` last changed */
   for_s: number
@@ -2284,7 +2370,9 @@ export type Verdict = {
 }
 
 export type WapInfo = {
+  /** MAC of the access point; empty while it is not up */
   bssid: string
+  /** name of the network */
   ssid: string
   /** `wap-en` */
   enabled: boolean
@@ -2296,8 +2384,9 @@ export type WapInfo = {
   max_sta: number
   /** beacon interval, time units of 1.024 ms; 0: unknown, or the access point is not up */
   beacon: number
-  /** MHz; 0 while the access point is not up */
+  /** width of the channel, MHz; 0 while the access point is not up */
   bandwidth: number
+  /** 2.4 GHz channel */
   channel: number
   /** s of silence after which a client is removed; 0: never */
   inactive_time: number
@@ -2310,11 +2399,16 @@ export type WapInfo = {
     max_txpwr: number
   }
   revgw: {
+    /** `wap-revgw-mac`: client that provides internet access */
     mac: string
+    /** address of this client; empty: unknown */
     ip: string
+    /** DNS server of this connection */
     dns: string
   }
+  /** clients of the access point, strongest first */
   sta: Array<{
+    /** MAC of the client */
     mac: string
     /** from the DHCP leases; empty: unknown */
     ip: string

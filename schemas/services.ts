@@ -1,6 +1,6 @@
 /**
- * The services that the runtime and the shipped plugins offer to each other and to third parties (`rtk-base/services`), one file a
- * provider. A plugin never imports another plugin's files, only these tokens.
+ * The services that the runtime and the shipped plugins offer to each other and to third parties (`rtk-base/services`), with
+ * one source file for each provider. A plugin never imports another plugin's files, only these tokens.
  */
 export * from './services/corrections.js'
 export * from './services/device.js'

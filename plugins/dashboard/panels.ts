@@ -23,7 +23,7 @@ export class PanelFiles {
     this.#ctx.http.route({
       method: 'GET',
       url: '/ui/panels/:plugin/:name',
-      schema: { summary: 'A file of the panel of a plugin', response: { 200: bytes('*/*') } },
+      schema: { summary: "A file of a plugin's panel", response: { 200: bytes('*/*') } },
       handler: (request, reply) => {
         const { plugin, name } = request.params as { plugin: string; name: string }
         const panel = this.#ctx.services

@@ -6,8 +6,8 @@ import { BrokerLink, type BrokerTarget } from './broker/broker-link.js'
 import { Database } from './database/database.js'
 import { openEmbedded } from './database/embedded.js'
 import { openPostgres } from './database/postgres.js'
-import { accessOf, peopleRoutes } from './people-routes.js'
 import { People } from './people.js'
+import { accessOf, peopleRoutes } from './people-routes.js'
 
 const file = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 
@@ -28,7 +28,9 @@ const Options = Type.Object(
       pattern: '^($|postgres(ql)?://[^\\s]+$)',
       description: 'PostgreSQL 13 or later, postgres://USER:PASSWORD@HOST/DATABASE; empty: the embedded database',
     }),
-    databaseFile: file('File with the address of the database, in place of `database`: keeps its password out of the variant'),
+    databaseFile: file(
+      'File with the address of the database, in place of `database`: keeps its password out of the variant',
+    ),
   },
   { additionalProperties: false },
 )

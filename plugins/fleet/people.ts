@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { RtkError, type PluginContext } from 'rtk-base/plugin'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Account, Accounts, FleetDatabase } from 'rtk-base/services'
 
 export const roles = ['viewer', 'operator', 'admin'] as const

@@ -40,7 +40,8 @@ export function addFirmwareRoutes(ctx: PluginContext): void {
       method: 'POST',
       url,
       schema: {
-        summary: 'Installs firmware: `?esp…` the signed image in the body, `?rut` the URL in the body on the router',
+        summary:
+          'Installs firmware: `?esp…` for rtk-base (the body is a signed image), `?rut` for the router (the body is a URL)',
         parameters: [targetParameter],
         requestBody: {
           required: true,

@@ -174,12 +174,7 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
 function addDirectory(ctx: PluginContext, station: () => Station): void {
   for (const [url, summary, entry, list] of [
     ['/plugins', 'Every plugin with its state', PluginReport, () => station().plugins()],
-    [
-      '/parameters',
-      'Every change parameter with its schema and its value',
-      ParameterEntry,
-      () => station().parameters(),
-    ],
+    ['/parameters', 'Every parameter with its schema and value', ParameterEntry, () => station().parameters()],
     ['/commands', 'Every command', CommandEntry, () => station().commands()],
   ] as const) {
     const schema = { summary, response: { 200: Type.Array(entry) } }

@@ -104,7 +104,7 @@ export default definePlugin({
       method: 'GET',
       url: '/get-log-saved',
       schema: {
-        summary: 'The saved logs; `?tail=n` the last lines, JSON lines by Accept',
+        summary: 'The saved logs. `?tail=n`: only the last n lines. `Accept: application/x-ndjson`: as JSON lines',
         parameters: [
           {
             name: 'tail',

@@ -54,7 +54,7 @@ export function sourceRoutes(
     method: 'POST',
     url: '/ntrip-client/test',
     schema: {
-      summary: 'Tries a caster for corrections: source table, login, stream, position of its base',
+      summary: 'Tests a caster for corrections: source table, login, stream, position of its base',
       description:
         'Takes up to 22 s, one at a time. Nothing is stored. A missing password is taken from the stored source, as for PUT.',
       body: Sent,

@@ -44,7 +44,7 @@ export function casterRoutes(
     method: 'POST',
     url: '/ntrip-server/test',
     schema: {
-      summary: 'Tries a caster: name, connection, TLS, login, source table',
+      summary: 'Tests a caster: name, connection, TLS, login, source table',
       description:
         'Takes up to 15 s, one at a time. Nothing is stored and no RTCM is sent. A missing password is taken from the stored caster, as for PUT.',
       body: Tried,

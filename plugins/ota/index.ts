@@ -123,6 +123,18 @@ export default definePlugin({
       },
       { value: false },
     )
+    ctx.commands.add(
+      'ota-revert',
+      'gives up the version that is on trial and starts the one before it',
+      async () => {
+        const { trial } = state
+        if (!trial || trial.over) throw unavailable('no version is on trial')
+        // After the answer: it ends the service.
+        ctx.timers.after(500, () => trial.giveUp('an operator asked for the version before it'))
+        return 'the version before this one is started'
+      },
+      { value: false },
+    )
     const address = ctx.config.define('update-url', UrlSchema, { default: '', title: 'Updates: newest version' })
     const check = new VersionCheck(ctx, {
       memory,

@@ -40,7 +40,7 @@ export default definePlugin({
       method: 'POST',
       url: '/wifi/scan',
       config: { role: 'operator' },
-      schema: { summary: 'The WiFi networks in reach, strongest first; takes up to 15 s', response: { 200: Networks } },
+      schema: { summary: 'The WiFi networks in range, strongest first; takes up to 15 s', response: { 200: Networks } },
       handler: async () => scanList(await ctx.services.use(radio).scan(ctx.signal)),
     })
     return uplink

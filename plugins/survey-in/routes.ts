@@ -32,7 +32,7 @@ export function historyRoutes(ctx: PluginContext, base: ReferenceStation): void 
     method: 'POST',
     url: '/reference/history/:id',
     schema: {
-      summary: 'Goes back to a reference of the history',
+      summary: 'Chooses a reference of the history again',
       response: { 200: ChangeAnswer },
       params: Params,
     },

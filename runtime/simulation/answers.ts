@@ -1,7 +1,8 @@
-/** Answers of a simulated receiver: those to commands that were sent back to back come first, then their data. */
+/** Answers of a simulated receiver. If commands are sent back to back, all answers come first, then all data that the commands requested. */
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 
+/** Queues answers and data, and sends them together after a delay. */
 export class Answers {
   readonly #edges: Pick<Edges, 'timers'>
   readonly #write: (bytes: Uint8Array) => void
@@ -14,27 +15,30 @@ export class Answers {
   /** Every n-th answer is lost; 0: none. */
   dropEvery = 0
 
-  /** @param answer_ms from a command to its answer */
+  /** @param answer_ms delay from a command to its answer */
   constructor(edges: Pick<Edges, 'timers'>, answer_ms: number, write: (bytes: Uint8Array) => void) {
     this.#edges = edges
     this.#answer_ms = answer_ms
     this.#write = write
   }
 
+  /** Queues the answer to a command. */
   answer(answer: string | Uint8Array): void {
     if (this.dropEvery === 0 || ++this.#count % this.dropEvery !== 0) this.#answers.push(answer)
     this.#timer ??= this.#edges.timers.after(this.#answer_ms, () => this.#send())
   }
 
+  /** Queues data that a command requested. */
   data(part: string | Uint8Array): void {
     this.#data.push(part)
   }
 
-  /** What is done when the answers are out: a restart, another rate. */
+  /** Runs `run` once the answers have been sent: a restart, a change of the rate. */
   afterwards(run: () => void): void {
     this.#afterwards.push(run)
   }
 
+  /** Discards everything that is not sent yet. */
   forget(): void {
     void this.#timer?.()
     this.#timer = undefined

@@ -6,7 +6,7 @@ export interface SignalTrack {
   readonly cno_dbhz: number
   /** Seconds since the signal was locked. */
   readonly lock_s: number
-  /** Cycles of the phase ambiguity, a half one too; it stays the same while the lock holds. */
+  /** Phase ambiguity in cycles, possibly with half a cycle. Constant while the lock holds. */
   readonly ambiguity: number
   /** The receiver does not know yet whether half a cycle is missing. */
   readonly halfCycle: boolean
@@ -20,7 +20,7 @@ interface Lock {
   half_gps_s: number
 }
 
-/** Plain data: a receiver that was on all the time keeps its lock over a reload of the service. */
+/** State of a channel, plain data: the simulated receiver keeps its lock when its plugin is reloaded. */
 export interface ChannelSnapshot {
   multipath: number
   locks: Lock[]
@@ -37,14 +37,14 @@ const mostCycles = 20
 
 export class Channel {
   readonly multipath: GaussMarkov
-  /** On the other frequencies: reflections interfere in their own ways there. */
+  /** Multipath of the signals other than the first, which is independent of that of the first. */
   readonly otherMultipath: GaussMarkov
   readonly #random: Random
   readonly #firstAmbiguity: number
   readonly #locks: Lock[] = []
 
   /**
-   * @param random of the code errors @param fine of the phase errors
+   * @param random source of the code errors @param fine source of the phase errors
    */
   constructor(random: Random, fine: Random) {
     this.#firstAmbiguity = Math.round((random.uniform() - 0.5) * 200)
@@ -53,7 +53,11 @@ export class Channel {
     this.#random = fine
   }
 
-  /** @param cno_dbhz of each signal that is received now; a signal that is missing has lost its lock */
+  /**
+   * The observations of the next epoch.
+   * @param cno_dbhz C/N0 of each received signal; a missing signal has lost its lock
+   * @param phase_m phase noise, 1 sigma, metres @param slips probability of a cycle slip of a signal at 45 dB-Hz
+   */
   step(cno_dbhz: readonly number[], gps_s: number, phase_m: number, slips: number): SignalTrack[] {
     this.#locks.length = Math.min(this.#locks.length, cno_dbhz.length)
     return cno_dbhz.map((cno, i) => {

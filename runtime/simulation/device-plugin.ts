@@ -10,29 +10,31 @@ import { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 
 type AnyDevice = SimulatedDevice<object, object>
 
-/** What a make has for the faults that name its commands. */
+/** The part of `simulated-receiver` that depends on the commands of a make. */
 export interface DeviceControl {
-  /** Whether it has a command that begins like this. */
+  /** Whether the make has a command that begins with `text`. */
   isCommand(text: string): boolean
-  /** Somebody else sets something at another port. @returns false: it does not take it */
+  /** Changes a setting as another program would at another port. @returns false: refused */
   set(command: string, value: number, layer: 'ram' | 'flash'): boolean
   /** The value of a setting. @throws RangeError for an unknown one */
   value(name: string, layer: 'ram' | 'flash'): number | undefined
 }
 
+/** Definition of the plugin of a simulated receiver. */
 export interface SimulatedReceiverPlugin<P extends TProperties, D extends AnyDevice> {
   readonly name: string
   readonly version: string
-  /** As advice to people names it: `UM980`. */
+  /** Name in messages for people: `UM980`. */
   readonly model: string
-  /** Options of this make alone. */
+  /** Options that only this make has, in addition to `deviceOptions`. */
   readonly own: P
-  /** Faults that it has nothing for. */
+  /** Faults of the command `sim` that this make cannot simulate. */
   readonly lacks: readonly string[]
   create(options: DeviceOptions & Static<TObject<P>>, ctx: PluginContext): D
   control(device: D): DeviceControl
 }
 
+/** Makes the plugin of a simulated receiver: it provides `simulated-receiver`, and has the command `sim` and the option `tcp`. */
 export function simulatedReceiverPlugin<P extends TProperties, D extends AnyDevice>({
   name,
   version,

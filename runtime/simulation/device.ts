@@ -1,4 +1,4 @@
-/** What simulated receivers of all makes have in common: power, settings in RAM and flash, epochs and faults. A make adds its language. */
+/** The common part of the simulated receivers of all makes: power, settings in RAM and flash, epochs and faults. A make adds its protocol. */
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
@@ -9,13 +9,14 @@ import { type Epoch, Model, type ModelSnapshot, type Track } from './model.js'
 import type { ConstellationModel } from './sky.js'
 import { type Solution, Solver, type SolverOptions, type SolverState } from './solver.js'
 
-/** What distinguishes a make. */
+/** Properties of a make. */
 export interface DeviceFamily extends SolverOptions {
   readonly constellations: readonly ConstellationModel[]
-  /** Silence of a start. */
+  /** Time from a start until the receiver answers. */
   readonly boot_ms: number
-  /** From an epoch to its first byte. */
+  /** Time from an epoch to its first byte. */
   readonly latency_ms: number
+  /** Time from a command to its answer. */
   readonly answer_ms: number
 }
 
@@ -25,11 +26,11 @@ export interface SolvedEpoch {
   /** Satellites above its mask. */
   readonly tracks: readonly Track[]
   readonly solution: Solution
-  /** Since the epoch before. */
+  /** Seconds since the previous epoch. */
   readonly dt_s: number
 }
 
-/** Survives a reload of the plugin. */
+/** State of a simulated receiver that survives a reload of its plugin. */
 export interface DeviceSnapshot<S, O> {
   settings: S
   flash: S
@@ -37,20 +38,20 @@ export interface DeviceSnapshot<S, O> {
   own: O
   model: ModelSnapshot
   solver: SolverState
-  /** Monotonic; when it was started. */
+  /** Last start of the receiver, monotonic milliseconds. */
   bootedAt_ms: number
 }
 
 const earliest_utc_ms = Date.UTC(2026, 0, 1)
 
 /**
- * @typeParam S - its settings, plain data
- * @typeParam O - what else it remembers, plain data
+ * A simulated receiver. `S` is the type of its settings, `O` that of its other state (`own`); both are plain data. A make implements the
+ * abstract members.
  */
 export abstract class SimulatedDevice<S extends object, O extends object> implements LineDevice {
   readonly model: Model
   readonly faults = { silent: false, wrongReference_m: 0, corruptFrames: 0, spoofing: 1 }
-  /** Beginnings of commands that are refused, and of those that are answered but not carried out. */
+  /** Beginnings of commands that are refused (`refusedCommands`), or answered but not carried out (`ignoredCommands`). */
   readonly refusedCommands = new Set<string>()
   readonly ignoredCommands = new Set<string>()
   readonly answers: Answers
@@ -89,27 +90,30 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
 
   // ── the language of a make ────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Present rate of its line; undefined: USB. */
   abstract readonly baud: number | undefined
-  /** Bytes from the host, while it runs. */
+  /** Takes bytes from the host while the receiver runs. */
   protected abstract heard(bytes: Uint8Array): void
-  /** What it sends in an epoch. */
+  /** Sends the reports and the RTCM of an epoch. */
   protected abstract sendEpoch(solved: SolvedEpoch): void
-  /** Somebody left this in its flash, with RTCM. */
+  /** Stores a mode in flash, with RTCM enabled, as if configured externally. */
   abstract store(mode: 'rover' | 'survey-in' | { arp: Ecef }): void
-  /** Its mode as its commands name it, and the place of a base. */
+  /** The receiver's mode in the words of its commands, with the position of a base. */
   abstract describeMode(): string
+  /** Elevation mask. */
   protected abstract readonly mask_deg: number
   /** Constellations that are not tracked, by name. */
   protected abstract readonly without: readonly string[]
+  /** Interval of epochs; default 1000. */
   protected get period_ms(): number {
     return 1000
   }
-  /** It is ready: what it says of itself. */
+  /** Called after a start, when the receiver is ready: sends its boot message, if it has one. */
   protected greet(): void {}
-  /** Power is off: what it remembers only while it runs is lost. */
+  /** Called at power-off: discards the state that a restart loses. */
   protected forget(): void {}
 
-  /** The last thing of a constructor. */
+  /** The constructor of a make calls this last: applies the option `boot` and loads the settings from flash. */
   protected installed(): void {
     if (this.#options.boot === 'fixed') this.store({ arp: this.model.truth })
     this.settings = structuredClone(this.flash)
@@ -165,7 +169,7 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
     this.powerOn()
   }
 
-  /** It restarts by itself. */
+  /** The receiver restarts unexpectedly: as `restart`, and calls `onRestart`. */
   reset(cold = false): void {
     this.restart(cold)
     this.onRestart?.()
@@ -199,7 +203,7 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
     return this.#flashWrites
   }
 
-  /** @param flash what is in it from now on */
+  /** @param flash the new content; default: the current settings */
   writeFlash(flash: S = structuredClone(this.settings)): void {
     this.flash = flash
     this.#flashWrites++
@@ -215,7 +219,7 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
 
   // ── epochs ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** UTC as it knows it. */
+  /** UTC of the receiver. */
   protected get utc_ms(): number {
     return this.edges.clock.monotonic() + this.#utcOffset_ms
   }

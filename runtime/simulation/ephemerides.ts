@@ -1,4 +1,4 @@
-/** The broadcast ephemerides of the simulated satellites: 1019, 1042 and 1046 of RTCM. GLONASS, whose message has no orbit, has none. */
+/** The broadcast ephemerides of the simulated satellites: RTCM 1019 (GPS), 1042 (BeiDou) and 1046 (Galileo). GLONASS ephemerides are not simulated. */
 import { encodeEphemeris } from 'rtk-base/gnss'
 import { satelliteClock } from './delays.js'
 import { earthRotation_radps, type Orbit, orbitOf, origin_gps_s, type Sight } from './sky.js'

@@ -1,8 +1,7 @@
 /**
  * The base of a simulated GNSS receiver of any make (`rtk-base/simulation`): seeded noise, a sky, a moving antenna with
- * its surroundings, observations epoch by epoch, the RTCM that follows from them, its line and its faults. Deterministic: the same
- * seed and the same times give the same numbers. It is bundled with the plugin that imports it and is not installed on
- * a device.
+ * its surroundings, observations epoch by epoch, the RTCM made from them, the serial line and its faults. Deterministic: the same
+ * seed and the same times give the same numbers. The code is bundled with the plugin that imports it.
  *
  * ```ts
  * const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })
@@ -16,7 +15,12 @@ export { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
 export { modelControl, modelState } from './control.js'
 export { type DeviceFamily, type DeviceSnapshot, SimulatedDevice, type SolvedEpoch } from './device.js'
 export { type DeviceOptions, deviceOptions } from './device-options.js'
-export { type DeviceControl, deviceControl, simulatedReceiverPlugin } from './device-plugin.js'
+export {
+  type DeviceControl,
+  deviceControl,
+  type SimulatedReceiverPlugin,
+  simulatedReceiverPlugin,
+} from './device-plugin.js'
 export { ephemerisFrame, ephemerisType } from './ephemerides.js'
 export { type LineDevice, ReceiverLine, serveLine } from './line.js'
 export {

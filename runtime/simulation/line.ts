@@ -1,4 +1,4 @@
-/** The wire between the service and a simulated receiver: it can be pulled out, and on a UART it has a rate. */
+/** The line between the service and a simulated receiver. It can be unplugged, and on a UART it has a baud rate. */
 import type { BytePort, Edges, PortSink } from 'rtk-base/link'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 
@@ -7,18 +7,18 @@ const chunkSize = 512
 /** A USB device that restarts is away for a moment. */
 const reenumerate_ms = 1200
 
-/** A simulated receiver as its line sees it. */
+/** The members of a simulated receiver that its line uses. */
 export interface LineDevice {
-  /** The rate at which it talks now; undefined where a rate means nothing (USB). */
+  /** Present baud rate of the receiver; undefined: USB. */
   readonly baud: number | undefined
-  /** Where its bytes go from now on; undefined: nobody listens. */
+  /** Sets the function that takes the receiver's bytes; undefined: nobody listens. */
   connect(send: ((bytes: Uint8Array) => void) | undefined): void
   /** Bytes from the host. */
   input(bytes: Uint8Array): void
   powerOff(): void
   /** Starts again as after a power cut. */
   restart(): void
-  /** Set by its line: called when it restarts by itself. */
+  /** Set by the line. The receiver calls it when it restarts unexpectedly. */
   onRestart?: (() => void) | undefined
 }
 
@@ -29,7 +29,7 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
   readonly hasBaud: boolean
   readonly device: D
   plugged: boolean = true
-  /** The host hears only garbage above this rate; 0: it hears all. */
+  /** At a rate above this, the host receives only garbage. 0: off. */
   deafAbove_baud = 0
   readonly #edges: Edges
   #sink: PortSink | undefined
@@ -54,12 +54,12 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
     return this.#sink !== undefined
   }
 
-  /** The rate at which the receiver talks now; 0 where its line has none. */
+  /** Present baud rate of the receiver; 0: USB. */
   get rate(): number {
     return this.device.baud ?? 0
   }
 
-  /** Whoever had it open before hears that it is closed. */
+  /** Opens the line. A previous user is told that it is closed. */
   async open(baud: number, sink: PortSink): Promise<void> {
     if (!this.plugged) throw new Error('the simulated receiver is unplugged')
     this.#sink?.closed('another program opened the line of the simulated receiver')
@@ -96,13 +96,13 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
     this.#vanish()
   }
 
-  /** Ends this port; another may replace it. */
+  /** Closes the port for good, when the plugin stops. */
   end(): void {
     this.device.powerOff()
     this.#vanish()
   }
 
-  /** Back, as after a power cut. */
+  /** The device returns as after a power cut. */
   replug(): void {
     if (this.plugged) return
     void this.#returning()
@@ -140,7 +140,7 @@ export class ReceiverLine<D extends LineDevice = LineDevice> implements BytePort
 /** Of a line without a rate, as a serial server has it at its far end. */
 const anyRate = 0
 
-/** Any program can have the receiver's line, one at a time, and not while the station itself has it. */
+/** Connects a TCP client to the receiver's line. Refused while another client or the station uses the line. */
 export async function serveLine({ log }: PluginContext, line: ReceiverLine, client: Connection): Promise<void> {
   if (line.isOpen) {
     log.warn('a program wants the simulated receiver, but its line is in use: it is not served')

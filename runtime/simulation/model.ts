@@ -12,7 +12,7 @@ import { GaussMarkov, Random } from './random.js'
 import { type ConstellationModel, constellations, type Sight, visibleFrom } from './sky.js'
 
 export interface ModelOptions {
-  /** Constellations by name that are not tracked. */
+  /** Names of constellations that are not tracked. */
   without?: readonly string[]
   /** Satellites and signals of this receiver; default: those of a ZED-F9P. */
   constellations?: readonly ConstellationModel[]
@@ -31,13 +31,13 @@ export type Band = 'L1' | 'L2'
 export interface Track {
   readonly sight: Sight
   readonly cno_dbhz: number
-  /** Code error of this epoch, of the first signal. */
+  /** Code error of the first signal in this epoch, metres. */
   readonly noise_m: number
-  /** Of the others. */
+  /** Code error of the other signals, metres. */
   readonly otherNoise_m: number
-  /** Lock time of the first signal. */
+  /** Seconds since the first signal was locked. */
   readonly lock_s: number
-  /** In the order of the constellation; low satellites have the first only. */
+  /** In the order of `ConstellationModel.signals`. Satellites below 15° have only the first. */
   readonly signals: readonly SignalTrack[]
 }
 
@@ -61,7 +61,7 @@ export interface ModelSnapshot {
 }
 
 const horizon_deg = 0
-/** Lower satellites are not tracked. */
+/** Satellites below this elevation are not tracked. */
 export const lowest_deg = 5
 /** Below this elevation only the first signal is tracked. */
 const dualFrom_deg = 15
@@ -72,7 +72,7 @@ const lossOfLock_dbhz = 24
 /** Offset of the phases' seed from that of the code. */
 const fineSeed = 0x5bd1e995
 
-/** Number of tracked satellites. */
+/** Number of tracked satellites that a fault affects. `most`: 80 %. */
 export type HowMany = number | 'most' | 'all'
 const mostShare = 0.8
 
@@ -91,7 +91,7 @@ export class Model {
   readonly #motion = new Motion()
   readonly #constellations: readonly ConstellationModel[]
   readonly #channels = new Map<number, Channel>()
-  /** Constellations by name that are not tracked; may be changed at any time. */
+  /** Names of constellations that are not tracked. May be changed at any time. */
   without: ReadonlySet<string>
   /** Satellites that are not received before a time. */
   readonly #away = new Map<number, number>()
@@ -99,9 +99,9 @@ export class Model {
   #disturbances: { which: HowMany; apply(key: number, gps_s: number): void }[] = []
   surroundings: Surroundings
   antenna: AntennaState = 'ok'
-  /** Interference by band, dB less C/N0. */
+  /** Interference: the reduction of C/N0 by band. */
   readonly jam_db: Record<Band, number> = { L1: 0, L2: 0 }
-  /** The part of the sky that is received at all. */
+  /** Maximum number of received satellites, and minimum elevation. */
   limit: { satellites: number; mask_deg: number } = { satellites: Number.POSITIVE_INFINITY, mask_deg: lowest_deg }
 
   constructor(options: ModelOptions) {
@@ -116,26 +116,27 @@ export class Model {
     this.surroundings = this.#surroundingsOf(options.noise ?? 'quiet')
   }
 
-  /** Where the antenna's reference point truly is. */
+  /** True position of the antenna reference point. */
   get truth(): Ecef {
     return offsetEnu(this.#origin, this.#motion.offset)
   }
 
-  /** Where it was installed. */
+  /** Position at which the antenna was installed. */
   get origin(): Ecef {
     return this.#origin
   }
 
+  /** Displacement of the antenna from `origin`. */
   get offset(): Enu {
     return this.#motion.offset
   }
 
-  /** Moves the antenna by metres, steadily over a time; 0: at once. */
+  /** Moves the antenna by metres, steadily over `over_s` seconds; 0: at once. */
   move(east: number, north: number, up: number, over_s = 0): void {
     this.#motion.move({ east, north, up }, over_s)
   }
 
-  /** The antenna swings to both sides by metres. */
+  /** Swings the antenna by `by` (metres) to both sides. */
   sway(by: Enu, period_s: number, over_s: number): void {
     this.#motion.sway(by, period_s, over_s)
   }
@@ -145,7 +146,7 @@ export class Model {
     this.#motion.stop()
   }
 
-  /** Other surroundings. */
+  /** Replaces the surroundings. */
   noise(name: NoiseName): void {
     this.surroundings = this.#surroundingsOf(name)
   }
@@ -183,7 +184,7 @@ export class Model {
     }
   }
 
-  /** @param listening false while the GNSS part is stopped */
+  /** Simulates one epoch. @param dt_s seconds since the previous epoch @param listening false while the receiver tracks nothing */
   epoch(utc_ms: number, dt_s: number, listening: boolean): Epoch {
     const { week, tow_s } = unixToGps(utc_ms / 1000, knownLeap_s)
     const gps_s = week * secondsPerWeek + tow_s

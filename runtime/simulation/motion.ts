@@ -1,4 +1,4 @@
-/** How the simulated antenna moves: at once, steadily over a time, or to and fro. */
+/** Movement of the simulated antenna: instant, steady over a time, or swinging. */
 
 export interface Enu {
   east: number
@@ -6,7 +6,7 @@ export interface Enu {
   up: number
 }
 
-/** Plain data, handed over to the next instance on a reload. */
+/** A movement, plain data for the next instance after a reload. `way`: a steady move. `sway`: a swing. */
 export type Movement =
   | { kind: 'way'; by: Enu; over_s: number; from_gps_s: number | undefined }
   | { kind: 'sway'; by: Enu; period_s: number; over_s: number; from_gps_s: number | undefined }
@@ -29,12 +29,12 @@ export class Motion {
   /** The time of the newest epoch. */
   #gps_s: number | undefined
 
-  /** Where the antenna is, from where it was installed. */
+  /** Displacement of the antenna from where it was installed. */
   get offset(): Enu {
     return this.#gps_s === undefined ? { ...this.#settled } : this.#at(this.#gps_s)
   }
 
-  /** Metres a second. */
+  /** Metres per second. */
   get velocity(): Enu {
     const { east, north, up } = still
     if (this.#movements.length === 0 || this.#gps_s === undefined) return { east, north, up }
@@ -61,7 +61,7 @@ export class Motion {
     this.#movements = []
   }
 
-  /** Time advances: an epoch is measured now. */
+  /** Advances the time to `gps_s`, at which an epoch is measured. */
   advance(gps_s: number): void {
     this.#gps_s = gps_s
     for (const movement of this.#movements) movement.from_gps_s ??= gps_s

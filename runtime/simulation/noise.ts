@@ -1,4 +1,4 @@
-/** Roughness of the simulated antenna's surroundings. Each profile is modelled on real receivers in such places. */
+/** Signal conditions at the simulated antenna. Each profile is modelled on real receivers in such places. */
 import { GaussMarkov, type Random } from './random.js'
 
 export type NoiseName = 'quiet' | 'typical' | 'obstructed'
@@ -6,21 +6,21 @@ export type NoiseName = 'quiet' | 'typical' | 'obstructed'
 export interface NoiseProfile {
   /** Factor of the code error, compared with a quiet place. */
   readonly code: number
-  /** Code multipath by direction, which comes again every sidereal day; in parts of the code error of that elevation. */
+  /** Code multipath by direction, which repeats every sidereal day, as a multiple of the code error at that elevation. */
   readonly sidereal: number
-  /** One phase, 1 sigma, metres. */
+  /** Noise of one phase measurement, 1 sigma, metres. */
   readonly phase_m: number
   /** Cycle slips per signal and second at 45 dB-Hz; ten times as many at 25. */
   readonly slips_per_s: number
   /** Factors of the errors of code and RTK-fixed positions, compared with a quiet place. */
   readonly position: number
   readonly rtk: number
-  /** Position: Gauss-Markov of 2 to 8 h and sidereal multipath, 1 sigma, metres. */
+  /** Position errors, 1 sigma, metres: slow drift (Gauss-Markov, 2 to 8 h), and multipath that repeats every sidereal day. */
   readonly slow_m: number
   readonly siderealPosition_m: number
-  /** Height error of the ionosphere at noon, least and most, metres. */
+  /** Height error by the ionosphere at noon, minimum and maximum, metres. */
   readonly ionosphere_m: readonly [number, number]
-  /** Sectors of the sky behind something. */
+  /** Number of obstructed sectors of the sky. */
   readonly sectors: number
 }
 
@@ -83,7 +83,7 @@ interface Sector {
   readonly loss_db: number
 }
 
-/** The obstacles around one antenna: they stay the same for days. */
+/** Obstacles and slow errors at one antenna. The obstacles do not change. */
 export class Surroundings {
   readonly name: NoiseName
   readonly profile: NoiseProfile
@@ -114,7 +114,7 @@ export class Surroundings {
     this.#noon_s = (14 - lon_deg / 15) * 3600
   }
 
-  /** An obstacle in front of a satellite costs C/N0. */
+  /** Loss of C/N0 by an obstacle in this direction; 0: none. */
   shade_db(azimuth_deg: number, elevation_deg: number): number {
     const sector = this.#sectors.find(
       ({ from_deg, width_deg, below_deg }) =>
@@ -123,7 +123,7 @@ export class Surroundings {
     return sector?.loss_db ?? 0
   }
 
-  /** Multipath from a direction: 1 sigma is 1. */
+  /** Multipath from a direction, normalised to a standard deviation of 1. */
   multipath(azimuth_deg: number, elevation_deg: number): number {
     const sum = this.#waves.reduce(
       (total, { azimuth, elevation, phase }) =>
@@ -133,7 +133,7 @@ export class Surroundings {
     return sum / Math.sqrt(this.#waves.length / 2)
   }
 
-  /** The unknown error of a code position: east, north, up, metres. */
+  /** Slow error of a code position: east, north, up, metres. */
   drift(gps_s: number, dt_s: number): [east: number, north: number, up: number] {
     const { slow_m, siderealPosition_m } = this.profile
     const drift: [number, number, number] = [0, 0, 0]

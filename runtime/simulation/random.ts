@@ -21,7 +21,7 @@ export class Random {
   }
 }
 
-/** First-order Gauss-Markov process: noise that forgets with the time constant `tau_s`. */
+/** First-order Gauss-Markov process: noise that is correlated over the time constant `tau_s`. */
 export class GaussMarkov {
   value: number
   readonly #random: Random
@@ -32,7 +32,7 @@ export class GaussMarkov {
     this.value = random.normal()
   }
 
-  /** The next value, of sigma 1, `dt_s` later. */
+  /** The value `dt_s` later; standard deviation 1. */
   step(dt_s: number): number {
     const keep = Math.exp(-dt_s / this.#tau_s)
     this.value = keep * this.value + Math.sqrt(1 - keep * keep) * this.#random.normal()

@@ -23,7 +23,7 @@ export interface RtcmRequest {
   arp: Ecef | undefined
   /** Whether a message number is to be sent now. */
   due(type: number): boolean
-  /** Each MSM is as long as its whole grid of satellites and signals, as a ZED-F9P sends it; default: true. */
+  /** Pads each MSM to the length of its full grid of satellites and signals, as a ZED-F9P does. Default: true. */
   padToGrid?: boolean
 }
 
@@ -64,24 +64,24 @@ export function rtcmMessages({ epoch, stationId, arp, due, padToGrid = true }: R
   return frames
 }
 
-/** Inputs of the MSM of receivers with more signals than fit into one message. */
+/** Inputs for the MSM of receivers with more signals than fit into one message. */
 export interface MsmRequest {
   readonly epoch: Epoch
   readonly tracks: readonly Track[]
   readonly stationId: number
-  /** Those without satellites are sent empty. */
+  /** Constellations in the order of sending. One without satellites is sent as an empty message. */
   readonly order: readonly Constellation[]
   readonly models: readonly ConstellationModel[]
   readonly clockSteering: number
   due(type: number): boolean
-  /** Changes what is sent of a satellite. */
+  /** Changes the observations of a satellite before they are sent. */
   cells?(observations: MsmObservation[]): MsmObservation[]
 }
 
 /** Of an MSM: satellites times signals. */
 const mostPairs = 64
 
-/** MSM4 and MSM7 with a mask of all signals of the constellation: as many messages as that needs. */
+/** MSM4 and MSM7 with all signals of a constellation, split into as many messages as necessary. */
 export function msmFrames(request: MsmRequest): Uint8Array[] {
   const { epoch, tracks, stationId, order, models, clockSteering, due, cells = (same) => same } = request
   const masks = new Map(order.map((name) => [name, maskOf(models, name)]))
@@ -130,7 +130,7 @@ function inParts(tracks: readonly Track[], signals: number): Track[][] {
 /** A ZED-F9P cuts off digits below 0.1 mm: its 1005 has …8028 where NAV-SVIN has …8029. */
 const truncated = (metres: number) => Math.trunc(metres * 10_000) / 10_000
 
-/** 1005. */
+/** A 1005 frame with this reference position. */
 export function referenceFrame(stationId: number, arp: Ecef): Uint8Array {
   return encodeRtcm({
     type: 1005,
@@ -148,7 +148,7 @@ export function referenceFrame(stationId: number, arp: Ecef): Uint8Array {
   })
 }
 
-/** The observations of one satellite. @param fine with the lock indicator of MSM6 and 7 */
+/** The observations of one satellite. @param fine true: the lock indicator of MSM6 and 7 (DF407), false: that of MSM4 and 5 (DF402) */
 export function msmObservations(
   { sight, noise_m, otherNoise_m, signals }: Track,
   { clock_m }: Epoch,
@@ -174,7 +174,7 @@ export function msmObservations(
   })
 }
 
-/** GLONASS sends on a frequency of its own in each slot; two slots on opposite sides of the Earth share one. */
+/** Frequency channel of a GLONASS slot, −5 to 6, of the simulated constellation. Slots 12 apart share a channel. */
 export function glonassChannel(slot: number): number {
   return ((slot - 1) % 12) - 5
 }
@@ -185,7 +185,7 @@ function frequency({ frequency_hz }: Signal, svId: number, { name }: Constellati
   return frequency_hz + glonassChannel(svId) * step_hz
 }
 
-/** MSM5 and 7 carry the frequency channel + 7. */
+/** The frequency channel + 7 of each GLONASS slot, as MSM5 and MSM7 carry it. */
 export function glonassInfo(tracks: readonly Track[]): Record<number, number> {
   return Object.fromEntries(tracks.map(({ sight }) => [sight.svId, glonassChannel(sight.svId) + 7]))
 }

@@ -24,11 +24,11 @@ const onOff = (text: string | undefined): boolean => {
   throw badValue(`sim: expected on or off, not '${text ?? ''}'`)
 }
 
-/** What differs between the makes. */
+/** Differences between the makes. */
 export interface SimDialect {
   /** Whether the receiver has this configuration key, or command. */
   isKey(name: string): boolean
-  /** Words that this receiver has nothing for. */
+  /** Subcommands that this receiver cannot simulate. */
   lacks?: readonly string[]
 }
 

@@ -109,10 +109,10 @@ export interface Sight {
   readonly elevation_deg: number
   /** 0-360, from north over east. */
   readonly azimuth_deg: number
-  /** At reception, with the satellite where it was when it sent: with the troposphere and less its clock. */
+  /** Pseudorange without the ionosphere and the receiver clock: from the satellite at transmission, with troposphere and satellite clock. */
   readonly range_m: number
   readonly rate_mps: number
-  /** On L1: the code comes later by this, the phase earlier. */
+  /** Ionospheric delay on L1: the code is delayed, and the phase advanced, by this. */
   readonly ionosphere_m: number
   /** Unit vector from the antenna to the satellite. */
   readonly los: Ecef

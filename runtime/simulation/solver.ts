@@ -1,4 +1,4 @@
-/** Where a simulated receiver believes to be. */
+/** The position that a simulated receiver computes. */
 import { offsetEnu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import type { Epoch, Model, Track } from './model.js'
@@ -6,7 +6,7 @@ import type { Enu } from './motion.js'
 import { GaussMarkov } from './random.js'
 
 export interface Solution {
-  /** Its own position; undefined: no fix. */
+  /** Computed position; undefined: no fix. */
   readonly position: Ecef | undefined
   readonly used: readonly Track[]
   readonly sigma_m: Enu
@@ -19,10 +19,10 @@ export interface SolverState {
 }
 
 export interface SolverOptions {
-  /** Seconds of tracking until the first fix. */
+  /** Seconds of tracking until the first fix, after a hot and after a cold start. */
   readonly hotFix_s: number
   readonly coldFix_s: number
-  /** What it states as its standard deviations in quiet surroundings. */
+  /** Standard deviations that the receiver states in quiet surroundings, metres. */
   readonly stated_m: Enu
 }
 

@@ -66,9 +66,12 @@ export const Verdict = Type.Object(
   {
     fitness: Fitness,
     code: Type.String({ description: 'Code of the deciding rule; `ok` if nothing is wrong' }),
-    why: Type.String(),
+    why: Type.String({ description: 'Reason, one sentence' }),
     advice: Type.String({ description: 'Suggested remedy; empty if none is needed' }),
-    since: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
+    since: Type.Integer({
+      minimum: 0,
+      description: 'Time of the last change of `fitness` or `code`, UTC seconds; 0 without a credible clock',
+    }),
     for_s: Type.Integer({ minimum: 0, description: 'Seconds since `fitness` or `code` last changed' }),
     why_code: Type.Optional(
       Type.String({ description: 'Code of `why` and `advice`; of an error if they are its text' }),
@@ -128,17 +131,17 @@ export const BaseState = Type.Object({
   verdict: Verdict,
   errors: Type.Array(
     Type.Object({
-      code: Type.String(),
-      text: Type.String(),
+      code: Type.String({ description: 'Error code' }),
+      text: Type.String({ description: 'Problem, then advice after a semicolon' }),
       values: Type.Optional(Values),
-      t: Type.Integer({ minimum: 0, description: 'UTC seconds; 0 without a credible clock' }),
+      t: Type.Integer({ minimum: 0, description: 'Start of the error, UTC seconds; 0 without a credible clock' }),
     }),
     { maxItems: 32, description: 'Current errors, newest last' },
   ),
   trial: Type.Optional(
     Type.Object(
       {
-        parameters: Type.Array(Type.String()),
+        parameters: Type.Array(Type.String(), { description: 'The changed parameters' }),
         left_s: Type.Integer({ minimum: 0, description: 'Seconds until the old values are restored' }),
       },
       { description: 'An unconfirmed change that may have disconnected its caller; omitted if there is none' },

@@ -8,11 +8,13 @@ const version = Type.Union([Type.Literal(1), Type.Literal(2)], { description: 'N
 
 export const NtripRover = Type.Object({
   id: count('ID for `ntrip-kick`'),
-  mount: Type.String(),
-  unverified: Type.Boolean({ description: 'receives the stream of a third-party base' }),
+  mount: text('mountpoint'),
+  unverified: Type.Boolean({
+    description: 'receives the stream of a third-party base, which this station does not check',
+  }),
   user: text('login name, empty without login'),
-  agent: text('User-Agent'),
-  ip: Type.String(),
+  agent: text('User-Agent of the program'),
+  ip: text('address'),
   since: count('start of the connection, UTC seconds'),
   lat: Type.Number({ description: "from the rover's GGA, degrees; 0 without a GGA" }),
   lon: Type.Number({ description: "from the rover's GGA, degrees; 0 without a GGA" }),
@@ -22,11 +24,11 @@ export const NtripRover = Type.Object({
 })
 
 export const NtripBase = Type.Object({
-  mount: Type.String(),
-  unverified: Type.Literal(true),
+  mount: text('mountpoint'),
+  unverified: Type.Literal(true, { description: 'always true: the station does not check this stream' }),
   connected: Type.Boolean({ description: 'a base is pushing now' }),
-  ip: Type.String(),
-  agent: Type.String(),
+  ip: text('address; empty while no base is connected'),
+  agent: text('User-Agent of the program'),
   since: count('start of the connection, UTC seconds'),
   silent: count('s since the last message'),
   frames: count('messages received'),
@@ -36,7 +38,7 @@ export const NtripBase = Type.Object({
 
 export const NtripCasterInfo = Type.Object({
   enabled: Type.Boolean({ description: '`ntrip-caster-en`' }),
-  port: { ...port, description: '0 while closed' },
+  port: { ...port, description: 'port of the caster; 0 while closed' },
   tls: { ...port, description: 'port with TLS, 0 without' },
   mounts: Type.Array(Type.String(), { maxItems: 16, description: "mountpoints of the station's own stream" }),
   users: count('number of logins'),
@@ -47,15 +49,18 @@ export const NtripCasterInfo = Type.Object({
 })
 export type NtripCasterInfo = Static<typeof NtripCasterInfo>
 
-export const PushState = Type.Union([
-  Type.Literal('off'),
-  Type.Literal('waiting'),
-  Type.Literal('connecting'),
-  Type.Literal('refused'),
-  Type.Literal('accepted'),
-  Type.Literal('acknowledged'),
-  Type.Literal('proven'),
-])
+export const PushState = Type.Union(
+  [
+    Type.Literal('off', { description: 'not wanted now' }),
+    Type.Literal('waiting', { description: 'waiting for the next attempt' }),
+    Type.Literal('connecting', { description: 'connecting' }),
+    Type.Literal('refused', { description: 'the caster refused the push' }),
+    Type.Literal('accepted', { description: 'the caster accepted the push' }),
+    Type.Literal('acknowledged', { description: 'the caster acknowledges the data over TCP' }),
+    Type.Literal('proven', { description: 'the caster sent back a message of this station' }),
+  ],
+  { description: 'State of the push' },
+)
 export type PushState = Static<typeof PushState>
 
 export const NtripServerInfo = Type.Array(
@@ -73,17 +78,20 @@ export const NtripServerInfo = Type.Array(
     sent: count('number of writes sent'),
     dropped: count('number of writes dropped because the caster is slow'),
   }),
-  { maxItems: 8 },
+  { maxItems: 8, description: 'Casters to which the station pushes' },
 )
 export type NtripServerInfo = Static<typeof NtripServerInfo>
 
-export const ClientState = Type.Union([
-  Type.Literal('off'),
-  Type.Literal('idle'),
-  Type.Literal('connecting'),
-  Type.Literal('streaming'),
-  Type.Literal('waiting'),
-])
+export const ClientState = Type.Union(
+  [
+    Type.Literal('off', { description: 'no caster is set' }),
+    Type.Literal('idle', { description: 'no corrections are wanted' }),
+    Type.Literal('connecting', { description: 'connecting' }),
+    Type.Literal('streaming', { description: 'connected, messages arrive' }),
+    Type.Literal('waiting', { description: 'waiting for the next attempt' }),
+  ],
+  { description: 'State of the connection' },
+)
 export type ClientState = Static<typeof ClientState>
 
 export const NtripClientInfo = Type.Object({
@@ -106,17 +114,19 @@ export const NtripInfo = Type.Object({
 export type NtripInfo = Static<typeof NtripInfo>
 
 export const RtcmTcpInfo = Type.Object({
-  port,
+  port: { ...port, description: 'port for clients; 0: closed' },
   connected: count('number of connected clients'),
   push: Type.Array(
     Type.Object({
       host: Type.String(),
       port,
-      state: Type.Union([Type.Literal('connecting'), Type.Literal('connected'), Type.Literal('waiting')]),
-      text: Type.String(),
+      state: Type.Union([Type.Literal('connecting'), Type.Literal('connected'), Type.Literal('waiting')], {
+        description: 'waiting: for the next attempt',
+      }),
+      text: text('reason for waiting'),
       dropped: count('number of dropped epochs'),
     }),
-    { maxItems: 8 },
+    { maxItems: 8, description: 'Addresses to which the station connects' },
   ),
 })
 export type RtcmTcpInfo = Static<typeof RtcmTcpInfo>
@@ -125,7 +135,9 @@ export const RtcmSerialInfo = Type.Object({
   port: text('device path or tcp://host:port'),
   baud: count('rate of the line, bit/s'),
   budget: count('capacity that may be used, bytes per second'),
-  state: Type.Union([Type.Literal('off'), Type.Literal('open'), Type.Literal('waiting')]),
+  state: Type.Union([Type.Literal('off'), Type.Literal('open'), Type.Literal('waiting')], {
+    description: 'off: no port is set. waiting: the port cannot be opened, and is tried again',
+  }),
   text: text('reason for waiting'),
   sends: text('current reduction of the stream'),
   sent: count('bytes sent'),

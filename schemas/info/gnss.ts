@@ -7,7 +7,8 @@ import { antennaStatuses, jammingStates, spoofingStates } from '../services/rece
 
 const text = (description: string) => Type.String({ description })
 const bool = (description: string) => Type.Boolean({ description })
-const metres = (description: string) => Type.Number({ description: `${description}, metres` })
+/** The unit comes before the conditions, which follow the first semicolon. */
+const metres = (description: string) => Type.Number({ description: description.replace(/;|$/, ', metres$&') })
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const utc = (description: string) => Type.Integer({ minimum: 0, description: `${description}, UTC seconds; 0: none` })
 const tm = Type.String({
@@ -85,7 +86,7 @@ export const RfInfo = closed(
       minimum: 0,
       maximum: 100,
       description:
-        'Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, %',
+        'Cycle slips: share of the carrier-phase observations of the last 5 min whose signal lost lock after the previous observation, %',
     }),
     bands: Type.Array(
       closed(
@@ -96,8 +97,7 @@ export const RfInfo = closed(
             Type.Integer({
               minimum: 0,
               maximum: 255,
-              description:
-                'CW interference in the band; 255: strong. This and the next two are missing if not reported',
+              description: 'Continuous-wave interference, 0 to 255 (strong)',
             }),
           ),
           agc: Type.Optional(
@@ -107,7 +107,7 @@ export const RfInfo = closed(
         },
         'One input',
       ),
-      { maxItems: 8, description: 'Empty while the receiver does not report them' },
+      { maxItems: 8, description: 'Interference by band; empty while the receiver does not report it' },
     ),
     constellations: Type.Array(
       closed(
@@ -121,10 +121,10 @@ export const RfInfo = closed(
         },
         'One constellation',
       ),
-      { maxItems: 8 },
+      { maxItems: 8, description: 'Signals by constellation' },
     ),
   },
-  'The RF environment',
+  'Interference, spoofing, and signals',
 )
 
 export const MotionInfo = closed(
@@ -217,13 +217,13 @@ export const GnssPos = closed(
     ...ecef,
     acc: metres('3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver)'),
     delta: metres(
-      'Distance to the reference, from evidence independent of the echoed position of a fixed base; 0: none',
+      'Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference; 0: none',
     ),
     'geoidal-seperation': metres('Height above the ellipsoid minus height above mean sea level'),
     t: utc('Time of the position'),
     tm,
   },
-  'The last position; in fixed mode an echo of the reference',
+  'The last position; in fixed mode it repeats the reference',
 )
 
 const reference = {
@@ -232,7 +232,7 @@ const reference = {
   acc: metres('Accuracy, 3D 1 sigma; 0: unknown'),
   t: utc('Time of determination, or of the last 1005'),
   tm,
-  hp: bool('The 0.1 mm part is used'),
+  hp: bool('The digits of the coordinates below 1 cm, down to 0.1 mm, are used'),
   corr: bool('Determined with RTK corrections'),
   frame: text('Reference frame of the coordinates, e.g. ETRF2000; empty: unknown'),
   epoch: text('Epoch of the frame, e.g. 2010.0; empty: unknown'),
@@ -266,7 +266,7 @@ export const GnssRef = closed(
         count: count('Epochs of the survey-in'),
         rtcm: closed(
           {
-            age: count('Seconds; invalid while count is 0'),
+            age: count('Seconds since the last correction; invalid while count is 0'),
             count: count('Correction messages during the survey-in'),
             remote: text('Sender'),
             dist: metres('Distance to the reference point of the sender; invalid while count is 0'),
@@ -280,7 +280,7 @@ export const GnssRef = closed(
             accuracy: metres('gnss-survey-accuracy'),
             accuracy_corr: metres('gnss-survey-accuracy-corr'),
             frame_corr: text('gnss-recvrtcm-frame: reference frame of the correction source; empty: unknown'),
-            epoch_corr: text('gnss-recvrtcm-epoch'),
+            epoch_corr: text('gnss-recvrtcm-epoch: epoch of this frame; empty: unknown'),
           },
           'Settings of the survey-in; zeros if no plugin runs one',
         ),
@@ -299,10 +299,10 @@ export const GnssRef = closed(
           plate: text('gnss-plate; empty: unknown'),
           drift: Type.Optional(
             metres(
-              'How far the plate carries the announced coordinates from the true ones in a year; missing: frame, epoch, plate or time are unknown',
+              'Distance by which the motion of the plate changes the true coordinates in a year; missing: frame, epoch, plate or time are unknown',
             ),
           ),
-          away: Type.Optional(metres('The same, since the epoch of the coordinates')),
+          away: Type.Optional(metres('The same distance since the epoch of the announced coordinates')),
         },
         'The frame and epoch in which the chosen reference is announced',
       ),
@@ -310,14 +310,14 @@ export const GnssRef = closed(
     override: Type.Optional(
       closed(
         {
-          t: count('UTC seconds; 0 without a credible clock'),
-          tm: text('The same as text'),
-          by: text('Surface of the command: http, mqtt, console or plugin'),
+          t: count('Time of the confirmation, UTC seconds; 0 without a credible clock'),
+          tm: text('The same time as YYYY-MM-DD_hh:mm:ss, UTC; empty if there is none'),
+          by: text('Interface over which the command came: http, mqtt, console or plugin'),
           distance: metres('Distance of the antenna from the reference at that time, by positions'),
-          east: Type.Number({ description: 'Its parts, metres' }),
-          north: Type.Number(),
-          up: Type.Number(),
-          evidence: text('Evidence of the move; empty: the start-up check'),
+          east: metres('East component of this distance'),
+          north: metres('North component'),
+          up: metres('Up component'),
+          evidence: text('Evidence of the move; empty: the result of the start-up check'),
         },
         'confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference',
       ),
@@ -333,7 +333,9 @@ export const GnssRtcm = closed(
         {
           id: Type.Integer({ minimum: 0, maximum: 4095, description: 'Message number' }),
           interval: Type.Optional(Type.Number({ minimum: 0, description: 'Mean interval, seconds' })),
-          since: Type.Optional(Type.Number({ minimum: 0, description: 'Seconds since the last one' })),
+          since: Type.Optional(
+            Type.Number({ minimum: 0, description: 'Seconds since the last message with this number' }),
+          ),
           nominal: Type.Optional(
             Type.Number({ minimum: 0, description: 'Configured interval, seconds; omitted if unknown' }),
           ),
@@ -341,12 +343,13 @@ export const GnssRtcm = closed(
         },
         '`interval` and `since` are present for messages in production',
       ),
+      { description: 'Messages by number' },
     ),
     stat: closed({ recvd: count('Frames from the receiver'), corrupt: count('Damaged frames, dropped') }, 'Counters'),
     subscribers: Type.Array(
       closed(
         {
-          via: text('Surface, e.g. udp'),
+          via: text('Output, e.g. udp'),
           name: text('Name given by the subscriber'),
           seen: Type.Number({
             minimum: 0,
@@ -356,7 +359,7 @@ export const GnssRtcm = closed(
         },
         'One subscriber',
       ),
-      { maxItems: 64, description: 'The most recently seen ones' },
+      { maxItems: 64, description: 'Clients and relays that receive RTCM, at most 64, those heard most recently' },
     ),
     antenna: closed(
       {

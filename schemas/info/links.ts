@@ -40,9 +40,12 @@ export const RecoveryInfo = Type.Object({
   restarts: Type.Integer({ minimum: 0, description: 'Restarts of the modem in the last 24 h' }),
   steps: Type.Array(
     Type.Object({
-      t: Type.Integer({ minimum: 0, description: 'UTC seconds' }),
-      step: Type.Union([Type.Literal('uplink'), Type.Literal('modem'), Type.Literal('back')]),
-      text: Type.String(),
+      t: Type.Integer({ minimum: 0, description: 'Time of the step, UTC seconds' }),
+      step: Type.Union([Type.Literal('uplink'), Type.Literal('modem'), Type.Literal('back')], {
+        description:
+          'uplink: another uplink got the default route. back: the usual uplink got it back. modem: the modem restarted',
+      }),
+      text: Type.String({ description: 'The step and its reason' }),
       done: Type.Boolean({ description: 'false: the step failed' }),
     }),
     { maxItems: 4, description: 'The last steps, newest last' },

@@ -33,8 +33,8 @@ export const ModemInfo = Type.Object({
   support: Type.Object({ operator: Type.Boolean({ description: 'the modem can list and select operators' }) }),
   state: Type.Object({
     network: ModemNetwork,
-    operator: Type.String(),
-    carrier: Type.String(),
+    operator: Type.String({ description: 'full name of the network in use' }),
+    carrier: Type.String({ description: 'name of the provider, often the same as `operator`' }),
     data: Type.String({ description: '`connected`, `disconnected` or empty while unknown' }),
     connection_type: Type.String({ description: 'e.g. LTE' }),
     cell_id: Type.String(),
@@ -42,7 +42,10 @@ export const ModemInfo = Type.Object({
     plmn: Type.Integer({ description: 'MCC and MNC of the network; 0: not registered' }),
     temp: Type.Integer({ description: 'degrees Celsius; valid only while `temp_valid`' }),
     temp_valid: Type.Boolean(),
-    pending: Type.Array(Type.String({ description: '`scan`, `operator`, `apn`, `reboot`' }), { maxItems: 8 }),
+    pending: Type.Array(Type.String(), {
+      maxItems: 8,
+      description: 'running and waiting jobs: `scan`, `operator`, `apn`, `reboot`',
+    }),
     rsrp: Type.Optional(Type.Integer({ description: 'dBm' })),
     rsrq: Type.Optional(Type.Integer({ description: 'dB' })),
     sinr: Type.Optional(Type.Integer({ description: 'dB' })),
@@ -65,14 +68,17 @@ export const ModemInfo = Type.Object({
     ),
   }),
   sim: Type.Object({ imsi: Type.String(), iccid: Type.String(), state: SimState }),
-  stats: Type.Object({ sent: Type.Integer({ description: 'bytes' }), recvd: Type.Integer({ description: 'bytes' }) }),
+  stats: Type.Object({
+    sent: Type.Integer({ description: 'bytes, counted by the router' }),
+    recvd: Type.Integer({ description: 'bytes, counted by the router' }),
+  }),
   scan: Type.Array(
     Type.Object({
-      plmn: Type.Integer(),
-      name: Type.String(),
+      plmn: Type.Integer({ description: 'MCC and MNC' }),
+      name: Type.String({ description: 'name of the operator' }),
       act: Type.Integer({ description: 'bitmask: 256 GSM, 258 LTE, 4 any other' }),
     }),
-    { maxItems: 6 },
+    { maxItems: 6, description: 'result of the last `mobile-scan`' },
   ),
   history: Type.Optional(
     Type.Array(

@@ -42,7 +42,7 @@ export const MqttRtcmInfo = Type.Object({
   enabled: Type.Boolean({
     description: 'mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up',
   }),
-  active: Type.Boolean({ description: 'a publication went out within the last two periods' }),
+  active: Type.Boolean({ description: 'RTCM was published within the last 2 × `rate` seconds' }),
   topic: Type.String({ description: '`base/{SN}/drtk`' }),
   rate: Type.Integer({ minimum: 1, maximum: 3_600, description: 'seconds between publications' }),
   sign: Type.Boolean({ description: 'publications are signed' }),
@@ -60,16 +60,16 @@ export const MqttStat = Type.Object({
 
 export const MqttInfo = Type.Object({
   via: Type.String({ description: 'uplink that reaches the broker: `eth`, `sta` (WiFi), `cellular` or empty' }),
-  host: Type.String(),
-  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  host: Type.String({ description: 'broker in use; empty: none' }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535, description: 'port of the broker in use' }),
   state: Type.Object({
     link: MqttLinkState,
     cert: Type.Object({
-      from: Type.Integer({ description: 'UTC seconds; 0 without a certificate' }),
-      until: Type.Integer({ description: 'UTC seconds; 0 without a certificate' }),
-      serial: Type.String({ description: 'hexadecimal; empty without a certificate' }),
+      from: Type.Integer({ description: 'start of validity, UTC seconds; 0 without a certificate' }),
+      until: Type.Integer({ description: 'expiry, UTC seconds; 0 without a certificate' }),
+      serial: Type.String({ description: 'serial number, hexadecimal; empty without a certificate' }),
     }),
-    error: Type.Object({ cause: MqttFailureCause, text: Type.String() }),
+    error: Type.Object({ cause: MqttFailureCause, text: Type.String({ description: 'the cause as a sentence' }) }),
   }),
   stat: Type.Optional(MqttStat),
   rtcm: Type.Optional(MqttRtcmInfo),

@@ -27,7 +27,8 @@ export const StationState = Type.Object(
       Type.Array(Type.Number(), {
         minItems: 3,
         maxItems: 3,
-        description: 'The announced position as in its 1005 or 1006: ECEF x, y, z, metres; missing while none is announced',
+        description:
+          'The announced position as in its 1005 or 1006: ECEF x, y, z, metres; missing while none is announced',
       }),
     ),
     version: Type.String({ description: '`esp.version` of the document' }),

@@ -56,7 +56,7 @@ export const topics = {
   infoGet: {
     address: 'base/{SN}/info/get',
     from: 'client',
-    summary: 'Asks for the status document',
+    summary: 'Requests the status document; any payload',
     payload: anything,
     contentType: 'text/plain',
     replyOn: 'base/{SN}/info',

@@ -5,7 +5,7 @@ import { defineService } from '../token.js'
 export interface CorrectionInput {
   /**
    * Checks a packet of corrections and, if accepted, forwards all its frames to the receiver. A packet is rejected if it is not
-   * purely RTCM 3 frames, if no corrections are wanted, if another source is current, or if this station sent it.
+   * purely RTCM 3 frames, if no corrections are wanted, if another source is active, or if this station sent it.
    * @param packet whole RTCM 3 frames
    * @param remote sender, e.g. `udp 192.168.1.9:4711`: identifies the source; one source is accepted at a time
    * @param address checked against the allow-list, e.g. `192.168.1.9`

@@ -35,7 +35,10 @@ export interface Trouble {
   readonly values?: ErrorValues
 }
 
-/** At most 8 values, names of 24 and texts of 64 characters, 240 characters in all (70 beside a text of 480). */
+/**
+ * At most 8 values. A longer text is cut to 64 characters. A value is left out if its name has more than 24 characters, or if the JSON of
+ * all values would exceed 240 characters (less for a long error text, 70 for one of 480 characters).
+ */
 export type ErrorValues = Readonly<Record<string, string | number | boolean>>
 
 /** An entry of `base.state.errors`, with its parts. */
@@ -89,11 +92,11 @@ export interface Device {
   /** Milliseconds since the service started. */
   uptime_ms(): number
   /**
-   * Restarts the machine; in a simulator variant the service in place. Resolves once the restart has begun.
+   * Restarts the machine. In a variant with `simulator: true`, restarts only the service. Resolves once the restart has begun.
    * @param after_ms delay, so that the answer to the caller goes out first
    */
   reboot(after_ms?: number): Promise<void>
-  /** Switches the machine off; in a simulator variant it ends the service. Otherwise as `reboot`. */
+  /** Switches the machine off. In a variant with `simulator: true`, ends only the service. `after_ms` and the promise are as for `reboot`. */
   shutDown(after_ms?: number): Promise<void>
   /** A restart or a shutdown of the machine was requested. */
   readonly stopping: boolean

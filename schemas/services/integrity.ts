@@ -14,13 +14,13 @@ export interface ReferencePosition {
   readonly acc_m: number
   /** Determined with RTK corrections. */
   readonly corr: boolean
-  /** Where positions without corrections are expected: the same point in the frame of the satellites, today. Omitted: at `arp`. */
+  /** The same point in the satellites' frame at the present epoch, where positions without corrections are expected. Omitted: `arp`. */
   readonly seenAt?: Ecef
-  /** Source of these corrections, named as in `CorrectionStatus.remote`; omitted: that of the present ones, or unknown. */
+  /** Source of the RTK corrections, named as in `CorrectionStatus.remote`. Omitted: the present source, or unknown. */
   readonly source?: string
 }
 
-/** Position of the antenna, from positions of the receiver. */
+/** Position of the antenna, computed from several positions of the receiver. */
 export interface LivePosition {
   readonly position: Ecef
   /** 3D, 1 sigma, metres. */
@@ -42,9 +42,9 @@ export interface PositionComparison {
   readonly text: string
   /** Likely cause, for people, as the end of a sentence (`; the difference in height equals …`); '' if none. */
   readonly hint: string
-  /** The position rests on corrections of a base that nobody vouches for, and there is none without them. */
+  /** The position depends on corrections from a base whose position is not verified, and there is no position without corrections. */
   readonly unverified?: true
-  /** The corrections of a base that nobody vouches for contradict this position: the one that they lead to. */
+  /** With corrections from a base whose position is not verified, the position is different: the comparison for that position. */
   readonly contradicted?: Omit<PositionComparison, 'contradicted'>
 }
 
@@ -100,7 +100,7 @@ export interface EvidenceMemory {
   set(name: EvidenceName, value: unknown): Promise<void>
 }
 
-/** Mode that the receiver holds; undefined: no answer. */
+/** Mode that was read from the receiver. undefined: the receiver did not answer. */
 export type HeldTarget = Awaited<ReturnType<Receiver['readTarget']>>
 
 /** For a single user: the plugin that controls the RTCM gate. No member rejects or throws. */
@@ -116,7 +116,7 @@ export interface Integrity {
   readonly position: LivePosition | undefined
   /** The last comparison. */
   readonly comparison: PositionComparison | undefined
-  /** `locate` found a doubtful position and averages longer: the comparison. undefined: the doubt has ended. */
+  /** The comparison, when `locate` finds a doubtful position and averages longer. undefined, when the doubt has ended. */
   readonly onDoubt: Event<PositionComparison | undefined>
   /** Ignores corrected positions: the correction source is known to be wrong. */
   distrustCorrections(distrusted: boolean): void
@@ -142,7 +142,7 @@ export interface Integrity {
   readonly canSeeReturn: boolean
   /** Compares a given position, e.g. the result of a survey-in. */
   compare(live: LivePosition, reference: ReferencePosition): PositionComparison
-  /** Distance to the reference, from evidence independent of the echoed position of a base, metres; undefined: none in the last 10 s. */
+  /** Distance of the antenna from the reference, metres, by evidence other than the position in fixed mode, which repeats the reference. undefined: no evidence in the last 10 s. */
   distance_m(reference: ReferencePosition | undefined): number | undefined
 
   // ── motion of the antenna ──────────────────────────────────────────────────────────────────────────────────────────
@@ -169,7 +169,7 @@ export interface Integrity {
    * @returns undefined: the receiver must be queried
    */
   startsWarm(reference: ReferencePosition | undefined, held: HeldTarget | 'not asked'): Judgement
-  /** Monitors the last trusted base, which is not trusted yet. */
+  /** Monitors the last trusted base before it is trusted again. */
   resume(reference: ReferencePosition): void
   /**
    * Whether nothing changed since the base was last trusted. Called every second after `resume` until it answers, at most 24 s.

@@ -5,7 +5,7 @@
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
-/** NetworkManager's device states, grouped. */
+/** State of an interface: NetworkManager's device states in groups. */
 export type InterfaceState =
   | 'absent'
   | 'unmanaged'

@@ -17,12 +17,13 @@ export interface ProcedureStatus {
   readonly trustedSources?: readonly string[]
   /** The reference in use or to be used: distinguishes the station's own corrections from those of another station. */
   readonly reference: Ecef | undefined
-  /** What a person asked for and the station is doing: a survey-in, or the check of a confirmed position or of another reference. */
+  /** The request of a person that the station is carrying out. */
   readonly asked?: ProcedureWish | undefined
   /** The chosen reference; undefined: none, or the plugin does not report it. */
   readonly chosen?: ChosenReference | undefined
 }
 
+/** `survey`: a survey-in. `confirmed`: the check of a confirmed position. `reference`: the check of another reference. */
 export type ProcedureWish = 'survey' | 'confirmed' | 'reference'
 
 export interface ChosenReference {

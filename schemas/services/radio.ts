@@ -106,7 +106,7 @@ export interface RadioTools {
   removeStation(name: string, mac: string): Promise<void>
   /** Announces a channel switch to the clients, which stay connected. @returns the program that did it */
   announceChannel(name: string, channel: number): Promise<string>
-  /** 0: default of the daemon. */
+  /** Limits of the access point, from wpa_supplicant. 0: its default. */
   limits(name: string): Promise<{ maxStations: number; beacon_tu: number }>
   /** Takes effect at the next start of the access point. */
   setMaxStations(name: string, count: number): Promise<void>

@@ -33,6 +33,7 @@ export interface ReceiverFix {
   /** UTC seconds; 0 until the receiver's time is fully resolved. */
   t: number
   fix: GpsFix
+  /** The receiver has a valid position. */
   ok: boolean
   position: Ecef
   lat: number
@@ -46,7 +47,7 @@ export interface ReceiverFix {
   satellitesUsed: number
   /** This epoch used corrections. */
   corrected: boolean
-  /** These are of SBAS only, not of another base. */
+  /** The corrections come from SBAS only, not from a base. */
   sbas?: boolean
   arrival_ms: number
 }
@@ -54,7 +55,7 @@ export interface ReceiverFix {
 /** `offline`: no port, or no receiver on it. `stalled`: open, but silent. `up`: valid frames arrive. */
 export type ReceiverLink = 'offline' | 'stalled' | 'up'
 
-/** `listening`: configured externally, and trusted. `fixed`: holds a reference position. Otherwise `rover`. */
+/** `listening`: configured externally, and trusted. `fixed`: a base with a reference position. `rover`: finds its own position. */
 export type ReceiverMode = 'listening' | 'fixed' | 'rover' | 'unknown'
 
 /** Capabilities of a receiver. The station relies only on these: unreported values are `unknown`, never a default. */
@@ -236,10 +237,11 @@ export interface BandReading {
   /** `L1`, `L2`, `L5`, `L6`. */
   readonly band: string
   readonly jamming: Jamming
-  /** CW interference in the band, 0 to 255; NaN in this and the next two: not reported. */
+  /** Continuous-wave interference, 0 to 255 (strong). NaN in this field, `agc` or `noise`: not reported. */
   readonly indicator: number
   /** Gain of the input amplifier, %. */
   readonly agc: number
+  /** Noise level, in units of the receiver. */
   readonly noise: number
 }
 
@@ -282,8 +284,8 @@ export interface SatelliteSignal {
 }
 
 /**
- * Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). `output`: what a person chose, only
- * members of `can.output`. Missing members are as the plugin's options say, or as the receiver has them. `readTarget` omits it.
+ * Target mode: a rover that finds its position, or a base at a given reference (ECEF to 0.1 mm). `output`: the satellites and messages that a person chose, only
+ * members of `can.output`. For missing members, the plugin's options or the receiver's own settings apply. `readTarget` omits `output`.
  */
 export type ReceiverTarget = ({ mode: 'rover' } | { mode: 'fixed'; arp: Ecef; acc_m: number }) & {
   output?: ReceiverOutput

@@ -58,7 +58,7 @@ export interface RtcmClient {
   /** Read again for each document. */
   readonly ip: string
 }
-/** @deprecated named `RtcmClient` since 0.3.0; goes with 0.4.0 */
+/** @deprecated named `RtcmClient` since 0.3.0, removed in 0.4.0 */
 export type RtcmTaker = RtcmClient
 
 /** An outgoing epoch, or an outgoing frame outside any epoch. */
@@ -113,6 +113,7 @@ export interface RtcmGate {
   /** Takes control of the gate, which is closed until `trust`. */
   judge(): RtcmJudge
 }
+/** Control of the gate, by one plugin at a time. */
 export interface RtcmJudge {
   /**
    * Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once.

@@ -5,8 +5,8 @@ import type { Ecef } from './receiver.js'
 
 /**
  * Provided by the plugins of simulated receivers: a receiver behind a byte stream, its state and faults, for tests, the
- * console and third-party tests. A *key* is a configuration key of a ZED, or the beginning of a command of another make. What a receiver
- * has nothing for is refused with `RTK_ERR_COMMAND_VALUE`.
+ * console and third-party tests. A *key* is a configuration key of a ZED, or the beginning of a command of another make. A
+ * function that a simulated receiver does not have is refused with `RTK_ERR_COMMAND_VALUE`.
  */
 export interface SimulatedReceiver {
   /** Its serial line, used by a receiver plugin with `port=simulator`. Can be opened once at a time. */

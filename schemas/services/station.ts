@@ -36,13 +36,13 @@ export interface Station {
   confirmChange(): Promise<boolean>
   /** Reverts the provisional change now. False: there is none. */
   undoChange(): Promise<boolean>
-  /** Every change parameter with its value, by name. */
+  /** Every parameter with its value, sorted by name. */
   parameters(): ParameterEntry[]
   /** `text` is `name` or `name=value`. Never rejects. */
   command(text: string, options: { source: CallSource; signal?: AbortSignal }): Promise<CommandResult>
   /** Every command with its help line. */
   commands(): CommandEntry[]
-  /** The status document. The mask uses assignment 1 (HTTP) unless the variant sets 2; omitted: everything. */
+  /** The status document. The bits of the mask are those of HTTP, unless the variant sets `info.mask` to 2. Omitted: everything. */
   document(mask?: number): Record<string, unknown>
   /** The serialised document, cached for up to 100 ms. For a viewer, passwords, IMEI, IMSI and ICCID are empty. */
   documentText(mask?: number, reader?: 'viewer' | 'operator'): string

@@ -21,7 +21,7 @@ const misbehaviour =
  * Checks every plugin: it starts, stops and starts again. A refused reload, and a reload whose new version cannot start, leave the
  * running version as it was. Nothing is left behind: no timer, socket, server, watcher, child process or listener of the
  * process. Throws one error with all failures.
- * @param plugin a definition; or the path of a plugin, source or prebuilt, which may then import texts and other assets
+ * @param plugin a definition, or the path of a plugin (source or prebuilt). A plugin that imports texts or other assets needs the path
  * @param surroundings other plugins that the plugin needs
  */
 export async function conformance(
@@ -39,7 +39,7 @@ export async function conformance(
   }
 }
 
-/** The definition of a plugin by its path or name. */
+/** Loads the definition of a plugin. @param path path of the plugin, or name of a shipped plugin */
 export async function definitionAt(path: string): Promise<AnyPlugin> {
   const cache = mkdtempSync(join(tmpdir(), 'rtk-base-conformance-'))
   try {

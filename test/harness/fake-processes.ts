@@ -1,12 +1,13 @@
 import { RtkError } from '../../runtime/errors.js'
 import type { ExecOptions, ExecResult, ProcessPort } from '../../runtime/ports/processes.js'
 
+/** A simulated program. The returned members replace those of a successful run without output. */
 export type FakeProgram = (
   args: readonly string[],
   options: ExecOptions,
 ) => Partial<ExecResult> | Promise<Partial<ExecResult>>
 
-/** Programs that a test answers for; any other is not found. `calls` are those made so far: file and arguments. */
+/** Programs simulated by a test. Any other program is not found. `calls` lists the calls so far: file and arguments. */
 export function fakeProcesses(
   programs: Readonly<Record<string, FakeProgram>>,
 ): ProcessPort & { readonly calls: string[][] } {

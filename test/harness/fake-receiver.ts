@@ -17,15 +17,15 @@ import {
 /** A receiver that a test controls. It takes the place of the receiver plugin. */
 export interface FakeReceiver {
   readonly definition: AnyPlugin
-  /** Sends one frame, now. */
+  /** The receiver sends a frame now. */
   emit(bytes: Uint8Array): void
-  /** Sets link, mode and the like. */
+  /** Sets members of the service, such as link and mode, and emits `onState`. */
   become(
     state: Partial<
       Pick<Receiver, 'can' | 'link' | 'mode' | 'identity' | 'fix' | 'configured' | 'sinceReset_ms' | 'corruptRtcm'>
     >,
   ): void
-  /** One navigation epoch; what is left out is a good 3D fix. */
+  /** Emits a navigation epoch. Omitted members are those of a good 3D fix. */
   fix(fix: Partial<ReceiverFix> & Pick<ReceiverFix, 'position'>): void
   residuals(residuals: readonly SatelliteResidual[]): void
   secondFix(fix: ReceiverFix): void
@@ -34,11 +34,11 @@ export interface FakeReceiver {
   antenna(status: AntennaStatus): void
   interference(jamming: Jamming): void
   spoofing(state: Spoofing): void
-  /** The mode that was set last, which is also the answer when the mode is read. */
+  /** The target of the last `configure`. `readTarget` returns it. */
   target: ReceiverTarget
   /** Makes `configure` reject with this message. */
   refuseToConfigure: string | undefined
-  /** What happens before it has taken a configuration. */
+  /** Called and awaited by `configure` before it applies the target. */
   whileConfiguring: (() => Promise<void>) | undefined
   /** How often `resetAmbiguities` was called. */
   resets: number
@@ -46,7 +46,7 @@ export interface FakeReceiver {
   readonly corrections: Uint8Array[]
 }
 
-/** @param now_ms the arrival time of frames: the test's clock */
+/** Makes a `FakeReceiver`. @param now_ms the test's clock, for the arrival times of frames */
 export function fakeReceiver(now_ms: () => number): FakeReceiver {
   const frames = new Set<(frame: RtcmFrame) => void>()
   const states = new Set<() => void>()
@@ -158,7 +158,7 @@ export function fakeReceiver(now_ms: () => number): FakeReceiver {
   return fake
 }
 
-/** A 1005 of a station; with a height of the antenna above its marker a 1006. */
+/** A 1005 frame. With `antennaHeight_m`, the height of the antenna above its marker, a 1006 frame. */
 export function arpFrame(arp: Ecef, stationId = 0, antennaHeight_m?: number): Uint8Array {
   return encodeRtcm({
     ...(antennaHeight_m === undefined ? { type: 1005 } : { type: 1006, antennaHeight_m }),
@@ -174,7 +174,7 @@ export function arpFrame(arp: Ecef, stationId = 0, antennaHeight_m?: number): Ui
   })
 }
 
-/** A small MSM4 of two satellites; `more` is the multiple-message bit. */
+/** A small MSM4 frame with two satellites. `more` is the multiple-message bit: further messages of this epoch follow. */
 export function msmFrame(type: number, epochTime: number, more: boolean, stationId = 0): Uint8Array {
   return encodeMsm({
     type,

@@ -10,14 +10,14 @@ interface Timer {
 /** Timers that may fire at the same time. */
 const mostAtOnce = 100_000
 
-/** A clock that stands until it is advanced; every timer that falls due fires, in order, each at its own time. */
+/** A clock that stands still until a test advances it. Due timers then fire in order, each at its own time. */
 export class ManualClock implements Clock {
   #monotonic_ms = 0
   #utc_ms: number
   #order = 0
   readonly #timers = new Set<Timer>()
 
-  /** @param utc_ms what the system clock shows at first */
+  /** @param utc_ms initial time of the system clock */
   constructor(utc_ms = Date.UTC(2026, 10, 21)) {
     this.#utc_ms = utc_ms
   }
@@ -38,17 +38,17 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** How many timers are armed. */
+  /** Number of pending timers. */
   get pending(): number {
     return this.#timers.size
   }
 
-  /** Steps the system clock alone, as an NTP correction does. */
+  /** Steps only the system clock, as an NTP correction does. */
   stepUtc(by_ms: number): void {
     this.#utc_ms += by_ms
   }
 
-  /** Advances the clock by `ms`. Between timers, promises that are ready get their turn. */
+  /** Advances the clock by `ms`. Between timers, the callbacks of settled promises run. */
   async advance(ms: number): Promise<void> {
     const end_ms = this.#monotonic_ms + ms
     let atOnce = 0

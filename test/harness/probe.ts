@@ -2,7 +2,7 @@ import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/
 import type { ServiceToken } from '../../schemas/services.js'
 
 /**
- * A plugin that lets a test into a station: `start` gets its context, with the services that it needs.
+ * A plugin that gives a test access to a station: `start` gets the plugin's `ctx`, which can use the services in `needs`.
  * @example probe([rtcmStream], (ctx) => { stream = ctx.services.use(rtcmStream) })
  */
 export function probe(
@@ -13,8 +13,8 @@ export function probe(
 }
 
 /**
- * A service with the members that a test is about: the others that its token asks for are undefined, or throw when they are called.
- * @param given gets these members too, and stays in the hands of the test
+ * A service of which a test needs only some members. Other members that the token requires are undefined, or throw when called.
+ * @param given the members that the test needs. The other members are added to this same object, which is returned
  */
 export function partOf<T>({ id, shape = {} }: ServiceToken<T>, given: Partial<T>): T {
   const part = given as Record<string, unknown>

@@ -12,14 +12,15 @@ import { until } from './manual-clock.js'
 const entry = join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs')
 
 /**
- * The environment for a Node process that a test starts: the hooks of the test runner, which `NODE_OPTIONS` carries, would cost it
- * seconds. The test's own environment stays as it is.
+ * The environment for a Node process that a test starts: that of the test, but without the hooks of the test runner in
+ * `NODE_OPTIONS`, which take seconds.
  */
 export function childEnv(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _runner, ...env } = process.env
   return { ...env, _TAPJS_PROCESSINFO_EXCLUDE_: '.' }
 }
 
+/** Result of a process that ended. `code` is null if `signal` ended it. */
 export interface Finished {
   code: number | null
   signal: NodeJS.Signals | null
@@ -27,7 +28,7 @@ export interface Finished {
   stderr: string
 }
 
-/** Runs `rtk-base …` to its end. */
+/** Runs the command line `rtk-base …` until it ends. `input` is its standard input. */
 export async function rtkBase(args: readonly string[], input = ''): Promise<Finished> {
   const child = spawn(process.execPath, [entry, ...args], { stdio: ['pipe', 'pipe', 'pipe'], env: childEnv() })
   const output = { stdout: '', stderr: '' }
@@ -42,7 +43,7 @@ export async function rtkBase(args: readonly string[], input = ''): Promise<Fini
   return { code, signal, ...output }
 }
 
-/** Runs many `rtk-base …` that end by themselves, in one process: starting each would cost more than it does. */
+/** Runs many command lines `rtk-base …` in one process, which is faster. Each must end without a signal. */
 export async function rtkBaseAll(lines: readonly (readonly string[])[]): Promise<Finished[]> {
   const file = join(packageRoot(), 'build', 'test', 'harness', 'children', 'command-lines.js')
   const child = spawn(process.execPath, [file, JSON.stringify(lines)], {
@@ -68,7 +69,7 @@ export interface StationProcess {
   readonly startedIn_ms: number
   /** The document, as HTTP gives it. */
   info<T = Record<string, unknown>>(): Promise<T>
-  /** Waits until this number of UDP subscribers is listed. */
+  /** Waits until the status document lists this number of UDP clients. */
   subscribers(count: number): Promise<void>
   /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Finished>
@@ -78,7 +79,7 @@ export interface StationProcessOptions {
   /** Default: a temporary folder, which `end` removes. A given folder is kept. */
   data?: string
   execPath?: string
-  /** Default: the program of the checkout. Another one is e.g. that of a device folder. */
+  /** Program to run, e.g. that of a device folder. Default: that of the checkout. */
   entry?: string
   /** Arguments of Node itself. */
   nodeOptions?: readonly string[]
@@ -89,7 +90,7 @@ export interface StationProcessOptions {
 /** Whoever waits for something in the document asks no more often: it costs the station as much as all else that it does meanwhile. */
 const betweenDocuments_ms = 100
 
-/** Starts `rtk-base run` on a free HTTP port and waits until it tells where to look. */
+/** Starts `rtk-base run` on a free HTTP port and waits for its start message, which has the URL. */
 export async function startStation(
   args: readonly string[] = [],
   options: StationProcessOptions = {},
@@ -167,13 +168,13 @@ export async function freeTcpPort(): Promise<number> {
   return port
 }
 
-/** Arguments for a test that wants RTCM at once, not the procedure: a receiver that somebody set up as a base already. */
+/** Arguments for a test that needs RTCM immediately, without a survey-in: a receiver that is already configured as a base. */
 export const readyBase = ['--set', 'gnss-zed.configure=false', '--set', 'simulated-receiver.boot=fixed']
 
 /**
- * The file of a shipped variant with a simulated receiver, to run the plugins of a device on a desk together with
- * `simulated-receiver`.
- * @param folder where it is written
+ * Writes a copy of a shipped variant that uses `simulated-receiver` instead of a real receiver.
+ * @param folder folder for the copy
+ * @returns path of the copy
  */
 export function withSimulatedReceiver(variant: string, folder: string): string {
   const text = readFileSync(join(packageRoot(), 'runtime', 'variants', `${variant}.json`), 'utf8')
@@ -184,14 +185,14 @@ export function withSimulatedReceiver(variant: string, folder: string): string {
   return file
 }
 
-/** Options that give a simulator station ports of its own, so that tests can run beside each other. */
+/** Arguments that give a simulator station free ports, so that tests can run in parallel. `udp` and `mqtt` are two of these ports. */
 export async function ownPorts(): Promise<{ args: string[]; udp: number; mqtt: number }> {
   const [udp, mqtt] = [await freeUdpPort(), await freeTcpPort()]
   const args = ['--change', `udp-port=${udp}`, '--set', `mqtt-broker.port=${mqtt}`, '--change', 'ntrip-caster-port=0']
   return { args, udp, mqtt }
 }
 
-/** Options of a station that only listens to the receiver at this port. */
+/** Arguments for a station that only listens to the receiver at this port. */
 export function listeningTo(port: string): string[] {
   return ['--set', `gnss-zed.port=${port}`, '--set', 'gnss-zed.configure=false']
 }

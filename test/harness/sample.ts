@@ -1,6 +1,6 @@
 /**
- * How often a costly trial is repeated: a sample in `npm test`, all of it in `npm run test:machine`.
- * @param inGate with `CI=true`; as in `npm test` when left out
+ * Number of repetitions of a slow test: `inTest` in `npm test`, `onMachine` in `npm run test:machine`.
+ * @param inGate number with `CI=true`; default: `inTest`
  * @example for (let round = 0; round < sample(10, 200); round++) { … }
  */
 export function sample(inTest: number, onMachine: number, inGate = inTest): number {
@@ -13,8 +13,8 @@ export function few<T>(inTest: number, all: readonly T[]): readonly T[] {
   return all.slice(0, sample(inTest, all.length, all.length))
 }
 
-/** For `skip` of a test that needs another system or an hour: it runs in `npm run test:machine`. */
+/** Value for the option `skip` of a test that needs another system or an hour. The test runs only in `npm run test:machine`. */
 export const machineOnly: string | false = sample(0, 1) === 1 ? false : 'runs in `npm run test:machine`'
 
-/** For `skip` of a test that `npm test` leaves out to be quick: it runs with `CI=true` and in `npm run test:machine`. */
+/** Value for the option `skip` of a slow test. The test runs only with `CI=true` and in `npm run test:machine`. */
 export const gateOnly: string | false = sample(0, 1, 1) === 1 ? false : 'runs with CI=true'

@@ -17,8 +17,9 @@ import { shippedPlugin } from './shipped.js'
 /** A log line as JSON. */
 export type LogLine = Record<string, unknown> & { msg: string; level: number }
 
+/** All are optional. The members of `RuntimeOptions` are passed on to `createRuntime`. */
 export interface TestStationOptions extends Partial<Omit<RuntimeOptions, 'variant' | 'log' | 'clock' | 'store'>> {
-  /** Definitions with their options, by name. */
+  /** Plugins of the station by name: the definition, or the definition and its options. */
   plugins?: Record<string, AnyPlugin | [AnyPlugin, Record<string, unknown>]>
   /** Further keys of the variant's `plugins`: names, paths. */
   sources?: Variant['plugins']

@@ -134,7 +134,13 @@ function statementsOf(file: string): Statement[] {
     ;[comment, code] = [[], []]
   }
   let inComment = false
-  for (const line of file.split('\n')) {
+  const lines = file.split('\n')
+  for (const [i, line] of lines.entries()) {
+    // Between the members of a union: the compiler does not indent the comment.
+    if (!inComment && line.startsWith('/**') && line.endsWith('*/') && lines[i + 1]?.startsWith(' | ')) {
+      code.push(`    ${line}`)
+      continue
+    }
     if (line.startsWith('/**')) {
       flush()
       inComment = true
@@ -170,5 +176,6 @@ const signature = (text: string) =>
     .replace(/^export (declare )?/, '')
     .replaceAll(/\bimport\("[^"]*"\)\./g, '')
     .replaceAll(/^ {4}(#private|private readonly \w+|private \w+);\n/gm, '')
+    .replaceAll(/^ \| /gm, '    | ')
     .replaceAll(/^( {4})+/gm, (indent) => ' '.repeat(indent.length / 2))
     .replace(/;$/, '')

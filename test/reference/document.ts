@@ -30,6 +30,7 @@ type Node = TSchema & {
   required?: string[]
   items?: TSchema
   anyOf?: Node[]
+  const?: unknown
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
@@ -50,11 +51,20 @@ function* rowsOf(path: string, schema: Node, optional: boolean): Generator<strin
       yield* rowsOf(`${path}[].${name}`, field as Node, !(inner.required ?? []).includes(name))
     return
   }
-  yield `| \`${path}\` | ${cell(valuesOf(schema))} | ${cell(note(description, optional))} |`
+  const values = meanings(schema.anyOf ?? [])
+  const text = values ? `${note(description, optional)}. ${values.replace(/\.$/, '')}` : note(description, optional)
+  yield `| \`${path}\` | ${cell(valuesOf(schema))} | ${cell(text)} |`
 }
 
 const note = (description: string, optional: boolean) =>
   optional ? [description, 'may be missing'].filter(Boolean).join('; ') : description
+
+/** The descriptions of the values of a union, as sentences. */
+const meanings = (values: readonly Node[]) =>
+  values
+    .filter(({ description }) => description)
+    .map(({ const: value, description }) => `\`${JSON.stringify(value)}\`: ${description}.`)
+    .join(' ')
 
 export function documentPage(): string {
   const sections = Object.entries(blocks).map(([path, [schema, plugin]]) =>
@@ -73,7 +83,9 @@ export function documentPage(): string {
 
 ${generated}
 
-From the schemas of \`rtk-base/schemas\`. What a mask selects: [Interfaces](../interfaces.md#the-mask). \`esp\` and the production fields are described at
+This page lists the fields of the status document, which \`GET /get-info\` returns, by block. A [mask](../interfaces.md#the-mask) selects a part of the fields. A block is
+missing while its plugin is not running. An unknown value is \`""\`, 0, false or an empty list, unless the table says otherwise. A
+*listen-only* receiver is one that other software configures. The block \`esp\` and the other fields of \`base\` are described at
 [system](../../../plugins/system/README.md#status-document), \`udp\` at [udp-rtcm](../../../plugins/udp-rtcm/README.md).
 
 ${sections.join('\n')}`

@@ -102,7 +102,8 @@ export function routesPage({ routes }: Offer): string {
 
 ${generated}
 
-Queries and answers: \`GET /openapi.json\` of a station, and the page of the plugin.
+This page lists the routes of the runtime and of the shipped plugins. A station has the routes of its running plugins. Queries and answers are described on the page of each
+plugin and by \`GET /openapi.json\` of a station. For \`/session\` and \`/password\`, see [Security](../security.md).
 
 ${table(['route', 'what it does', 'plugin'], rows)}
 `
@@ -130,7 +131,7 @@ export function topicsPage(): string {
 
 ${generated}
 
-Payloads: [schemas/asyncapi.json](../../../schemas/asyncapi.json). Rules: [mqtt-api](../../../plugins/mqtt-api/README.md),
+\`{SN}\` is the serial number of the station. Payloads: [schemas/asyncapi.json](../../../schemas/asyncapi.json). Rules: [mqtt-api](../../../plugins/mqtt-api/README.md),
 [mqtt-link](../../../plugins/mqtt-link/README.md), [mqtt-rtcm](../../../plugins/mqtt-rtcm/README.md).
 
 ${table(['topic', 'the station', 'content', 'content type'], rows)}

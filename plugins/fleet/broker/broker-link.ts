@@ -61,9 +61,13 @@ export class BrokerLink implements FleetBroker {
     try {
       target = this.#target()
     } catch (error) {
-      return this.#failed(`a file of the broker's identity cannot be read: ${(error as Error).message}`)
+      this.#failed(`a file of the broker's identity cannot be read: ${(error as Error).message}`)
+      return
     }
-    if (target === undefined) return this.#failed('the embedded broker does not listen yet')
+    if (target === undefined) {
+      this.#failed('the embedded broker does not listen yet')
+      return
+    }
     const { url, ...identity } = target
     const options: IClientOptions = {
       ...identity,
@@ -87,17 +91,21 @@ export class BrokerLink implements FleetBroker {
   #use(client: MqttClient, url: string): void {
     this.#client = client
     let reason = 'the broker closed the connection'
+    let isOldBroker = false
     client.on('error', (error) => {
       reason = error.message || String((error as { code?: unknown }).code)
       // 1 and 132: the broker does not speak this version, as NATS with MQTT 5.
-      if ([1, 132].includes(Number((error as { code?: unknown }).code))) this.#version = this.#version === 5 ? 4 : 5
+      isOldBroker = this.#version === 5 && [1, 132].includes(Number((error as { code?: unknown }).code))
       client.end(true)
     })
     client.on('connect', () => {
       this.#connected = true
       this.#backoff.reset()
       this.#ctx.errors.clear('fleet-broker')
-      this.#ctx.log.info({ url, version: this.#version === 5 ? '5' : '3.1.1' }, 'connected to the broker of the stations')
+      this.#ctx.log.info(
+        { url, version: this.#version === 5 ? '5' : '3.1.1' },
+        'connected to the broker of the stations',
+      )
       this.#subscribe([...this.#exact.keys(), ...this.#wild.keys()])
       this.#changed.emit(true)
     })
@@ -108,7 +116,14 @@ export class BrokerLink implements FleetBroker {
       }
       const [, serial = '', part = topic] = /^base\/([^/]{1,64})\/(.+)$/s.exec(topic) ?? []
       const { userProperties = {} } = properties ?? {}
-      const message: FleetMessage = { topic, serial, part, payload, retained: retain, userProperties: { ...userProperties } }
+      const message: FleetMessage = {
+        topic,
+        serial,
+        part,
+        payload,
+        retained: retain,
+        userProperties: { ...userProperties },
+      }
       for (const take of this.#exact.get(topic) ?? []) take(message)
       for (const [filter, takes] of this.#wild) {
         if (topicMatches(filter, topic)) for (const take of takes) take(message)
@@ -123,7 +138,10 @@ export class BrokerLink implements FleetBroker {
       const was = this.#connected
       this.#connected = false
       if (was) this.#changed.emit(false)
-      if (!this.#isClosed) this.#failed(`${url}: ${reason}`)
+      if (this.#isClosed) return
+      this.#version = isOldBroker ? 4 : this.#version
+      if (isOldBroker) this.start()
+      else this.#failed(`${url}: ${reason}`)
     })
   }
 
@@ -131,7 +149,8 @@ export class BrokerLink implements FleetBroker {
     const wait_ms = this.#backoff.next()
     this.#ctx.errors.raise('fleet-broker', {
       text: `the fleet hears no station: no connection to the broker (${reason})`,
-      advice: 'the connection is tried again every 30 s at the latest: check the option fleet.broker and the broker itself',
+      advice:
+        'the connection is tried again every 30 s at the latest: check the option fleet.broker and the broker itself',
       values: { reason },
     })
     this.#ctx.timers.after(wait_ms, () => this.start())
@@ -158,7 +177,8 @@ export class BrokerLink implements FleetBroker {
     if (!this.#connected) return
     for (let at = 0; at < filters.length; at += filtersAtOnce) {
       this.#client?.subscribe(filters.slice(at, at + filtersAtOnce), { qos: 0 }, (error) => {
-        if (error) this.#ctx.log.warn({ err: error }, 'the broker refuses a subscription: check the permissions of the fleet')
+        if (error)
+          this.#ctx.log.warn({ err: error }, 'the broker refuses a subscription: check the permissions of the fleet')
       })
     }
   }

@@ -93,7 +93,8 @@ export class Database implements FleetDatabase {
     if (this.#isClosed) return
     this.#ctx.errors.raise('fleet-database', {
       text: `the fleet stores nothing: no connection to its database (${reason})`,
-      advice: 'the connection is tried again every 15 s at the latest: check the option fleet.database and the database itself',
+      advice:
+        'the connection is tried again every 15 s at the latest: check the option fleet.database and the database itself',
       values: { reason },
     })
     this.#ctx.timers.after(this.#backoff.next(), () => this.#connect())

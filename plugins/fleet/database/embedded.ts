@@ -1,67 +1,114 @@
-import { createRequire } from 'node:module'
 import { realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import { Mutex } from 'async-mutex'
 import type { FleetQuery } from 'rtk-base/services'
 import { type Engine, type EngineEvents, quoted } from './engine.js'
 
 const packageName = '@electric-sql/pglite'
 
-/** The part of PGlite that is used. */
-interface Pglite {
-  readonly waitReady: Promise<void>
-  query(sql: string, values?: unknown[]): Promise<{ rows: object[] }>
-  exec(sql: string): Promise<unknown>
-  transaction<T>(work: (inside: Pick<Pglite, 'query'>) => Promise<T>): Promise<T>
-  listen(channel: string, take: (payload: string) => void): Promise<() => Promise<void>>
-  close(): Promise<void>
+/** Runs in a thread of its own: a query blocks its thread, and the first start takes seconds. */
+const program = `
+const { parentPort, workerData } = require('node:worker_threads')
+const { PGlite } = require(workerData.code)
+const database = new PGlite(workerData.folder)
+const run = {
+  query: async ([sql, values]) => (await database.query(sql, values)).rows,
+  listen: ([channel]) => database.listen(channel, (payload) => parentPort.postMessage({ channel, payload })).then(() => undefined),
+  unlisten: ([channel]) => database.unlisten(channel).then(() => undefined),
+  close: () => database.close(),
 }
+parentPort.on('message', ({ id, what, given }) => {
+  run[what](given).then(
+    (result) => parentPort.postMessage({ id, result }),
+    (error) => parentPort.postMessage({ id, error: { message: error.message, code: error.code } }),
+  )
+})
+database.waitReady.then(
+  () => parentPort.postMessage({ id: 0 }),
+  (error) => parentPort.postMessage({ id: 0, error: { message: error.message } }),
+)
+`
 
-/** It is an optional package of rtk-base, with files beside its code: so it is loaded from there, never bundled. */
-function load(): { PGlite: new (folder: string) => Pglite } {
+/** It is an optional package of rtk-base with files beside its code: so it is loaded from there, never bundled. */
+function codeOfPackage(): string {
   const require = createRequire(realpathSync(process.argv[1] ?? __filename))
   try {
-    return require(packageName)
-  } catch (error) {
-    throw new Error(
-      `the embedded database ${packageName} is not installed (${(error as Error).message.split('\n')[0]}): npm install ${packageName}, or set fleet.database`,
-    )
+    return require.resolve(packageName)
+  } catch {
+    throw new Error(`the embedded database is not installed: npm install ${packageName}, or set fleet.database`)
   }
 }
 
+type Answer = { id: number; result?: unknown; error?: { message: string; code?: string } }
+type Notice = { channel: string; payload: string }
+
 /**
- * PGlite: PostgreSQL inside the service, for one desk. Only this process can use it, and it survives the end of the process, but not every
- * power cut: it does not wait for the disk.
+ * PGlite: PostgreSQL inside the service, for one desk. Only this process can use it. It survives the end of the process, but not every
+ * power cut, as it does not wait for the disk.
  */
 export async function openEmbedded(folder: string, events: EngineEvents): Promise<Engine> {
-  const { PGlite } = load()
-  const database = new PGlite(folder)
-  await database.waitReady
-  const stops = new Map<string, () => Promise<void>>()
-  const query: FleetQuery = async <R extends object>(sql: string, values?: readonly unknown[]) => {
-    // Without values there may be several statements, which `query` refuses.
-    if (values === undefined && /;\s*\S/.test(sql)) {
-      await database.exec(sql)
-      return []
-    }
-    return (await database.query(sql, values as unknown[])).rows as R[]
+  const worker = new Worker(program, { eval: true, workerData: { folder, code: codeOfPackage() } })
+  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
+  /** There is one connection: a transaction keeps everything else waiting. */
+  const turn = new Mutex()
+  let nextId = 1
+  let isClosing = false
+  const ended = (reason: string) => {
+    for (const { reject } of waiting.values()) reject(new Error(reason))
+    waiting.clear()
+    if (!isClosing) events.ended(reason)
   }
+  worker.on('message', (message: Answer | Notice) => {
+    if ('channel' in message) {
+      events.notified(message.channel.replaceAll('"', ''), message.payload)
+      return
+    }
+    const { resolve, reject } = waiting.get(message.id) ?? {}
+    waiting.delete(message.id)
+    if (message.error) reject?.(Object.assign(new Error(message.error.message), { code: message.error.code }))
+    else resolve?.(message.result)
+  })
+  worker.on('error', (error) => ended(`the embedded database failed: ${error.message}`))
+  worker.on('exit', () => ended('the embedded database ended'))
+  const answerOf = <T>(id: number) =>
+    new Promise<T>((resolve, reject) => waiting.set(id, { resolve: resolve as (result: unknown) => void, reject }))
+  const ask = <T>(what: 'query' | 'listen' | 'unlisten' | 'close', ...given: unknown[]) => {
+    const id = nextId++
+    worker.postMessage({ id, what, given })
+    return answerOf<T>(id)
+  }
+  await answerOf(0).catch(async (error: Error) => {
+    isClosing = true
+    await worker.terminate()
+    throw new Error(
+      `the embedded database in ${folder} cannot be opened (${error.message}): restore a copy, or move the folder away`,
+    )
+  })
+  const inside: FleetQuery = <R extends object>(sql: string, values?: readonly unknown[]) =>
+    ask<R[]>('query', sql, values)
   return {
-    query,
+    query: (sql, values) => turn.runExclusive(() => inside(sql, values)) as never,
     transaction: (work) =>
-      database.transaction((inside) =>
-        work(
-          async <R extends object>(sql: string, values?: readonly unknown[]) =>
-            (await inside.query(sql, values as unknown[])).rows as R[],
-        ),
-      ),
-    async listen(channel) {
-      const stop = await database.listen(quoted(channel), (payload) => events.notified(channel, payload))
-      stops.set(channel, stop)
-    },
-    async unlisten(channel) {
-      await stops.get(channel)?.()
-      stops.delete(channel)
-    },
+      turn.runExclusive(async () => {
+        await inside('begin')
+        try {
+          const result = await work(inside)
+          await inside('commit')
+          return result
+        } catch (error) {
+          await inside('rollback').catch(() => {})
+          throw error
+        }
+      }),
+    listen: (channel) => turn.runExclusive(() => ask('listen', quoted(channel))),
+    unlisten: (channel) => turn.runExclusive(() => ask('unlisten', quoted(channel))),
     lead: async () => true,
-    close: () => database.close(),
+    async close() {
+      if (isClosing) return
+      isClosing = true
+      await turn.runExclusive(() => ask('close')).catch(() => {})
+      await worker.terminate()
+    },
   }
 }

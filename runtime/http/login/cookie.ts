@@ -20,7 +20,9 @@ export interface Ticket extends Session {
 
 const cookieName = 'rtk-base-session'
 const attributes = 'HttpOnly; SameSite=Strict; Path=/'
-const cookiePattern = new RegExp(`^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8}(?:\\.([\\w-]{1,128}))?)\\.([\\w-]{43}))$`)
+const cookiePattern = new RegExp(
+  `^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8}(?:\\.([\\w-]{1,128}))?)\\.([\\w-]{43}))$`,
+)
 
 /** Takes a browser's cookie away. */
 export const noCookie = `${cookieName}=; ${attributes}; Max-Age=0`

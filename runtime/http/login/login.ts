@@ -1,10 +1,10 @@
 /** Tokens and passwords, the session cookies that browsers get for them, and the caller's role. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Accounts } from '../../../schemas/services/runtime.js'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../../ports/clock.js'
 import { normalAddress } from '../access.js'
-import type { Accounts } from '../../../schemas/services/runtime.js'
 import type { LoginRole, Role } from '../routes/config.js'
 import { isSigned, type Session, sessionCookie, type Ticket, ticketsIn } from './cookie.js'
 import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'

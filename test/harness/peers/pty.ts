@@ -16,7 +16,7 @@ export interface Pty {
   close(): Promise<void>
 }
 
-/** Needs socat. */
+/** Opens a pair of pseudo-terminals. Needs the program socat. */
 export async function openPty(): Promise<Pty> {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-pty-'))
   const [near, far] = [join(folder, 'near'), join(folder, 'far')]

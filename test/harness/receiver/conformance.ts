@@ -6,7 +6,7 @@ import { checks } from './checks.js'
 import type { ReceiverDevice } from './device.js'
 
 export interface ReceiverConformanceOptions {
-  /** Options of the plugin: its port. */
+  /** Options of the plugin, such as its port. */
   options?: Record<string, unknown>
   /** Further parts of the station, e.g. the plugin of the simulator. */
   surroundings?: TestStationOptions
@@ -17,7 +17,7 @@ export interface ReceiverConformanceOptions {
  * reference, a restart, a refusal, silence, a wrong 1005, a reload, and exactly the reports that the plugin claims. Throws one
  * error with all failures. `conformance` checks every plugin.
  * @param plugin a definition, or the path of a plugin
- * @param device the receiver, or what stands for it
+ * @param device controls the receiver, or its simulator or recording
  */
 export async function receiverConformance(
   plugin: AnyPlugin | string,

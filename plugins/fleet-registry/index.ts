@@ -1,0 +1,51 @@
+import { definePlugin } from 'rtk-base/plugin'
+import { fleet, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { liveRoute } from './live.js'
+import { stationRoutes } from './routes.js'
+import { Registry } from './stations/registry.js'
+
+const Options = Type.Object(
+  {
+    most: Type.Integer({ default: 20_000, minimum: 1, maximum: 100_000, description: 'Stations that are kept' }),
+    retention_days: Type.Integer({
+      default: 400,
+      minimum: 31,
+      maximum: 3_660,
+      description: 'The record and former documents are kept this long, in whole months',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/** The stations of a fleet: what they say now, what they said, and requests to them. */
+export default definePlugin({
+  name: 'fleet-registry',
+  version: '1.0.0',
+  api: '^1.2.0',
+  needs: [fleetBroker, fleetDatabase, fleetAccess],
+  provides: [fleet],
+  options: Options,
+
+  setup(ctx, { most, retention_days }) {
+    const registry = new Registry(ctx, { most, retention_days })
+    ctx.services.provide(fleet, registry)
+    stationRoutes(ctx, registry)
+    liveRoute(ctx, registry)
+    ctx.metrics.gauge({
+      name: 'fleet_stations',
+      help: 'Stations of the fleet by verdict and by whether they are online.',
+      labels: ['verdict', 'online'],
+      collect: (gauge) => {
+        for (const [key, count] of registry.counts) {
+          const [verdict = '', online = ''] = key.split(' ')
+          gauge.set(count, { verdict, online })
+        }
+      },
+    })
+    return registry
+  },
+
+  start: (_ctx, _handoff, registry) => registry.start(),
+  stop: (_reason, registry) => registry.stop(),
+})

@@ -1,0 +1,184 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type FleetRole, fleetAccess, fleetDatabase } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { detailOf, Entry, entryOf, Given, rowOf, Serial, StationDetail, StationRow } from './schemas.js'
+import type { Registry } from './stations/registry.js'
+
+const mostEntries = 500
+
+interface EventRow {
+  readonly t: Date
+  readonly serial: string
+  readonly kind: string
+  readonly text: string
+  readonly actor: string
+}
+
+const eventOf = ({ t, serial, kind, text, actor }: EventRow) =>
+  entryOf({ t_s: Math.floor(t.getTime() / 1000), serial, kind, text, by: actor })
+
+const RecordQuery = Type.Object(
+  {
+    serial: Type.Optional(Serial),
+    kind: Type.Optional(Type.String({ pattern: '^[a-z,-]{1,100}$', description: 'One or several, with commas' })),
+    before: Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description: 'UTC seconds: only older entries' })),
+    limit: Type.Optional(Type.String({ pattern: '^\\d{1,3}$', description: `At most ${mostEntries}; default: 100` })),
+  },
+  { additionalProperties: false },
+)
+
+const unknown = (serial: string) => new RtkError('RTK_ERR_NOT_FOUND', `the fleet does not know a station ${serial}`)
+
+export function stationRoutes(ctx: PluginContext, registry: Registry): void {
+  const config = { role: 'viewer' } as const
+  const params = Type.Object({ serial: Serial })
+  const serialOf = (request: { params: unknown }) => (request.params as { serial: string }).serial
+  const demand = (request: { user: string; role: string }, role: FleetRole) =>
+    ctx.services.use(fleetAccess).demand(request, role)
+  const stationOf = (serial: string) => {
+    const station = registry.station(serial)
+    if (!station) throw unknown(serial)
+    return station
+  }
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/stations',
+    schema: { summary: 'Every station in few fields', response: { 200: Type.Array(StationRow) } },
+    handler: async () => [...registry.stations()].map(rowOf),
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/stations/:serial',
+    schema: { summary: 'A station as it is now', params, response: { 200: StationDetail } },
+    handler: async (request) => detailOf(stationOf(serialOf(request))),
+  })
+  ctx.http.route({
+    method: 'PATCH',
+    url: '/fleet/stations/:serial',
+    config,
+    schema: {
+      summary: 'Names a station, puts it into a group, labels it',
+      params,
+      body: Given,
+      response: { 200: Type.Object({ ok: Type.Boolean() }) },
+    },
+    handler: async (request) => {
+      const by = demand(request, 'operator')
+      const serial = serialOf(request)
+      const given = request.body as Static<typeof Given>
+      if (!(await registry.name(serial, given as Parameters<Registry['name']>[1]))) throw unknown(serial)
+      registry.record({ serial, kind: 'given', text: JSON.stringify(given).slice(0, 300), by })
+      return { ok: true }
+    },
+  })
+  ctx.http.route({
+    method: 'DELETE',
+    url: '/fleet/stations/:serial',
+    config,
+    schema: {
+      summary: 'Forgets a station. Its record stays; if it is heard again, it is there again',
+      params,
+      response: { 200: Type.Object({ ok: Type.Boolean() }) },
+    },
+    handler: async (request) => {
+      const by = demand(request, 'admin')
+      const serial = serialOf(request)
+      if (!(await registry.forget(serial))) throw unknown(serial)
+      registry.record({ serial, kind: 'forgotten', text: 'forgotten', by })
+      return { ok: true }
+    },
+  })
+
+  const Document = Type.Record(Type.String(), Type.Unknown(), { description: 'The document, without passwords' })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/stations/:serial/document',
+    schema: { summary: 'The newest status document of a station', params, response: { 200: Document } },
+    handler: async (request) => {
+      const document = await registry.document(stationOf(serialOf(request)).serial)
+      if (!document) throw new RtkError('RTK_ERR_NOT_FOUND', 'the station has sent no document yet')
+      return document
+    },
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/stations/:serial/documents',
+    schema: {
+      summary:
+        'Former documents of a station: one for each change of its settings, identity or reference, the newest first',
+      params,
+      querystring: Type.Object({ before: RecordQuery.properties.before }, { additionalProperties: false }),
+      response: { 200: Type.Array(Type.Object({ t: Type.Integer(), document: Document })) },
+    },
+    handler: async (request) => {
+      const { before } = request.query as { before?: string }
+      const rows = await ctx.services.use(fleetDatabase).query<{ t: Date; document: Record<string, unknown> }>(
+        `select t, document from fleet_document where serial = $1 and t < coalesce(to_timestamp($2), 'infinity')
+         order by t desc limit 20`,
+        [serialOf(request), before ?? null],
+      )
+      return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document }))
+    },
+  })
+
+  ctx.http.route({
+    method: 'POST',
+    url: '/fleet/stations/:serial/change',
+    config,
+    schema: {
+      summary: 'Changes parameters of a station, as its own POST /change',
+      params,
+      body: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 200 }),
+      response: {
+        200: Type.Object({
+          result: Type.String(),
+          leftover: Type.Record(Type.String(), Type.Unknown()),
+          errors: Type.Optional(Type.Array(Type.Object({ name: Type.String(), message: Type.String() }))),
+        }),
+      },
+    },
+    handler: async (request) => {
+      const by = demand(request, 'operator')
+      return registry.change(stationOf(serialOf(request)).serial, request.body as Record<string, unknown>, by)
+    },
+  })
+  ctx.http.route({
+    method: 'POST',
+    url: '/fleet/stations/:serial/command',
+    config,
+    schema: {
+      summary: 'Runs a command on a station, as its own POST /system',
+      description: 'The answer is empty if the broker (MQTT 3.1.1) or the station cannot return it.',
+      params,
+      body: Type.Object({ command: Type.String({ minLength: 1, maxLength: 1_000 }) }, { additionalProperties: false }),
+      response: { 200: Type.Object({ answer: Type.String() }) },
+    },
+    handler: async (request) => {
+      const by = demand(request, 'operator')
+      const { command } = request.body as { command: string }
+      return { answer: await registry.command(stationOf(serialOf(request)).serial, command, by) }
+    },
+  })
+
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/record',
+    schema: {
+      summary: 'What happened, the newest first: reports of stations and actions of people',
+      querystring: RecordQuery,
+      response: { 200: Type.Array(Entry) },
+    },
+    handler: async (request) => {
+      const { serial, kind, before, limit } = request.query as Static<typeof RecordQuery>
+      const rows = await ctx.services.use(fleetDatabase).query<EventRow>(
+        `select t, serial, kind, text, actor from fleet_event
+         where ($1::text is null or serial = $1) and ($2::text[] is null or kind = any($2))
+           and t < coalesce(to_timestamp($3), 'infinity')
+         order by t desc, id desc limit $4`,
+        [serial ?? null, kind?.split(',') ?? null, before ?? null, Math.min(mostEntries, Number(limit ?? 100))],
+      )
+      return rows.map(eventOf)
+    },
+  })
+}

@@ -1,0 +1,102 @@
+import { Mutex } from 'async-mutex'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type Fleet, type FleetBroker, type FleetMessage, fleetBroker } from 'rtk-base/services'
+import { parseObject } from './reading.js'
+
+const answer_ms = 30_000
+/** Requests that wait for an answer, of this instance. */
+const mostWaiting = 2_000
+
+type Answer = Awaited<ReturnType<Fleet['change']>>
+
+/**
+ * Changes and commands over MQTT. With MQTT 5, each names a topic for its answer. Without, a station answers changes on `change/resp`, in
+ * order, so one change of a station waits for the one before; commands are not answered then.
+ */
+export class Requests {
+  readonly #ctx: PluginContext
+  /** Tells the answers for this instance apart from those for others. */
+  readonly #instance = crypto.randomUUID().slice(0, 8)
+  readonly #waiting = new Map<string, (payload: Buffer) => void>()
+  readonly #turns = new Map<string, Mutex>()
+  #nextId = 1
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  get #broker(): FleetBroker {
+    return this.#ctx.services.use(fleetBroker)
+  }
+
+  start(): void {
+    const answered = ({ serial, part, payload, retained }: FleetMessage) => {
+      if (!retained) this.#waiting.get(`${serial} ${part}`)?.(payload)
+    }
+    this.#ctx.defer(this.#broker.subscribe('base/+/change/resp', answered))
+    this.#ctx.defer(this.#broker.subscribe(`base/+/fleet/${this.#instance}/+`, answered))
+  }
+
+  async change(serial: string, values: Readonly<Record<string, unknown>>): Promise<Answer> {
+    const turn = this.#turns.get(serial) ?? new Mutex()
+    this.#turns.set(serial, turn)
+    try {
+      return await turn.runExclusive(async () => {
+        const payload = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'])
+        const answer = parseObject(payload)
+        if (!answer || typeof answer.result !== 'string') throw unavailable(`the answer of ${serial} cannot be read`)
+        return { ...answer, leftover: answer.leftover ?? {} } as Answer
+      })
+    } finally {
+      if (!turn.isLocked()) this.#turns.delete(serial)
+    }
+  }
+
+  async command(serial: string, text: string): Promise<string> {
+    if (!this.#broker.answers) {
+      this.#publish(serial, 'cmd', text)
+      return ''
+    }
+    return (await this.#ask(serial, 'cmd', text, [])).toString('utf8').slice(0, 4_096)
+  }
+
+  #publish(serial: string, part: string, text: string, responseTopic?: string): void {
+    const sent = this.#broker.publish(`base/${serial}/${part}`, text, responseTopic ? { responseTopic } : {})
+    if (sent === 'offline') throw unavailable('the fleet has no connection to its broker: it is tried again')
+    if (sent === 'full') throw unavailable('too much waits for the broker: try again in a minute')
+  }
+
+  /** @param also further parts of the topic on which an answer may come */
+  #ask(serial: string, part: string, text: string, also: readonly string[]): Promise<Buffer> {
+    if (this.#waiting.size >= mostWaiting) throw unavailable('too many requests wait for the answers of stations')
+    const own = `fleet/${this.#instance}/${this.#nextId++}`
+    const keys = [own, ...also].map((topic) => `${serial} ${topic}`)
+    return new Promise((resolve, reject) => {
+      const finish = () => {
+        for (const key of keys) this.#waiting.delete(key)
+        void late()
+        this.#ctx.signal.removeEventListener('abort', gone)
+      }
+      const late = this.#ctx.timers.after(answer_ms, () => {
+        finish()
+        reject(unavailable(`${serial} did not answer in ${answer_ms / 1000} s: whether it did it is not known`))
+      })
+      const gone = () => {
+        finish()
+        reject(unavailable('the fleet stops'))
+      }
+      this.#ctx.signal.addEventListener('abort', gone, { once: true })
+      for (const key of keys)
+        this.#waiting.set(key, (payload) => {
+          finish()
+          resolve(payload)
+        })
+      try {
+        this.#publish(serial, part, text, `base/${serial}/${own}`)
+      } catch (error) {
+        finish()
+        reject(error)
+      }
+    })
+  }
+}

@@ -1,0 +1,29 @@
+import type { FleetEvent, FleetStation } from 'rtk-base/services'
+
+type Entry = Omit<FleetEvent, 't_s' | 'by'>
+
+/** What the record says about the step from one state of a station to the next. Pure. @param before undefined: it is new */
+export function transitions(before: FleetStation | undefined, now: FleetStation): Entry[] {
+  const { serial } = now
+  const entries: Entry[] = []
+  const note = (kind: string, text: string) => entries.push({ serial, kind, text })
+  if (!before) note('new', `${serial} was heard for the first time`)
+  if (now.online !== (before?.online ?? 'unknown')) note('online', now.online)
+  if (now.verdict !== before?.verdict || now.cause !== before.cause) {
+    const reason = now.cause === 'ok' ? '' : `: ${now.cause}`
+    if (before || now.verdict !== 'unknown') note('verdict', `${now.verdict}${reason}`)
+  }
+  if (now.reference !== (before?.reference ?? '')) note('reference', now.reference || 'none')
+  if (now.version !== (before?.version ?? '')) note('version', now.version)
+  if (before && now.name !== before.name) note('name', now.name)
+  if (now.update.state !== (before?.update.state ?? '') && now.update.state !== '')
+    note('update', now.update.failed ? `${now.update.state}, failed` : now.update.state)
+  return entries
+}
+
+/** Fields that change all the time: alone they are no reason to write or to tell. */
+export function isSameStation(one: FleetStation, other: FleetStation): boolean {
+  return textOf(one) === textOf(other)
+}
+
+const textOf = ({ seen_s: _seen, document_s: _document, ...rest }: FleetStation) => JSON.stringify(rest)

@@ -1,0 +1,219 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { type FleetDatabase, type FleetEvent, type FleetStation, fleetDatabase } from 'rtk-base/services'
+import { transitions } from '../stations/transitions.js'
+import { monthly, partsBefore, partsFor, tables } from './tables.js'
+
+const flush_ms = 1_000
+const tidy_ms = 3_600_000
+/** Entries of the record that wait for the database. */
+const mostWaiting = 10_000
+/** Rows in one statement. */
+const rowsAtOnce = 500
+
+/** What people set for a station; it wins over what the station says. */
+export interface Given {
+  readonly name: string
+  readonly group: string
+  readonly labels: Readonly<Record<string, string>>
+}
+export interface StoredStation {
+  readonly station: FleetStation
+  readonly given: Given
+}
+interface NewDocument {
+  readonly document: unknown
+  readonly mark: string
+}
+
+interface Row {
+  readonly serial: string
+  readonly name: string
+  readonly station_group: string
+  readonly labels: Record<string, string>
+  readonly station: FleetStation
+  readonly mark: string
+}
+
+/**
+ * Writes what the leader hears, once a second: the difference between what is stored and what is known now. An instance that
+ * becomes the leader reads what is stored first, so that nothing is written twice, and nothing is lost that is still so.
+ */
+export class StationStore {
+  readonly #ctx: PluginContext
+  readonly #now: (serial: string) => FleetStation | undefined
+  readonly #retention_days: number
+  /** As in the database; undefined: not read since this instance leads. */
+  #stored: Map<string, FleetStation> | undefined
+  #marks = new Map<string, string>()
+  readonly #dirty = new Set<string>()
+  readonly #documents = new Map<string, NewDocument>()
+  #entries: FleetEvent[] = []
+  #isFlushing = false
+  lost = 0
+
+  constructor(ctx: PluginContext, now: (serial: string) => FleetStation | undefined, retention_days: number) {
+    this.#ctx = ctx
+    this.#now = now
+    this.#retention_days = retention_days
+  }
+
+  get #database(): FleetDatabase {
+    return this.#ctx.services.use(fleetDatabase)
+  }
+
+  async start(loaded: (stations: StoredStation[]) => void): Promise<void> {
+    const { timers } = this.#ctx
+    await this.#database.migrate('fleet-registry', tables)
+    for (const sql of partsFor(new Date(this.#ctx.clock.now()))) await this.#database.query(sql)
+    loaded(await this.load())
+    this.#ctx.on(this.#database.onLeads, () => {
+      this.#stored = undefined
+    })
+    timers.every(flush_ms, () => this.flush())
+    timers.every(tidy_ms, () => this.#tidy())
+  }
+
+  async load(): Promise<StoredStation[]> {
+    const rows = await this.#database.query<Row>(
+      'select serial, name, station_group, labels, station, mark from fleet_station',
+    )
+    return rows.map(storedOf)
+  }
+
+  async loadOne(serial: string): Promise<StoredStation | undefined> {
+    const [row] = await this.#database.query<Row>(
+      'select serial, name, station_group, labels, station, mark from fleet_station where serial = $1',
+      [serial],
+    )
+    return row && storedOf(row)
+  }
+
+  changed(serial: string): void {
+    this.#dirty.add(serial)
+  }
+
+  document(serial: string, document: unknown, mark: string): void {
+    this.#documents.set(serial, { document, mark })
+  }
+
+  /** By every instance, at once if it can. */
+  record(event: FleetEvent): void {
+    this.#entries.push(event)
+    if (this.#entries.length <= mostWaiting) return
+    this.#entries.shift()
+    this.lost += 1
+  }
+
+  async flush(): Promise<void> {
+    if (this.#isFlushing || !this.#database.connected) return
+    this.#isFlushing = true
+    try {
+      await this.#writeEntries()
+      if (this.#database.leads) await this.#writeStations()
+    } catch (error) {
+      // What is stored is not known any more: it is read again.
+      this.#stored = undefined
+      this.#ctx.log.warn({ err: error }, 'the stations cannot be stored: it is tried again every second')
+    } finally {
+      this.#isFlushing = false
+    }
+  }
+
+  async #writeEntries(): Promise<void> {
+    while (this.#entries.length > 0) {
+      const part = this.#entries.slice(0, rowsAtOnce)
+      await this.#insert(this.#database.query, part)
+      this.#entries.splice(0, part.length)
+    }
+  }
+
+  async #writeStations(): Promise<void> {
+    if (!this.#stored) {
+      const rows = await this.#database.query<Row>(
+        'select serial, name, station_group, labels, station, mark from fleet_station',
+      )
+      this.#stored = new Map(rows.map(({ serial, station }) => [serial, station]))
+      this.#marks = new Map(rows.map(({ serial, mark }) => [serial, mark]))
+      await this.#tidy()
+    }
+    const serials = [...new Set([...this.#dirty, ...this.#documents.keys()])]
+    for (let from = 0; from < serials.length; from += rowsAtOnce) {
+      await this.#writeSome(serials.slice(from, from + rowsAtOnce), this.#stored)
+    }
+  }
+
+  async #writeSome(serials: readonly string[], stored: Map<string, FleetStation>): Promise<void> {
+    const stations = serials.map((serial) => this.#now(serial)).filter((station) => station !== undefined)
+    const t_s = Math.floor(this.#ctx.clock.now() / 1000)
+    const events = stations.flatMap((station) =>
+      transitions(stored.get(station.serial), station).map((entry) => ({ ...entry, t_s, by: '' })),
+    )
+    const documents = new Map(serials.map((serial) => [serial, this.#documents.get(serial)]))
+    const rows = stations.map((station) => {
+      const given = documents.get(station.serial)
+      return { serial: station.serial, station, document: given?.document ?? null, mark: given?.mark ?? null }
+    })
+    await this.#database.transaction(async (query) => {
+      await query(
+        `insert into fleet_station (serial, station, document, document_at, mark)
+         select serial, station, document, case when document is null then null else now() end, coalesce(mark, '')
+         from jsonb_to_recordset($1::jsonb) as row (serial text, station jsonb, document jsonb, mark text)
+         on conflict (serial) do update set station = excluded.station,
+           document = coalesce(excluded.document, fleet_station.document),
+           document_at = coalesce(excluded.document_at, fleet_station.document_at),
+           mark = case when excluded.mark = '' then fleet_station.mark else excluded.mark end`,
+        [JSON.stringify(rows)],
+      )
+      const changed = rows.filter(({ serial, mark }) => mark !== null && this.#marks.get(serial) !== mark)
+      if (changed.length > 0)
+        await query(
+          `insert into fleet_document (serial, document)
+           select serial, document from jsonb_to_recordset($1::jsonb) as row (serial text, document jsonb)`,
+          [JSON.stringify(changed)],
+        )
+      if (events.length > 0) await this.#insert(query, events)
+    })
+    for (const station of stations) {
+      stored.set(station.serial, station)
+      if (this.#now(station.serial) === station) this.#dirty.delete(station.serial)
+    }
+    for (const [serial, given] of documents) {
+      if (given === undefined) continue
+      this.#marks.set(serial, given.mark)
+      if (this.#documents.get(serial) === given) this.#documents.delete(serial)
+    }
+    for (const serial of serials) if (this.#now(serial) === undefined) this.#dirty.delete(serial)
+  }
+
+  async #insert(query: FleetDatabase['query'], events: readonly FleetEvent[]): Promise<void> {
+    await query(
+      `insert into fleet_event (t, serial, kind, text, actor)
+       select to_timestamp(t_s), serial, kind, text, by
+       from jsonb_to_recordset($1::jsonb) as row (t_s bigint, serial text, kind text, text text, by text)`,
+      [JSON.stringify(events)],
+    )
+  }
+
+  /** Makes the parts of the next month, and drops those that are too old. */
+  async #tidy(): Promise<void> {
+    if (!this.#database.leads) return
+    const { query } = this.#database
+    const now = this.#ctx.clock.now()
+    for (const sql of partsFor(new Date(now))) await query(sql)
+    const oldest = new Date(now - this.#retention_days * 86_400_000)
+    const parts = await query<{ name: string }>(
+      `select inhrelid::regclass::text as name from pg_inherits where inhparent::regclass::text = any($1)`,
+      [[...monthly]],
+    )
+    for (const name of partsBefore(
+      parts.map(({ name: found }) => found),
+      oldest,
+    ))
+      await query(`drop table ${name}`)
+  }
+}
+
+const storedOf = ({ name, station_group, labels, station }: Row): StoredStation => ({
+  station,
+  given: { name, group: station_group, labels },
+})

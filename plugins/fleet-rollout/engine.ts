@@ -1,0 +1,212 @@
+import type { PluginContext } from 'rtk-base/plugin'
+import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { EpochWatch } from './epochs.js'
+import { type Action, isBusy, next, type Target, type View } from './steps.js'
+import * as store from './store.js'
+
+export const channel = 'fleet_rollout'
+const tick_ms = 2_000
+/** Retries of an order to go back, whose station may be restarting. */
+const backAgain_ms = [15_000, 60_000, 180_000]
+
+interface Live {
+  readonly rollout: store.StoredRollout
+  readonly targets: Map<string, Target>
+}
+
+/** Carries rollouts out, on the instance that leads. All that it knows is in the database before it acts. */
+export class Engine {
+  readonly #ctx: PluginContext
+  readonly #epochs: EpochWatch
+  /** As stored; undefined: to be read. */
+  #live: Live[] | undefined
+  #isReady = false
+  #isWorking = false
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+    this.#epochs = new EpochWatch(ctx)
+  }
+
+  get #fleet(): Fleet {
+    return this.#ctx.services.use(fleet)
+  }
+
+  get #database(): FleetDatabase {
+    return this.#ctx.services.use(fleetDatabase)
+  }
+
+  start(): void {
+    const forget = () => {
+      this.#live = undefined
+    }
+    this.#database
+      .migrate('fleet-rollout', store.tables)
+      .then(() => {
+        this.#isReady = true
+      })
+      .catch((error: Error) => this.#ctx.log.error({ err: error }, 'the tables of the rollouts cannot be made'))
+    this.#ctx.defer(this.#database.listen(channel, forget))
+    this.#ctx.on(this.#database.onLeads, forget)
+    this.#ctx.timers.every(tick_ms, () => this.tick())
+    this.#ctx.defer(() => this.#epochs.stop())
+  }
+
+  async tick(): Promise<void> {
+    if (!this.#isReady || this.#isWorking) return
+    if (!this.#database.leads) {
+      this.#live = undefined
+      this.#epochs.stop()
+      return
+    }
+    this.#isWorking = true
+    try {
+      this.#live ??= await this.#read()
+      for (const live of this.#live) await this.#step(live, this.#live)
+      this.#epochs.watch(busyIn(this.#live))
+    } catch (error) {
+      // What is stored is read again: it may have been written or not.
+      this.#live = undefined
+      this.#ctx.log.warn({ err: error }, 'a step of a rollout could not be stored: it is tried again')
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  async #read(): Promise<Live[]> {
+    const found = await store.rollouts(this.#database, { live: true })
+    const all: Live[] = []
+    for (const rollout of found.reverse()) {
+      const targets = await store.targetsOf(this.#database, rollout.id)
+      all.push({ rollout, targets: new Map(targets.map((target) => [target.serial, target])) })
+    }
+    return all
+  }
+
+  async #step({ rollout, targets }: Live, all: readonly Live[]): Promise<void> {
+    // Without the broker every station looks as if it were silent.
+    if (!this.#ctx.services.use(fleetBroker).connected) return
+    const actions = next(rollout, [...targets.values()], this.#view(rollout.id, all))
+    if (actions.length === 0) return
+    const steps = new Map<string, { before: Target; now: Target }>()
+    for (const action of actions) {
+      if (action.do !== 'target') continue
+      const before = targets.get(action.target.serial)
+      if (before) steps.set(before.serial, { before, now: action.target })
+    }
+    await this.#database.transaction(async (query) => {
+      for (const action of actions) {
+        if (action.do === 'wave')
+          await query('update fleet_rollout set wave = $2 where id = $1 and wave = $2 - 1', [rollout.id, action.wave])
+        if (action.do === 'end')
+          await store.setState({ query }, rollout.id, [rollout.state], action.state, action.reason)
+      }
+      if (!(await store.storeTargets(query, rollout.id, [...steps.values()])))
+        throw new Error('another instance carries this rollout out')
+    })
+    for (const { now } of steps.values()) targets.set(now.serial, now)
+    const isEnd = actions.some((action) => action.do === 'wave' || action.do === 'end')
+    if (isEnd) this.#live = undefined
+    for (const action of actions) this.#act(rollout, action)
+  }
+
+  #view(id: number, all: readonly Live[]): View {
+    const { clock } = this.#ctx
+    return {
+      now_s: Math.floor(clock.now() / 1000),
+      station: (serial) => this.#fleet.station(serial),
+      epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
+      rovers: (serial) => this.#fleet.station(serial)?.rovers ?? 0,
+      elsewhere: all
+        .filter(({ rollout }) => rollout.id !== id)
+        .flatMap(({ targets }) => [...targets.values()].filter(isBusy))
+        .map(({ serial }) => this.#fleet.station(serial))
+        .filter((station) => station !== undefined),
+    }
+  }
+
+  // ── what is done after it was stored ──────────────────────────────────────────────────────────────────────────────
+
+  #act(rollout: store.StoredRollout, action: Action): void {
+    const { plan, id } = rollout
+    const by = `rollout ${id}`
+    if (action.do === 'ask') void this.#ask(rollout, action.target)
+    else if (action.do === 'back') void this.#back(rollout, action.target)
+    else if (action.do === 'end')
+      this.#fleet.record({
+        serial: '',
+        kind: 'rollout',
+        text: `${plan.name} ${action.state}: ${action.reason || 'all stations'}`,
+        by,
+      })
+    else if (action.do === 'target') {
+      const { serial, state, reason } = action.target
+      // The document tells rovers and errors as they are now.
+      if (state === 'measuring' || state === 'proving') this.#fleet.ask(serial)
+      if (['asked', 'done', 'failed', 'undone'].includes(state))
+        this.#fleet.record({ serial, kind: 'rollout', text: `${plan.name}: ${state}${reason && `, ${reason}`}`, by })
+    }
+  }
+
+  async #ask({ id, plan: { what } }: store.StoredRollout, target: Target): Promise<void> {
+    const { serial } = target
+    const by = `rollout ${id}`
+    try {
+      if ('image' in what) {
+        await this.#fleet.command(serial, `firmware=${what.image}`, by)
+        return
+      }
+      const { result, errors = [], leftover } = await this.#fleet.change(serial, what.change, by)
+      const unknown = Object.keys(leftover)
+      const trouble =
+        result !== 'ok'
+          ? `the station refuses the change: ${errors.map(({ message }) => message).join('; ') || result}`
+          : unknown.length > 0
+            ? `the station does not know ${unknown.join(', ')}`
+            : ''
+      await this.#answered(id, target, trouble)
+    } catch (error) {
+      // It is told again after a minute.
+      this.#ctx.log.info({ serial, rollout: id, err: error }, 'a station of a rollout did not answer')
+    }
+  }
+
+  /** The answer to a change: the next step begins from what is stored. */
+  async #answered(id: number, target: Target, trouble: string): Promise<void> {
+    const now_s = Math.floor(this.#ctx.clock.now() / 1000)
+    const now: Target = {
+      ...target,
+      state: trouble ? 'failed' : 'proving',
+      reason: trouble.slice(0, 300),
+      since_s: now_s,
+    }
+    const isStored = await store.storeTargets(this.#database.query, id, [{ before: target, now }])
+    if (!isStored) return
+    this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(now.serial, now)
+    this.#fleet.ask(now.serial)
+  }
+
+  /** Best effort: a station that cannot be reached is as its own trial leaves it. */
+  async #back({ id, plan: { what } }: store.StoredRollout, { serial }: Target, attempt = 0): Promise<void> {
+    const by = `rollout ${id}`
+    try {
+      if ('image' in what) {
+        if (this.#fleet.station(serial)?.version !== what.version) return
+        await this.#fleet.command(serial, 'ota-revert', by)
+      } else if (what.back) await this.#fleet.change(serial, what.back, by)
+    } catch {
+      const wait_ms = backAgain_ms[attempt]
+      if (wait_ms !== undefined) this.#ctx.timers.after(wait_ms, () => this.#backAgain(id, serial, attempt + 1))
+    }
+  }
+
+  async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
+    const rollout = await store.rollout(this.#database, id)
+    const target = (await store.targetsOf(this.#database, id)).find((one) => one.serial === serial)
+    if (rollout && target && (target.state === 'failed' || target.state === 'undone'))
+      await this.#back(rollout, target, attempt)
+  }
+}
+
+const busyIn = (all: readonly Live[] | undefined): Set<string> =>
+  new Set((all ?? []).flatMap(({ targets }) => [...targets.values()].filter(isBusy).map(({ serial }) => serial)))

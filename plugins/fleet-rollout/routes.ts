@@ -1,0 +1,173 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { channel } from './engine.js'
+import { isOpen, Plan, PlanRequest, planOf, wavesOf } from './plan.js'
+import { isNear } from './steps.js'
+import * as store from './store.js'
+
+const mostLive = 20
+/** Pairs of neighbours that a preview names. */
+const mostPairs = 50
+
+const Id = Type.Object({ id: Type.String({ pattern: '^\\d{1,12}$' }) })
+const State = Type.Enum(['running', 'paused', 'stopping', 'stopped', 'done'])
+const Summary = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  state: State,
+  reason: Type.String({ description: 'Why it was stopped' }),
+  wave: Type.Integer({ description: 'The current wave, from 0' }),
+  created: Type.Integer({ description: 'UTC seconds' }),
+  by: Type.String(),
+  plan: Plan,
+})
+const TargetState = Type.Enum(['waiting', 'measuring', 'asked', 'proving', 'done', 'failed', 'undone'])
+const TargetRow = Type.Object({
+  serial: Type.String(),
+  wave: Type.Integer(),
+  state: TargetState,
+  reason: Type.String({ description: 'Why it waits or failed' }),
+  since: Type.Integer({ description: 'Since when it has this state, UTC seconds' }),
+})
+const Preview = Type.Object({
+  waves: Type.Array(Type.Array(Type.String()), { description: 'Serial numbers by wave' }),
+  waits: Type.Array(Type.Object({ serial: Type.String(), reason: Type.String() }), {
+    description: 'Stations that could not be begun now, with the reason',
+  }),
+  neighbours: Type.Array(Type.Array(Type.String()), {
+    description: `Pairs that are never changed at the same time, at most ${mostPairs}`,
+  }),
+  open: Type.Boolean({ description: 'The time window is open now' }),
+})
+
+const summaryOf = ({ id, plan, state, reason, wave, created_s, by }: store.StoredRollout) => ({
+  ...{ id, name: plan.name, state, reason, wave, by, plan },
+  created: created_s,
+})
+
+export function rolloutRoutes(ctx: PluginContext): void {
+  const config = { role: 'viewer' } as const
+  const database = () => ctx.services.use(fleetDatabase)
+  const operator = (request: { user: string; role: string }) =>
+    ctx.services.use(fleetAccess).demand(request, 'operator')
+  const idOf = (request: { params: unknown }) => Number((request.params as { id: string }).id)
+  const unknown = (id: number) => new RtkError('RTK_ERR_NOT_FOUND', `there is no rollout ${id}`)
+
+  ctx.http.route({
+    method: 'POST',
+    url: '/fleet/rollouts/preview',
+    config,
+    schema: {
+      summary: 'What a rollout would do to whom; nothing is changed',
+      body: PlanRequest,
+      response: { 200: Preview },
+    },
+    handler: async (request) =>
+      preview(
+        planOf(request.body as Static<typeof PlanRequest>),
+        [...ctx.services.use(fleet).stations()],
+        ctx.clock.now(),
+      ),
+  })
+  ctx.http.route({
+    method: 'POST',
+    url: '/fleet/rollouts',
+    config,
+    schema: { summary: 'Begins a rollout', body: PlanRequest, response: { 200: Summary } },
+    handler: async (request) => {
+      const by = operator(request)
+      const plan = planOf(request.body as Static<typeof PlanRequest>)
+      if ((await store.rollouts(database(), { live: true })).length >= mostLive)
+        throw new RtkError('RTK_ERR_CONFLICT', `${mostLive} rollouts are under way: stop one first`)
+      const waves = wavesOf(plan, [...ctx.services.use(fleet).stations()])
+      if (waves.length === 0) throw new RtkError('RTK_ERR_CONFLICT', 'no station fits the filter')
+      const id = await store.create(database(), plan, waves, by)
+      await database().notify(channel, String(id))
+      ctx.services
+        .use(fleet)
+        .record({ serial: '', kind: 'rollout', text: `${plan.name} begun: ${waves.flat().length} stations`, by })
+      const made = await store.rollout(database(), id)
+      if (!made) throw unknown(id)
+      return summaryOf(made)
+    },
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/rollouts',
+    schema: { summary: 'The last 200 rollouts, the newest first', response: { 200: Type.Array(Summary) } },
+    handler: async () => (await store.rollouts(database(), { live: false })).map(summaryOf),
+  })
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/rollouts/:id',
+    schema: {
+      summary: 'A rollout with its stations',
+      params: Id,
+      response: { 200: Type.Object({ rollout: Summary, targets: Type.Array(TargetRow) }) },
+    },
+    handler: async (request) => {
+      const id = idOf(request)
+      const found = await store.rollout(database(), id)
+      if (!found) throw unknown(id)
+      const targets = await store.targetsOf(database(), id)
+      return {
+        rollout: summaryOf(found),
+        targets: targets.map(({ serial, wave, state, reason, since_s }) => ({
+          serial,
+          wave,
+          state,
+          reason,
+          since: since_s,
+        })),
+      }
+    },
+  })
+  const steps = {
+    pause: { from: ['running'], to: 'paused', summary: 'Begins no further station; those under way are finished' },
+    resume: { from: ['paused'], to: 'running', summary: 'Continues a paused rollout' },
+    stop: {
+      from: ['running', 'paused'],
+      to: 'stopping',
+      summary: 'Ends a rollout; stations that are on trial are told to go back',
+    },
+  } as const
+  for (const [name, { from, to, summary }] of Object.entries(steps)) {
+    ctx.http.route({
+      method: 'POST',
+      url: `/fleet/rollouts/:id/${name}`,
+      config,
+      schema: { summary, params: Id, response: { 200: Summary } },
+      handler: async (request) => {
+        const by = operator(request)
+        const id = idOf(request)
+        const isSet = await store.setState(database(), id, from, to, '')
+        const found = await store.rollout(database(), id)
+        if (!found) throw unknown(id)
+        if (!isSet) throw new RtkError('RTK_ERR_CONFLICT', `the rollout is ${found.state}`)
+        await database().notify(channel, String(id))
+        ctx.services.use(fleet).record({ serial: '', kind: 'rollout', text: `${found.plan.name}: ${name}`, by })
+        return summaryOf(found)
+      },
+    })
+  }
+}
+
+function preview(plan: Plan, stations: readonly FleetStation[], now_ms: number) {
+  const waves = wavesOf(plan, stations)
+  const bySerial = new Map(stations.map((station) => [station.serial, station]))
+  const chosen = waves.flat().map((serial) => bySerial.get(serial) as FleetStation)
+  const waits = chosen.flatMap(({ serial, online, rovers }) => {
+    if (online !== 'online') return [{ serial, reason: `it is ${online}` }]
+    return rovers > 0 && !plan.force ? [{ serial, reason: `${rovers} rovers are connected` }] : []
+  })
+  const neighbours: string[][] = []
+  for (const [at, one] of chosen.entries()) {
+    for (const other of chosen.slice(at + 1)) {
+      if (neighbours.length < mostPairs && isNear(one, other, plan.apart_km))
+        neighbours.push([one.serial, other.serial])
+    }
+    if (neighbours.length >= mostPairs) break
+  }
+  return { waves, waits, neighbours, open: isOpen(plan, now_ms / 1000) }
+}

@@ -1,0 +1,265 @@
+/**
+ * What a rollout does next. Pure: it reads what is stored and what the stations say, and any instance that starts in the middle of it comes
+ * to the same answer.
+ *
+ * | state of a station | meaning | next |
+ * |---|---|---|
+ * | waiting | its turn has not come | measuring |
+ * | measuring | it is observed before anything is changed | asked, or waiting again |
+ * | asked | it was told; told again after a minute, three times | proving, failed |
+ * | proving | it says that it is done; it must be fit, deliver epochs, and have no new error | done, failed |
+ * | done | it has proved itself | failed, while its wave soaks |
+ * | failed | it did not; it was told to go back if it can | |
+ * | undone | another one failed while this one was on trial: it was told to go back | |
+ */
+import type { FleetStation } from 'rtk-base/services'
+import { isOpen, type Plan } from './plan.js'
+
+export type TargetState = 'waiting' | 'measuring' | 'asked' | 'proving' | 'done' | 'failed' | 'undone'
+
+/** What a station was like before it was changed. */
+export interface Before {
+  readonly version: string
+  readonly errors: readonly string[]
+  /** It published RTCM over MQTT, so it must do so again. */
+  readonly hadEpochs: boolean
+}
+export interface Target {
+  readonly serial: string
+  readonly wave: number
+  readonly state: TargetState
+  /** Of the state, or why it waits. */
+  readonly reason: string
+  /** Since when it has this state, UTC seconds. */
+  readonly since_s: number
+  /** How often it was told. */
+  readonly asked: number
+  readonly asked_s: number
+  /** Since when everything is well while it proves itself; 0: it is not. */
+  readonly well_s: number
+  readonly before: Before | undefined
+}
+export interface Rollout {
+  readonly id: number
+  readonly plan: Plan
+  /** `stopping`: a person stopped it, and nothing was done about it yet. */
+  readonly state: 'running' | 'paused' | 'stopping' | 'stopped' | 'done'
+  readonly wave: number
+}
+export interface View {
+  readonly now_s: number
+  station(serial: string): FleetStation | undefined
+  /** Publications of RTCM in the last half minute; undefined: not observed that long. */
+  epochs(serial: string): number | undefined
+  /** Connected rovers. */
+  rovers(serial: string): number
+  /** Stations that other rollouts are changing. */
+  readonly elsewhere: readonly FleetStation[]
+}
+
+export type Action =
+  | { readonly do: 'target'; readonly target: Target }
+  | { readonly do: 'ask'; readonly target: Target }
+  /** It is told to go back. */
+  | { readonly do: 'back'; readonly target: Target }
+  | { readonly do: 'wave'; readonly wave: number }
+  | { readonly do: 'end'; readonly state: 'stopped' | 'done'; readonly reason: string }
+
+export const measure_s = 35
+const askAgain_s = 60
+const mostAsked = 3
+/** A station of a soaking wave may be unfit for this long: a restart of its receiver is no failure. */
+const unfit_s = 180
+
+export const isBusy = ({ state }: Pick<Target, 'state'>) =>
+  state === 'measuring' || state === 'asked' || state === 'proving'
+const isOver = ({ state }: Target) => state === 'done' || state === 'failed' || state === 'undone'
+
+export function next(rollout: Rollout, targets: readonly Target[], view: View): Action[] {
+  const { plan, wave } = rollout
+  if (rollout.state === 'stopped' || rollout.state === 'done') return []
+  const actions: Action[] = []
+  const now = new Map(targets.map((target) => [target.serial, target]))
+  const put = (target: Target, also?: 'ask' | 'back') => {
+    now.set(target.serial, target)
+    actions.push({ do: 'target', target })
+    if (also) actions.push({ do: also, target })
+  }
+  for (const target of targets) {
+    const step = stepOf(target, rollout, view)
+    if (step) put(step.target, step.also)
+  }
+  const failed = [...now.values()].filter(({ state }) => state === 'failed')
+  if (failed.length > plan.errors || rollout.state === 'stopping') {
+    // Whoever is on trial has a way back; what is confirmed keeps running.
+    for (const target of [...now.values()].filter(isBusy)) {
+      const wasAsked = target.state !== 'measuring'
+      const undone: Target = wasAsked
+        ? { ...target, state: 'undone', reason: 'the rollout was stopped', since_s: view.now_s }
+        : { ...target, state: 'waiting', reason: 'the rollout was stopped', since_s: view.now_s, before: undefined }
+      put(undone, wasAsked ? 'back' : undefined)
+    }
+    const [first] = failed
+    const reason = first ? `${failed.length} failed, ${first.serial} first: ${first.reason}` : 'a person stopped it'
+    actions.push({ do: 'end', state: 'stopped', reason })
+    return actions
+  }
+  if (rollout.state === 'paused') return actions
+  const current = [...now.values()].filter((target) => target.wave === wave)
+  if (current.every(isOver)) {
+    const last_s = Math.max(0, ...current.map(({ since_s }) => since_s))
+    const isLast = [...now.values()].every((target) => target.wave <= wave)
+    if (isLast && view.now_s - last_s >= plan.soak_s) actions.push({ do: 'end', state: 'done', reason: '' })
+    else if (view.now_s - last_s >= plan.soak_s) actions.push({ do: 'wave', wave: wave + 1 })
+    return actions
+  }
+  begin(plan, [...now.values()], current, view, put)
+  return actions
+}
+
+function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target; also?: 'ask' | 'back' } | undefined {
+  const station = view.station(target.serial)
+  const { now_s } = view
+  const to = (state: TargetState, reason = '', more: Partial<Target> = {}): Target => ({
+    ...{ ...target, state, reason, since_s: now_s, well_s: 0 },
+    ...more,
+  })
+  const fail = (reason: string) => ({ target: to('failed', reason), also: 'back' as const })
+  switch (target.state) {
+    case 'measuring': {
+      const epochs = view.epochs(target.serial)
+      if (now_s - target.since_s < measure_s || epochs === undefined) {
+        return now_s - target.since_s > 4 * measure_s
+          ? { target: to('waiting', 'it could not be observed') }
+          : undefined
+      }
+      const trouble = unready(target.serial, station, plan, view)
+      if (trouble || !station) return { target: to('waiting', trouble || 'unknown') }
+      const before = { version: station.version, errors: station.errors, hadEpochs: epochs > 0 }
+      return { target: to('asked', '', { before, asked: 1, asked_s: now_s }), also: 'ask' }
+    }
+    case 'asked': {
+      if (station && isReached(plan, station)) return { target: to('proving', '') }
+      if (station?.update.failed && 'image' in plan.what) return fail('the station reports that its update failed')
+      if (now_s - target.since_s > plan.limit_s) return fail('it did not do it in time')
+      if (now_s - target.asked_s < askAgain_s || station?.online !== 'online') return undefined
+      if (isUpdating(station)) return undefined
+      if (target.asked >= mostAsked) return fail('it was told three times and did not do it')
+      return { target: { ...target, asked: target.asked + 1, asked_s: now_s }, also: 'ask' }
+    }
+    case 'proving': {
+      if (
+        station &&
+        'image' in plan.what &&
+        station.version === target.before?.version &&
+        station.version !== plan.what.version
+      )
+        return fail(`it went back to ${station.version}`)
+      const trouble = unproven(target, station, view)
+      if (now_s - target.since_s > plan.limit_s) return fail(trouble || 'it was not well for long enough')
+      if (trouble)
+        return target.well_s === 0 && target.reason === trouble
+          ? undefined
+          : { target: { ...target, reason: trouble, well_s: 0 } }
+      if (target.well_s === 0) return { target: { ...target, reason: '', well_s: now_s } }
+      return now_s - target.well_s >= plan.prove_s ? { target: to('done') } : undefined
+    }
+    case 'done': {
+      // Only while it soaks: later it is an ordinary station again.
+      if (now_s - target.since_s > plan.soak_s) return undefined
+      const isDown = station?.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
+      const down_s = station
+        ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s)
+        : unfit_s
+      return isDown && down_s >= unfit_s
+        ? fail(`it became ${station?.verdict ?? 'unknown'} (${station?.cause ?? ''}) afterwards`)
+        : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+/** Told by the answer to a change, see the engine; of an image by the version. */
+const isReached = ({ what }: Plan, station: FleetStation) =>
+  'image' in what && station.online === 'online' && station.version === what.version
+
+const isUpdating = ({ update }: FleetStation) => !['', 'idle', 'failed'].includes(update.state)
+
+/** Why a station cannot be begun; '': it can. */
+function unready(serial: string, station: FleetStation | undefined, plan: Plan, view: View): string {
+  if (!station) return 'it is unknown'
+  if (station.online !== 'online') return `it is ${station.online}`
+  if (isUpdating(station)) return 'an update is under way'
+  const rovers = view.rovers(serial)
+  if (rovers > 0 && !plan.force) return `${rovers} rovers are connected`
+  return ''
+}
+
+/** What is missing until a station has proved itself; '': nothing. */
+function unproven({ serial, before }: Target, station: FleetStation | undefined, view: View): string {
+  if (!station) return 'it is unknown'
+  if (station.online !== 'online') return `it is ${station.online}`
+  if (isUpdating(station)) return `its update is ${station.update.state}`
+  if (station.verdict !== 'fit') return `it is ${station.verdict}: ${station.cause}`
+  const added = station.errors.filter((code) => !before?.errors.includes(code))
+  if (added.length > 0) return `new errors: ${added.join(', ')}`
+  const epochs = view.epochs(serial)
+  if (before?.hadEpochs && !epochs) return epochs === 0 ? 'no RTCM arrives at the broker' : 'its RTCM is being observed'
+  return ''
+}
+
+/** Begins stations of the wave, as many as may be changed at once. */
+function begin(
+  plan: Plan,
+  all: readonly Target[],
+  current: readonly Target[],
+  view: View,
+  put: (target: Target) => void,
+): void {
+  const busy = all.filter(isBusy).map(({ serial }) => view.station(serial))
+  const taken = [...busy, ...view.elsewhere].filter((station) => station !== undefined)
+  let free = plan.atOnce - busy.length
+  for (const target of current) {
+    if (target.state !== 'waiting') continue
+    const station = view.station(target.serial)
+    const reason = waitsFor(target.serial, station, plan, view, free, taken)
+    if (reason === '' && station) {
+      put({ ...target, state: 'measuring', reason: '', since_s: view.now_s, before: undefined })
+      taken.push(station)
+      free -= 1
+    } else if (reason !== target.reason) put({ ...target, reason })
+  }
+}
+
+function waitsFor(
+  serial: string,
+  station: FleetStation | undefined,
+  plan: Plan,
+  view: View,
+  free: number,
+  taken: readonly FleetStation[],
+): string {
+  if (!isOpen(plan, view.now_s)) return 'outside the time window'
+  const trouble = unready(serial, station, plan, view)
+  if (trouble || !station) return trouble
+  const near = taken.find((other) => other.serial === serial || isNear(other, station, plan.apart_km))
+  if (near)
+    return near.serial === serial ? 'another rollout changes it' : `its neighbour ${near.serial} is being changed`
+  return free > 0 ? '' : 'others are being changed'
+}
+
+/** A station of unknown place may be anywhere: it is the neighbour of all others of unknown place. */
+export function isNear({ place: one }: FleetStation, { place: other }: FleetStation, apart_km: number): boolean {
+  if (!one || !other) return !one && !other
+  return distance_km(one, other) < apart_km
+}
+
+/** Great-circle distance on a sphere of 6371 km (haversine). */
+export function distance_km(one: { lat: number; lon: number }, other: { lat: number; lon: number }): number {
+  const radians = Math.PI / 180
+  const north = ((other.lat - one.lat) * radians) / 2
+  const east = ((other.lon - one.lon) * radians) / 2
+  const chord = Math.sin(north) ** 2 + Math.cos(one.lat * radians) * Math.cos(other.lat * radians) * Math.sin(east) ** 2
+  return 2 * 6_371 * Math.asin(Math.min(1, Math.sqrt(chord)))
+}

@@ -1,0 +1,317 @@
+/** The steps of a rollout, on simulated stations: pure, so that every order of events can be tried. */
+import fc from 'fast-check'
+import t from 'tap'
+import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet-rollout/plan.js'
+import {
+  type Action,
+  distance_km,
+  isBusy,
+  isNear,
+  next,
+  type Rollout,
+  type Target,
+} from '../../../plugins/fleet-rollout/steps.js'
+import type { FleetStation } from '../../../schemas/services.js'
+import { sample } from '../../harness/sample.js'
+import { fleetStation } from './stations.js'
+
+const image = { image: 'https://example.net/2.0.0.rtkb', version: '2.0.0' }
+const planWith = (given: Partial<Plan> = {}): Plan =>
+  planOf({ name: 'test', filter: {}, what: image, apart_km: 0, ...given })
+
+/** What a simulated station does with an image. */
+type Fate = 'good' | 'goes back' | 'stays silent' | 'no RTCM' | 'refuses' | 'new error'
+
+/** A fleet whose stations install images; the rollout is stored as JSON, as in a database. */
+class World {
+  now_s = 1_800_000_000
+  rollout: Rollout
+  readonly stations = new Map<string, FleetStation>()
+  readonly fates: ReadonlyMap<string, Fate>
+  targets: Target[]
+  ended = ''
+  readonly told: string[] = []
+  readonly sentBack: string[] = []
+  readonly rovers = new Map<string, number>()
+  /** Since when a station installs. */
+  readonly #asked = new Map<string, number>()
+  busiest = 0
+
+  constructor(plan: Plan, stations: readonly FleetStation[], fates: ReadonlyMap<string, Fate> = new Map()) {
+    this.fates = fates
+    for (const station of stations) this.stations.set(station.serial, station)
+    this.rollout = { id: 1, plan, state: 'running', wave: 0 }
+    this.targets = wavesOf(plan, stations).flatMap((serials, wave) =>
+      serials.map(
+        (serial): Target => ({
+          ...{ serial, wave, state: 'waiting', reason: '', since_s: this.now_s, asked: 0, asked_s: 0, well_s: 0 },
+          before: undefined,
+        }),
+      ),
+    )
+  }
+
+  get busy(): Target[] {
+    return this.targets.filter(isBusy)
+  }
+
+  of(state: Target['state']): string[] {
+    return this.targets.filter((target) => target.state === state).map(({ serial }) => serial)
+  }
+
+  #set(serial: string, facts: Partial<FleetStation>): void {
+    this.stations.set(serial, { ...(this.stations.get(serial) as FleetStation), ...facts })
+  }
+
+  /** @param forgets the instance is killed after it stored the step, before it did anything */
+  step(forgets = false): Action[] {
+    const stored = JSON.parse(JSON.stringify(this.targets)) as Target[]
+    const actions = next(this.rollout, stored, {
+      now_s: this.now_s,
+      station: (serial) => this.stations.get(serial),
+      epochs: (serial) =>
+        this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
+      rovers: (serial) => this.rovers.get(serial) ?? 0,
+      elsewhere: [],
+    })
+    for (const action of actions) {
+      if (action.do === 'target')
+        this.targets = this.targets.map((target) => (target.serial === action.target.serial ? action.target : target))
+      if (action.do === 'wave') this.rollout = { ...this.rollout, wave: action.wave }
+      if (action.do === 'end') {
+        this.rollout = { ...this.rollout, state: action.state }
+        this.ended = action.reason
+      }
+    }
+    this.busiest = Math.max(this.busiest, this.busy.length)
+    if (forgets) return actions
+    for (const action of actions) {
+      if (action.do === 'ask') this.#told(action.target.serial)
+      if (action.do === 'back') this.#back(action.target.serial)
+    }
+    return actions
+  }
+
+  #told(serial: string): void {
+    this.told.push(serial)
+    if (this.fates.get(serial) === 'refuses') this.#set(serial, { update: { state: 'failed', failed: true } })
+    else if (this.fates.get(serial) !== 'stays silent') this.#asked.set(serial, this.now_s)
+  }
+
+  #back(serial: string): void {
+    this.sentBack.push(serial)
+    if (this.stations.get(serial)?.version === '2.0.0') this.#set(serial, { version: '1.0.0', online: 'online' })
+  }
+
+  /** Time passes: what was begun is finished. */
+  pass(seconds: number): void {
+    this.now_s += seconds
+    for (const [serial, since_s] of this.#asked) {
+      const fate = this.fates.get(serial) ?? 'good'
+      const age_s = this.now_s - since_s
+      const now: Partial<FleetStation> =
+        age_s < 60
+          ? { update: { state: 'installing', failed: false } }
+          : age_s < 120
+            ? { online: 'offline', onlineSince_s: since_s + 60 }
+            : fate === 'goes back'
+              ? { online: 'online', version: '1.0.0', update: { state: 'failed', failed: true } }
+              : {
+                  ...{ online: 'online', version: '2.0.0', update: { state: 'idle', failed: false } },
+                  errors: fate === 'new error' ? ['gnss-link'] : [],
+                }
+      this.#set(serial, now)
+      if (age_s >= 120) this.#asked.delete(serial)
+    }
+  }
+
+  run(seconds = 20_000, forgets: () => boolean = () => false): void {
+    const end_s = this.now_s + seconds
+    while (this.now_s < end_s && (this.rollout.state === 'running' || this.rollout.state === 'paused')) {
+      this.step(forgets())
+      this.pass(10)
+    }
+  }
+}
+
+/** Stations in a grid of 20 km. */
+const grid = (count: number): FleetStation[] =>
+  Array.from({ length: count }, (_, at) =>
+    fleetStation(`S${String(at).padStart(3, '0')}`, {
+      place: { lat: 48 + 0.18 * (at % 10), lon: 8 + 0.27 * Math.floor(at / 10), alt: 100 },
+    }),
+  )
+
+t.test('a good image reaches every station, wave by wave', async (t) => {
+  const world = new World(planWith(), grid(40))
+  world.run(600)
+  t.equal(world.of('done').length, 1, 'the canary alone, while it soaks')
+  t.equal(world.told.length, 1)
+  world.run()
+  t.equal(world.rollout.state, 'done')
+  t.equal(world.of('done').length, 40)
+  t.equal(world.told.length, 40, 'each was told once')
+  t.ok(world.busiest <= 20)
+})
+
+for (const [fate, reason] of [
+  ['goes back', /update failed/],
+  ['refuses', /update failed/],
+  ['stays silent', /told three times/],
+  ['no RTCM', /no RTCM arrives/],
+  ['new error', /new errors: gnss-link/],
+] as [Fate, RegExp][]) {
+  t.test(`an image with which a station ${fate} stops after the canary`, async (t) => {
+    const stations = grid(20)
+    const [[canary = ''] = []] = wavesOf(planWith(), stations)
+    const world = new World(planWith(), stations, new Map([[canary, fate]]))
+    world.run()
+    t.equal(world.rollout.state, 'stopped')
+    t.match(world.ended, reason)
+    t.strictSame(world.of('failed'), [canary])
+    t.ok(
+      world.told.every((serial) => serial === canary),
+      'no other station was told',
+    )
+    t.equal(world.stations.get(canary)?.version, '1.0.0', 'it is back on its old version')
+    t.equal(world.busy.length, 0)
+  })
+}
+
+t.test('stations on trial are told to go back when others fail', async (t) => {
+  const stations = grid(10)
+  const fates = new Map<string, Fate>(stations.slice(0, 1).map(({ serial }) => [serial, 'refuses']))
+  const world = new World(planWith({ waves: [{ count: 10 }] }), stations, fates)
+  world.run()
+  t.equal(world.rollout.state, 'stopped')
+  t.equal(world.of('undone').length + world.of('failed').length + world.of('waiting').length, 10)
+  t.equal(world.busy.length, 0)
+})
+
+t.test('errors that are accepted do not stop it', async (t) => {
+  const stations = grid(10)
+  const world = new World(
+    planWith({ errors: 2 }),
+    stations,
+    new Map([
+      ['S003', 'refuses'],
+      ['S007', 'goes back'],
+    ]),
+  )
+  world.run()
+  t.equal(world.rollout.state, 'done')
+  t.strictSame(world.of('failed').sort(), ['S003', 'S007'])
+  t.equal(world.of('done').length, 8)
+})
+
+t.test('a station that becomes unfit while its wave soaks has failed', async (t) => {
+  const world = new World(planWith(), grid(5))
+  world.run(400)
+  const [canary = ''] = world.of('done')
+  world.stations.set(canary, { ...fleetStation(canary), verdict: 'unfit', cause: 'moved', verdictSince_s: world.now_s })
+  world.run()
+  t.equal(world.rollout.state, 'stopped')
+  t.match(world.ended, /became unfit \(moved\) afterwards/)
+  t.equal(world.told.length, 1)
+})
+
+t.test('stations with rovers wait, unless forced; offline ones wait', async (t) => {
+  const stations = grid(3)
+  const world = new World(planWith({ waves: [] }), stations)
+  world.rovers.set('S001', 2)
+  world.stations.set('S002', { ...(stations[2] as FleetStation), online: 'offline' })
+  world.run(3_000)
+  t.strictSame(world.of('done'), ['S000'])
+  t.match(world.targets.map(({ reason }) => reason).sort(), ['', '2 rovers are connected', 'it is offline'])
+  world.rovers.clear()
+  world.run(3_000)
+  t.equal(world.of('done').length, 2)
+  const forced = new World(planWith({ force: true }), stations)
+  forced.rovers.set('S001', 2)
+  forced.run()
+  t.equal(forced.rollout.state, 'done')
+})
+
+t.test('outside its window nothing begins, and what is under way ends', async (t) => {
+  const plan = planWith({ window: { from: '22:00', to: '05:30' } })
+  const midnight_s = 1_800_000_000 - (1_800_000_000 % 86_400)
+  t.ok(isOpen(plan, midnight_s + 3_600))
+  t.ok(isOpen(plan, midnight_s + 22 * 3_600))
+  t.notOk(isOpen(plan, midnight_s + 6 * 3_600))
+  const world = new World(plan, grid(2))
+  world.now_s = midnight_s + 5.4 * 3_600
+  world.run(200)
+  t.equal(world.busy.length, 1, 'begun in time')
+  world.run(4 * 3_600)
+  t.equal(world.of('done').length, 1)
+  t.match(world.targets.find(({ state }) => state === 'waiting')?.reason, /outside/)
+})
+
+t.test('paused: nothing begins, what is under way ends; stopped by a person: it goes back', async (t) => {
+  const world = new World(planWith({ waves: [{ count: 2 }] }), grid(6))
+  world.run(60)
+  world.rollout = { ...world.rollout, state: 'paused' }
+  world.run(2_000)
+  t.equal(world.of('done').length, 2)
+  t.equal(world.told.length, 2)
+  world.rollout = { ...world.rollout, state: 'running' }
+  world.run(120)
+  t.ok(world.busy.length > 0)
+  world.rollout = { ...world.rollout, state: 'stopping' }
+  world.step()
+  t.equal(world.rollout.state, 'stopped')
+  t.equal(world.busy.length, 0)
+  t.ok(world.sentBack.length > 0)
+})
+
+t.test('neighbours are never changed at the same time, whatever dies when', async (t) => {
+  const place = fc.record({
+    lat: fc.double({ min: 47, max: 49, noNaN: true }),
+    lon: fc.double({ min: 8, max: 11, noNaN: true }),
+  })
+  const fate = fc.constantFrom<Fate>('good', 'good', 'good', 'goes back', 'stays silent', 'refuses')
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.option(place, { nil: undefined }), fate), { minLength: 2, maxLength: 25 }),
+      fc.integer({ min: 1, max: 120 }),
+      fc.integer({ min: 0, max: 2 ** 31 }),
+      (given, apart_km, seed) => {
+        const stations = given.map(([at], index) => fleetStation(`P${index}`, { place: at && { ...at, alt: 0 } }))
+        const fates = new Map(given.map(([, fated], index) => [`P${index}`, fated]))
+        const plan = planWith({ apart_km, errors: 100, waves: [{ percent: 30 }], soak_s: 30 })
+        const world = new World(plan, stations, fates)
+        let random = seed
+        const forgets = () => {
+          random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0
+          return random % 5 === 0
+        }
+        for (let turn = 0; turn < 4_000 && world.rollout.state === 'running'; turn++) {
+          world.step(forgets())
+          const busy = world.busy.map(({ serial }) => world.stations.get(serial) as FleetStation)
+          for (const [at, one] of busy.entries()) {
+            for (const other of busy.slice(at + 1)) if (isNear(one, other, apart_km)) return false
+          }
+          world.pass(10)
+        }
+        // Nothing is left between, although a fifth of all orders were lost.
+        return world.rollout.state === 'done' && world.busy.length === 0
+      },
+    ),
+    { numRuns: sample(12, 500, 60) },
+  )
+  t.pass()
+})
+
+t.test('waves: by number, by share, by label, and the rest; the same in each call', async (t) => {
+  const stations = grid(100).map((station, at) => (at % 50 === 0 ? { ...station, labels: { canary: 'yes' } } : station))
+  const plan = planWith({ waves: [{ labels: { canary: 'yes' } }, { count: 3 }, { percent: 10 }] })
+  const waves = wavesOf(plan, stations)
+  t.strictSame(
+    waves.map(({ length }) => length),
+    [2, 3, 10, 85],
+  )
+  t.strictSame(wavesOf(plan, [...stations].reverse()), waves)
+  t.equal(new Set(waves.flat()).size, 100)
+  t.strictSame(wavesOf(planWith({ filter: { serials: ['S001'], version: '9' } }), stations), [])
+  t.ok(Math.abs(distance_km({ lat: 48, lon: 8 }, { lat: 49, lon: 8 }) - 111.2) < 0.1)
+})

@@ -1,0 +1,31 @@
+/** Stations of a fleet as the registry gives them to other plugins. */
+import type { FleetStation } from '../../../schemas/services.js'
+
+export const fleetStation = (serial: string, given: Partial<FleetStation> = {}): FleetStation => ({
+  serial,
+  name: '',
+  group: '',
+  labels: {},
+  online: 'online',
+  onlineSince_s: 1_700_000_000,
+  verdict: 'fit',
+  cause: 'ok',
+  why: '',
+  verdictSince_s: 1_700_000_000,
+  source: 'state',
+  arp: undefined,
+  place: undefined,
+  reference: 'aaaaaaaa',
+  version: '1.0.0',
+  variant: 'zed-f9p',
+  rtcm: { signed: false, rate_s: 1 },
+  rovers: 0,
+  uplink: 'eth',
+  certificateUntil_s: 0,
+  update: { state: 'idle', failed: false },
+  errors: [],
+  firstSeen_s: 1_700_000_000,
+  seen_s: 1_700_000_000,
+  document_s: 1_700_000_000,
+  ...given,
+})
