@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import fleetCaster from '../../../plugins/fleet-caster/index.js'
 import httpApi from '../../../plugins/http-api/index.js'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { ecefToGeodetic, encodeNmea, signedBytes } from '../../../runtime/gnss/index.js'
+import { encodeNmea, signedBytes } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, type EventSource, RtkError, unavailable } from '../../../runtime/plugin.js'
 import { Model, rtcmMessages } from '../../../runtime/simulation/index.js'
 import {
@@ -23,6 +23,7 @@ import {
 import { createTestStation, ManualClock, until } from '../../harness/index.js'
 import type { IdentityFile } from '../../harness/peers/certificates.js'
 import { Client } from '../ntrip/rig.js'
+import { fleetStation } from './stations.js'
 
 type Change = { serial: string; station: FleetStation | undefined; before: FleetStation | undefined }
 
@@ -167,7 +168,7 @@ export class SimulatedBase {
     this.serial = serial
     this.#fleet = shared
     this.model = new Model({ seed: serial.length, lat, lon, alt: 50 })
-    shared.set(serial, { ...stationOf(serial), arp: this.model.truth, ...values })
+    shared.set(serial, fleetStation(serial, { name: `Base ${serial}`, arp: this.model.truth, ...values }))
   }
 
   get topic(): string {
@@ -203,20 +204,6 @@ export class SimulatedBase {
     this.#fleet.publish(this.topic, payload, this.#identity ? this.signature(payload) : {})
   }
 }
-
-export const stationOf = (serial: string): FleetStation => ({
-  ...{ serial, name: `Base ${serial}`, group: '', labels: {}, online: 'online', onlineSince_s: 1 },
-  ...{ verdict: 'fit', cause: 'ok', why: '', verdictSince_s: 1, source: 'state', arp: undefined, place: undefined },
-  ...{ reference: '1', version: '1.0', variant: 'sim', rtcm: { signed: false, rate_s: 1 }, rovers: 0, uplink: 'eth' },
-  ...{
-    certificateUntil_s: 0,
-    update: { state: '', failed: false },
-    errors: [],
-    firstSeen_s: 1,
-    seen_s: 1,
-    document_s: 1,
-  },
-})
 
 /** A position as a rover sends it. */
 export function ggaAt(lat: number, lon: number, quality = 1): string {
@@ -260,6 +247,3 @@ export async function startInstance(t: Test, shared: FakeFleet, options: Record<
   }
   return { station, block, rover, json }
 }
-
-/** The last position that a rover got, of which base. */
-export const placeOf = (base: SimulatedBase) => ecefToGeodetic(base.model.truth)
