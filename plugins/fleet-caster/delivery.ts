@@ -17,7 +17,17 @@ export const deliverySteps: readonly string[] = [
    create table fleet_caster_signer (serial text primary key, sequence bigint not null)`,
 ]
 
-export const dayOf = (utc_ms: number): string => new Date(utc_ms).toISOString().slice(0, 10)
+const day_ms = 86_400_000
+let newest = { start_ms: Number.NaN, text: '' }
+
+/** `YYYY-MM-DD` in UTC; mostly the same as the last one. */
+export function dayOf(utc_ms: number): string {
+  if (!(utc_ms >= newest.start_ms && utc_ms < newest.start_ms + day_ms)) {
+    const start_ms = Math.floor(utc_ms / day_ms) * day_ms
+    newest = { start_ms, text: new Date(start_ms).toISOString().slice(0, 10) }
+  }
+  return newest.text
+}
 
 /** Counts of one base since they were last stored. */
 export class BaseDelivery {

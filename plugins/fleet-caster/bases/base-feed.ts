@@ -11,7 +11,7 @@ import {
 import type { BaseDelivery } from '../delivery.js'
 import type { Settings } from '../options.js'
 import { whyUnfit } from './fitness.js'
-import { largest_bytes, type Publication, readPublication } from './publication.js'
+import { largest_bytes, type Publication, type PublicationReader } from './publication.js'
 import type { Signatures } from './signatures.js'
 
 /** Without rovers the subscription is kept for so long: one that reconnects gets the next epoch. */
@@ -44,6 +44,7 @@ export interface FeedPorts {
   readonly ctx: PluginContext
   readonly settings: Settings
   readonly signatures: Signatures
+  readonly reader: PublicationReader
   readonly utc_ms: () => number
   station(serial: string): FleetStation | undefined
   refused(kind: Refusal): void
@@ -218,7 +219,7 @@ export class BaseFeed {
     const { ctx, settings, utc_ms } = this.#ports
     const now_ms = ctx.clock.monotonic()
     const now_utc_ms = utc_ms()
-    const publication = readPublication(payload, now_ms, now_utc_ms, settings.leap_s)
+    const publication = this.#ports.reader.read(payload, now_ms, now_utc_ms)
     if (publication.garbage_bytes > 0) this.#ports.garbage(publication.garbage_bytes)
     if (publication.frames.length === 0) {
       this.#refuse('garbage', 'it published no RTCM')

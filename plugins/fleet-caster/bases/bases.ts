@@ -4,6 +4,7 @@ import { type BaseMount, type FleetStation, fleet, type LatLon, type OpenMount }
 import type { Settings } from '../options.js'
 import { BaseFeed, type FeedPorts } from './base-feed.js'
 import { whyUnfit } from './fitness.js'
+import { PublicationReader } from './publication.js'
 
 const look_ms = 1_000
 /** A base whose RTCM was bad or missing is not chosen again for so long. */
@@ -30,12 +31,17 @@ export class Bases {
   #labels: Map<string, string> | undefined
   readonly #changes: EventSource<string>
 
-  constructor(ctx: PluginContext, settings: Settings, ports: Omit<FeedPorts, 'changed' | 'idle' | 'station'>) {
+  constructor(
+    ctx: PluginContext,
+    settings: Settings,
+    ports: Omit<FeedPorts, 'changed' | 'idle' | 'station' | 'reader'>,
+  ) {
     this.#ctx = ctx
     this.#settings = settings
     this.#changes = ctx.event()
     this.#ports = {
       ...ports,
+      reader: new PublicationReader(settings.leap_s),
       station: (serial) => this.#stations.station(serial),
       changed: (serial) => this.#feedChanged(serial),
       idle: (serial) => this.#idle(serial),

@@ -1,4 +1,4 @@
-import { epochUtc_ms, Framer, isObservation, referencePoint } from 'rtk-base/gnss'
+import { epochUtc_ms, type Frame, Framer, isObservation, referencePoint } from 'rtk-base/gnss'
 import type { Ecef, RtcmFrame } from 'rtk-base/services'
 
 /** An epoch of all constellations and signals has 8 kB. */
@@ -18,32 +18,46 @@ export interface Publication {
   readonly garbage_bytes: number
 }
 
-/**
- * Reads a payload of `base/{SN}/drtk`. Nothing of it is kept from one publication to the next.
- * @param utc_ms times in the messages are those nearest to it
- */
-export function readPublication(payload: Uint8Array, now_ms: number, utc_ms: number, leap_s: number): Publication {
-  const frames: RtcmFrame[] = []
-  const positions: (Ecef | undefined)[] = []
-  let newest_ms: number | undefined
-  let oldest_ms: number | undefined
-  let kept_bytes = 0
-  const framer = new Framer({
-    onFrame(frame) {
-      if (frame.kind !== 'rtcm' || frame.type === 0 || frames.length >= mostFrames) return
-      const { type, bytes } = frame
-      if (isObservation(type)) {
-        const at_ms = epochUtc_ms(bytes, utc_ms, leap_s)
-        if (at_ms === undefined) return
-        newest_ms = Math.max(at_ms, newest_ms ?? at_ms)
-        oldest_ms = Math.min(at_ms, oldest_ms ?? at_ms)
-      }
-      if (type === 1005 || type === 1006) positions.push(referencePoint(bytes)?.arp)
-      kept_bytes += bytes.length
-      frames.push({ type, bytes, arrival_ms: now_ms })
-    },
-  })
-  framer.push(payload, now_ms)
-  framer.flush()
-  return { frames, newest_ms, oldest_ms, positions, garbage_bytes: payload.length - kept_bytes }
+/** Reads payloads of `base/{SN}/drtk`, of all bases: nothing is kept from one to the next but the buffers, of 160 kB. */
+export class PublicationReader {
+  readonly #leap_s: number
+  readonly #framer = new Framer({ onFrame: (frame) => this.#take(frame) })
+  #utc_ms = 0
+  #frames: RtcmFrame[] = []
+  #positions: (Ecef | undefined)[] = []
+  #newest_ms: number | undefined
+  #oldest_ms: number | undefined
+
+  /** @param leap_s GPS − UTC */
+  constructor(leap_s: number) {
+    this.#leap_s = leap_s
+  }
+
+  /** @param utc_ms times in the messages are those nearest to it */
+  read(payload: Uint8Array, now_ms: number, utc_ms: number): Publication {
+    this.#utc_ms = utc_ms
+    this.#frames = []
+    this.#positions = []
+    this.#newest_ms = undefined
+    this.#oldest_ms = undefined
+    this.#framer.push(payload, now_ms)
+    this.#framer.flush()
+    const frames = this.#frames
+    const garbage_bytes = frames.reduce((left, { bytes }) => left - bytes.length, payload.length)
+    const [newest_ms, oldest_ms] = [this.#newest_ms, this.#oldest_ms]
+    return { frames, newest_ms, oldest_ms, positions: this.#positions, garbage_bytes }
+  }
+
+  #take(frame: Frame): void {
+    if (frame.kind !== 'rtcm' || frame.type === 0 || this.#frames.length >= mostFrames) return
+    const { type, bytes } = frame
+    if (isObservation(type)) {
+      const at_ms = epochUtc_ms(bytes, this.#utc_ms, this.#leap_s)
+      if (at_ms === undefined) return
+      this.#newest_ms = Math.max(at_ms, this.#newest_ms ?? at_ms)
+      this.#oldest_ms = Math.min(at_ms, this.#oldest_ms ?? at_ms)
+    }
+    if (type === 1005 || type === 1006) this.#positions.push(referencePoint(bytes)?.arp)
+    this.#frames.push(frame)
+  }
 }
