@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { definePlugin, handedOver, RtkError } from 'rtk-base/plugin'
+import { definePlugin, handedOver, RtkError, readRecordSync } from 'rtk-base/plugin'
 import { device, fleet, fleetAccess, fleetBroker, fleetDatabase, mountSource } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Accounts } from './accounts/accounts.js'
@@ -76,7 +75,7 @@ export default definePlugin({
 function authoritiesOf(file: string): string {
   if (!file) return ''
   try {
-    return readFileSync(file, 'utf8')
+    return readRecordSync(file)
   } catch (error) {
     throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `fleet-caster.authorities: ${(error as Error).message}`)
   }

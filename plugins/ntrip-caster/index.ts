@@ -26,11 +26,20 @@ export default definePlugin({
       if (trouble) throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `ntrip-caster: mountpoint ${mount.name} ${trouble}`)
     }
     const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1, title: 'NTRIP caster' })
-    const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
-      default: 2101,
-      title: 'NTRIP caster: port',
+    const port = ctx.config.define(
+      'ntrip-caster-port',
+      Type.Integer({ minimum: 0, maximum: 65_535, description: '0: any free port' }),
+      {
+        default: 2101,
+        title: 'NTRIP caster: port',
+      },
+    )
+    const anonymousFlag = Type.Integer({
+      minimum: 0,
+      maximum: 1,
+      description: '1: rovers in the local network need no login, even if logins are set',
     })
-    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, {
+    const anonymous = ctx.config.define('ntrip-caster-anonymous', anonymousFlag, {
       default: 0,
       title: 'NTRIP caster: rovers need no login',
     })

@@ -1,6 +1,6 @@
 /**
- * Shared code of plugins that talk to a device (`rtk-base/link`): ports that stay open, questions and answers, waiting
- * times of retries. Time is always a parameter, so that a test controls it.
+ * Shared code of plugins that talk to a device (`rtk-base/link`): ports that stay open, requests and replies, retry
+ * delays. Time is always a parameter, so that a test controls it.
  */
 
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
