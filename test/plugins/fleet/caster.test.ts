@@ -314,9 +314,14 @@ t.test('NEAR', async (t) => {
     t.match(block().rovers, [{ mount: 'NEAR' }])
     t.match((await json('GET', '/fleet/rovers')).body.near, [{ base: 'E', changes: 1, why: /km nearer than W/ }])
     t.match((await station.request('/metrics')).text, /fleet_caster_near_changes_total 1/)
-    // At once where the present one is not fit.
+    // At once where the present one is not fit, and with the position of a base that others use already.
+    const direct = await rover('W')
+    await get(direct, 'another rover of the west', west, east)
+    const sent = client.frames().length
     shared.update('E', { verdict: 'unfit', why: 'moved' })
     t.equal(await baseOf(), 'W')
+    await until(() => client.frames().length > sent, 'before the next publication')
+    t.ok(sameReference(referencePoint(client.frames()[sent] as Uint8Array)?.arp as never, west.model.truth))
     await get(client, 'from the west', west, east)
     shared.update('W', { online: 'offline' })
     t.equal(await baseOf(), '')
