@@ -1,6 +1,6 @@
 import { selectionTrouble } from 'rtk-base/ntrip'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { device, localNetwork, rtcmStream } from 'rtk-base/services'
+import { device, localNetwork } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Caster } from './caster.js'
 import { addCommands } from './commands.js'
@@ -17,7 +17,7 @@ export default definePlugin({
   name: 'ntrip-caster',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [rtcmStream, localNetwork, device],
+  needs: [localNetwork, device],
   options: CasterOptions,
 
   setup(ctx, options) {

@@ -1,6 +1,6 @@
 import type { RtcmEpoch, RtcmFrame, RtcmStream } from '../../schemas/services.js'
 import { isMsm } from '../gnss/index.js'
-import type { PluginContext } from '../plugin.js'
+import type { Dispose, PluginContext } from '../plugin.js'
 import { chunkOf } from './chunked.js'
 import { isPosition, type Selection, Selector } from './selection.js'
 
@@ -31,8 +31,9 @@ export interface StreamSink {
 /**
  * Feeds sinks from one subscription to the stream. The status document does not list this subscription, because the
  * plugin lists its clients there.
+ * @returns a function that ends the subscription. It also ends with the plugin
  */
-export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): void {
+export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): Dispose {
   // The initial data for a newcomer is of no use here: each client gets it when it connects.
   let isPrime = true
   const subscription = stream.subscribe({
@@ -46,13 +47,19 @@ export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterab
     },
   })
   isPrime = false
-  ctx.defer(() => subscription.close())
-  ctx.on(stream.onEpoch, (epoch) => {
+  const epochs = ctx.on(stream.onEpoch, (epoch) => {
     for (const sink of sinks()) sink.epoch(epoch, stream.sequence)
   })
-  ctx.on(stream.onState, () => {
+  const states = ctx.on(stream.onState, () => {
     for (const sink of sinks()) sink.reset()
   })
+  const end = () => {
+    void epochs()
+    void states()
+    subscription.close()
+  }
+  ctx.defer(end)
+  return end
 }
 
 /** Passes the output of the last seconds to new sinks, so that clients that are handed over to them miss nothing. */

@@ -39,6 +39,25 @@ export async function queueOf({
 }
 
 /**
+ * The send queues of all connections now, read once: for many of them `queueOf` would read the table each time. Where two
+ * connections have the same ports, the longer queue counts.
+ * @returns bytes that the other end of a connection has not acknowledged; undefined: not known
+ */
+export async function tcpQueues(): Promise<(socket: Pick<Socket, 'localPort' | 'remotePort'>) => number | undefined> {
+  const queues = new Map<string, number>()
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of (await readFile(file, 'latin1').catch(() => '')).split('\n')) {
+      const [, own = '', other = '', , both = ''] = line.trim().split(/\s+/)
+      const queue = Number.parseInt(both.split(':')[0] ?? '', 16)
+      if (Number.isNaN(queue)) continue
+      const key = `${Number.parseInt(own.slice(-4), 16)} ${Number.parseInt(other.slice(-4), 16)}`
+      queues.set(key, Math.max(queue, queues.get(key) ?? 0))
+    }
+  }
+  return ({ localPort, remotePort }) => queues.get(`${localPort} ${remotePort}`)
+}
+
+/**
  * Follows one connection. Time in which this process was blocked does not count, because the process could not write
  * then.
  */
