@@ -90,7 +90,6 @@ t.test('an image, wave by wave', async (t) => {
       async () => {
         for (const station of stations.values()) station.tick()
         const shown = await rig.get<Shown>(`/fleet/rollouts/${id}`)
-        if (process.env.SHOW) console.error(JSON.stringify(shown.targets.map((x) => [x.serial, x.state, x.reason])), shown.rollout.state, shown.rollout.wave)
         return condition(shown)
       },
       what,
