@@ -193,6 +193,10 @@ t.test('stations of this make and of others', async (t) => {
   })
 
   await t.test('what is known survives a restart and a reload, and nothing is told twice', async (t) => {
+    await passes(
+      async () => (await record('&serial=LIAR1&kind=name')).some(({ text }) => text.startsWith('<img')),
+      'the last entry',
+    )
     const before = await record()
     await fleet.reload('fleet-registry')
     await passes(async () => (await row('OWN1'))?.online === 'online', 'heard again: retained')
