@@ -38,7 +38,6 @@ export class Alerts {
   #begun_ms = 0
   /** What the service said last: counts while its plugin is being replaced. */
   #fleet: readonly Alert[] = []
-  #hasFleet = false
   #isLoading = false
 
   constructor(ctx: PluginContext, settings: AlertSettings, options: AlertsOptions) {
@@ -137,7 +136,6 @@ export class Alerts {
 
   #reported(): readonly Alert[] {
     const found = this.#ctx.services.find(alertSource)
-    this.#hasFleet = found !== undefined
     if (found) this.#fleet = found.active()
     const all = [...this.#source.active(), ...this.#fleet].map(clean)
     return this.#part === 'alone' ? all.filter(({ kind }) => kind === 'database') : all
@@ -148,9 +146,12 @@ export class Alerts {
     if (this.#part === 'follows' || this.#isLoading || this.#ctx.signal.aborted) return
     const now_ms = this.#ctx.clock.monotonic()
     const isSettled = now_ms - this.#begun_ms >= settle_ms
-    const mayEnd = ({ kind, serial }: Alert) => {
-      if (this.#part === 'alone') return kind === 'database'
-      return isSettled && (serial === this.#ctx.serial || this.#hasFleet || this.#fleet.length === 0)
+    const fleet = this.#ctx.services.find(alertSource)
+    const mayEnd = (alert: Alert) => {
+      if (this.#part === 'alone') return alert.kind === 'database'
+      if (!isSettled) return false
+      if (alert.serial === this.#ctx.serial) return !this.#source.isUndecided(alert)
+      return fleet ? !fleet.isUndecided?.(alert) : this.#fleet.length === 0
     }
     const changes = this.#ledger.step(this.#reported(), now_ms, mayEnd)
     for (const change of changes) this.#batches.add(change, now_ms)

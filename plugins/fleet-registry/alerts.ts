@@ -18,6 +18,7 @@ const certificateCritical_s = 3 * day_s
 const degraded_s = 600
 /** Verdicts that a start or a person brings about, and how long they may last, seconds. */
 const patience_s: Readonly<Record<string, number>> = { starting: 600, stopping: 600, updating: 1_800, surveying: 7_200 }
+const verdictKinds = new Set(['moved', 'unfit', 'degraded'])
 const diskErrors = new Set(['log-not-saved', 'raw-not-written', 'record-not-written', 'store'])
 
 export interface AlertLimits {
@@ -83,17 +84,27 @@ function disk({ errors }: FleetStation): Found | undefined {
   return code ? { kind: 'disk', severity: 'warning', text, advice: 'free space on its disk', since_s: 0 } : undefined
 }
 
+/** Whether an alert that is not reported may hold all the same. Pure. */
+export function isUndecided({ online, verdict: fitness }: FleetStation, kind: string): boolean {
+  if (kind === 'offline') return online !== 'online'
+  if (!verdictKinds.has(kind)) return false
+  // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
+  return (
+    fitness === 'unknown' || online !== 'online' || fitness === 'unfit' || (fitness === 'degraded' && kind === fitness)
+  )
+}
+
 /** The service `alertSource` of the fleet. */
 export class FleetAlerts implements AlertSource {
   readonly #ctx: PluginContext
-  readonly #stations: Pick<Fleet, 'stations'>
+  readonly #stations: Pick<Fleet, 'stations' | 'station'>
   readonly #offline_s: number
   readonly #changed: EventSource<void>
   /** When a connection was lost, UTC seconds. */
   readonly #lost_s = new Map<string, number>()
   #active: readonly Alert[] = []
 
-  constructor(ctx: PluginContext, stations: Pick<Fleet, 'stations'>, offline_s: number) {
+  constructor(ctx: PluginContext, stations: Pick<Fleet, 'stations' | 'station'>, offline_s: number) {
     this.#ctx = ctx
     this.#stations = stations
     this.#offline_s = offline_s
@@ -106,6 +117,12 @@ export class FleetAlerts implements AlertSource {
 
   active(): readonly Alert[] {
     return this.#active
+  }
+
+  isUndecided({ serial, kind }: Alert): boolean {
+    if (serial === '') return false
+    const station = this.#stations.station(serial)
+    return !this.#ctx.services.use(fleetBroker).connected || (station !== undefined && isUndecided(station, kind))
   }
 
   start(): void {
@@ -130,9 +147,8 @@ export class FleetAlerts implements AlertSource {
         'the fleet has no connection to its database',
       ),
     ]
-    // Without the broker, nothing new is known of the stations: their alerts stay as they are.
-    const known = hasBroker ? this.#ofStations(now_s) : this.#active.filter(({ serial }) => serial !== '')
-    const active = [...lost.flatMap((alert) => alert ?? []), ...known]
+    // Without the broker, nothing new is known of the stations.
+    const active = [...lost.flatMap((alert) => alert ?? []), ...(hasBroker ? this.#ofStations(now_s) : [])]
     const isSame = active.length === this.#active.length && active.every((one, at) => isAlike(one, this.#active[at]))
     this.#active = active
     if (!isSame) this.#changed.emit()

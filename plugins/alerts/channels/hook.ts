@@ -130,7 +130,7 @@ export class HookChannel implements Channel {
     init: { method: string; body: string; headers: Record<string, string> },
     signal: AbortSignal,
   ) {
-    const ca = this.#ca()
+    const ca = url.startsWith('https:') ? this.#ca() : ''
     try {
       const response = await this.#ctx.fetch(url, {
         ...init,

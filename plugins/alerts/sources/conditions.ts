@@ -24,8 +24,8 @@ export interface LinkFacts {
 }
 
 const day_s = 86_400
-export const certificateWarning_s = 14 * day_s
-export const certificateCritical_s = 3 * day_s
+const certificateWarning_s = 14 * day_s
+const certificateCritical_s = 3 * day_s
 const linkDown_s = 600
 const degraded_s = 600
 /** Less is nearly full: 5 % of the disk, or 200 MB of a large one. */
@@ -40,6 +40,7 @@ const patience_s: Readonly<Record<string, number>> = {
   updating: 1_800,
   surveying: 7_200,
 }
+const verdictKinds = new Set(['moved', 'unfit', 'degraded'])
 /** These verdicts have alerts of their own. */
 const ownKinds = new Set(['link'])
 const ownErrors: Readonly<Record<string, string>> = {
@@ -59,6 +60,15 @@ export function stationAlerts(facts: StationFacts): Alert[] {
   const { serial, name } = facts
   const found = [verdictAlert(facts), linkAlert(facts), updateAlert(facts), certificateAlert(facts), diskAlert(facts)]
   return found.flatMap((one) => (one ? [{ key: `${serial} ${one.kind}`, serial, name, group: '', ...one }] : []))
+}
+
+/** Whether an alert that is not reported may hold all the same. */
+export function isUndecided({ verdict, link, utc_s }: StationFacts, kind: string): boolean {
+  if (kind === 'broker') return link?.isWanted === true && link.down_s > 0
+  if (kind === 'certificate') return utc_s === 0
+  if (!verdictKinds.has(kind)) return false
+  // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
+  return !verdict || verdict.fitness === 'unfit' || (verdict.fitness === 'degraded' && kind === 'degraded')
 }
 
 const ago = (utc_s: number, seconds: number): number => (utc_s > 0 ? Math.round(utc_s - seconds) : 0)
@@ -91,11 +101,6 @@ function updateAlert({ errors = [] }: StationFacts): Found | undefined {
 
 function certificateAlert({ link, utc_s }: StationFacts): Found | undefined {
   const until_s = link?.certificateUntil_s ?? 0
-  return certificateFound(until_s, utc_s)
-}
-
-/** @param until_s 0: no certificate @param utc_s 0: not known */
-function certificateFound(until_s: number, utc_s: number): Found | undefined {
   if (until_s === 0 || utc_s === 0 || until_s - utc_s > certificateWarning_s) return undefined
   const left_s = until_s - utc_s
   const day = new Date(until_s * 1_000).toISOString().slice(0, 10)

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Alert, device, mqttLink, station, verdict } from 'rtk-base/services'
-import { type LinkFacts, type StationFacts, stationAlerts } from './conditions.js'
+import { isUndecided, type LinkFacts, type StationFacts, stationAlerts } from './conditions.js'
 
 const disk_ms = 600_000
 /** The link is down on purpose, or not wanted. */
@@ -44,16 +44,23 @@ export class StationSource {
   }
 
   active(): readonly Alert[] {
-    const { serial, services } = this.#ctx
-    const found = services.find(verdict)
+    const facts = this.#facts()
     // Only a station has a verdict: the program of a fleet has none.
-    this.#verdict = found?.verdict ?? this.#verdict
-    if (!this.#verdict) return []
-    const { errors, utc_ms } = services.use(device)
-    return stationAlerts({
-      ...{ serial, name: this.name, utc_s: Math.floor(utc_ms() / 1_000) },
-      ...{ verdict: this.#verdict, link: this.#link(), errors: errors(), disk: this.#disk },
-    })
+    return facts.verdict ? stationAlerts(facts) : []
+  }
+
+  isUndecided({ kind }: Alert): boolean {
+    return isUndecided(this.#facts(), kind)
+  }
+
+  #facts(): StationFacts {
+    const { serial, services } = this.#ctx
+    this.#verdict = services.find(verdict)?.verdict ?? this.#verdict
+    const own = services.use(device)
+    return {
+      ...{ serial, name: this.name, utc_s: Math.floor(own.utc_ms() / 1_000) },
+      ...{ verdict: this.#verdict, link: this.#link(), errors: own.errors(), disk: this.#disk },
+    }
   }
 
   #link(): LinkFacts | undefined {
