@@ -127,6 +127,8 @@ function troubleOf({ code = '', command = '', message, responseCode = 0 }: SmtpE
   const known = byCode[code]
   if (known) return new ChannelTrouble('later', known)
   if (code === 'EAUTH') return new ChannelTrouble('refused', 'it rejects user and password')
+  if (/certificate|self[- ]signed|altname/i.test(message))
+    return new ChannelTrouble('refused', 'its certificate is not trusted: check the host name, or set alerts.ca')
   if (code === 'ETLS' || command === 'STARTTLS')
     return new ChannelTrouble('refused', 'it does not offer TLS as set: check alerts-mail-tls and the port')
   if (responseCode > 0) {

@@ -83,7 +83,9 @@ function fakeDatabase() {
           listen(_channel, take) {
             const heard = () => take('')
             listeners.add(heard)
-            return () => listeners.delete(heard)
+            return () => {
+              listeners.delete(heard)
+            }
           },
           notify: async () => {
             for (const heard of listeners) heard()
