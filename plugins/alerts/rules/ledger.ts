@@ -88,7 +88,8 @@ export class Ledger {
     }
     for (const entry of [...this.#entries.values()]) {
       const alert = byKey.get(entry.alert.key)
-      if (alert === undefined && !mayEnd(entry.alert)) continue
+      // What was told needs evidence of its end.
+      if (alert === undefined && isTold(entry) && !mayEnd(entry.alert)) continue
       this.#step(entry, alert, now_ms, changes)
     }
     return changes
@@ -156,6 +157,8 @@ export class Ledger {
       })
   }
 }
+
+const isTold = ({ state }: Entry): boolean => state === 'active' || state === 'ending'
 
 function eventsOf({ state, at_ms, flaps }: Entry, isReported: boolean, now_ms: number, hold_ms: number): AlertEvent[] {
   const seen: AlertEvent = isReported ? 'reported' : 'missing'
