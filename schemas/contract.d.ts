@@ -95,6 +95,43 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
 export type Change = {
+  /** Alerts: webhooks. e.g. [{ "name": "ops", "url": "https://hooks.example.org/rtk", "secret": "…" }]; [] for none */
+  "alerts-hooks"?: Array<{
+    /** Name of the webhook: letters, digits and _.- */
+    name: string
+    /** https URL */
+    url: string
+    /** template with {{subject}}, {{text}} and others; default: all as JSON */
+    body?: string
+    /** of the template; default json */
+    type?: "json" | "text"
+    /** further headers, with | between them: "Title: Alert | Tags: rtk" */
+    headers?: string
+    /** key of the signature */
+    secret?: string
+    /** critical: no warnings; default warning */
+    least?: "warning" | "critical"
+    /** false: kept, but not used; default true */
+    enabled?: boolean
+  }>
+  /** Alerts: sender of the mails */
+  "alerts-mail-from"?: string
+  /** Alerts: mail server. SMTP server; empty: no e-mails */
+  "alerts-mail-host"?: string
+  /** Alerts: password at the mail server */
+  "alerts-mail-password"?: string
+  /** Alerts: port of the mail server */
+  "alerts-mail-port"?: number
+  /** Alerts: encryption of the mail server. starttls: mostly port 587; tls: mostly port 465; none: only for a server in the local network */
+  "alerts-mail-tls"?: "starttls" | "tls" | "none"
+  /** Alerts: recipients of the mails */
+  "alerts-mail-to"?: Array<string>
+  /** Alerts: user at the mail server. Empty: without a login */
+  "alerts-mail-user"?: string
+  /** Alerts: quiet hours. e.g. 22:00-06:30: warnings wait, critical alerts do not */
+  "alerts-quiet"?: string
+  /** Alerts: time zone. IANA name of the time zone, e.g. Europe/Berlin; empty: that of the machine */
+  "alerts-zone"?: string
   /** Cable: fixed address. e.g. 192.168.1.20/24 (24 if there is no prefix); empty: the network assigns an address (DHCP) */
   "eth-address"?: string
   /** Cable: DNS servers. at most three addresses, separated by commas (only with a fixed address); empty: the gateway */

@@ -204,6 +204,8 @@ export interface AlertSource {
   active(): readonly Alert[]
   /** The list changed. */
   readonly onChange: Event<void>
+  /** Whether an alert that is not in the list may hold all the same: it is not known now, so there is no all-clear. Omitted: never. */
+  isUndecided?(alert: Alert): boolean
 }
 export const alertSource = defineService<AlertSource>('alert-source', {
   shape: { active: 'function', onChange: 'function' },

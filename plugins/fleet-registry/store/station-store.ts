@@ -122,7 +122,8 @@ export class StationStore {
   }
 
   async flush(): Promise<void> {
-    if (this.#isFlushing || !this.#database.connected) return
+    // When the whole service stops, the database may be gone first.
+    if (this.#isFlushing || !this.#ctx.services.find(fleetDatabase)?.connected) return
     this.#isFlushing = true
     try {
       await this.#writeEntries()
