@@ -49,8 +49,9 @@ export class Upkeep {
 
   /** Never rejects: what could not be stored waits for the next time. */
   async store(): Promise<void> {
-    const database = this.#ctx.services.use(fleetDatabase)
-    if (!this.#isReady || !database.connected) return
+    // When the whole service stops, the database may be gone first.
+    const database = this.#ctx.services.find(fleetDatabase)
+    if (!this.#isReady || !database?.connected) return
     const { signatures, delivery } = this.#parts
     const signers = signatures.changes()
     try {
