@@ -71,10 +71,11 @@ t.test('a station runs from it with every shipped plugin, prebuilt', gate, async
   t.same(
     readdirSync(join(project, 'plugins')).filter((name) => !running.includes(name)),
     [
+      ...['fleet', 'fleet-caster', 'fleet-page', 'fleet-registry', 'fleet-rollout'],
       ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore', 'home-assistant'],
-      ...['simulated-lg290p', 'simulated-mosaic', 'simulated-um980'],
+      ...['simulated-fleet', 'simulated-lg290p', 'simulated-mosaic', 'simulated-um980'],
     ],
-    'every one but that which wants a broker of its own choice, and the other receivers',
+    'every one but a fleet, that which wants a broker of its own choice, and the other receivers',
   )
   const { esp } = await station.info<{ esp: { version: string; sha256: string } }>()
   t.match(esp.sha256, /^[0-9a-f]{64}$/)

@@ -1,11 +1,17 @@
 import { Mutex } from 'async-mutex'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type Fleet, type FleetBroker, type FleetMessage, fleetBroker } from 'rtk-base/services'
 import { parseObject } from './reading.js'
 
 const answer_ms = 30_000
 /** Requests that wait for an answer, of this instance. */
 const mostWaiting = 2_000
+
+/** What a station refuses, by the status of its answer: as HTTP has it. */
+const refusals: Readonly<Record<number, 'RTK_ERR_COMMAND_VALUE' | 'RTK_ERR_NOT_FOUND'>> = {
+  400: 'RTK_ERR_COMMAND_VALUE',
+  404: 'RTK_ERR_NOT_FOUND',
+}
 
 type Answer = Awaited<ReturnType<Fleet['change']>>
 
@@ -17,7 +23,7 @@ export class Requests {
   readonly #ctx: PluginContext
   /** Tells the answers for this instance apart from those for others. */
   readonly #instance = crypto.randomUUID().slice(0, 8)
-  readonly #waiting = new Map<string, (payload: Buffer) => void>()
+  readonly #waiting = new Map<string, (message: FleetMessage) => void>()
   readonly #turns = new Map<string, Mutex>()
   #nextId = 1
 
@@ -30,8 +36,8 @@ export class Requests {
   }
 
   start(): void {
-    const answered = ({ serial, part, payload, retained }: FleetMessage) => {
-      if (!retained) this.#waiting.get(`${serial} ${part}`)?.(payload)
+    const answered = (message: FleetMessage) => {
+      if (!message.retained) this.#waiting.get(`${message.serial} ${message.part}`)?.(message)
     }
     this.#ctx.defer(this.#broker.subscribe('base/+/change/resp', answered))
     this.#ctx.defer(this.#broker.subscribe(`base/+/fleet/${this.#instance}/+`, answered))
@@ -42,7 +48,7 @@ export class Requests {
     this.#turns.set(serial, turn)
     try {
       return await turn.runExclusive(async () => {
-        const payload = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'])
+        const { payload } = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'])
         const answer = parseObject(payload)
         if (!answer || typeof answer.result !== 'string') throw unavailable(`the answer of ${serial} cannot be read`)
         return { ...answer, leftover: answer.leftover ?? {} } as Answer
@@ -57,7 +63,11 @@ export class Requests {
       this.#publish(serial, 'cmd', text)
       return ''
     }
-    return (await this.#ask(serial, 'cmd', text, [])).toString('utf8').slice(0, 4_096)
+    const { payload, userProperties } = await this.#ask(serial, 'cmd', text, [])
+    const answer = payload.toString('utf8').slice(0, 4_096)
+    const status = Number(userProperties.status ?? 200)
+    if (status >= 400) throw new RtkError(refusals[status] ?? 'RTK_ERR_UNAVAILABLE', `${serial}: ${answer.trim()}`)
+    return answer
   }
 
   #publish(serial: string, part: string, text: string, responseTopic?: string): void {
@@ -67,7 +77,7 @@ export class Requests {
   }
 
   /** @param also further parts of the topic on which an answer may come */
-  #ask(serial: string, part: string, text: string, also: readonly string[]): Promise<Buffer> {
+  #ask(serial: string, part: string, text: string, also: readonly string[]): Promise<FleetMessage> {
     if (this.#waiting.size >= mostWaiting) throw unavailable('too many requests wait for the answers of stations')
     const own = `fleet/${this.#instance}/${this.#nextId++}`
     const keys = [own, ...also].map((topic) => `${serial} ${topic}`)
@@ -87,9 +97,9 @@ export class Requests {
       }
       this.#ctx.signal.addEventListener('abort', gone, { once: true })
       for (const key of keys)
-        this.#waiting.set(key, (payload) => {
+        this.#waiting.set(key, (message) => {
           finish()
-          resolve(payload)
+          resolve(message)
         })
       try {
         this.#publish(serial, part, text, `base/${serial}/${own}`)

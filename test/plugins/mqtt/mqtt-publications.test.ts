@@ -1,3 +1,4 @@
+import { connect } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { conformance, createTestStation, fakeReceiver, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
@@ -9,7 +10,8 @@ import { Publications, payloadLimit } from '../../../plugins/mqtt-api/publicatio
 import { period_ms } from '../../../plugins/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
 import { homesOf, readCatalogue } from '../../../runtime/build/catalogue.js'
-import { fakeBroker, isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
+import { verdict } from '../../../schemas/services.js'
+import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -373,4 +375,44 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   await station.clock.advance(5_000)
   await until(() => described === 1, 'the description again, over the link that is up')
   t.equal(broker.connects.length, connects)
+})
+
+t.test('the topic state: retained, on connect and at every change, in less than 300 bytes', async (t) => {
+  let fitness = 'unfit'
+  const changed: { emit?: (value: undefined) => void } = {}
+  const judge = definePlugin({
+    name: 'judge',
+    version: '1.0.0',
+    api: '^1.0.0',
+    provides: [verdict],
+    setup(ctx) {
+      const onChange = ctx.event<void>()
+      changed.emit = () => onChange.emit()
+      ctx.services.provide(verdict, {
+        base: 'ready',
+        get verdict() {
+          return { fitness, code: 'c'.repeat(80), why: '', advice: '', since: 1_790_000_000, for_s: 1 }
+        },
+        onChange: onChange.on,
+      } as never)
+    },
+  })
+  const { broker, station } = await started(t, { plugins: { judge: judge as never } })
+  const states = () => broker.texts('state').map((text) => JSON.parse(text) as { verdict: string })
+  const late = connect(`mqtt://127.0.0.1:${broker.port}`)
+  t.teardown(() => void late.end(true))
+  const kept = message(late)
+  await late.subscribeAsync(`base/${sn}/state`)
+  const { payload, retain } = await kept
+  t.ok(retain)
+  t.match(JSON.parse(payload), { verdict: 'unfit', since: 1_790_000_000, reference: '', version: '0.0.0-test' })
+  fitness = 'fit'
+  for (let again = 0; again < 5; again++) changed.emit?.(undefined)
+  await station.clock.advance(1_000)
+  await until(() => states().at(-1)?.verdict === 'fit', 'the change')
+  const count = states().length
+  changed.emit?.(undefined)
+  await station.clock.advance(1_000)
+  t.equal(states().length, count, 'nothing new is nothing')
+  t.ok(broker.texts('state').every((text) => Buffer.byteLength(text) < 300))
 })
