@@ -31,7 +31,7 @@ export interface Trouble {
   readonly advice?: string
   /** Default: `degrades`. */
   readonly severity?: Severity
-  /** Numbers and names of the text, for translations. Units in the names: `distance_m`. */
+  /** The numbers and words that vary in the text, for translations. A key ends with the unit, e.g. `distance_m`. */
   readonly values?: ErrorValues
 }
 

@@ -40,7 +40,7 @@ export interface Panels {
 }
 export const panels = defineService<Panels>('panels')
 
-/** The plugins' texts in other languages than English, for the plugin that serves the page of the station. */
+/** The plugins' texts in languages other than English, for the plugin that serves the page of the station. */
 export interface PluginTexts {
   /** Languages in which a running plugin has texts, e.g. `de`. */
   readonly languages: readonly string[]
