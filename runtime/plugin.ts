@@ -283,9 +283,10 @@ export interface PluginContext {
      */
     rule(names: readonly string[], check: RuleCheck): void
     /**
-     * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched.
-     * Called after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s.
-     * Also called after a reload, for changes made while the plugin was being replaced.
+     * Registers a function that applies changes to any of these parameters of the plugin. It is called once per change,
+     * after the values were stored, with the names that the change sets. It may take at most 10 s. A rejection makes
+     * the whole change `failed` and rolls it back. It is also called after a reload, for changes made while the plugin
+     * was being replaced.
      */
     onChange(names: readonly string[], fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>): void
   }
@@ -318,10 +319,9 @@ export interface PluginContext {
      */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
     /**
-     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest
-     * path wins, and an exact path wins over it. `request.url` has the whole path. If a login is set, an upgrade
-     * requires an
-     * operator unless `role` is `'viewer'`.
+     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it. An exact path
+     * takes precedence, then the longest matching path. `request.url` has the whole path. If a login is set, an upgrade
+     * requires an operator unless `role` is `'viewer'`.
      */
     upgrade(
       path: string,
@@ -331,8 +331,8 @@ export interface PluginContext {
   }
   readonly mqtt: {
     /**
-     * @param topic `{SN}` is expanded; the wildcards `+` and `#` work. A function is asked again after every change, so that a
-     *   topic can follow a parameter; `''` subscribes to nothing.
+     * @param topic `{SN}` is expanded; the wildcards `+` and `#` work. A function is called again after every change,
+     *   so that a topic can follow a parameter; `''` subscribes to nothing.
      */
     on(topic: string | (() => string), fn: Callback<[message: MqttMessage]>): void
     publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
