@@ -63,7 +63,7 @@ export interface Device {
   readonly variant: string
   /** Variant of the installed bundle; `''` when running from sources. */
   readonly bundle: string
-    /** Release of rtk-base. */
+  /** Release of rtk-base. */
   readonly version: string
   /** Digest of the installed image, or of the source tree. */
   readonly sha256: string
