@@ -67,7 +67,7 @@ export { anySignal } from './waits.js'
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
 export const apiVersion = '1.2.0'
 
-/** An event, for its provider, which puts `on` into its service and keeps `emit` and `listeners` to itself. */
+/** An event, as its provider has it. The provider puts `on` into its service and keeps `emit` and `listeners` to itself. */
 export interface EventSource<T> {
   readonly on: Event<T>
   /** Calls every listener in the order of subscription. Never throws. */
@@ -82,22 +82,22 @@ export interface ConfigKey<T> {
   /** The current value: stored, otherwise that of the variant (the file that lists the plugins), otherwise the default. */
   get(): T
   /**
-   * Registers the function that applies a change. It is called after the value was stored, even if the submitted
-   * value equals the old one. A rejection makes the whole change `failed` and rolls it back. The function may take 10
-   * s. If applying takes longer, treat the value as a
-   * desired state and reconcile it in the background.
+   * Registers the function that applies a change. It is called after the value was stored, even if the submitted value
+   * equals the old one. A rejection makes the whole change `failed` and rolls it back. The function may take at most
+   * 10 s. If applying takes longer, treat the value as a desired state and reconcile it in the background.
    */
   onChange(fn: (now: T, before: T) => void | Promise<void>): void
 }
 
 /**
  * Checks a combination of parameters before a change is stored.
- * @param get the value that a parameter would have
- * @param changed the parameters that the change sets
+ * @param get returns the value that a parameter would have after the change
+ * @param changed names of the parameters that the change sets
  * @param source where the change comes from
- * @returns a text that refuses the change and says what is wrong; or further values to store in the same write:
- *   `set`, parameters of this plugin, and `store`, values of `ctx.store`. The `store` values are restored if the
- *   change cannot be applied, but not if a provisional change is reverted
+ * @returns undefined: the change is allowed. A text: the change is refused, and the text is the reason. An object: the
+ *   change is allowed, and these values are stored in the same write: parameters of this plugin (`set`) and values of
+ *   `ctx.store` (`store`). If the change cannot be applied, the `store` values are restored. If a provisional change is
+ *   reverted, they are not
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
@@ -149,8 +149,8 @@ export interface InfoParts {
 /** A registered block of the status document. */
 export interface InfoBlock {
   /**
-   * Makes the next document be built anew, including the static part of this block. Call it if clients must see a
-   * change immediately.
+   * Discards what is cached, including the static part of this block, so the next request builds the document again.
+   * Call it if clients must see a change immediately.
    */
   changed(): void
 }
@@ -195,7 +195,7 @@ export interface TapOptions {
 
 /**
  * A hook point. If a tap (a function registered here) throws, only its own effect is lost. An asynchronous tap may take
- * 10 s.
+ * up to 10 s.
  */
 export interface HookPort<A extends unknown[], R> {
   tap(fn: (...args: A) => R, options?: TapOptions): void
@@ -283,9 +283,10 @@ export interface PluginContext {
      */
     rule(names: readonly string[], check: RuleCheck): void
     /**
-     * Applies a change that touches any of `names` (own parameters), once per change, with the names that it touched.
-     * Called after the values were stored; a rejection makes the whole change `failed` and rolls it back. It has 10 s.
-     * Also called after a reload, for changes made while the plugin was being replaced.
+     * Registers a function that applies changes to any of these parameters of the plugin. It is called once per change,
+     * after the values were stored, with the names that the change sets. It may take at most 10 s. A rejection makes
+     * the whole change `failed` and rolls it back. It is also called after a reload, for changes made while the plugin
+     * was being replaced.
      */
     onChange(names: readonly string[], fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>): void
   }
@@ -299,8 +300,8 @@ export interface PluginContext {
   readonly commands: {
     /**
      * @param options `value: false`: the command takes no value. `name=value` is then answered with 400. `words`: the
-     *   possible first words of its value; the console completes them and shows the command as a
-     * group. `caution`: a warning that the page shows before the command runs.
+     *   possible first words of its value. The console completes them and lists them in its help. `caution`: a warning
+     *   that the page shows before the command runs.
      */
     add(
       name: string,
@@ -318,10 +319,9 @@ export interface PluginContext {
      */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
     /**
-     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest
-     * path wins, and an exact path wins over it. `request.url` has the whole path. If a login is set, an upgrade
-     * requires an
-     * operator unless `role` is `'viewer'`.
+     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it. An exact path
+     * takes precedence, then the longest matching path. `request.url` has the whole path. If a login is set, an upgrade
+     * requires an operator unless `role` is `'viewer'`.
      */
     upgrade(
       path: string,
@@ -331,8 +331,8 @@ export interface PluginContext {
   }
   readonly mqtt: {
     /**
-     * @param topic `{SN}` is expanded; the wildcards `+` and `#` work. A function is asked again after every change, so that a
-     *   topic can follow a parameter; `''` subscribes to nothing.
+     * @param topic `{SN}` is expanded; the wildcards `+` and `#` work. A function is called again after every change,
+     *   so that a topic can follow a parameter; `''` subscribes to nothing.
      */
     on(topic: string | (() => string), fn: Callback<[message: MqttMessage]>): void
     publish(topic: string, payload: string | Buffer, options?: PublishOptions): PublishResult
@@ -409,7 +409,7 @@ export interface PluginContext {
      */
     listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
   }
-  /** Other programs of the machine: `ctx.process.execFile('nmcli', ['-t', 'device'])`. They end with the plugin. */
+  /** Other programs on the machine: `ctx.process.execFile('nmcli', ['-t', 'device'])`. They end with the plugin. */
   readonly process: ProcessPort
   /**
    * HTTP client with limits on time, size and redirects, and with pinned certificates. Requests end with the plugin.
@@ -417,8 +417,9 @@ export interface PluginContext {
    */
   readonly fetch: Fetch
   /**
-   * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on: made with mode 0700, kept over
-   * restarts and reloads, removed by a factory reset unless `protected`. Settings belong in `store`.
+   * A folder for bulk files of this plugin (recordings, updates, certificates), from `start` on. It is made with mode
+   * 0700 and kept across restarts and reloads. A factory reset removes it unless `protected`. Settings belong in
+   * `store`.
    * @param name kebab-case; default: `'main'`
    * @throws RTK_ERR_DATA_FOLDER
    */
@@ -467,8 +468,8 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
   /**
-   * For a shipped plugin: the names of its commands. A station that does not have the plugin names it when it refuses
-   * one of these commands.
+   * For a plugin that is part of rtk-base: the names of its commands. If a station without this plugin gets one of
+   * these commands, the error names the plugin.
    */
   commands?: readonly string[]
   /**
@@ -481,7 +482,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
-   * Texts of the page in other languages than English: language → content of a JSON file with keys and texts. The build
+   * Texts of the page in languages other than English: language → content of a JSON file with keys and texts. The build
    * fills it from the folder `texts` beside the entry file.
    */
   texts?: Readonly<Record<string, string>>

@@ -14,12 +14,12 @@ export type BaseInfo = {
       code: string
       /** Problem, then advice after a semicolon */
       text: string
-      /** Numbers and names of the text, so that it can be said in another language */
+      /** The numbers and words that vary in the text, for translations */
       values?: Record<string, string | number | boolean>
       /** Start of the error, UTC seconds; 0 without a credible clock */
       t: number
     }>
-    /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
+    /** An unconfirmed change that may have disconnected its caller, if there is one */
     trial?: {
       /** The changed parameters */
       parameters: Array<string>
@@ -569,7 +569,7 @@ export type GnssPos = {
   z: number
   /** 3D accuracy from the receiver, 1 sigma, metres; 0: unknown (NMEA-only receiver) */
   acc: number
-  /** Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference, metres; 0: none */
+  /** Distance of the antenna from the reference. In fixed mode it does not come from this position (which then repeats the reference), but from the second fix or the ranges, metres; 0: none */
   delta: number
   /** Height above the ellipsoid minus height above mean sea level, metres */
   "geoidal-seperation": number
@@ -609,7 +609,7 @@ export type GnssRef = {
     point: "arp" | "phase-centre"
     /** gnss-ref-manual-offset: phase centre above the reference point, metres; used for phase-centre only */
     offset: number
-    /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
+    /** gnss-ref-manual-source: origin of the coordinates, if it was entered */
     source?: string
   }
   /** The surveyed reference */
@@ -685,12 +685,12 @@ export type GnssRef = {
     epoch: number
     /** gnss-plate; empty: unknown */
     plate: string
-    /** Distance by which the motion of the plate changes the true coordinates in a year, metres; missing: frame, epoch, plate or time are unknown */
+    /** Distance by which the motion of the plate changes the true coordinates in a year, if frame, epoch, plate and time are known, metres */
     drift?: number
     /** The same distance since the epoch of the announced coordinates, metres */
     away?: number
   }
-  /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+  /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved. Only until another reference is used */
   override?: {
     /** Time of the confirmation, UTC seconds; 0 without a credible clock */
     t: number
@@ -721,7 +721,7 @@ export type GnssRtcm = {
     interval?: number
     /** Seconds since the last message with this number */
     since?: number
-    /** Configured interval, seconds; omitted if unknown */
+    /** Configured interval, seconds, if known */
     nominal?: number
     /** Size of the newest frame, bytes */
     bytes?: number
@@ -1049,7 +1049,7 @@ export type InfoDocumentPart = {
       z?: number
       /** 3D accuracy from the receiver, 1 sigma, metres; 0: unknown (NMEA-only receiver) */
       acc?: number
-      /** Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference, metres; 0: none */
+      /** Distance of the antenna from the reference. In fixed mode it does not come from this position (which then repeats the reference), but from the second fix or the ranges, metres; 0: none */
       delta?: number
       /** Height above the ellipsoid minus height above mean sea level, metres */
       "geoidal-seperation"?: number
@@ -1088,7 +1088,7 @@ export type InfoDocumentPart = {
         point?: "arp" | "phase-centre"
         /** gnss-ref-manual-offset: phase centre above the reference point, metres; used for phase-centre only */
         offset?: number
-        /** gnss-ref-manual-source: origin of the coordinates; missing: none was entered */
+        /** gnss-ref-manual-source: origin of the coordinates, if it was entered */
         source?: string
       }
       /** The surveyed reference */
@@ -1164,12 +1164,12 @@ export type InfoDocumentPart = {
         epoch?: number
         /** gnss-plate; empty: unknown */
         plate?: string
-        /** Distance by which the motion of the plate changes the true coordinates in a year, metres; missing: frame, epoch, plate or time are unknown */
+        /** Distance by which the motion of the plate changes the true coordinates in a year, if frame, epoch, plate and time are known, metres */
         drift?: number
         /** The same distance since the epoch of the announced coordinates, metres */
         away?: number
       }
-      /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference */
+      /** confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved. Only until another reference is used */
       override?: {
         /** Time of the confirmation, UTC seconds; 0 without a credible clock */
         t?: number
@@ -1199,7 +1199,7 @@ export type InfoDocumentPart = {
         interval?: number
         /** Seconds since the last message with this number */
         since?: number
-        /** Configured interval, seconds; omitted if unknown */
+        /** Configured interval, seconds, if known */
         nominal?: number
         /** Size of the newest frame, bytes */
         bytes?: number
@@ -1254,7 +1254,7 @@ export type InfoDocumentPart = {
         for_s?: number
         /** Code of `why` and `advice`; of an error if they are its text */
         why_code?: string
-        /** Numbers and names of the text, so that it can be said in another language */
+        /** The numbers and words that vary in the text, for translations */
         values?: Record<string, string | number | boolean>
       }
       /** Current errors, newest last */
@@ -1263,12 +1263,12 @@ export type InfoDocumentPart = {
         code: string
         /** Problem, then advice after a semicolon */
         text: string
-        /** Numbers and names of the text, so that it can be said in another language */
+        /** The numbers and words that vary in the text, for translations */
         values?: Record<string, string | number | boolean>
         /** Start of the error, UTC seconds; 0 without a credible clock */
         t: number
       }>
-      /** An unconfirmed change that may have disconnected its caller; omitted if there is none */
+      /** An unconfirmed change that may have disconnected its caller, if there is one */
       trial?: {
         /** The changed parameters */
         parameters?: Array<string>
@@ -1402,6 +1402,7 @@ export type InfoDocumentPart = {
     }>
   }
   sta?: {
+    /** MAC of the interface */
     mac?: string
     /** `sta-ssid` */
     ssid?: string
@@ -1409,16 +1410,19 @@ export type InfoDocumentPart = {
     bssid?: string
     /** Authentication of the joined network; invalid while `bssid` is empty */
     auth?: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
+    /** IPv4 address */
     ip4?: string
+    /** IPv6 addresses */
     ip6?: Array<string>
     /** s since the last frame from the access point */
     inactive_time?: number
+    /** channel of the joined network; 0 while not joined */
     channel?: number
     /** second channel of a 40 MHz network, 0 if none */
     channel2?: number
-    /** MHz */
+    /** width of the channel, MHz */
     bandwidth?: number
-    /** dBm */
+    /** signal strength of the access point, dBm */
     rssi?: number
   }
   udp?: {
@@ -1553,6 +1557,7 @@ export type InfoDocumentPart = {
       data?: string
       /** e.g. LTE */
       connection_type?: string
+      /** ID of the cell */
       cell_id?: string
       /** dBm; 0: unknown */
       rssi?: number
@@ -1560,6 +1565,7 @@ export type InfoDocumentPart = {
       plmn?: number
       /** degrees Celsius; valid only while `temp_valid` */
       temp?: number
+      /** the modem reports its temperature */
       temp_valid?: boolean
       /** running and waiting jobs: `scan`, `operator`, `apn`, `reboot` */
       pending?: Array<string>
@@ -1811,6 +1817,7 @@ export type ModemInfo = {
     data: string
     /** e.g. LTE */
     connection_type: string
+    /** ID of the cell */
     cell_id: string
     /** dBm; 0: unknown */
     rssi: number
@@ -1818,6 +1825,7 @@ export type ModemInfo = {
     plmn: number
     /** degrees Celsius; valid only while `temp_valid` */
     temp: number
+    /** the modem reports its temperature */
     temp_valid: boolean
     /** running and waiting jobs: `scan`, `operator`, `apn`, `reboot` */
     pending: Array<string>
@@ -2342,6 +2350,7 @@ export type SessionState = {
 export type SimState = "absent" | "pin" | "puk" | "ready" | "error"
 
 export type StaInfo = {
+  /** MAC of the interface */
   mac: string
   /** `sta-ssid` */
   ssid: string
@@ -2349,16 +2358,19 @@ export type StaInfo = {
   bssid: string
   /** Authentication of the joined network; invalid while `bssid` is empty */
   auth: "open" | "wep" | "wpa-psk" | "wpa2-psk" | "wpa3-sae" | "wpa-eap"
+  /** IPv4 address */
   ip4: string
+  /** IPv6 addresses */
   ip6: Array<string>
   /** s since the last frame from the access point */
   inactive_time: number
+  /** channel of the joined network; 0 while not joined */
   channel: number
   /** second channel of a 40 MHz network, 0 if none */
   channel2: number
-  /** MHz */
+  /** width of the channel, MHz */
   bandwidth: number
-  /** dBm */
+  /** signal strength of the access point, dBm */
   rssi: number
 }
 
@@ -2419,7 +2431,7 @@ export type Verdict = {
   for_s: number
   /** Code of `why` and `advice`; of an error if they are its text */
   why_code?: string
-  /** Numbers and names of the text, so that it can be said in another language */
+  /** The numbers and words that vary in the text, for translations */
   values?: Record<string, string | number | boolean>
 }
 

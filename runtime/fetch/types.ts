@@ -12,8 +12,9 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
   /** PEM: CAs that are trusted in addition to the public CAs. */
   extraCa?: string | readonly string[]
   /**
-   * SHA-256 of the server's own certificate (hexadecimal, with or without colons). A certificate with this digest is accepted even
-   * if it is self-signed, for another name or expired. Without `ca` or `extraCa` nothing else is checked.
+   * SHA-256 of the server's own certificate (hexadecimal, with or without colons). Any other certificate is refused.
+   * Without `ca` and `extraCa`, nothing else is checked: the certificate may be self-signed, expired, or for another
+   * name. With `ca` or `extraCa`, the certificate must also pass the usual checks.
    */
   fingerprint256?: string
 }

@@ -11,7 +11,7 @@ export interface Gga {
   quality: number
   satellitesUsed: number | undefined
   hdop: number | undefined
-  /** Height above mean sea level, metres; plus the separation it is the ellipsoidal height. */
+  /** Height above mean sea level, metres. The sum of this and `geoidSeparation_m` is the ellipsoidal height. */
   altMsl_m: number | undefined
   geoidSeparation_m: number | undefined
   correctionAge_s: number | undefined

@@ -1,4 +1,4 @@
-/** A plugin's texts in other languages than English: checked when the plugin is set up, merged when a page asks. */
+/** A plugin's texts in languages other than English: checked when the plugin is set up, merged when a page asks. */
 import { createHash } from 'node:crypto'
 import { messageOf } from '../errors.js'
 

@@ -4,8 +4,8 @@ export interface BackoffOptions {
   /** Limit of a wait, before `spread` is applied. */
   longest_ms: number
   /**
-   * Each wait is multiplied by a random factor between these two: `[0.8, 1.2]` keeps several devices out of step, `[0, 1]` ("full
-   * jitter") a fleet that returns to one server. Without it the waits are exact.
+   * Each wait is multiplied by a random factor between these two numbers. `[0.8, 1.2]` is enough for a few devices.
+   * `[0, 1]` ("full jitter") is for many devices that reconnect to one server. Default: the waits are exact.
    */
   spread?: readonly [least: number, most: number]
   /** Returns a number between 0 and 1; default: `Math.random`. */

@@ -1,7 +1,7 @@
 /**
  * A peer's budget of bytes and packets a second, spent before a parser sees them. A faster peer is first slowed down,
- * by not reading from it. After half a minute of overload it loses its connection. Every protocol that peers speak to
- * the station uses this: a parser's time belongs to the RTCM of the others.
+ * by not reading from it. After half a minute of overload it loses its connection. Every protocol of the station uses
+ * this, so that one peer cannot take the processing time that the RTCM of the others needs.
  */
 import { networkOf } from '../net/network-of.js'
 

@@ -41,10 +41,11 @@ const queues = new Map<string, Promise<void>>()
 
 /**
  * Replaces a file (mode 0600): writes a second file, syncs it, renames it over the old file and syncs the folder.
- * When this
- * resolves, the new content is durable. If it rejects, the old content is still there. Exception: if the folder could not be
- * synced after the rename, there is no file. Calls for the same file run one after another.
- * @param aside in the same folder; an existing file of this name is removed
+ * When the promise resolves, the new content is durable. When it rejects, the old content is still there, with one
+ * exception: if the folder could not be synced after the rename, the file is deleted. Calls for the same file run one
+ * after another.
+ * @param aside path of the second file, in the same folder; default: `path` with `.new`. An existing file of this name
+ *   is removed
  */
 export async function replaceFile(
   path: string,
@@ -109,10 +110,12 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
 }
 
 /**
- * Like `replaceFile`, but synchronous, for writes of an ending process or of the watchdog's thread. Durable when it
- * returns.
- * @param aside in the same folder; an existing file of this name is removed
- * @throws an error of the file system. The old content remains, or the new content if only the folder could not be synced
+ * Like `replaceFile`, but synchronous, for code that cannot wait: a process that is ending, or the watchdog's thread.
+ * When it returns, the new content is durable.
+ * @param aside path of the second file, in the same folder; default: `path` with `.new`. An existing file of this name
+ *   is removed
+ * @throws an error of the file system. The old content remains. If only the folder could not be synced, the new content
+ *   remains
  */
 export function replaceFileSync(path: string, content: string | Uint8Array, aside = `${path}.new`): void {
   rmSync(aside, { recursive: true, force: true })

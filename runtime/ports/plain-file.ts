@@ -26,7 +26,7 @@ export async function readPlain(path: string, largest_bytes: number, fs: Files =
   return fs.readFile(path)
 }
 
-/** As `readPlain`, but synchronous. */
+/** Like `readPlain`, but synchronous. */
 export function readPlainSync(path: string, largest_bytes: number): Buffer {
   requirePlain(statSync(path), path, largest_bytes)
   return readFileSync(path)
@@ -34,10 +34,10 @@ export function readPlainSync(path: string, largest_bytes: number): Buffer {
 
 /**
  * Reads a text file of at most 1 MiB. (It has nothing to do with the flight record.)
- * @throws as `readPlain`
+ * @throws like `readPlain`
  */
 export const readRecord = async (path: string, fs?: Files): Promise<string> =>
   (await readPlain(path, largestRecord_bytes, fs)).toString('utf8')
 
-/** As `readRecord`, but synchronous. */
+/** Like `readRecord`, but synchronous. */
 export const readRecordSync = (path: string): string => readPlainSync(path, largestRecord_bytes).toString('utf8')

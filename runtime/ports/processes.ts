@@ -23,7 +23,7 @@ export interface ExecResult {
   readonly stderr: string
 }
 
-/** Other programs of the machine. */
+/** Other programs on the machine. */
 export interface ProcessPort {
   /**
    * Runs a program with arguments to its end, without a shell. An exit code other than 0 does not throw.

@@ -35,7 +35,7 @@ export function modelControl(model: Model, line: ReceiverLine): Pick<SimulatedRe
   }
 }
 
-/** State of the model and the line, in parts of a sentence. @param mode of the receiver, always included */
+/** State of the model and the line, as parts of a sentence. @param mode of the receiver, always included */
 export function modelState({ offset, antenna, jam_db, limit, surroundings }: Model, line: ReceiverLine, mode: string) {
   const parts = [
     line.plugged ? 'plugged' : 'unplugged',

@@ -31,7 +31,7 @@ const wrapped = (angle_rad: number) => angle_rad - turn * Math.round(angle_rad /
 /** The message with the ephemerides of a satellite, or undefined if there is none. */
 export const ephemerisType = ({ constellation }: Sight): number | undefined => systems[constellation.name]?.message
 
-/** @param gps_s GPS seconds @returns undefined for a satellite without */
+/** @param gps_s GPS seconds @returns undefined for a satellite without ephemerides */
 export function ephemerisFrame({ constellation, svId, key }: Sight, gps_s: number): Uint8Array | undefined {
   const system = systems[constellation.name]
   return system && frameOf(orbitOf(constellation, svId), system, key, gps_s)

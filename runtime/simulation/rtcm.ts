@@ -72,6 +72,7 @@ export interface MsmRequest {
   /** Constellations in the order of sending. One without satellites is sent as an empty message. */
   readonly order: readonly Constellation[]
   readonly models: readonly ConstellationModel[]
+  /** Clock steering indicator of the MSM header (DF411). */
   readonly clockSteering: number
   due(type: number): boolean
   /** Changes the observations of a satellite before they are sent. */

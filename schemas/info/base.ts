@@ -57,9 +57,9 @@ export const Fitness = Type.Union(
 )
 export type Fitness = Static<typeof Fitness>
 
-/** Numbers and names of a text, by names with units (`distance_m`), so that it can be said in another language. */
+/** The numbers and words that vary in a text, for translations. A key ends with the unit (`distance_m`). */
 const Values = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
-  description: 'Numbers and names of the text, so that it can be said in another language',
+  description: 'The numbers and words that vary in the text, for translations',
 })
 
 export const Verdict = Type.Object(
@@ -144,7 +144,7 @@ export const BaseState = Type.Object({
         parameters: Type.Array(Type.String(), { description: 'The changed parameters' }),
         left_s: Type.Integer({ minimum: 0, description: 'Seconds until the old values are restored' }),
       },
-      { description: 'An unconfirmed change that may have disconnected its caller; omitted if there is none' },
+      { description: 'An unconfirmed change that may have disconnected its caller, if there is one' },
     ),
   ),
 })

@@ -217,7 +217,7 @@ export const GnssPos = closed(
     ...ecef,
     acc: metres('3D accuracy from the receiver, 1 sigma; 0: unknown (NMEA-only receiver)'),
     delta: metres(
-      'Distance of the antenna from the reference, by evidence other than this position, which in fixed mode repeats the reference; 0: none',
+      'Distance of the antenna from the reference. In fixed mode it does not come from this position (which then repeats the reference), but from the second fix or the ranges; 0: none',
     ),
     'geoidal-seperation': metres('Height above the ellipsoid minus height above mean sea level'),
     t: utc('Time of the position'),
@@ -249,7 +249,7 @@ export const GnssRef = closed(
           'gnss-ref-manual-point: type of the entered point. Once there is a position, x, y, z are always the antenna reference point',
         ),
         offset: metres('gnss-ref-manual-offset: phase centre above the reference point; used for phase-centre only'),
-        source: Type.Optional(text('gnss-ref-manual-source: origin of the coordinates; missing: none was entered')),
+        source: Type.Optional(text('gnss-ref-manual-source: origin of the coordinates, if it was entered')),
       },
       'The manually entered reference, or that of an externally configured receiver',
     ),
@@ -299,7 +299,7 @@ export const GnssRef = closed(
           plate: text('gnss-plate; empty: unknown'),
           drift: Type.Optional(
             metres(
-              'Distance by which the motion of the plate changes the true coordinates in a year; missing: frame, epoch, plate or time are unknown',
+              'Distance by which the motion of the plate changes the true coordinates in a year, if frame, epoch, plate and time are known',
             ),
           ),
           away: Type.Optional(metres('The same distance since the epoch of the announced coordinates')),
@@ -319,7 +319,7 @@ export const GnssRef = closed(
           up: metres('Up component'),
           evidence: text('Evidence of the move; empty: the result of the start-up check'),
         },
-        'confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved; omitted otherwise, and with the next reference',
+        'confirm-position: a person confirmed the chosen reference although the antenna seemed to have moved. Only until another reference is used',
       ),
     ),
   },
@@ -336,9 +336,7 @@ export const GnssRtcm = closed(
           since: Type.Optional(
             Type.Number({ minimum: 0, description: 'Seconds since the last message with this number' }),
           ),
-          nominal: Type.Optional(
-            Type.Number({ minimum: 0, description: 'Configured interval, seconds; omitted if unknown' }),
-          ),
+          nominal: Type.Optional(Type.Number({ minimum: 0, description: 'Configured interval, seconds, if known' })),
           bytes: Type.Optional(count('Size of the newest frame, bytes')),
         },
         '`interval` and `since` are present for messages in production',

@@ -37,11 +37,11 @@ export const ModemInfo = Type.Object({
     carrier: Type.String({ description: 'name of the provider, often the same as `operator`' }),
     data: Type.String({ description: '`connected`, `disconnected` or empty while unknown' }),
     connection_type: Type.String({ description: 'e.g. LTE' }),
-    cell_id: Type.String(),
+    cell_id: Type.String({ description: 'ID of the cell' }),
     rssi: Type.Integer({ description: 'dBm; 0: unknown' }),
     plmn: Type.Integer({ description: 'MCC and MNC of the network; 0: not registered' }),
     temp: Type.Integer({ description: 'degrees Celsius; valid only while `temp_valid`' }),
-    temp_valid: Type.Boolean(),
+    temp_valid: Type.Boolean({ description: 'the modem reports its temperature' }),
     pending: Type.Array(Type.String(), {
       maxItems: 8,
       description: 'running and waiting jobs: `scan`, `operator`, `apn`, `reboot`',

@@ -60,17 +60,17 @@ export const StaAuth = Type.Union(
 export type StaAuth = Static<typeof StaAuth>
 
 export const StaInfo = Type.Object({
-  mac: Type.String(),
+  mac: Type.String({ description: 'MAC of the interface' }),
   ssid: Type.String({ description: '`sta-ssid`' }),
   bssid: Type.String({ description: 'MAC of the joined access point; empty while not joined' }),
   auth: StaAuth,
-  ip4: Type.String(),
-  ip6: Type.Array(Type.String(), { maxItems: 16 }),
+  ip4: Type.String({ description: 'IPv4 address' }),
+  ip6: Type.Array(Type.String(), { maxItems: 16, description: 'IPv6 addresses' }),
   inactive_time: Type.Integer({ description: 's since the last frame from the access point' }),
-  channel: Type.Integer(),
+  channel: Type.Integer({ description: 'channel of the joined network; 0 while not joined' }),
   channel2: Type.Integer({ description: 'second channel of a 40 MHz network, 0 if none' }),
-  bandwidth: Type.Integer({ description: 'MHz' }),
-  rssi: Type.Integer({ description: 'dBm' }),
+  bandwidth: Type.Integer({ description: 'width of the channel, MHz' }),
+  rssi: Type.Integer({ description: 'signal strength of the access point, dBm' }),
 })
 export type StaInfo = Static<typeof StaInfo>
 

@@ -31,7 +31,7 @@ export interface Trouble {
   readonly advice?: string
   /** Default: `degrades`. */
   readonly severity?: Severity
-  /** Numbers and names of the text, for translations. Units in the names: `distance_m`. */
+  /** The numbers and words that vary in the text, for translations. A key ends with the unit, e.g. `distance_m`. */
   readonly values?: ErrorValues
 }
 
@@ -63,10 +63,13 @@ export interface Device {
   readonly variant: string
   /** Variant of the installed bundle; `''` when running from sources. */
   readonly bundle: string
-  /** Release, digest of the installed image (or source tree), build time (ISO), running OTA slot. */
+  /** Release of rtk-base. */
   readonly version: string
+  /** Digest of the installed image, or of the source tree. */
   readonly sha256: string
+  /** Build time, ISO 8601. */
   readonly built: string
+  /** Running OTA slot. */
   readonly partition: string
   /** Folder for updates and the running slot; undefined if the service is not started from slots. */
   readonly slots: { readonly root: string; readonly running: string } | undefined
@@ -75,11 +78,13 @@ export interface Device {
    * cannot read, this version uses the copy. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
    */
   keepSettings(): Promise<void>
-  /** Extends the trial of the running version: the supervisor waits `ms` from now before it calls the start failed. */
+  /**
+   * Extends the trial of the running version: the supervisor waits `ms` from now before it considers the start failed.
+   */
   extendStart(ms: number): void
   /** The running version is on trial: unless `confirmed()` is called, the previous version is restored. */
   readonly onTrial: boolean
-  /** The trial succeeded, durably: tells the supervisor that the service is ready. */
+  /** Call it when the success of the trial is stored durably. Tells the supervisor that the service is ready. */
   confirmed(): void
   /** Sets the status line for the supervisor (`systemctl status`). */
   describe(text: string): void
@@ -115,7 +120,7 @@ export interface Device {
   setUtc(utc_ms: number): void
   /** Whether a receiver has reported the time. */
   readonly knowsUtc: boolean
-  /** The last time that a receiver reported, and the moment of the monotonic clock at which it did; undefined: none yet. */
+  /** The last time that a receiver reported (`utc_ms`), and when it did (`at_ms`, monotonic); undefined: none yet. */
   readonly toldUtc: { readonly utc_ms: number; readonly at_ms: number } | undefined
   /** Whether NTP or PTP synchronises the system clock. */
   isClockSynchronised(): Promise<boolean>

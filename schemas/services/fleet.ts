@@ -1,6 +1,6 @@
 /**
- * Provided by the plugins of a fleet, the program that watches many stations: the connections (fleet), the stations
- * (fleet-registry), mountpoints of its caster (fleet-caster).
+ * Provided by the plugins of a fleet, a service that watches many stations. `fleet` provides the connections,
+ * `fleet-registry` the stations and their alerts.
  */
 import type { Callback, Dispose, Event } from '../event.js'
 import { defineService } from '../token.js'
@@ -11,27 +11,27 @@ export interface FleetMessage {
   readonly topic: string
   /** {SN} of a topic `base/{SN}/…`, `''` for any other. */
   readonly serial: string
-  /** The topic behind `base/{SN}/`, e.g. `drtk/sig`; the whole topic if it is another one. */
+  /** The topic without `base/{SN}/`, e.g. `drtk/sig`. For any other topic: the whole topic. */
   readonly part: string
   readonly payload: Buffer
-  /** The broker kept it from before: it may be of any age. */
+  /** The broker had stored the message, so it may be of any age. */
   readonly retained: boolean
   /** MQTT 5 only. */
   readonly userProperties: Readonly<Record<string, string | string[]>>
 }
 
-/** The connection to the broker that the stations use too. */
+/** The fleet's connection to the broker of the stations. */
 export interface FleetBroker {
   readonly connected: boolean
   readonly onConnected: Event<boolean>
-  /** MQTT 5: requests may name a topic for the answer. */
+  /** True with MQTT 5: a request can name a topic for its answer. */
   readonly answers: boolean
   /**
-   * Subscribes until disposed; the same filter twice is one subscription at the broker.
+   * Subscribes until the returned function is called. Calls with the same filter share one subscription at the broker.
    * @param filter with the wildcards `+` and `#`
    */
   subscribe(filter: string, take: Callback<[message: FleetMessage]>): Dispose
-  /** `offline` and `full`: it is lost. */
+  /** With `offline` and `full` the message is lost. */
   publish(topic: string, payload: string | Buffer, options?: { responseTopic?: string }): 'sent' | 'offline' | 'full'
 }
 export const fleetBroker = defineService<FleetBroker>('fleet-broker', {
@@ -41,11 +41,14 @@ export const fleetBroker = defineService<FleetBroker>('fleet-broker', {
 /** Role of a person in the fleet: a viewer reads, an operator acts on stations, an admin also manages people and accounts. */
 export type FleetRole = 'viewer' | 'operator' | 'admin'
 
-/** Who may do what. Routes of the fleet that change something have the role `viewer` for the runtime, and ask here. */
+/**
+ * Checks the roles of people. The runtime lets viewers use all routes of the fleet. Routes that change something call
+ * `demand`.
+ */
 export interface FleetAccess {
   /**
    * @param request `user` and `role` as the runtime sets them on a request
-   * @returns who it is, for the record: a name, or `token` or `local` for somebody without one
+   * @returns name of the person, for the record; `token` or `local` for a caller without a name
    * @throws RTK_ERR_FORBIDDEN_ROLE
    */
   demand(request: { readonly user: string; readonly role: string }, needed: FleetRole): string
@@ -57,23 +60,23 @@ export type FleetRow = Readonly<Record<string, unknown>>
 /** @throws RTK_ERR_UNAVAILABLE while the database cannot be reached; else the error of the database */
 export type FleetQuery = <R extends object = FleetRow>(sql: string, values?: readonly unknown[]) => Promise<R[]>
 
-/** The database of the fleet: PostgreSQL, or the embedded one of one desk. Parameters are `$1`, `$2`, … */
+/** The database of the fleet: PostgreSQL, or the embedded database. Parameters in SQL are `$1`, `$2`, … */
 export interface FleetDatabase {
   readonly connected: boolean
   readonly query: FleetQuery
-  /** All of `work` or nothing is stored. */
+  /** Stores everything that `work` writes, or nothing. */
   readonly transaction: <T>(work: (query: FleetQuery) => Promise<T>) => Promise<T>
   /**
-   * Brings the tables of one plugin up to date. Steps that were done are left out; a step, once released, never changes.
+   * Brings the tables of one plugin up to date. Runs the steps that have not run yet. Never change a released step.
    * @param owner name of the plugin
    * @param steps SQL, oldest first
    */
   migrate(owner: string, steps: readonly string[]): Promise<void>
-  /** Calls `take` for each `notify` on this channel by any instance of the fleet, this one included. After a gap: with `undefined`. */
+  /** Calls `take` for each `notify` on this channel by any instance of the fleet, including this one. After an interruption, `take` gets `undefined`, because calls may have been missed. */
   listen(channel: string, take: Callback<[payload: string | undefined]>): Dispose
-  /** At most 7,900 bytes. */
+  /** Sends a payload of at most 7,900 bytes to all instances. */
   notify(channel: string, payload: string): Promise<void>
-  /** This instance is the one that writes what all of them hear. */
+  /** Only the leading instance stores the states of the stations. */
   readonly leads: boolean
   readonly onLeads: Event<boolean>
 }
@@ -97,27 +100,27 @@ export interface FleetStation {
   readonly name: string
   readonly group: string
   readonly labels: Readonly<Record<string, string>>
-  /** Since `online` has this value. `unknown`: it was never heard on its topic `online`. */
+  /** `unknown`: nothing was received on the topic `online` of this station. */
   readonly online: 'online' | 'offline' | 'unknown'
   readonly onlineSince_s: number
-  /** `unknown`: neither the station nor its document says it, or what says it is too old. */
+  /** `unknown`: neither the topic `state` nor the status document has a verdict, or it is too old. */
   readonly verdict: 'fit' | 'degraded' | 'unfit' | 'unknown'
-  /** Code of the verdict's cause, `ok` if nothing is wrong; of the fleet's own if it is `unknown`. */
+  /** Code of the verdict's cause; `ok` if nothing is wrong. For the verdict `unknown`, a code of the fleet itself. */
   readonly cause: string
   /** The cause in words. */
   readonly why: string
   readonly verdictSince_s: number
-  /** Said by the station itself on `state`, or read from its document (another make, or an older version). */
+  /** Source of the verdict: the topic `state`, or the status document (another make, or an older version). */
   readonly source: 'state' | 'document' | 'none'
   /** The reference that it announces. */
   readonly arp: Ecef | undefined
   readonly place: { readonly lat: number; readonly lon: number; readonly alt: number } | undefined
-  /** Tells references apart: changes with each. */
+  /** Identifies the reference: different references have different values. */
   readonly reference: string
   readonly version: string
   readonly variant: string
   readonly rtcm: { readonly signed: boolean; readonly rate_s: number }
-  /** Clients of its own outputs. */
+  /** Number of clients of the station's own outputs. */
   readonly rovers: number
   /** Uplink to the broker: `eth`, `sta`, `cellular` or `''`. */
   readonly uplink: string
@@ -131,15 +134,15 @@ export interface FleetStation {
   readonly document_s: number
 }
 
-/** An entry of the fleet's record, kept for good. */
+/** An entry of the fleet's record. */
 export interface FleetEvent {
   readonly t_s: number
   /** `''`: of the fleet itself. */
   readonly serial: string
-  /** `verdict`, `online`, `reference`, `version`, `name`, `refused`, `change`, `command`, `rollout`, `account`, `caster`. */
+  /** `new`, `online`, `verdict`, `reference`, `version`, `name`, `update`, `refused`, `change`, `command`, `given`, `forgotten`, `rollout`, `account`, `caster`. */
   readonly kind: string
   readonly text: string
-  /** Person or part that did it; `''` for a report. */
+  /** Person or plugin that acted; `''` for a report of a station. */
   readonly by: string
 }
 
@@ -148,7 +151,7 @@ export interface Fleet {
   stations(): IterableIterator<FleetStation>
   readonly size: number
   station(serial: string): FleetStation | undefined
-  /** A station is new, or something about it changed; it is undefined once forgotten. */
+  /** A station is new, changed, or was removed. `before` is undefined for a new station, `station` for a removed one. */
   readonly onStation: Event<{ serial: string; station: FleetStation | undefined; before: FleetStation | undefined }>
   /** Asks a station to change parameters. @returns its answer @throws RTK_ERR_UNAVAILABLE: offline, or no answer in 30 s */
   change(
@@ -156,11 +159,11 @@ export interface Fleet {
     values: Readonly<Record<string, unknown>>,
     by: string,
   ): Promise<{ result: string; leftover: Record<string, unknown>; errors?: { name: string; message: string }[] }>
-  /** @returns the answer, `''` from a broker or a station that cannot answer @throws RTK_ERR_UNAVAILABLE */
+  /** @returns the answer; `''` if the broker or the station does not support answers @throws RTK_ERR_UNAVAILABLE */
   command(serial: string, text: string, by: string): Promise<string>
-  /** Its newest document, of any make, whole. */
+  /** The newest status document of a station of any make; undefined if there is none. */
   document(serial: string): Promise<Record<string, unknown> | undefined>
-  /** Asks for a new document. */
+  /** Requests a new status document. */
   ask(serial: string): void
   record(event: Omit<FleetEvent, 't_s'>): void
   readonly onRecord: Event<FleetEvent>
@@ -180,11 +183,11 @@ export const fleet = defineService<Fleet>('fleet-stations', {
   },
 })
 
-/** Something that a person should hear of, or its end. */
+/** A problem that a person should know of. */
 export interface Alert {
-  /** The same for its begin and its end, e.g. `SIM00001 moved`. */
+  /** Identifies the alert from its begin to its end, e.g. `SIM00001 moved`. */
   readonly key: string
-  /** {SN} of the station it is about, `''` for none. */
+  /** Serial number of the station; `''` if the alert is not about a station. */
   readonly serial: string
   /** Name of the station for people. */
   readonly name: string
@@ -198,13 +201,13 @@ export interface Alert {
   readonly advice: string
   readonly since_s: number
 }
-/** Where alerts come from. */
+/** Reports the current alerts. */
 export interface AlertSource {
-  /** Those that hold now. */
+  /** The current alerts. */
   active(): readonly Alert[]
   /** The list changed. */
   readonly onChange: Event<void>
-  /** Whether an alert that is not in the list may hold all the same: it is not known now, so there is no all-clear. Omitted: never. */
+  /** For an alert that is not in the list: whether it is unknown if the problem is over. No all-clear is sent then. Omitted: always known. */
   isUndecided?(alert: Alert): boolean
 }
 export const alertSource = defineService<AlertSource>('alert-source', {

@@ -14,7 +14,7 @@ export interface ReferencePosition {
   readonly acc_m: number
   /** Determined with RTK corrections. */
   readonly corr: boolean
-  /** The same point in the satellites' frame at the present epoch, where positions without corrections are expected. Omitted: `arp`. */
+  /** The same point in ITRF2020 at the current epoch, for the comparison with positions without corrections. Omitted: `arp`. */
   readonly seenAt?: Ecef
   /** Source of the RTK corrections, named as in `CorrectionStatus.remote`. Omitted: the present source, or unknown. */
   readonly source?: string
@@ -44,7 +44,7 @@ export interface PositionComparison {
   readonly hint: string
   /** The position depends on corrections from a base whose position is not verified, and there is no position without corrections. */
   readonly unverified?: true
-  /** With corrections from a base whose position is not verified, the position is different: the comparison for that position. */
+  /** The comparison for the position with corrections from an unverified base, if that position contradicts this one. */
   readonly contradicted?: Omit<PositionComparison, 'contradicted'>
 }
 
@@ -132,11 +132,15 @@ export interface Integrity {
    */
   locate(reference: ReferencePosition | undefined): Pick<PositionComparison, 'agrees'> | undefined
   /**
-   * Whether the antenna is at `place` now. false: the accuracies do not explain the distance. undefined: too few positions.
-   * @param by the median of a full window, or of the newest positions
+   * Whether the antenna is at `place` now. false: the accuracies do not explain the distance. undefined: too few
+   * positions.
+   * @param by `window`: the median of a full window. `newest`: the median of the newest positions
    */
   isAt(place: ReferencePosition, by: 'window' | 'newest'): boolean | undefined
-  /** Whether a moved antenna is back, called every second. true once positions agree for 10 min. false: elsewhere. undefined: unknown, or not yet. */
+  /**
+   * Whether a moved antenna is back; call it every second. true: positions have agreed for 10 min. false: elsewhere.
+   * undefined: unknown, or not yet.
+   */
   isBack(reference: ReferencePosition): boolean | undefined
   /** Whether positions can show that the antenna is back; false after a move smaller than their errors. */
   readonly canSeeReturn: boolean

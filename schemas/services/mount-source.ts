@@ -9,20 +9,20 @@ export interface LatLon {
   readonly lon: number
 }
 
-/** Takes what a base sends. */
+/** Takes the RTCM of a base. */
 export interface MountFeed {
   /**
-   * One publication: reference messages, then at most one epoch.
-   * @returns how many rovers it was written to
+   * @param frames reference messages, then at most one epoch
+   * @returns number of rovers to which they were written
    */
   take(frames: readonly RtcmFrame[]): number
-  /** The position of the base is no longer trusted: its rovers get nothing before the next one. */
+  /** The position of the base is no longer trusted: its rovers get nothing until the next position. */
   reset(): void
 }
 
 /** A base that is being fed to rovers. */
 export interface OpenMount {
-  /** So many epochs that `take` wrote were acknowledged by a rover, by TCP. */
+  /** A rover acknowledged this number of epochs (written by `take`) by TCP. */
   acknowledged(epochs: number): void
   /** The last rover left. */
   close(): void
@@ -33,13 +33,13 @@ export interface BaseMount {
   readonly name: string
   /** For the source table; `''`: the name. */
   readonly place: string
-  /** Listed in the source table. Its rovers get data only while it is. */
+  /** True: the mountpoint is in the source table, and its rovers get data. */
   readonly offered: boolean
   /** Why it is not offered; `''` while it is. */
   readonly reason: string
   readonly arp: Ecef | undefined
   readonly generator: string
-  /** Its first rover is there. The reference messages that are known are given to `feed` before this returns. */
+  /** Called when the first rover connects. The known reference messages are passed to `feed` before this returns. */
   open(feed: MountFeed): OpenMount
 }
 
@@ -47,7 +47,7 @@ export interface BaseMount {
 export interface ChoosingRover {
   readonly user: string
   readonly address: string
-  /** Moves it to a base, `undefined` to none. @param why for people */
+  /** Switches the rover to a base; undefined: to none. @param why for people */
   serve(base: BaseMount | undefined, why: string): void
 }
 export interface Choosing {
@@ -62,10 +62,10 @@ export interface NearMount {
   choose(rover: ChoosingRover): Choosing
 }
 
-/** A login that is right. */
+/** An accepted login. */
 export interface MountLogin {
   readonly user: string
-  /** Connections at the same time, on all instances. */
+  /** Maximum number of simultaneous connections, on all instances together. */
   readonly most: number
 }
 
@@ -74,23 +74,23 @@ export interface MountConnection {
   readonly mount: string
 }
 
-/** Mountpoints that are not the caster's own. */
+/** Mountpoints and logins in addition to the caster's own. */
 export interface MountSource {
   /** By name; letters count. */
   find(name: string): BaseMount | NearMount | undefined
-  /** Those of the source table. */
+  /** The mountpoints of the source table. */
   offered(): Iterable<BaseMount | NearMount>
   /** Rovers of the local network need no login. */
   readonly anonymous: boolean
-  /** A login that was right lately, without asking the database. */
+  /** A login that was accepted recently, without a query to the database. */
   known(user: string, password: string, mount: string): MountLogin | undefined
-  /** @returns undefined: wrong, expired, or not for this mountpoint. @throws RTK_ERR_UNAVAILABLE: the database cannot be asked */
+  /** @returns undefined: wrong, expired, or not for this mountpoint. @throws RTK_ERR_UNAVAILABLE if the database cannot be reached */
   login(user: string, password: string, mount: string): Promise<MountLogin | undefined>
-  /** Connections of a login at the other instances. 0 while that is not known. */
+  /** Number of connections of a login at the other instances; 0 while unknown. */
   elsewhere(user: string): Promise<number>
-  /** A rover connected. @returns to be called when it leaves */
+  /** Reports a connected rover. @returns a function to call when the rover disconnects */
   connected(connection: MountConnection): () => void
-  /** The connections of a login have to end. */
+  /** All connections of a login must be closed. */
   readonly onEnd: Event<{ user: string; why: string }>
 }
 export const mountSource = defineService<MountSource>('mount-source', {

@@ -13,7 +13,7 @@ export interface Reception {
   readonly spoofing: Spoofing
   /** Several consecutive epochs showed signs of spoofed satellites; cleared after a minute without. */
   readonly spoofed: boolean | undefined
-  /** Share of the carrier-phase observations of the last 5 minutes whose signal had lost lock since the one before, 0 to 1. */
+  /** Share of the carrier-phase observations of the last 5 minutes before which the signal had lost lock, 0 to 1. */
   readonly slips: number | undefined
   readonly satellitesUsed: number | undefined
   readonly satellitesVisible: number | undefined

@@ -116,8 +116,10 @@ export interface RtcmGate {
 /** Control of the gate, by one plugin at a time. */
 export interface RtcmJudge {
   /**
-   * Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes it at once.
-   * @param reference.point the point of the antenna that `arp` is; `phase-centre`: rovers must not apply the calibration of the antenna
+   * Opens the gate for this reference alone: a 1005/1006 that differs (by more than 1 mm, or in the station ID) closes
+   * it at once.
+   * @param reference.point the point of the antenna to which `arp` refers. `phase-centre`: rovers must not apply the
+   *   calibration of the antenna
    */
   trust(reference: { arp: Ecef; stationId?: number; point?: 'arp' | 'phase-centre' }): void
   hold(reason: string): void

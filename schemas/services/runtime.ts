@@ -40,7 +40,7 @@ export interface Panels {
 }
 export const panels = defineService<Panels>('panels')
 
-/** The plugins' texts in other languages than English, for the plugin that serves the page of the station. */
+/** The plugins' texts in languages other than English, for the plugin that serves the page of the station. */
 export interface PluginTexts {
   /** Languages in which a running plugin has texts, e.g. `de`. */
   readonly languages: readonly string[]
@@ -129,11 +129,12 @@ export const logs = defineService<Logs>('logs')
 export interface StandbyPlugins {
   readonly names: readonly string[]
   /**
-   * Starts one, with the variant's options and these. Rejects with RTK_ERR_PLUGIN_NOT_FOUND for a plugin that is not in `standby`, with
-   * RTK_ERR_ALREADY_LOADED, or with the reason why it cannot run. Do not wait for it in `setup`, `start` or `stop`.
+   * Starts a plugin with the options of the variant, overridden by `options`. Rejects with RTK_ERR_PLUGIN_NOT_FOUND for
+   * a plugin that is not in `standby`, with RTK_ERR_ALREADY_LOADED, or with the reason why it cannot run. Do not wait
+   * for it in `setup`, `start` or `stop`.
    */
   load(name: string, options?: Readonly<Record<string, unknown>>): Promise<void>
-  /** Stops one. Plugins that need it wait. */
+  /** Stops a plugin. Plugins that need it wait. */
   unload(name: string): Promise<void>
 }
 export const standbyPlugins = defineService<StandbyPlugins>('standby-plugins')

@@ -65,7 +65,7 @@ export interface SimulatedReceiver {
   corrupt(frames: number): void
   /** The current or stored value of a key. @throws RangeError for an unknown key */
   value(key: string, layer?: 'ram' | 'bbr' | 'flash'): number | undefined
-  /** Total input: bytes, and keys written to each layer; of other makes the accepted commands (ram) and the writes to flash. */
+  /** Total input: bytes, and number of keys written to each layer. Other makes: accepted commands (`ram`), and writes to flash (`flash`). */
   readonly received: { bytes: number; ram: number; bbr: number; flash: number }
   /** The state as one line of text. */
   describe(): string

@@ -23,6 +23,8 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
     connectionTimeoutMillis: connect_ms,
     keepAlive: true,
     application_name: 'rtk-base-fleet',
+    // A leader whose machine lost its power keeps the lock until the server notices: by default two hours.
+    options: '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
     types: parsers,
   }
   const pool = new Pool({

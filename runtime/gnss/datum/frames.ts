@@ -32,7 +32,7 @@ export interface Helmert {
   /** Decimal year. */
   readonly epoch: number
   /**
-   * What the signs of the rotations refer to: `position vector` as in the IERS conventions and EUREF's tables,
+   * Sign convention of the rotations: `position vector` as in the IERS conventions and EUREF's tables,
    * `coordinate frame` as in EPSG's transformation for Australia.
    */
   readonly convention: 'position vector' | 'coordinate frame'

@@ -23,7 +23,7 @@ function crc16(bytes: Uint8Array, from: number, to: number): number {
 
 const u16 = (bytes: Uint8Array, at: number) => (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8)
 
-/** `$@`, CRC, number with revision, length in all (a multiple of 4), body. */
+/** `$@`, CRC, block number with revision, total length (a multiple of 4), body. */
 export const sbf: Framing = {
   kind: 'sbf',
   starts: [dollar],

@@ -36,7 +36,7 @@ export const unicoreLine: Framing = {
   },
 }
 
-/** AA 44 B5, a header of 24 bytes with the number of the message at 4 and the length of its body at 6, the body, a CRC-32. */
+/** AA 44 B5, a header of 24 bytes (message number at byte 4, length of the body at byte 6), the body, a CRC-32. */
 export const unicoreLog: Framing = {
   kind: 'unicore-log',
   starts: [0xaa],

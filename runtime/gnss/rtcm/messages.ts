@@ -1,6 +1,6 @@
 /**
- * RTCM 3 (RTCM 10403.3): the messages about the reference station. Observations are in
- * `rtcm-msm.ts`, frames in `rtcm-frame.ts`.
+ * RTCM 3 (RTCM 10403.3): the messages about the reference station. Observations are in `runtime/gnss/rtcm/msm`, frames
+ * in `runtime/gnss/rtcm/frame`.
  */
 import { BitReader, BitWriter } from './bits.js'
 import { encodeFrame, messageNumber } from './frame.js'

@@ -107,9 +107,9 @@ export type MsmHeader = { type: number } & Values<typeof headerLayout> & {
 export interface MsmObservation {
   satellite: number
   signal: number
-  /** Metres; of MSM1-3 modulo one light millisecond. */
+  /** Metres; for MSM1-3 modulo one light millisecond. */
   pseudorange_m?: number
-  /** Phase range, metres; of MSM2-3 modulo one light millisecond. */
+  /** Phase range, metres; for MSM2-3 modulo one light millisecond. */
   phase_m?: number
   /** Phase range rate, m/s. As transmitted: some u-blox F9 receivers send it with the wrong sign. */
   rate_mps?: number

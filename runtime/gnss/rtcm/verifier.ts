@@ -18,8 +18,8 @@ const keyTypes: Readonly<Record<string, string>> = {
 const mostCertificates = 8
 
 /**
- * The bytes that a signature covers: topic in UTF-8, 0x00, sequence and time (UTC, ms) as unsigned 64 bit big-endian, payload.
- * So a publication can be given neither another topic nor another place in the order nor another time.
+ * The bytes that a signature covers: topic in UTF-8, 0x00, sequence and time (UTC, ms) as unsigned 64 bit big-endian,
+ * payload. So the topic, the sequence number and the time of a publication cannot be changed.
  */
 export function signedBytes(topic: string, sequence: number, time_ms: number, payload: Uint8Array): Buffer {
   const numbers = Buffer.alloc(16)
@@ -34,7 +34,10 @@ export function certificatesOf(pem: string): X509Certificate[] {
   return found.map((one) => new X509Certificate(one))
 }
 
-/** Why a certificate (with its intermediates behind it) cannot be trusted to be that of station `serial`; undefined: it can. */
+/**
+ * Why the first certificate of `chain` (the others are its intermediates) is not trusted as that of station `serial`;
+ * undefined: it is trusted.
+ */
 export function whyNotTrusted(
   serial: string,
   chain: readonly X509Certificate[],
@@ -79,7 +82,7 @@ export interface PublicationVerdict {
   readonly sequence?: number
   /** Sequence numbers that are missing before it. */
   readonly gap?: number
-  /** Seconds since the last good one, if the station knew both times. */
+  /** Seconds since the last good publication, if the station knew the time at both. */
   readonly silent_s?: number | undefined
 }
 
@@ -93,7 +96,7 @@ interface Signer {
 /** A chain is verified again after this long: that costs as much as ten publications. */
 const trusted_ms = 60_000
 
-/** Tells the publications that a station signed from all others. */
+/** Verifies that publications were signed by the station. */
 export class RtcmVerifier {
   readonly #authorities: readonly X509Certificate[]
   readonly #now: () => number
@@ -102,7 +105,7 @@ export class RtcmVerifier {
   readonly #stations = new Map<string, Signer>()
 
   /**
-   * @param ca PEM of the authorities that are trusted
+   * @param ca PEM of the trusted CAs
    * @param maxAge_s older publications are refused
    * @param now UTC in ms
    * @throws if `ca` has no certificate
@@ -114,7 +117,7 @@ export class RtcmVerifier {
     this.#now = now
   }
 
-  /** A message on `base/{SN}/drtk/cert`. @returns why it is not taken; undefined: it is */
+  /** Takes a message from `base/{SN}/drtk/cert`. @returns why the certificate is refused; undefined: it is accepted */
   certificate(serial: string, pem: string): string | undefined {
     let chain: X509Certificate[]
     try {
@@ -134,15 +137,15 @@ export class RtcmVerifier {
     return this.#stations.get(serial)?.last?.sequence
   }
 
-  /** Continues after a restart: this number was good already. */
+  /** Continues after a restart: only higher sequence numbers are accepted. */
   resume(serial: string, sequence: number): void {
     const station = this.#station(serial)
     if (sequence > (station.last?.sequence ?? -1)) station.last = { sequence, time_ms: 0 }
   }
 
   /**
-   * A publication on `base/{SN}/drtk` with its signature: an object with `sig-alg`, `sig`, `sig-cert`, `sig-seq`, `sig-time`, all
-   * strings.
+   * Verifies a publication on `base/{SN}/drtk`. @param signature an object with `sig-alg`, `sig`, `sig-cert`,
+   * `sig-seq`, `sig-time`, all strings.
    */
   publication(
     serial: string,

@@ -39,9 +39,10 @@ export async function queueOf({
 }
 
 /**
- * The send queues of all connections now, read once: for many of them `queueOf` would read the table each time. Where two
+ * Reads the send queues of all connections once. `queueOf` would read the table again for each connection. If two
  * connections have the same ports, the longer queue counts.
- * @returns bytes that the other end of a connection has not acknowledged; undefined: not known
+ * @returns a function that returns the bytes that the other end of a connection has not acknowledged; undefined:
+ *   unknown
  */
 export async function tcpQueues(): Promise<(socket: Pick<Socket, 'localPort' | 'remotePort'>) => number | undefined> {
   const queues = new Map<string, number>()

@@ -43,7 +43,10 @@ export class Outbound {
   #family: 0 | 4 | 6 = 0
   readonly #ends: (() => unknown)[] = []
 
-  /** @param name unique in the station, without user or password @param options.names asks for the addresses of a name */
+  /**
+   * @param name unique in the station, without user or password @param options.names resolves the name of the peer;
+   *   default: the resolver of the system
+   */
   constructor(
     ctx: PluginContext,
     name: string,
@@ -134,7 +137,7 @@ export class Outbound {
     this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 
-  /** The peer was not reached, or the connection was lost. @param wait_ms until the next attempt */
+  /** The peer was not reached, or the connection was lost. @param wait_ms until the next attempt @param options.evidence false: this is not reported as a failure of the uplink */
   down(reason: string, wait_ms: number, options: { evidence?: boolean } = {}): void {
     if (options.evidence !== false) this.#uplinks.failed(reason)
     this.#failed('down', reason, wait_ms)

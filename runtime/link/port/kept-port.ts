@@ -23,7 +23,7 @@ import type { Edges } from '../time.js'
 export type KeptPortPhase = 'stopped' | 'waiting' | 'opening' | 'open' | 'ended'
 
 export interface KeptPortEvents {
-  /** The rate for opening the port; 0 if the line has none. */
+  /** Returns the baud rate for opening the port; 0 if the line has none. */
   baud(): number
   /** The port is about to be opened. */
   opening?(): void
