@@ -1,17 +1,20 @@
 import { type FunctionComponent, render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Language, language, languages, loadPageTexts, setLanguage, t } from './i18n/index.js'
-import { SessionButton, TrialBar } from './parts/bars.js'
-import { Later } from './parts/loaded.js'
+import { Choices } from '../../../runtime/ui/parts/choices.js'
+import { Later } from '../../../runtime/ui/parts/loaded.js'
+import { loadPageTexts, t } from './i18n/index.js'
+import { TrialBar } from './parts/bars.js'
 import { Header } from './shell/header.js'
 import { Groups, placeHere, places, Tabs } from './shell/navigation.js'
 import { Search } from './shell/search.js'
 import { VerdictBar } from './shell/verdict-bar.js'
 import { loginWanted } from './station/api.js'
-import { hello, isOutdated, panels } from './station/live.js'
-import { setTheme, type Theme, theme, themes } from './theme.js'
+import { hello, isOutdated, listen, panels } from './station/live.js'
 
-const loadLogin = async () => (await import('./parts/login.js')).Login
+const loadLogin = async () => {
+  const { Login } = await import('../../../runtime/ui/parts/login.js')
+  return () => <Login isEnded={hello.value !== undefined} done={listen} />
+}
 
 /** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
 function Outlet() {
@@ -39,38 +42,6 @@ function Outlet() {
       {trouble && <p class="trouble">{t('app.failed', { why: trouble })}</p>}
       {Page && <Page />}
     </main>
-  )
-}
-
-function Choices() {
-  return (
-    <footer class="choices">
-      <span>{hello.value && `${hello.value.serial} · rtk-base ${hello.value.version}`}</span>
-      <label>
-        {t('app.theme')}
-        <select value={theme.value} onChange={({ currentTarget }) => setTheme(currentTarget.value as Theme)}>
-          {themes.map((one) => (
-            <option key={one} value={one}>
-              {t(`app.theme.${one}`)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t('app.language')}
-        <select
-          value={language.value}
-          onChange={({ currentTarget }) => void setLanguage(currentTarget.value as Language)}
-        >
-          {Object.entries(languages).map(([code, name]) => (
-            <option key={code} value={code} lang={code}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <SessionButton />
-    </footer>
   )
 }
 
@@ -112,7 +83,7 @@ function Page() {
         )}
         {hello.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}
         <Outlet />
-        <Choices />
+        <Choices text={hello.value ? `${hello.value.serial} · rtk-base ${hello.value.version}` : ''} />
       </div>
       <Search />
     </>

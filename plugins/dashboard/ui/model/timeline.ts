@@ -11,7 +11,7 @@ export interface Span {
 
 export const day_ms = 86_400_000
 
-/** `planned`: part of normal work, such as a survey-in, a restart or an update. */
+/** As the bands of a page. */
 export const kinds = ['good', 'planned', 'limited', 'broken', 'unknown'] as const
 export type CauseKind = (typeof kinds)[number]
 

@@ -4,8 +4,8 @@
  */
 import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
+import type { IconName } from '../../../../runtime/ui/parts/icon.js'
 import type { TextKey } from '../i18n/index.js'
-import type { IconName } from '../parts/icon.js'
 import { StatusPage } from './status.js'
 
 const further = () => import('./further.js')
