@@ -1,7 +1,7 @@
-import { type FunctionComponent, render } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { render } from 'preact'
 import { Choices } from '../../../runtime/ui/parts/choices.js'
 import { Later } from '../../../runtime/ui/parts/loaded.js'
+import { Outlet } from '../../../runtime/ui/parts/outlet.js'
 import { loadPageTexts, t } from './i18n/index.js'
 import { TrialBar } from './parts/bars.js'
 import { Header } from './shell/header.js'
@@ -16,32 +16,13 @@ const loadLogin = async () => {
   return () => <Login isEnded={hello.value !== undefined} done={listen} />
 }
 
-/** The page of the address. Its heading takes the focus when another one is opened, so that it is read aloud. */
-function Outlet() {
-  const { path: of, load, title } = placeHere(places()) ?? {}
-  const [shown, setShown] = useState<{ of: string; Page?: FunctionComponent; trouble?: string }>({ of: '' })
-  const heading = useRef<HTMLHeadingElement>(null)
-  const isFirst = useRef(true)
-  useEffect(() => {
-    if (of === undefined || load === undefined) return
-    const page = load()
-    Promise.all([page, page instanceof Promise && loadPageTexts()]).then(
-      ([Page]) => setShown({ of, Page }),
-      (error: unknown) => setShown({ of, trouble: String(error) }),
-    )
-    if (isFirst.current) isFirst.current = false
-    else heading.current?.focus()
-  }, [of, load])
-  const { Page, trouble } = shown.of === of ? shown : { Page: undefined, trouble: undefined }
+function Here() {
+  const { path, load, title } = placeHere(places()) ?? {}
+  const heading = title ?? t(panels.value ? 'app.pageMissing' : 'app.connecting')
   return (
-    <main id="content">
+    <Outlet of={path} load={load} also={loadPageTexts} title={heading}>
       <VerdictBar />
-      <h1 ref={heading} tabIndex={-1}>
-        {title ?? t(panels.value ? 'app.pageMissing' : 'app.connecting')}
-      </h1>
-      {trouble && <p class="trouble">{t('app.failed', { why: trouble })}</p>}
-      {Page && <Page />}
-    </main>
+    </Outlet>
   )
 }
 
@@ -82,7 +63,7 @@ function Page() {
           </p>
         )}
         {hello.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}
-        <Outlet />
+        <Here />
         <Choices text={hello.value ? `${hello.value.serial} · rtk-base ${hello.value.version}` : ''} />
       </div>
       <Search />

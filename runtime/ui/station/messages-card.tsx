@@ -7,7 +7,7 @@ import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from '.
 const tones: Readonly<Record<MessageState, ToneName>> = { good: 'good', late: 'warning', stopped: 'broken' }
 
 /** Every RTCM message, how often it should come and how often it does. */
-export function Messages({ document }: { document: Json }) {
+export function MessagesCard({ document }: { document: Json }) {
   const rows = messagesOf(document)
   const late = rows.filter(({ state }) => state !== 'good').length
   return (

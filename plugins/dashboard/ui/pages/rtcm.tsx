@@ -1,6 +1,6 @@
 import { Card } from '../../../../runtime/ui/parts/card.js'
 import { at } from '../../../../runtime/ui/station/document.js'
-import { Messages } from '../../../../runtime/ui/station/messages-card.js'
+import { MessagesCard } from '../../../../runtime/ui/station/messages-card.js'
 import { t } from '../i18n/index.js'
 import { OutputCard } from '../parts/output-card.js'
 import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
@@ -15,7 +15,7 @@ export function RtcmPage() {
   if (at(document, 'gnss.rtcm') === undefined) return <p>{t('rtcm.missing')}</p>
   return (
     <>
-      <Messages document={document} />
+      <MessagesCard document={document} />
       <OutputCard />
       <Card title={t('rtcm.day')}>
         <DayPlot
