@@ -2,7 +2,7 @@
 import type { Json } from '../../../../runtime/ui/station/document.js'
 
 /** A number, `true`, `false`, `null` and JSON as such; anything else is a text. */
-export function valueOf(text: string): unknown {
+export function enteredValue(text: string): unknown {
   const trimmed = text.trim()
   if (!/^(-?\d|true$|false$|null$|[[{"])/.test(trimmed)) return text
   try {
@@ -26,7 +26,7 @@ export function linesOf(text: string): Record<string, string> | undefined {
 
 export function valuesOf(text: string): Json | undefined {
   const lines = linesOf(text)
-  return lines && Object.fromEntries(Object.entries(lines).map(([name, value]) => [name, valueOf(value)]))
+  return lines && Object.fromEntries(Object.entries(lines).map(([name, value]) => [name, enteredValue(value)]))
 }
 
 export const textOfLines = (values: Readonly<Record<string, string>>): string =>

@@ -145,7 +145,6 @@ function FromDocument({ document }: { document: Json }) {
         <Card title={t('station.errors', { count: errors.length })}>
           <ul class="list">
             {errors.map(({ code, t: since, text }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two may have the same code
               <li key={index} class="command">
                 <p lang="en">{String(text || code)}</p>
                 {since > 0 && <p class="quiet">{t('errors.since', { time: moment(since) })}</p>}

@@ -10,7 +10,6 @@ import { differencesOf } from '../model/difference.js'
 /** What changed in the settings, the identity or the reference of a station. */
 export function DocumentChanges({ serial, documentAt }: { serial: string; documentAt: number }) {
   const [isAll, setAll] = useState(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new document may be a change
   const documents = useLoaded(useCallback(() => fleetApi.documents(serial), [serial, documentAt]))
   return (
     <Card title={t('changes.title')}>

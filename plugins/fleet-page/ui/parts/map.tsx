@@ -60,11 +60,11 @@ export function FleetMap({ rows, pick }: { rows: readonly StationRow[]; pick: (s
   const lost = rows.length - clusters.placed
   return (
     <div class="fleet-map">
-      <section class="map-area" ref={place} aria-label={t('map.title')} onPointerDown={grab} onWheel={wheel}>
+      <div class="map-area" ref={place} onPointerDown={grab} onWheel={wheel}>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the arrows move the map */}
-        <div class="map-ground" role="group" aria-label={t('map.keys')} tabIndex={0} onKeyDown={keys}>
+        <section class="map-ground" aria-label={t('map.keys')} tabIndex={0} onKeyDown={keys}>
           <Ground view={view} size={size} />
-        </div>
+        </section>
         <ul class="map-marks">
           {marks.map((mark) => (
             <li key={mark.key} style={{ transform: `translate(${mark.x.toFixed(1)}px, ${mark.y.toFixed(1)}px)` }}>
@@ -72,7 +72,7 @@ export function FleetMap({ rows, pick }: { rows: readonly StationRow[]; pick: (s
             </li>
           ))}
         </ul>
-      </section>
+      </div>
       <div class="map-buttons">
         <button type="button" aria-label={t('map.in')} onClick={() => change(zoomed(view, 1))}>
           +

@@ -114,7 +114,6 @@ function PreviewText({ found: { neighbours, open, waits, waves } }: { found: Pre
       <h3>{t('preview.title', { count: figure(waves.flat().length, 0) })}</h3>
       <ol class="waves">
         {waves.map((wave, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a wave is its place
           <li key={at}>
             <strong>{figure(wave.length, 0)}</strong> <span class="quiet">{named(wave)}</span>
           </li>

@@ -4,7 +4,7 @@ import { Card } from '../../../../runtime/ui/parts/card.js'
 import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
-import { isHarmless, linesOf, textOfLines, valueOf } from '../model/entered.js'
+import { enteredValue, isHarmless, linesOf, textOfLines } from '../model/entered.js'
 import { Field, SendForm } from './forms.js'
 
 /** What an operator does with a station. All of it is in the record. */
@@ -71,7 +71,7 @@ function Change({ serial }: { serial: string }) {
   const [name, setName] = useState('')
   const [value, setValue] = useState('')
   const send = async () => {
-    const { errors = [], leftover, result } = await fleetApi.change(serial, { [name.trim()]: valueOf(value) })
+    const { errors = [], leftover, result } = await fleetApi.change(serial, { [name.trim()]: enteredValue(value) })
     if (result !== 'ok') throw new Error(errors.map(({ message }) => message).join('; ') || result)
     const unknown = Object.keys(leftover)
     if (unknown.length > 0) throw new Error(t('actions.unknown', { names: unknown.join(', ') }))
