@@ -25,7 +25,11 @@ export function seededStations(count: number): SeededStation[] {
     const spread = () => (random() + random() + random() - 1.5) * 1.5
     const luck = random()
     const [verdict, cause] =
-      luck < 0.03 ? (['unfit', 'moved'] as const) : luck < 0.08 ? (['degraded', 'jamming'] as const) : (['fit', 'ok'] as const)
+      luck < 0.03
+        ? (['unfit', 'moved'] as const)
+        : luck < 0.08
+          ? (['degraded', 'jamming'] as const)
+          : (['fit', 'ok'] as const)
     return {
       serial: `SEED${String(at + 1).padStart(5, '0')}`,
       lat: city.lat + spread(),
@@ -62,8 +66,9 @@ export class Seed {
     const { x, y, z } = geodeticToEcef({ lat, lon, alt: 100 })
     const since = Math.floor(Date.now() / 1_000) - 3_600
     const state = { verdict, cause, since, arp: [x, y, z], reference: 'aaaaaaaa', version }
-    this.#client.publish(`base/${serial}/online`, online, { retain: true })
-    await this.#client.publishAsync(`base/${serial}/state`, JSON.stringify(state), { qos: 1, retain: true })
+    // Not retained: the embedded broker keeps few topics.
+    this.#client.publish(`base/${serial}/online`, online)
+    await this.#client.publishAsync(`base/${serial}/state`, JSON.stringify(state), { qos: 1 })
   }
 
   /** Published now, and whenever it is asked for. */

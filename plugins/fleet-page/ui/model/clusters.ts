@@ -27,7 +27,7 @@ export interface Mark {
   readonly y: number
   readonly lat: number
   readonly lon: number
-  /** The worst of them. */
+  /** That of most of them. */
   readonly verdict: VerdictName
   readonly counts: Readonly<Record<VerdictName, number>>
   readonly count: number
@@ -115,7 +115,7 @@ export function fittingView({ bounds }: Pick<Clusters, 'bounds'>, { width, heigh
   if (!bounds) return { lat: 30, lon: 0, zoom: 1 }
   const [west, east] = [xOf(bounds.west), xOf(bounds.east)]
   const [north, south] = [yOf(bounds.north), yOf(bounds.south)]
-  const margin_px = 2 * apart_px
+  const margin_px = apart_px
   const room = (px: number, part: number) => Math.log2(Math.max(1, px - margin_px) / tile_px / Math.max(part, 1e-9))
   const zoom = Math.floor(Math.min(room(width, east - west), room(height, south - north), 12))
   return { lat: latAt((north + south) / 2), lon: lonAt((west + east) / 2), zoom: Math.max(0, zoom) }
@@ -144,7 +144,7 @@ export function marksOf({ index }: Clusters, view: View, { width, height }: Size
         ...place,
         key: `c${cluster_id}`,
         counts,
-        verdict: worstOf(counts),
+        verdict: commonestOf(counts),
         count: point_count,
         station: undefined,
         id: cluster_id,
@@ -156,8 +156,9 @@ export function marksOf({ index }: Clusters, view: View, { width, height }: Size
   })
 }
 
-const worstOf = (counts: Counts): VerdictName =>
-  (['unfit', 'degraded', 'unknown', 'fit'] as const).find((verdict) => counts[verdict] > 0) ?? 'unknown'
+/** Of as many stations of two kinds the worse one. */
+const commonestOf = (counts: Counts): VerdictName =>
+  (['unfit', 'degraded', 'unknown', 'fit'] as const).reduce((most, one) => (counts[one] > counts[most] ? one : most))
 
 /** The view in which a cluster comes apart; undefined: its stations are at one place. */
 export function zoomInto({ index }: Clusters, { id, lat, lon }: Mark): View | undefined {

@@ -36,11 +36,11 @@ export function OverviewPage() {
   const now = filter.value
   const only = picked.value
   const counts = useMemo(() => countsOf(all), [all])
-  const rows = useMemo(() => {
-    const found = filtered(all, now)
-    return only.length === 0 ? found : found.filter(({ serial }) => only.includes(serial))
-  }, [all, now, only])
   const onMap = useMemo(() => filtered(all, now), [all, now])
+  const rows = useMemo(() => {
+    const chosen = new Set(only)
+    return chosen.size === 0 ? onMap : onMap.filter(({ serial }) => chosen.has(serial))
+  }, [onMap, only])
   const { query } = place.value
   // A link with a filter was followed.
   useEffect(() => {

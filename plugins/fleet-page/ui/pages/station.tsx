@@ -1,5 +1,4 @@
 import { useCallback, useEffect } from 'preact/hooks'
-import { Refused } from '../../../../runtime/ui/http.js'
 import { duration, figure, moment, word } from '../../../../runtime/ui/i18n.js'
 import { Card, FigureList } from '../../../../runtime/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
@@ -27,25 +26,19 @@ export function StationPage() {
 function Station({ serial }: { serial: string }) {
   const row = stationOf(serial)
   const detail = useLoaded(useCallback(() => fleetApi.station(serial), [serial]))
-  const loadDocument = useCallback(async (): Promise<Json | null> => {
-    try {
-      return await fleetApi.document(serial)
-    } catch (error) {
-      if (error instanceof Refused && error.status === 404) return null
-      throw error
-    }
-  }, [serial])
-  const document = useLoaded(loadDocument)
+  const documentAt = detail.value?.documentAt ?? 0
+  const document = useLoaded(
+    useCallback(async () => (documentAt > 0 ? await fleetApi.document(serial) : undefined), [serial, documentAt]),
+  )
   // Its row is replaced when something about it changes.
   useEffect(() => {
-    detail.again()
-    document.again()
-  }, [row, detail.again, document.again])
+    if (row) detail.again()
+  }, [row, detail.again])
   return (
     <Waiting of={detail}>
       {(found) => (
         <>
-          <VerdictCard station={found} document={document.value ?? undefined} />
+          <VerdictCard station={found} document={document.value} />
           {document.value && <FromDocument document={document.value} />}
           <StationTimeline serial={serial} row={row} />
           {may('operator') && <StationActions station={found} />}

@@ -108,7 +108,6 @@ function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
   const kinds = verdicts
     .filter((one) => counts[one] > 0)
     .map((one) => `${word('verdict', one)}: ${figure(counts[one], 0)}`)
-  const bad = counts.unfit + counts.degraded + counts.unknown
   return (
     <button
       type="button"
@@ -117,10 +116,10 @@ function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
       title={kinds.join(', ')}
       onClick={open}
     >
-      <VerdictMark verdict={verdict} isPlain />
+      <VerdictMark verdict={verdict} />
       <span class="map-count">
         {figure(count, 0)}
-        {bad > 0 && bad < count && <small>{figure(bad, 0)} !</small>}
+        {counts.unfit > 0 && counts.unfit < count && <small>✕ {figure(counts.unfit, 0)}</small>}
       </span>
     </button>
   )

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { figure, moment, word } from '../../../../runtime/ui/i18n.js'
+import { duration, figure, word } from '../../../../runtime/ui/i18n.js'
 import type { StationRow } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
 import { causeText } from '../words.js'
@@ -66,7 +66,7 @@ function Row({ row }: { row: StationRow }) {
         </span>
         <span class="quiet">
           {online !== 'online' && `${word('online', online)} · `}
-          {since > 0 && t('list.since', { time: moment(since) })}
+          {since > 0 && t('list.for', { time: duration(Date.now() / 1_000 - since) })}
         </span>
       </span>
     </a>

@@ -1,7 +1,7 @@
 import type { VerdictName } from '../fleet/api.js'
 
 /** Told apart by shape, not by colour alone: 24 × 24. */
-export const shapes: Readonly<Record<VerdictName, string>> = {
+const shapes: Readonly<Record<VerdictName, string>> = {
   fit: 'M3 12a9 9 0 1 0 18 0a9 9 0 1 0-18 0z',
   degraded: 'M12 2.5L22 21H2z',
   unfit: 'M4 4h16v16H4z',
@@ -14,10 +14,10 @@ const signs: Readonly<Record<VerdictName, string>> = {
   unknown: 'M10 10.3a2 2 0 1 1 2.8 1.9c-.6.3-.8.7-.8 1.4M12 16v.01',
 }
 
-/** Decoration: the text beside it says the same. @param props.isPlain only the shape, e.g. below a number */
-export const VerdictMark = ({ verdict, isPlain = false }: { verdict: VerdictName; isPlain?: boolean }) => (
+/** Decoration: the text beside it says the same. */
+export const VerdictMark = ({ verdict }: { verdict: VerdictName }) => (
   <svg class={`sign sign-${verdict}`} viewBox="0 0 24 24" aria-hidden="true">
     <path class="sign-shape" d={shapes[verdict]} />
-    {!isPlain && <path class="sign-line" d={signs[verdict]} />}
+    <path class="sign-line" d={signs[verdict]} />
   </svg>
 )
