@@ -109,18 +109,14 @@ function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
     .filter((one) => counts[one] > 0)
     .map((one) => `${word('verdict', one)}: ${figure(counts[one], 0)}`)
   return (
-    <button
-      type="button"
-      class="map-mark map-cluster"
-      aria-label={`${t('map.cluster', { count: figure(count, 0) })}. ${kinds.join(', ')}`}
-      title={kinds.join(', ')}
-      onClick={open}
-    >
+    <button type="button" class="map-mark map-cluster" onClick={open}>
       <VerdictMark verdict={verdict} />
       <span class="map-count">
         {figure(count, 0)}
+        <span class="hidden">{t('map.cluster')}</span>
         {counts.unfit > 0 && counts.unfit < count && <small>✕ {figure(counts.unfit, 0)}</small>}
       </span>
+      <span class="hidden">{kinds.join(', ')}</span>
     </button>
   )
 }

@@ -31,7 +31,7 @@ export function StationList({ rows }: { rows: readonly StationRow[] }) {
   const shown = rows.slice(first, first + Math.ceil(seen.height / row_px) + 2 * spare)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable areas must be reachable by keyboard
-    <section class="rows" ref={place} tabIndex={0} aria-label={t('list.title')} onScroll={look}>
+    <section class="rows" ref={place} tabIndex={0} aria-label={t('list.rows')} onScroll={look}>
       <ul class="rows-all" style={{ height: `${rows.length * row_px}px` }}>
         {shown.map((row, at) => (
           <li
