@@ -8,16 +8,16 @@ export const errorTable = {
   RTK_ERR_USAGE: { status: 400, help: 'See `rtk-base --help`.' },
   RTK_ERR_DATA_LOCKED: {
     status: 409,
-    help: 'Another rtk-base uses this data folder: stop it, or name another with --data.',
+    help: 'Another rtk-base uses this data folder: stop it, or name another folder with --data.',
   },
   RTK_ERR_DATA_FOLDER: {
     status: 500,
-    help: 'Make the data folder readable and writable for the user that runs the service, or name another with --data.',
+    help: 'Make the data folder readable and writable for the user that runs the service, or name another folder with --data.',
   },
   RTK_ERR_LISTEN: { status: 500, help: 'The HTTP address is in use or not allowed: set http.port or http.host.' },
   RTK_ERR_NOT_RUNNING: { status: 503, help: 'No service answers for this data folder: the message says what to do.' },
   RTK_ERR_REPORT: { status: 500, help: 'The report was not written: name another file with --out.' },
-  RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again when it is wanted.' },
+  RTK_ERR_STOPPED: { status: 503, help: 'The service was asked to stop: start it again if you need it.' },
   RTK_ERR_PLUGIN_NOT_FOUND: { status: 404, help: 'Check the name or the path in the variant.' },
   RTK_ERR_PLUGIN_BUILD: {
     status: 422,
@@ -26,7 +26,7 @@ export const errorTable = {
   RTK_ERR_PLUGIN_DIGEST: { status: 422, help: 'The file does not match the manifest: install it again.' },
   RTK_ERR_PLUGIN_SIZE: {
     status: 422,
-    help: 'Keep data and images in files of their own, and leave out unused packages.',
+    help: 'The code of the plugin is too large: move data and images to separate files, and remove unused packages.',
   },
   RTK_ERR_PLUGIN_INVALID: {
     status: 422,
@@ -47,7 +47,7 @@ export const errorTable = {
     status: 500,
     help: 'A plugin must not end the process: throw, or ask the service `device` for a restart.',
   },
-  RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: take one of the `needs` out.' },
+  RTK_ERR_PLUGIN_CYCLE: { status: 422, help: 'Plugins need each other in a circle: remove one of the `needs`.' },
   RTK_ERR_RELOAD_FAILED: {
     status: 500,
     help: 'The new version could not start: correct it. The message tells whether the old one runs.',
@@ -57,7 +57,7 @@ export const errorTable = {
     help: 'Load the plugin that provides the service first; the old version keeps running.',
   },
   RTK_ERR_NOT_LOADED: { status: 404, help: 'See `rtk-base plugins list` for the loaded plugins.' },
-  RTK_ERR_ALREADY_LOADED: { status: 409, help: 'Use reload.' },
+  RTK_ERR_ALREADY_LOADED: { status: 409, help: 'The plugin is already loaded: use reload.' },
   RTK_ERR_CONFIG_KEY_TAKEN: { status: 422, help: 'Two plugins define the same parameter: rename one.' },
   RTK_ERR_INFO_PATH_TAKEN: { status: 422, help: 'Two plugins build the same part of the document: move one.' },
   RTK_ERR_COMMAND_TAKEN: { status: 422, help: 'Two plugins have the same command: rename one.' },
@@ -94,7 +94,7 @@ export const errorTable = {
     status: 503,
     help: 'The storage could not be written (full or damaged): nothing was changed.',
   },
-  RTK_ERR_NVS_LIMIT: { status: 413, help: 'Delete what is not needed: the message names the limit.' },
+  RTK_ERR_NVS_LIMIT: { status: 413, help: 'Delete values that are not needed: the message names the limit.' },
   RTK_ERR_NVS_VALUE: {
     status: 400,
     help: 'Keys have 1-64 characters, values are strings or finite numbers of at most 4,000 bytes.',
@@ -111,22 +111,28 @@ export const errorTable = {
   },
   RTK_ERR_FORBIDDEN_ORIGIN: {
     status: 403,
-    help: 'A page of another site or port may not change this station, nor hold its event streams.',
+    help: 'A page of another site or port may neither change this station nor open its event streams.',
   },
   RTK_ERR_OLD_PASSWORD: {
     status: 403,
-    help: "Send the operator's present password or token as `old`. If it is lost: rtk-base password --reset on the machine.",
+    help: "Send the operator's current password or token as `old`. If it is lost: rtk-base password --reset on the machine.",
+  },
+  RTK_ERR_PASSWORD: {
+    status: 400,
+    help: 'Choose another password, or set the password of the operator before that of the viewer.',
   },
   RTK_ERR_CONFLICT: { status: 409, help: 'Resolve the conflict that the message names, then send the request again.' },
-  RTK_ERR_PASSWORD: { status: 400, help: 'Choose another password, or set the passwords in the right order.' },
   RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's password or token: POST /session." },
   RTK_ERR_TOO_MANY_REQUESTS: {
     status: 429,
-    help: 'Send fewer requests: at most 100 per second and address are answered, and few passwords may wait to be checked.',
+    help: 'Send fewer requests: the limit is 100 per second and address. Only a few passwords may wait to be checked.',
   },
   RTK_ERR_TOO_MANY_TRIES: { status: 429, help: 'Wait a minute, then send the right password or token.' },
   RTK_ERR_REQUEST: { status: 400, help: 'Correct the request: the message names the mistake.' },
-  RTK_ERR_NOT_FOUND: { status: 404, help: 'Check method and path; the plugin that has them may not be loaded.' },
+  RTK_ERR_NOT_FOUND: {
+    status: 404,
+    help: 'Check method and path; the plugin that provides the route may not be loaded.',
+  },
   RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
@@ -136,7 +142,7 @@ export const errorTable = {
   },
   RTK_ERR_NET_LISTEN: {
     status: 503,
-    help: 'Choose another host or port, or stop the program that has it: `sudo ss -lntup` names it.',
+    help: 'Choose another host or port, or stop the program that uses the address: `sudo ss -lntup` names it.',
   },
   RTK_ERR_ABORTED: {
     status: 503,
@@ -151,7 +157,7 @@ export const errorTable = {
     help: 'The plugin starts programs faster than they end: wait until some have ended.',
   },
   RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
-  RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: ask it for less.' },
+  RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: request less output.' },
   RTK_ERR_FETCH_URL: { status: 400, help: 'Send an http or https URL; a pinned certificate needs https.' },
   RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message names the cause.' },
   RTK_ERR_FETCH_REFUSED: {
@@ -195,7 +201,7 @@ export const errorTable = {
   },
   RTK_ERR_ROUTER_UNSUPPORTED: {
     status: 503,
-    help: 'This router, or its firmware, cannot do it: the message names the operation.',
+    help: 'This router or its firmware does not support the operation that the message names.',
   },
   RTK_ERR_IMAGE: {
     status: 422,
@@ -221,7 +227,7 @@ export const errorTable = {
   RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
   RTK_ERR_DATA_QUOTA: {
     status: 503,
-    help: 'Delete what is not needed, or give the plugin a larger quota: the message names the limit.',
+    help: 'Delete files that are not needed, or give the plugin a larger quota: the message names the limit.',
   },
   RTK_ERR_METRIC: {
     status: 422,
@@ -235,7 +241,7 @@ export type RtkErrorCode = keyof typeof errorTable
 /** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
 export class RtkError extends Error {
   readonly code: RtkErrorCode
-  /** For an error in a variant: the names on the path to the place. */
+  /** For an error in a variant: the path to the wrong field, as a list of names. */
   readonly place?: readonly string[]
   /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]
@@ -283,6 +289,6 @@ const listenReasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known',
 }
 
-/** Why nothing can listen at an address, in words. */
+/** Explains in words why a listener could not open its address. */
 export const listenReason = (error: unknown): string =>
   listenReasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)

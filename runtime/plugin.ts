@@ -72,18 +72,19 @@ export interface EventSource<T> {
   readonly on: Event<T>
   /** Calls every listener in the order of subscription. Never throws. */
   emit(value: T): void
-  /** Number of listeners: with none, a value need not be produced. */
+  /** Number of listeners. Without listeners, the provider need not produce the value. */
   readonly listeners: number
 }
 
-/** A change parameter, as its owner sees it. */
+/** A parameter, for the plugin that defined it. */
 export interface ConfigKey<T> {
   readonly name: string
   /** The current value: stored, otherwise that of the variant (the file that lists the plugins), otherwise the default. */
   get(): T
   /**
-   * Applies a change. Called after the value was stored, also when the submitted value equals the old one. A rejection
-   * makes the whole change `failed` and rolls it back. It has 10 s. If applying takes longer, treat the value as a
+   * Registers the function that applies a change. It is called after the value was stored, even if the submitted
+   * value equals the old one. A rejection makes the whole change `failed` and rolls it back. The function may take 10
+   * s. If applying takes longer, treat the value as a
    * desired state and reconcile it in the background.
    */
   onChange(fn: (now: T, before: T) => void | Promise<void>): void
@@ -94,9 +95,9 @@ export interface ConfigKey<T> {
  * @param get the value that a parameter would have
  * @param changed the parameters that the change sets
  * @param source where the change comes from
- * @returns a text that says what is wrong, or what is stored in the same write as the change: `set`, further parameters of
- * this plugin; `store`, values of `ctx.store`, which return if the change cannot be applied, but not at the end of a
- * provisional change
+ * @returns a text that refuses the change and says what is wrong; or further values to store in the same write:
+ *   `set`, parameters of this plugin, and `store`, values of `ctx.store`. The `store` values are restored if the
+ *   change cannot be applied, but not if a provisional change is reverted
  */
 export type RuleCheck = (
   get: (name: string) => unknown,
@@ -106,11 +107,11 @@ export type RuleCheck = (
 
 export interface ConfigOptions<T> {
   default: T
-  /** The label of its field, with the unit. */
+  /** The label of the parameter's field on the web page, with the unit. */
   title?: string
-  /** Never shown by `/nvs` nor logged. */
+  /** True: the value is never shown or logged. */
   secret?: boolean
-  /** Applying it may end the caller's own connection, so it is applied after the answer was written. */
+  /** Applying the value may end the caller's own connection, so it is applied after the answer was written. */
   endsLink?: boolean
   /**
    * The change may cut its caller off permanently. It is applied after the answer was written and reverted unless a
@@ -126,25 +127,31 @@ export interface ConfigOptions<T> {
 }
 
 /**
- * The parts of the document that a caller asked for, as booleans: `static`, `runtime` and `config` are the classes, `basic`
- * and `all` (also the detail parts) the granularity.
+ * The parts of the status document that a caller requested, as booleans: the classes `static`, `runtime` and
+ * `config`, and `basic` or `all` (includes the detail parts).
  */
 export type InfoSelection = MaskSelection
 
+/** The class of a field of the status document: rarely changing, current state, or settings. */
 export type InfoClass = 'static' | 'runtime' | 'config'
 /** Builds one part of the document: an object, or a bare value for a path that names one field. */
 export type InfoBuilder = () => unknown
+/** The builders of a block of the status document, by the class of their fields. */
 export interface InfoParts {
   static?: InfoBuilder
   runtime?: InfoBuilder
   config?: InfoBuilder
   /** Parts that are only built if the mask asks for detail (`0x100`). */
   detail?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
-  /** Fallback fields for blocks that no other plugin builds: the variant decides which plugins run. */
+  /** Fields that are used only while no other plugin builds them. */
   fallback?: { static?: InfoBuilder; runtime?: InfoBuilder; config?: InfoBuilder }
 }
+/** A registered block of the status document. */
 export interface InfoBlock {
-  /** The next document is built anew, including the static part of this block. */
+  /**
+   * Makes the next document be built anew, including the static part of this block. Call it if clients must see a
+   * change immediately.
+   */
   changed(): void
 }
 
@@ -161,7 +168,7 @@ export interface Caller {
 /** The arguments of a `/system` command. */
 export interface CommandCall {
   readonly name: string
-  /** The text behind `=`, undefined when there is none. */
+  /** The text after `=`; undefined if there is none. */
   readonly arg: string | undefined
   readonly source: Source
   /** Aborts when the plugin is stopped or the client disconnects. */
@@ -174,6 +181,7 @@ export interface ChangeSet {
   readonly values: ReadonlyMap<string, unknown>
 }
 
+/** A session with the MQTT broker. */
 export interface MqttSession {
   readonly clientId: string
   /** False for the first session since the link plugin started. */
@@ -181,7 +189,7 @@ export interface MqttSession {
 }
 
 export interface TapOptions {
-  /** Lower stages run first; default: 0. Inside a stage: load order. */
+  /** Lower stages run first; default: 0. Within a stage: load order. */
   stage?: number
 }
 
@@ -193,8 +201,9 @@ export interface HookPort<A extends unknown[], R> {
   tap(fn: (...args: A) => R, options?: TapOptions): void
 }
 
+/** The hook points of `ctx.hooks`. */
 export interface Hooks {
-  /** Edits across blocks, after every block was built. A plugin's own fields belong in `info.block`. */
+  /** Edits the document after all blocks were built. Put a plugin's own fields in `info.block` instead. */
   onInfoBuild: HookPort<[document: Record<string, unknown>, selection: InfoSelection], void>
   /** After the owners of the changed parameters applied them. A rejection makes the change `failed`. */
   onChange: HookPort<[change: ChangeSet], void | Promise<void>>
@@ -204,6 +213,7 @@ export interface Hooks {
   onMqttConnect: HookPort<[session: MqttSession], void | Promise<void>>
 }
 
+/** A received MQTT message. */
 export interface MqttMessage {
   readonly topic: string
   readonly payload: Buffer
@@ -236,11 +246,15 @@ export interface PluginStore {
   entries(): Promise<Record<string, unknown>>
 }
 
+/** The object `ctx`, through which a plugin uses the runtime. */
 export interface PluginContext {
   readonly name: string
   /** The serial number of the station, `{SN}` in topics. Characters: `[A-Za-z0-9_-]`. */
   readonly serial: string
-  /** The release that created the data folder; '' if the folder is older than this record. For defaults that only new stations get. */
+  /**
+   * The release of rtk-base that created the data folder; '' if unknown (an old folder). For defaults that only new
+   * stations get.
+   */
   readonly since: string
   readonly log: Logger
   /** Aborts as the first step when the plugin is stopped. */
@@ -248,11 +262,11 @@ export interface PluginContext {
   readonly clock: {
     /** Milliseconds of UTC by the system clock; may step. */
     now(): number
-    /** Milliseconds that never step. Ages and timeouts are made of these. */
+    /** Milliseconds of a clock that never steps. Use it for ages and timeouts. */
     monotonic(): number
   }
   readonly timers: {
-    /** A run that takes longer than `ms` delays the next one: runs never overlap. */
+    /** Calls `fn` every `ms` milliseconds. A run that takes longer delays the next run: runs never overlap. */
     every(ms: number, fn: Callback): Dispose
     after(ms: number, fn: Callback): Dispose
   }
@@ -262,7 +276,7 @@ export interface PluginContext {
   on<T>(event: Event<T>, fn: Callback<[value: T]>): Dispose
   readonly config: {
     define<S extends TSchema>(name: string, schema: S, options: ConfigOptions<Static<S>>): ConfigKey<Static<S>>
-    /** A parameter that does something and is never stored, e.g. `trigger-gnss-survey`. */
+    /** A parameter that starts an action and is never stored, e.g. `trigger-gnss-survey`. */
     action<S extends TSchema>(name: string, schema: S, run: (value: Static<S>) => void | Promise<void>): void
     /**
      * Checks a combination of parameters. Runs when one of `names` is in a change.
@@ -276,13 +290,16 @@ export interface PluginContext {
     onChange(names: readonly string[], fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>): void
   }
   readonly info: {
-    /** @param path e.g. `'gnss.ref.survey'`; a path may nest under another plugin's block, a field has one owner. */
+    /**
+     * @param path e.g. `'gnss.ref.survey'`; a path may be inside another plugin's block, but each field has one
+     * owner.
+     */
     block(path: string, build: InfoBuilder | InfoParts): InfoBlock
   }
   readonly commands: {
     /**
-     * @param options `value: false` for a command that takes no value: `name=value` is answered with 400 and does not
-     * run it. `words`: the possible first words of its value; the console completes them and shows the command as a
+     * @param options `value: false`: the command takes no value. `name=value` is then answered with 400. `words`: the
+     *   possible first words of its value; the console completes them and shows the command as a
      * group. `caution`: a warning that the page shows before the command runs.
      */
     add(
@@ -302,7 +319,8 @@ export interface PluginContext {
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
     /**
      * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it: the longest
-     * one wins, an exact path wins over it; `request.url` has the whole path. If a login is set, an upgrade requires an
+     * path wins, and an exact path wins over it. `request.url` has the whole path. If a login is set, an upgrade
+     * requires an
      * operator unless `role` is `'viewer'`.
      */
     upgrade(
@@ -340,8 +358,8 @@ export interface PluginContext {
      */
     watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown): Dispose
     /**
-     * For a provider: a callback that another plugin passed to its service, wrapped so that its errors and its time count
-     * as those of the other plugin. The wrapped callback never throws. After an error it returns undefined.
+     * For a provider: wraps a callback that another plugin passed to its service, so that errors and running time
+     * count as the other plugin's. The wrapped callback never throws. After an error it returns undefined.
      */
     callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined
   }
@@ -360,15 +378,16 @@ export interface PluginContext {
     clear(code: string): void
   }
   /**
-   * A line that the command line prints when the station is up: where a person finds what this plugin offers. `text` is called
-   * then, and may return '' for no line. `{http}` in it becomes the address of the station's HTTP server
-   * (`http://127.0.0.1:8080`); lines with it come first. A text of several lines comes last.
-   * @param options `onTerminal`: for a person in front of a screen only, not for a file or the journal
+   * Adds a line to the list of addresses that the command line prints when the station has started, e.g. the URL of a
+   * page. `text` is called at that time, and may return '' for no line. `{http}` becomes the address of the station's
+   * HTTP server (`http://127.0.0.1:8080`). Lines with `{http}` are printed first, texts of several lines last.
+   * @param options `onTerminal`: print the line only on a terminal, not to a file or the journal
    */
   banner(label: string, text: () => string, options?: { onTerminal?: boolean }): void
   readonly ui: {
     /**
-     * Adds a panel (an entry in the navigation) to the web page of the station (plugin `dashboard`), which serves `module`
+     * Adds a panel (a page with an entry in the navigation) to the web page of the station (plugin `dashboard`),
+     * which serves `module`
      * and calls its export `show`: see `rtk-base/panel`. At most one per plugin; without `dashboard` it is not shown.
      * @param panel `title`: 1 to 40 characters, for the navigation; `module`: from an import that ends with `?client`
      */
@@ -376,21 +395,25 @@ export interface PluginContext {
   }
   /** One line for the plugin list: current activity, or the reason it cannot run. */
   status(text: string): void
-  /** Any other undo. Disposers run last-in-first-out, every one is attempted. */
+  /**
+   * Registers a function that undoes something when the plugin stops. The last registered runs first, and all run
+   * even if one fails.
+   */
   defer(dispose: Dispose): void
   readonly net: {
     /**
-     * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded, clients wait for
-     * the next version, and live connections go over to it if both versions want that. If the address cannot be opened, the
-     * runtime tries again and shows this in `base.state.errors`. The start of the plugin does not fail.
+     * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded,
+     * new clients wait for the next version, and open connections move to it if both versions support this
+     * (`handOver`, `handover`). If the address cannot be opened, the runtime retries and shows an error in
+     * `base.state.errors`. The start of the plugin does not fail.
      */
     listen(options: ListenOptions, onConnection: ConnectionHandler): Listener
   }
   /** Other programs of the machine: `ctx.process.execFile('nmcli', ['-t', 'device'])`. They end with the plugin. */
   readonly process: ProcessPort
   /**
-   * HTTP and https with limits of time, size and redirects, and with pinned certificates. Ends with the plugin.
-   * @throws RTK_ERR_FETCH_… with the cause in words, RTK_ERR_ABORTED; reading the body throws the same
+   * HTTP client with limits on time, size and redirects, and with pinned certificates. Requests end with the plugin.
+   * @throws RTK_ERR_FETCH_… with the cause in words, RTK_ERR_ABORTED. Reading the body can throw the same errors
    */
   readonly fetch: Fetch
   /**
@@ -412,18 +435,27 @@ export interface PluginContext {
   }
 }
 
+/** Why a plugin is stopped: it is reloaded, it is removed, or the service ends. */
 export type StopReason = 'reload' | 'remove' | 'shutdown'
-/** Small plain values that the next instance gets; structured-cloned, so the old code can't be kept alive by them. */
+/**
+ * Small plain values that the next instance gets after a reload. They are structured clones, so they cannot keep the
+ * old code alive.
+ */
 export type Handoff = ReadonlyMap<string, unknown>
 
-/** A handed-over value of a known shape; undefined when there is none, or when another version handed over another shape. */
+/**
+ * A handed-over value, checked against a schema; undefined if there is none, or if another version handed over
+ * another shape.
+ */
 export function handedOver<S extends TSchema>(handoff: Handoff, name: string, schema: S): Static<S> | undefined {
   const value = handoff.get(name)
   return Value.Check(schema, value) ? value : undefined
 }
 
+/** Names and values for the next instance, as `stop` returns them. */
 export type HandoffPairs = Iterable<readonly [string, unknown]>
 
+/** The argument of `definePlugin`. */
 export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** Kebab-case; the key of the plugin everywhere. */
   name: string
@@ -434,10 +466,14 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
-  /** For a shipped plugin: commands that it provides, without their values. A station without the plugin names it when it refuses them. */
+  /**
+   * For a shipped plugin: the names of its commands. A station that does not have the plugin names it when it refuses
+   * one of these commands.
+   */
   commands?: readonly string[]
   /**
-   * The plugins that this plugin was split from → the options that moved from them to this plugin, e.g.
+   * For a plugin that was split from others: name of the old plugin → the options that moved from it to this plugin,
+   * e.g.
    * `{ 'old-plugin': ['port'] }`. A variant that lists an old plugin but not this plugin also gets this plugin, with these
    * options.
    */
@@ -454,7 +490,7 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
    * `start` and `stop`. Two instances of one definition may exist for a moment, so no state may live in the module.
    */
   setup(ctx: PluginContext, options: Static<O>): S
-  /** I/O begins here. Must not fail if hardware, network or peers are missing: report this and try again. */
+  /** I/O begins here. It must not fail if hardware, network or peers are missing: report this and retry. */
   start?(ctx: PluginContext, handoff: Handoff, state: S): void | Promise<void>
   /** May return `[name, value]` pairs for the next instance when the reason is `reload`. */
   // Also called after a `start` that failed or took too long, so that it can close what `start` had opened.
@@ -474,7 +510,7 @@ export function definePlugin<O extends TSchema, S>(definition: PluginDefinition<
   return definition
 }
 
-/** Whether a loaded module's default export came out of `definePlugin`. */
+/** Whether a loaded module's default export was made by `definePlugin`. */
 export function isPlugin(value: unknown): value is PluginDefinition {
   return typeof value === 'object' && value !== null && brand in value
 }
@@ -486,7 +522,7 @@ interface PackedClient {
   files: { name: string; type: string; packed: boolean; data: string }[]
 }
 
-/** For the build: unpacks a program for the browser, in place of a `?client` import. Plugins do not call it. */
+/** Unpacks a program for the browser. The build inserts this call for a `?client` import. Plugins do not call it. */
 export function clientBundle({ entry, styles, files }: PackedClient): ClientBundle {
   return {
     entry,
@@ -508,12 +544,12 @@ export function clientBundle({ entry, styles, files }: PackedClient): ClientBund
   }
 }
 
-/** Thrown by a command with a wrong value: HTTP 400, with the expected form. */
+/** Thrown by a command with a wrong value: HTTP 400. `message` describes the expected form. */
 export function badValue(message: string): RtkError {
   return new RtkError('RTK_ERR_COMMAND_VALUE', message)
 }
 
-/** Thrown by a command that cannot be done now: HTTP 503, with the reason. */
+/** Thrown by a command that cannot run now: HTTP 503, with the reason. */
 export function unavailable(reason: string): RtkError {
   return new RtkError('RTK_ERR_UNAVAILABLE', reason)
 }

@@ -1,12 +1,13 @@
-/** Plugins that were split from other plugins. An older variant gets them automatically. */
+/** Plugins that were split from other plugins. A variant written before the split gets them automatically. */
 
 /** The options that moved from an old plugin to a new one: their names, or an object with more detail. */
 export type Moved = readonly string[] | MovedWhen
 
+/** The options that moved, in detail. */
 export interface MovedWhen {
   /** Options that moved, under the same names. */
   readonly options?: readonly string[]
-  /** An option of the old plugin, an object: its members are options of the new plugin now. */
+  /** Name of an option of the old plugin that is an object. Its members are now options of the new plugin. */
   readonly inside?: string
   /** The new plugin is added only if these options of the old plugin have these values. */
   readonly when?: Readonly<Record<string, unknown>>

@@ -1,12 +1,12 @@
-/** Times and spans of time as a person, or a program, gives them. */
+/** Reads times and time spans from commands and queries. */
 import { RtkError } from './errors.js'
 
 const latest_ms = Date.UTC(2200, 0, 1)
-/** For messages. */
+/** The accepted forms of a time, for error messages. */
 export const timeForms =
   'e.g. 2026-11-22T02:13, 2026-11-22T02:13:00Z, 2026-11-22T03:13+01:00, or epoch seconds; without a zone it is UTC'
 
-/** UTC milliseconds of an ISO 8601 time or of epoch seconds; undefined when it is neither. */
+/** UTC milliseconds of an ISO 8601 time or of epoch seconds; undefined for any other text. */
 export function timeOf(text: string): number | undefined {
   if (/^\d{1,11}(\.\d{1,3})?$/.test(text)) {
     const ms = Math.round(Number(text) * 1000)
@@ -24,7 +24,7 @@ const refused = (text: string) => new RtkError('RTK_ERR_RECORD_RANGE', text)
 
 /**
  * The span of time in a query: `from` and `to`, UTC milliseconds.
- * @param others names that the query may have besides
+ * @param others further names that the query may contain
  * @throws RTK_ERR_RECORD_RANGE
  */
 export function rangeOf(query: unknown, others: readonly string[] = []): { from_ms: number; to_ms: number } {
@@ -47,5 +47,5 @@ export function rangeOf(query: unknown, others: readonly string[] = []): { from_
   return { from_ms, to_ms }
 }
 
-/** To the second. */
+/** UTC milliseconds as an ISO 8601 time, to the second. */
 export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`

@@ -3,8 +3,8 @@ import { RtkError } from './errors.js'
 import type { Clock } from './ports/clock.js'
 
 /**
- * One signal that aborts with the first of several. Call `release` when the wait is over. Otherwise the long-lived signal
- * of the plugin keeps every call in memory. For the same reason do not use `AbortSignal.any`.
+ * One signal that aborts with the first of several. Call `release` when the wait is over. Otherwise a long-lived
+ * signal, such as that of the plugin, keeps every call in memory. For the same reason, do not use `AbortSignal.any`.
  */
 export function anySignal(signals: readonly (AbortSignal | null | undefined)[]): {
   readonly signal: AbortSignal

@@ -11,7 +11,7 @@ export interface PortSink {
   closed(reason: string, end?: boolean): void
 }
 
-/** A byte stream to a device. Opened and closed any number of times, one opening at a time. */
+/** A byte stream to a device. It can be opened and closed any number of times, but is open only once at a time. */
 export interface BytePort {
   /** The name from the option, for people. */
   readonly name: string

@@ -95,13 +95,50 @@ export type BaseStateName = "starting" | "surveying" | "ready" | "degraded" | "u
 
 /** Change parameters and their new values, at most 65,536 bytes; one change is one transaction */
 export type Change = {
+  /** Alerts: webhooks. e.g. [{ "name": "ops", "url": "https://hooks.example.org/rtk", "secret": "…" }]; [] for none */
+  "alerts-hooks"?: Array<{
+    /** Name of the webhook: letters, digits and _.- */
+    name: string
+    /** https URL */
+    url: string
+    /** template with {{subject}}, {{text}} and others; default: all as JSON */
+    body?: string
+    /** of the template; default json */
+    type?: "json" | "text"
+    /** further headers, with | between them: "Title: Alert | Tags: rtk" */
+    headers?: string
+    /** key of the signature */
+    secret?: string
+    /** critical: no warnings; default warning */
+    least?: "warning" | "critical"
+    /** false: kept, but not used; default true */
+    enabled?: boolean
+  }>
+  /** Alerts: sender of the mails */
+  "alerts-mail-from"?: string
+  /** Alerts: mail server. SMTP server; empty: no e-mails */
+  "alerts-mail-host"?: string
+  /** Alerts: password at the mail server */
+  "alerts-mail-password"?: string
+  /** Alerts: port of the mail server */
+  "alerts-mail-port"?: number
+  /** Alerts: encryption of the mail server. starttls: mostly port 587; tls: mostly port 465; none: only for a server in the local network */
+  "alerts-mail-tls"?: "starttls" | "tls" | "none"
+  /** Alerts: recipients of the mails */
+  "alerts-mail-to"?: Array<string>
+  /** Alerts: user at the mail server. Empty: without a login */
+  "alerts-mail-user"?: string
+  /** Alerts: quiet hours. e.g. 22:00-06:30: warnings wait, critical alerts do not */
+  "alerts-quiet"?: string
+  /** Alerts: time zone. IANA name of the time zone, e.g. Europe/Berlin; empty: that of the machine */
+  "alerts-zone"?: string
   /** Cable: fixed address. e.g. 192.168.1.20/24 (24 if there is no prefix); empty: the network assigns an address (DHCP) */
   "eth-address"?: string
   /** Cable: DNS servers. at most three addresses, separated by commas (only with a fixed address); empty: the gateway */
   "eth-dns"?: string
   /** Cable. 0: the port is down, and is taken down again if another program brings it up */
   "eth-en"?: number | boolean
-  /** Cable: gateway. address of the router in the same network (only with a fixed address); empty: no way to the internet through this port */
+  /** Cable: gateway. address of the router in the same network (only with a fixed address); empty: no default route through this port */
   "eth-gateway"?: string
   /** Announced position: epoch. Decimal year, e.g. 2010.0; null: the epoch of the reference. Needs gnss-plate */
   "gnss-announce-epoch"?: null | number
@@ -149,7 +186,7 @@ export type Change = {
   "gnss-ref-manual-alt"?: number | null
   /** Entered position: was determined with RTK corrections */
   "gnss-ref-manual-corr"?: boolean
-  /** Entered position: use the 0.1 mm */
+  /** Entered position: use it to 0.1 mm */
   "gnss-ref-manual-hp"?: boolean
   /** Entered position: latitude, °. degrees, -90 to 90; null clears it */
   "gnss-ref-manual-lat"?: number | null
@@ -175,15 +212,15 @@ export type Change = {
   "gnss-survey-accuracy"?: number
   /** Survey-in with corrections: required accuracy, m */
   "gnss-survey-accuracy-corr"?: number
-  /** Survey-in: longest time, s */
+  /** Survey-in: maximum time, s */
   "gnss-survey-maxtime"?: number
-  /** Survey-in: shortest time, s */
+  /** Survey-in: minimum time, s */
   "gnss-survey-mintime"?: number
   /** Interval of saving the log, s. Seconds between two saves of the log; 0: only when the service ends */
   "log-save-period"?: number
-  /** Provider of the map. text under the map that the licence of the tiles asks for, such as © OpenStreetMap contributors */
+  /** Provider of the map. Text under the map that the licence of the tiles requires, such as © OpenStreetMap contributors */
   "map-attribution"?: string
-  /** Map under the rovers. address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map */
+  /** Map under the rovers. https address of the map tiles, with {z}, {x} and {y}; empty: a drawing without a map */
   "map-tiles"?: string
   /** Mobile: APN. 1 to 100 printable characters without spaces, or empty: taken from the APN table or the router */
   "mob-apn"?: string
@@ -205,11 +242,11 @@ export type Change = {
   "mqtt-rtcm-rate"?: number
   /** RTCM over MQTT: signed */
   "mqtt-rtcm-sign"?: number | boolean
-  /** NTRIP caster: rovers need no login */
+  /** NTRIP caster: rovers need no login. 1: rovers in the local network need no login, even if logins are set */
   "ntrip-caster-anonymous"?: number | boolean
   /** NTRIP caster */
   "ntrip-caster-en"?: number | boolean
-  /** NTRIP caster: port */
+  /** NTRIP caster: port. 0: any free port */
   "ntrip-caster-port"?: number
   /** Caster for corrections. e.g. { "host": "caster.example.org", "port": 2101, "mount": "NEAR", "user": "me", "password": "…" }; { "host": "" }: none */
   "ntrip-client"?: {
@@ -268,7 +305,7 @@ export type Change = {
   }>
   /** PPP: account at CSRS-PPP. E-mail address of your account */
   "ppp-account"?: string
-  /** PPP: repeat. Submits the previous day by itself */
+  /** PPP: repeat. Submits the previous day automatically */
   "ppp-repeat"?: "off" | "weekly" | "monthly"
   /** Record raw data */
   "raw-en"?: number | boolean
@@ -280,11 +317,11 @@ export type Change = {
   "raw-push-login"?: string
   /** Raw data: address of the server. https URL of a folder. The names of the files are appended */
   "raw-push-url"?: string
-  /** Outage: restart the modem. 1: the modem is restarted when nothing else helps */
+  /** Outage: restart the modem. 1: the modem is restarted if all other recovery steps fail */
   "recovery-modem"?: number | boolean
-  /** Outage: most restarts of the modem a day. Restarts of the modem in 24 h */
+  /** Outage: modem restarts in 24 h, at most. Maximum number of restarts of the modem in 24 h */
   "recovery-modem-max"?: number
-  /** Outage: minutes before a step. Minutes without any link before a step */
+  /** Outage: minutes before a step. Minutes without any outbound connection before the station takes the next recovery step */
   "recovery-wait"?: number
   /** Radio modem on a serial port. e.g. { "port": "/dev/serial/by-id/usb-radio", "baud": 57600 }; { "port": "" }: none */
   "rtcm-serial"?: {
@@ -314,7 +351,7 @@ export type Change = {
   "rtr-pswd"?: string
   /** Router: user. empty: admin, then root */
   "rtr-user"?: string
-  /** WiFi: the network hides its name. the station then calls for it by name, which others can hear */
+  /** WiFi: the network hides its name. true: the station sends the name to find the network, and others can receive it */
   "sta-hidden"?: boolean
   /** WiFi: password. 8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network */
   "sta-pswd"?: string
@@ -327,13 +364,13 @@ export type Change = {
   "udp-en"?: number | boolean
   /** RTCM over UDP: port */
   "udp-port"?: number
-  /** Updates: newest version. https or http URL of the image of the newest version, for the check on request; empty: no check */
+  /** Updates: newest version. URL (https or http) of the image of the newest version, for the check on request; empty: no check */
   "update-url"?: string
   /** Access point: channel */
   "wap-chan"?: number
   /** Access point */
   "wap-en"?: number | boolean
-  /** Access point: silent clients are removed after, s. s; 0: clients are never removed */
+  /** Access point: silent clients are removed after, s. 0: clients are never removed */
   "wap-inactive-time"?: number
   /** Access point: maximum number of clients */
   "wap-max-sta"?: number
@@ -2281,7 +2318,7 @@ export type RtcmTcpInfo = {
 }
 
 export type SessionRequest = {
-  /** A password, or http.token or http.viewerToken of the variant */
+  /** A password, http.token or http.viewerToken of the variant, or the access key of a person */
   token: string
 }
 
@@ -2292,6 +2329,8 @@ export type SessionState = {
   login: boolean
   /** Expiry of the session cookie, UTC seconds; 0: no session */
   expires: number
+  /** Name of the person whose access key it was */
+  user?: string
   /** Roles that have a password (`POST /password`); tokens of the variant are not counted */
   passwords: {
     operator: boolean
@@ -2321,6 +2360,21 @@ export type StaInfo = {
   bandwidth: number
   /** dBm */
   rssi: number
+}
+
+/** Whether the station can serve rovers, and why not */
+export type StationState = {
+  verdict: Fitness
+  /** Code of the deciding rule; `ok` if nothing is wrong */
+  cause: string
+  /** Since when, UTC seconds; 0 without a credible clock */
+  since: number
+  /** Eight hexadecimal digits that change with the announced position; empty while none is announced */
+  reference: string
+  /** The announced position as in its 1005 or 1006: ECEF x, y, z, metres; missing while none is announced */
+  arp?: Array<number>
+  /** `esp.version` of the document */
+  version: string
 }
 
 export type UdpInfo = {

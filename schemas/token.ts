@@ -11,14 +11,14 @@ export interface ServiceToken<T> {
   readonly id: string
   /** Version of the interface: added members raise the minor version, any other change the major version. */
   readonly version: string
-  /** A provider that does not match is refused; undefined: anything is accepted. */
+  /** The required members. A provider that lacks one is refused; undefined: anything is accepted. */
   readonly shape?: Readonly<Record<string, 'function' | 'value'>>
   /** Carries the type only; never set. */
   readonly _type?: T
 }
 
 /**
- * @param name unique, e.g. `'rtcm-stream'`; a third party prefixes its own name
+ * @param name unique, e.g. `'rtcm-stream'`. A third party puts its own name in front
  * @param version version of the interface, default `'1.0.0'`: different major versions are different services
  * @param shape name of each required member → `'function'` or `'value'`, checked when the service is provided
  */

@@ -32,12 +32,12 @@ const Options = Type.Object(
 const TilesSchema = Type.String({
   maxLength: 300,
   pattern: '^[^\\s;,\'"]*$',
-  description: 'address of the tiles with {z}, {x} and {y}, by https; empty: a drawing without a map',
+  description: 'https address of the map tiles, with {z}, {x} and {y}; empty: a drawing without a map',
 })
 
 const AttributionSchema = Type.String({
   maxLength: 120,
-  description: 'text under the map that the licence of the tiles asks for, such as © OpenStreetMap contributors',
+  description: 'Text under the map that the licence of the tiles requires, such as © OpenStreetMap contributors',
 })
 
 /** The page that a person sees: whether this base can be trusted, and everything that can be set and sent. */

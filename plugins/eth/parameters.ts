@@ -68,7 +68,7 @@ const GatewaySchema = Type.String({
   maxLength: 15,
   pattern: '^[0-9.]*$',
   description:
-    'address of the router in the same network (only with a fixed address); empty: no way to the internet through this port',
+    'address of the router in the same network (only with a fixed address); empty: no default route through this port',
 })
 const DnsSchema = Type.String({
   maxLength: 63,

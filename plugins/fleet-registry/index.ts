@@ -1,6 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { fleet, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { alertSource, fleet, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { FleetAlerts } from './alerts.js'
 import { liveRoute } from './live.js'
 import { stationRoutes } from './routes.js'
 import { Registry } from './stations/registry.js'
@@ -14,6 +15,12 @@ const Options = Type.Object(
       maximum: 3_660,
       description: 'The record and former documents are kept this long, in whole months',
     }),
+    offline_s: Type.Integer({
+      default: 180,
+      minimum: 0,
+      maximum: 86_400,
+      description: 'A station that is offline for longer is an alert, seconds',
+    }),
   },
   { additionalProperties: false },
 )
@@ -24,12 +31,14 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.2.0',
   needs: [fleetBroker, fleetDatabase, fleetAccess],
-  provides: [fleet],
+  provides: [fleet, alertSource],
   options: Options,
 
-  setup(ctx, { most, retention_days }) {
+  setup(ctx, { most, offline_s, retention_days }) {
     const registry = new Registry(ctx, { most, retention_days })
+    const alerts = new FleetAlerts(ctx, registry, offline_s)
     ctx.services.provide(fleet, registry)
+    ctx.services.provide(alertSource, alerts)
     stationRoutes(ctx, registry)
     liveRoute(ctx, registry)
     ctx.metrics.gauge({
@@ -43,9 +52,13 @@ export default definePlugin({
         }
       },
     })
-    return registry
+    return { alerts, registry }
   },
 
-  start: (_ctx, _handoff, registry) => registry.start(),
-  stop: (_reason, registry) => registry.stop(),
+  start(_ctx, _handoff, { alerts, registry }) {
+    registry.start()
+    alerts.start()
+  },
+
+  stop: (_reason, { registry }) => registry.stop(),
 })

@@ -6,6 +6,8 @@ import * as store from './store.js'
 
 export const channel = 'fleet_rollout'
 const tick_ms = 2_000
+/** Stations need this long to return to a broker. */
+const return_s = 60
 /** Retries of an order to go back, whose station may be restarting. */
 const backAgain_ms = [15_000, 60_000, 180_000]
 
@@ -22,6 +24,9 @@ export class Engine {
   #live: Live[] | undefined
   #isReady = false
   #isWorking = false
+  /** Since when the broker was away, and since when it is back, UTC seconds. */
+  #deaf_s: number | undefined
+  #heard_s: number | undefined
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -62,6 +67,7 @@ export class Engine {
     this.#isWorking = true
     try {
       this.#live ??= await this.#read()
+      if (await this.#isDeaf(this.#live)) return
       for (const live of this.#live) await this.#step(live, this.#live)
       this.#epochs.watch(busyIn(this.#live))
     } catch (error) {
@@ -71,6 +77,33 @@ export class Engine {
     } finally {
       this.#isWorking = false
     }
+  }
+
+  /** Without the broker every station looks silent: until it is back, and a minute longer, no time counts. */
+  async #isDeaf(all: readonly Live[]): Promise<boolean> {
+    const now_s = Math.floor(this.#ctx.clock.now() / 1000)
+    if (!this.#ctx.services.use(fleetBroker).connected) {
+      this.#deaf_s ??= now_s
+      this.#heard_s = undefined
+      return true
+    }
+    if (this.#deaf_s === undefined) return false
+    this.#heard_s ??= now_s
+    if (now_s - this.#heard_s < return_s) return true
+    const by_s = now_s - this.#deaf_s
+    for (const { rollout, targets } of all) {
+      const later = [...targets.values()]
+        .filter(({ state }) => isBusy({ state }) || state === 'done')
+        .map((before) => ({
+          before,
+          now: { ...before, since_s: before.since_s + by_s, asked_s: before.asked_s + by_s, well_s: 0 },
+        }))
+      if (!(await store.storeTargets(this.#database.query, rollout.id, later))) throw new Error('a target was changed')
+      for (const { now } of later) targets.set(now.serial, now)
+    }
+    this.#deaf_s = undefined
+    this.#heard_s = undefined
+    return false
   }
 
   async #read(): Promise<Live[]> {
@@ -84,8 +117,6 @@ export class Engine {
   }
 
   async #step({ rollout, targets }: Live, all: readonly Live[]): Promise<void> {
-    // Without the broker every station looks as if it were silent.
-    if (!this.#ctx.services.use(fleetBroker).connected) return
     const actions = next(rollout, [...targets.values()], this.#view(rollout.id, all))
     if (actions.length === 0) return
     const steps = new Map<string, { before: Target; now: Target }>()

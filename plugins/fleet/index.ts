@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { definePlugin, RtkError } from 'rtk-base/plugin'
+import { definePlugin, RtkError, readPlainSync } from 'rtk-base/plugin'
 import { accounts, embeddedBroker, fleetAccess, fleetBroker, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { BrokerLink, type BrokerTarget } from './broker/broker-link.js'
@@ -10,6 +9,9 @@ import { People } from './people.js'
 import { accessOf, peopleRoutes } from './people-routes.js'
 
 const file = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+/** Bytes of a file with certificates, a key, or a password. */
+const mostFile = 1 << 20
 
 const Options = Type.Object(
   {
@@ -53,17 +55,19 @@ export default definePlugin({
       return url
         ? {
             url,
-            ...(ca && { ca: readFileSync(ca) }),
-            ...(cert && { cert: readFileSync(cert) }),
-            ...(key && { key: readFileSync(key) }),
+            ...(ca && { ca: readPlainSync(ca, mostFile) }),
+            ...(cert && { cert: readPlainSync(cert, mostFile) }),
+            ...(key && { key: readPlainSync(key, mostFile) }),
             ...(username && { username }),
-            ...(passwordFile && { password: readFileSync(passwordFile, 'utf8').trim() }),
+            ...(passwordFile && { password: readPlainSync(passwordFile, mostFile).toString().trim() }),
           }
         : undefined
     }
     const broker = new BrokerLink(ctx, target)
     const database = new Database(ctx, async (events) => {
-      const url = options.databaseFile ? readFileSync(options.databaseFile, 'utf8').trim() : options.database
+      const url = options.databaseFile
+        ? readPlainSync(options.databaseFile, mostFile).toString().trim()
+        : options.database
       return url ? openPostgres(url, events) : openEmbedded(ctx.dataDir('database').path, events)
     })
     const people = new People(ctx, database)

@@ -70,5 +70,8 @@ const tenths = ({ x, y, z }: Ecef) => [x, y, z].map((metres) => Math.round(metre
 
 /** Changes with the announced position, at 0.1 mm, and with the station ID. */
 function referenceId({ id, arp }: { id: number; arp: Ecef }): string {
-  return createHash('sha256').update([id, ...tenths(arp)].join(' ')).digest('hex').slice(0, 8)
+  return createHash('sha256')
+    .update([id, ...tenths(arp)].join(' '))
+    .digest('hex')
+    .slice(0, 8)
 }

@@ -47,7 +47,9 @@ export default definePlugin({
       if (outcome !== 'sent') throw unavailable(reasons[outcome])
       return `published on ${topic}`
     }
-    ctx.commands.add('rtcm-mqtt-force', 'publishes RTCM over MQTT at once', force, { value: false })
+    ctx.commands.add('rtcm-mqtt-force', 'publishes the newest epoch of RTCM over MQTT immediately', force, {
+      value: false,
+    })
     ctx.hooks.onMqttConnect.tap(() => state.publisher?.publishCertificate())
     rate.onChange(() => state.publisher?.schedule())
     sign.onChange(() => state.publisher?.publishCertificate())

@@ -10,7 +10,7 @@ import {
 } from 'rtk-base/ntrip'
 import type { Connection, Dispose, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
-import { device, localNetwork, rtcmStream } from 'rtk-base/services'
+import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { CertificateFiles } from './certificate-files.js'
@@ -20,6 +20,7 @@ import { type MountPoint, OwnMount } from './mount.js'
 import type { CasterOptions } from './options.js'
 import { errorReply, streamHead, tableReply } from './replies.js'
 import { HandedRover, Rovers } from './rovers.js'
+import { isSourced, SourcedMounts } from './sourced/index.js'
 import { reachedAt, tableLines } from './table.js'
 import { WrongLogins } from './wrong-logins.js'
 
@@ -28,6 +29,8 @@ const head_ms = 10_000
 const certificateLook_ms = 60_000
 /** Until the clock is known, it is asked for this often. */
 const clockLook_ms = 300_000
+/** A service that is reloaded is back by then. Without any service the port is given up. */
+const absence_ms = 20_000
 /** Unsent bytes after which a rover is disconnected: half a minute of a full stream. */
 const backlog_bytes = 131_072
 
@@ -49,7 +52,12 @@ export class Caster {
   readonly #wrong: WrongLogins
   readonly #own = new Map<string, OwnMount>()
   readonly #foreign = new Map<string, ForeignMount>()
+  readonly #sourced: SourcedMounts
   readonly rovers: Rovers
+  #stream: RtcmStream | undefined
+  /** The port that it is to listen on; undefined: none. */
+  #wanted: number | undefined
+  #absence: Dispose = () => {}
   /** Compiled at the first of them: a reload brings thousands at once, and holds the epoch up meanwhile. */
   #handed: ReturnType<typeof handedChecks> | undefined
   #listeners: Listener[] = []
@@ -64,20 +72,51 @@ export class Caster {
     this.#secrets = secrets
     this.#wrong = new WrongLogins(() => ctx.clock.monotonic())
     this.rovers = new Rovers(ctx)
+    this.#sourced = new SourcedMounts(ctx, (user) => this.rovers.endUser(user, true))
   }
 
   /** @param listening false: no client can connect until `move` */
   start(port: number, listening: boolean): void {
-    const { services, serial } = this.#ctx
-    const stream = services.use(rtcmStream)
+    this.#wanted = listening ? port : undefined
+    this.#sourced.start(() => this.#servicesChanged())
+    this.#ctx.services.watch(rtcmStream, (stream) => {
+      const end = stream && this.#useStream(stream)
+      this.#stream = stream
+      this.#servicesChanged()
+      return end
+    })
+    this.basesChanged()
+    void this.#lookAtClock()
+  }
+
+  /** Mountpoints over the station's own stream. A stream that replaces another one takes over its rovers. */
+  #useStream(stream: RtcmStream): Dispose {
+    const { serial } = this.#ctx
     const given = this.#options.mounts.length > 0 ? this.#options.mounts : [{ name: serial }]
+    this.#own.clear()
     for (const { plainV2: _plain, ...mount } of given) this.#own.set(mount.name, new OwnMount(this.#ctx, stream, mount))
     const outlets = [...this.#own.values()].map(({ outlet }) => outlet)
     catchUp(stream, outlets)
-    feed(this.#ctx, stream, () => outlets)
-    this.basesChanged()
-    if (listening) this.open(port)
-    void this.#lookAtClock()
+    const end = feed(this.#ctx, stream, () => outlets)
+    this.rovers.ownChanged(this.#own)
+    return end
+  }
+
+  /** Without anything to offer, it does not listen. */
+  #servicesChanged(): void {
+    void this.#absence()
+    const isOffering = this.#stream !== undefined || this.#sourced.source !== undefined
+    if (isOffering && this.#wanted !== undefined && this.#listeners.length === 0) this.#listen(this.#wanted)
+    const isMissing = (!this.#stream && this.#own.size > 0) || (!this.#sourced.source && this.#sourced.size > 0)
+    if (!isMissing && (isOffering || this.#listeners.length === 0)) return
+    this.#absence = this.#ctx.timers.after(absence_ms, () => {
+      if (!this.#stream) {
+        this.rovers.endOwn()
+        this.#own.clear()
+      }
+      if (!this.#sourced.source) this.#sourced.close()
+      if (!isOffering) this.#shut()
+    })
   }
 
   get address() {
@@ -114,7 +153,7 @@ export class Caster {
   }
 
   /** @param port 0: a free one, for the station of a test */
-  open(port: number): void {
+  #listen(port: number): void {
     const { host, maxClients, maxPerAddress, tls } = this.#options
     const limits = { maxConnections: maxClients, maxPerAddress, maxBuffered_bytes: backlog_bytes, handover: true }
     const serve = (connection: Connection, handed: HandedOver | undefined) => this.#serve(connection, handed)
@@ -158,13 +197,19 @@ export class Caster {
   }
 
   close(): void {
+    this.#wanted = undefined
+    this.#shut()
+  }
+
+  #shut(): void {
     void this.#looking()
     for (const listener of this.#listeners) listener.close()
     this.#listeners = []
   }
 
   async move(port: number): Promise<void> {
-    if (this.#listeners.length === 0) this.open(port)
+    this.#wanted = port
+    if (this.#listeners.length === 0) this.#servicesChanged()
     else await this.#listeners[0]?.move({ port })
   }
 
@@ -200,8 +245,14 @@ export class Caster {
     const foreign = base && this.#foreign.get(base.base)
     const mount = rover && this.#mount(rover.mount)
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
-    else if (rover && mount) this.rovers.add(connection, mount, rover, rover.known)
+    else if (rover && mount) this.#keepRover(connection, mount, rover)
     else connection.end()
+  }
+
+  #keepRover(connection: Connection, mount: MountPoint, handed: Static<typeof HandedRover>): void {
+    const { known, gga, mount: _mount, ...facts } = handed
+    const left = this.#left(mount, facts.user)
+    this.rovers.add(connection, mount, facts, { ...(known && { known }), ...(gga && { gga }), ...left })
   }
 
   #mount(name: string): MountPoint | undefined {
@@ -209,7 +260,7 @@ export class Caster {
     if (exact) return exact
     // People type what they read in other letters; two mountpoints that differ in nothing else are told apart above.
     const alike = (mount: MountPoint) => mount.name.toLowerCase() === name.toLowerCase()
-    return [...this.#own.values(), ...this.#foreign.values()].find(alike)
+    return [...this.#own.values(), ...this.#foreign.values()].find(alike) ?? this.#sourced.find(name)
   }
 
   async #answer(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
@@ -228,31 +279,52 @@ export class Caster {
     if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
     if (!mount)
       return this.#refuse(connection, 404, `there is no mountpoint ${name.slice(0, 64)}: GET / lists them`, version)
-    const { users, anonymous } = this.#secrets
     const login = basicLogin(headers)
-    const user = await this.#check(users, login, name, connection)
+    const isOfSource = isSourced(mount)
+    const user = await (isOfSource
+      ? this.#checkSourced(login, mount.name, connection)
+      : this.#check(this.#secrets.users, login, name, connection))
     if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
-    // On the local network, login is optional without users, or with `anonymous`.
-    const isOpen = isLocal && (anonymous() || users.count === 0)
-    if (!user && !isOpen) {
+    if (user === 'unavailable') return this.#refuse(connection, 503, 'logins cannot be checked now: try again', version)
+    if (!user && !(isLocal && this.#isOpen(isOfSource))) {
       if (login) this.#wrong.failed(connection.remoteAddress)
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
     }
     if (user && login) {
-      const same = this.rovers.ofUser(login.user)
-      if (same >= user.most && !(await this.rovers.displace(login.user)))
-        return this.#refuse(connection, 503, `${login.user} has ${same} connections already`, version)
+      const same = this.rovers.ofUser(login.user, isOfSource)
+      const all = same + (isOfSource ? ((await this.#sourced.source?.elsewhere(login.user)) ?? 0) : 0)
+      if (all >= user.most && !(await this.rovers.displace(login.user, isOfSource)))
+        return this.#refuse(connection, 503, `${login.user} has ${all} connections already`, version)
     }
     if (connection.closed) return
     const plain = this.#options.mounts.find((one) => one.name === name)?.plainV2 === true
     const chunked = version === 2 && !plain
     connection.write(streamHead(version, chunked, this.#date_ms))
     const facts = { user: user && login ? login.user : '', version, chunked, ...this.#facts(request) }
-    const read = this.rovers.add(connection, mount, facts)
+    const sourced = isOfSource ? { isSourced: true } : {}
+    const read = this.rovers.add(connection, mount, { ...facts, ...sourced }, this.#left(mount, facts.user))
     const gga = headers.get('ntrip-gga')
     if (gga) read(Buffer.from(`${gga}\r\n`))
     read(rest)
     connection.resume()
+  }
+
+  /** On the local network, login is optional without users, or with `anonymous`. */
+  #isOpen(isOfSource: boolean): boolean {
+    const { users, anonymous } = this.#secrets
+    return isOfSource ? this.#sourced.source?.anonymous === true : anonymous() || users.count === 0
+  }
+
+  /** The source counts its connections, and a mountpoint without rovers is forgotten. */
+  #left(mount: MountPoint, user: string): { left?: () => void } {
+    if (!isSourced(mount)) return {}
+    const uncount = this.#sourced.source?.connected({ user, mount: mount.name })
+    return {
+      left: () => {
+        uncount?.()
+        this.#sourced.left(mount)
+      },
+    }
   }
 
   async #answerBase(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
@@ -297,6 +369,27 @@ export class Caster {
     })
     if (found && found !== 'unasked') this.#wrong.succeeded(remoteAddress)
     return found
+  }
+
+  /** As `#check`, of the logins of the source: many can be asked at a time, as nothing is derived. */
+  async #checkSourced(
+    login: ReturnType<typeof basicLogin>,
+    mount: string,
+    connection: Connection,
+  ): Promise<MountLogin | 'unasked' | 'unavailable' | undefined> {
+    const { source } = this.#sourced
+    if (!login || !source) return undefined
+    const known = source.known(login.user, login.password, mount)
+    if (known) return known
+    if (!(await this.#paced(connection))) return 'unasked'
+    try {
+      const found = await source.login(login.user, login.password, mount)
+      if (found) this.#wrong.succeeded(connection.remoteAddress)
+      return found
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'a login could not be checked')
+      return 'unavailable'
+    }
   }
 
   /** Waits where this address sent wrong passwords. @returns false: too many of them */
@@ -352,7 +445,8 @@ export class Caster {
       // For this client: some only send their login if the table requires one.
       needsLogin: !isLocal || (users.count > 0 && !anonymous()),
     }
-    const offered = [...this.#own.values(), ...this.#foreign.values()].filter((mount) => mount.offered)
+    const mounts: MountPoint[] = [...this.#own.values(), ...this.#foreign.values()]
+    const offered = [...mounts.filter((mount) => mount.offered), ...this.#sourced.offered()]
     return tableReply(version, browser, tableText(filterLines(tableLines(offered, facts), query)), this.#date_ms)
   }
 

@@ -1,19 +1,16 @@
-import { Framer, referencePoint } from 'rtk-base/gnss'
-import { ChunkReader, isPosition, Piece } from 'rtk-base/ntrip'
+import { Framer } from 'rtk-base/gnss'
+import { ChunkReader } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
-import type { Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { Contents } from './contents.js'
-import { type MountPoint, type Rover, send } from './mount.js'
+import type { Known } from './mount.js'
+import { RelayedMount } from './relayed.js'
 
 /** A base that was silent for so long makes room for another push to its mountpoint. */
 const replaced_ms = 10_000
 /** Its connection is ended then. */
 const ended_ms = 60_000
 const look_ms = 5_000
-/** Messages that a rover needs before observations. */
-const referenceTypes = [1005, 1006, 1008, 1033, 1230]
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
@@ -41,33 +38,22 @@ interface Push {
 }
 
 /** A mountpoint for another base: its frames go only to the rovers of this mountpoint. */
-export class ForeignMount implements MountPoint {
-  readonly name: string
+export class ForeignMount extends RelayedMount {
   readonly unverified = true
-  readonly contents: Contents
-  readonly rovers = new Set<Rover>()
   readonly #ctx: PluginContext
   readonly #looking: Dispose
   #push: Push | undefined
-  /** The newest of each reference message of the base that is connected. */
-  readonly #reference = new Map<number, Uint8Array>()
-  /** Whole frames of the bytes that are being read: they go out together. */
-  #read: Uint8Array[] = []
 
   constructor(ctx: PluginContext, name: string) {
+    super(ctx, name)
     this.#ctx = ctx
-    this.name = name
-    this.contents = new Contents(ctx.clock)
     this.#looking = ctx.timers.every(look_ms, () => this.#look())
   }
 
-  get arp(): Ecef | undefined {
-    const position = this.#reference.get(1005) ?? this.#reference.get(1006)
-    return position && referencePoint(position)?.arp
-  }
-
   /** The knowledge of its rovers is handed over with the base. */
-  readonly known = { position: '', sequence: 0 }
+  override get known(): Known {
+    return { position: '', sequence: 0 }
+  }
 
   get generator(): string {
     return this.#push?.agent || 'unknown'
@@ -83,18 +69,6 @@ export class ForeignMount implements MountPoint {
     return this.#push !== undefined && this.#ctx.clock.monotonic() - this.#push.good_ms < replaced_ms
   }
 
-  add(rover: Rover): void {
-    this.rovers.add(rover)
-    const reference = [...this.#reference].sort(([one], [other]) => one - other)
-    if (reference.length === 0) return
-    rover.primed = reference.some(([type]) => isPosition(type))
-    send(rover, new Piece(Buffer.concat(reference.map(([, bytes]) => bytes))))
-  }
-
-  delete(rover: Rover): void {
-    this.rovers.delete(rover)
-  }
-
   /** A base starts to push. @returns consumer of its data */
   take(connection: Connection, facts: { agent: string; since: number; chunked: boolean }): (bytes: Buffer) => void {
     const { agent, since, chunked } = facts
@@ -104,7 +78,7 @@ export class ForeignMount implements MountPoint {
   /** The version of the plugin before gave its connection away. */
   goOn(connection: Connection, handed: Static<typeof HandedBase>): void {
     const { agent, since, chunks, pending, reference } = handed
-    for (const { type, bytes } of reference) this.#reference.set(type, Buffer.from(bytes, 'base64'))
+    for (const { type, bytes } of reference) this.reference.set(type, Buffer.from(bytes, 'base64'))
     // Rovers that were handed over before their base had the position already.
     for (const rover of this.rovers) rover.primed = this.arp !== undefined
     const read = this.#accept(connection, agent, since, chunks ? new ChunkReader(undefined, chunks) : undefined)
@@ -159,7 +133,7 @@ export class ForeignMount implements MountPoint {
       since,
       chunks: chunks?.position ?? null,
       pending: base64(framer.pending),
-      reference: [...this.#reference].map(([type, bytes]) => ({ type, bytes: base64(bytes) })),
+      reference: [...this.reference].map(([type, bytes]) => ({ type, bytes: base64(bytes) })),
     }))
     this.#ctx.log.info({ mount: this.name, address: connection.remoteAddress, agent }, 'a foreign base pushes')
     return (bytes) => {
@@ -176,7 +150,7 @@ export class ForeignMount implements MountPoint {
     } catch (error) {
       end = (error as Error).message
     }
-    this.#relay()
+    this.relay()
     if (end) this.#leave(end)
   }
 
@@ -185,21 +159,7 @@ export class ForeignMount implements MountPoint {
       this.#push.good_ms = this.#ctx.clock.monotonic()
       this.#push.frames += 1
     }
-    this.contents.count(type, bytes.length, bytes)
-    if (isPosition(type)) {
-      this.#relay()
-      this.#reference.delete(type === 1005 ? 1006 : 1005)
-      for (const rover of this.rovers) rover.primed = true
-    }
-    if (referenceTypes.includes(type)) this.#reference.set(type, bytes)
-    this.#read.push(bytes)
-  }
-
-  #relay(): void {
-    if (this.#read.length === 0) return
-    const piece = new Piece(Buffer.concat(this.#read))
-    this.#read = []
-    for (const rover of this.rovers) if (rover.primed) send(rover, piece)
+    this.frame(type, bytes)
   }
 
   #look(): void {
@@ -211,9 +171,7 @@ export class ForeignMount implements MountPoint {
     const push = this.#push
     if (!push) return
     this.#push = undefined
-    this.#reference.clear()
-    this.contents.clear()
-    for (const rover of this.rovers) rover.primed = false
+    this.forget()
     push.connection.destroy()
     this.#ctx.log.info(
       { mount: this.name, address: push.connection.remoteAddress },

@@ -1,6 +1,6 @@
 import { selectionTrouble } from 'rtk-base/ntrip'
 import { definePlugin, RtkError } from 'rtk-base/plugin'
-import { device, localNetwork, rtcmStream } from 'rtk-base/services'
+import { device, localNetwork } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Caster } from './caster.js'
 import { addCommands } from './commands.js'
@@ -17,7 +17,7 @@ export default definePlugin({
   name: 'ntrip-caster',
   version: '1.0.0',
   api: '^1.1.0',
-  needs: [rtcmStream, localNetwork, device],
+  needs: [localNetwork, device],
   options: CasterOptions,
 
   setup(ctx, options) {
@@ -26,11 +26,20 @@ export default definePlugin({
       if (trouble) throw new RtkError('RTK_ERR_PLUGIN_OPTIONS', `ntrip-caster: mountpoint ${mount.name} ${trouble}`)
     }
     const enabled = ctx.config.define('ntrip-caster-en', flag, { default: 1, title: 'NTRIP caster' })
-    const port = ctx.config.define('ntrip-caster-port', Type.Integer({ minimum: 0, maximum: 65_535 }), {
-      default: 2101,
-      title: 'NTRIP caster: port',
+    const port = ctx.config.define(
+      'ntrip-caster-port',
+      Type.Integer({ minimum: 0, maximum: 65_535, description: '0: any free port' }),
+      {
+        default: 2101,
+        title: 'NTRIP caster: port',
+      },
+    )
+    const anonymousFlag = Type.Integer({
+      minimum: 0,
+      maximum: 1,
+      description: '1: rovers in the local network need no login, even if logins are set',
     })
-    const anonymous = ctx.config.define('ntrip-caster-anonymous', flag, {
+    const anonymous = ctx.config.define('ntrip-caster-anonymous', anonymousFlag, {
       default: 0,
       title: 'NTRIP caster: rovers need no login',
     })

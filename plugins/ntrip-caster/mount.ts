@@ -8,6 +8,8 @@ import { Contents } from './contents.js'
 export interface Rover {
   readonly connection: Connection
   readonly user: string
+  /** The login is one of the service `mount-source`, not of this station. */
+  readonly isSourced?: boolean
   readonly agent: string
   readonly version: 1 | 2
   readonly chunked: boolean
@@ -25,9 +27,11 @@ export interface Known {
   sequence: number
 }
 
-/** A named stream for rovers: the station's own, or that of a foreign base. */
+/** A named stream for rovers: the station's own, that of a foreign base, or one of the service `mount-source`. */
 export interface MountPoint {
   readonly name: string
+  /** The station's own stream. */
+  readonly isOwn: boolean
   /** A foreign base: this station has not verified what it sends. */
   readonly unverified: boolean
   readonly contents: Contents
@@ -36,6 +40,8 @@ export interface MountPoint {
   readonly rovers: ReadonlySet<Rover>
   /** For the source table; '' where it is this station. */
   readonly generator: string
+  /** Town or name of the place of the base, where it is not this station. */
+  readonly place?: string
   /** State of its rovers. */
   readonly known: Known
   /** Offered in the source table. */
@@ -43,6 +49,12 @@ export interface MountPoint {
   /** @param before what it got from the version of the plugin before */
   add(rover: Rover, before?: Known): void
   delete(rover: Rover): void
+  /** The rover has sent its position. */
+  located?(rover: Rover): void
+  /** Chooses a base by the position of the rover. */
+  readonly needsPosition?: boolean
+  /** The base that serves this rover, where the mountpoint chooses one; `''`: none. */
+  baseOf?(rover: Rover): string
 }
 
 /** Sends to one rover in its encoding. Nothing is skipped: a rover that is too slow is disconnected. */
@@ -54,6 +66,7 @@ export function send({ connection, chunked }: Rover, piece: Piece): boolean {
 /** A mountpoint over the station's own stream. */
 export class OwnMount implements MountPoint {
   readonly name: string
+  readonly isOwn = true
   readonly unverified = false
   readonly generator = ''
   readonly offered = true

@@ -20,13 +20,20 @@ export const HandedRover = Type.Object({
   chunked: Type.Boolean(),
   since: Type.Number(),
   known: Type.Optional(Type.Object({ position: Type.String(), sequence: Type.Number() })),
+  /** The login is one of the service `mount-source`. */
+  isSourced: Type.Optional(Type.Boolean()),
+  /** Its newest GGA: it may send only one. */
+  gga: Type.Optional(Type.String({ maxLength: longestLine })),
 })
 
 interface Entry {
   readonly rover: Rover
-  readonly mount: MountPoint
-  readonly listed: Pick<RtcmSubscription, 'close'> | undefined
+  mount: MountPoint
+  listed: Pick<RtcmSubscription, 'close'> | undefined
 }
+
+/** Logins of the source have a space in front, which no name has. */
+const accountOf = (user: string, isSourced = false) => (user && isSourced ? ` ${user}` : user)
 
 /** The rovers that are connected. */
 export class Rovers {
@@ -47,55 +54,89 @@ export class Rovers {
     return this.#all.size
   }
 
-  ofUser(user: string): number {
-    return this.#byUser.get(user) ?? 0
+  /** @param isSourced a login of the service `mount-source` */
+  ofUser(user: string, isSourced = false): number {
+    return this.#byUser.get(accountOf(user, isSourced)) ?? 0
   }
 
   /** Connects a rover to a mountpoint. @returns consumer of the rover's data */
   add(
     connection: Connection,
     mount: MountPoint,
-    facts: Omit<Rover, 'connection' | 'primed'>,
-    before?: Known,
+    facts: Omit<Rover, 'connection' | 'primed' | 'gga'>,
+    { known: before, gga = '', left }: { known?: Known; gga?: string; left?: () => void } = {},
   ): (bytes: Buffer) => void {
-    const { log, services } = this.#ctx
+    const { log } = this.#ctx
     const rover: Rover = { connection, ...facts, primed: false }
-    const { user, agent, version, chunked, since } = rover
+    const { user, isSourced, agent, version, chunked, since } = rover
     const id = this.#nextId++
     const ip = connection.remoteAddress
-    // Shown beside those of the other outputs; not where it takes another base's stream.
-    const listed = mount.unverified
-      ? undefined
-      : services.use(rtcmStream).list({ via: 'ntrip', name: (user || agent).slice(0, 32), ip, connected: true })
-    this.#all.set(id, { rover, mount, listed })
-    if (user) this.#byUser.set(user, this.ofUser(user) + 1)
+    const entry: Entry = { rover, mount, listed: undefined }
+    entry.listed = this.#list(entry)
+    this.#all.set(id, entry)
+    const account = accountOf(user, isSourced)
+    if (user) this.#byUser.set(account, this.ofUser(user, isSourced) + 1)
     mount.add(rover, before)
-    const read = this.#reader(rover, mount)
+    const sentence = { newest: '' }
+    const read = this.#reader(entry, sentence)
+    if (gga) read(Buffer.from(`${gga}\r\n`))
     connection.onData(read)
     connection.onClose(() => {
       this.#all.delete(id)
-      listed?.close()
-      mount.delete(rover)
-      const left = this.ofUser(user) - 1
-      if (left > 0) this.#byUser.set(user, left)
-      else this.#byUser.delete(user)
+      entry.listed?.close()
+      entry.mount.delete(rover)
+      const others = this.ofUser(user, isSourced) - 1
+      if (others > 0) this.#byUser.set(account, others)
+      else this.#byUser.delete(account)
+      left?.()
     })
     connection.handOver(() => {
-      const known = rover.primed ? mount.known : undefined
-      return { mount: mount.name, user, agent, version, chunked, since, ...(known && { known }) }
+      const known = rover.primed ? entry.mount.known : undefined
+      const gga = sentence.newest
+      const facts = { mount: entry.mount.name, user, agent, version, chunked, since }
+      return { ...facts, ...(known && { known }), ...(isSourced && { isSourced }), ...(gga && { gga }) }
     })
     log.debug({ rover: id, mount: mount.name, address: ip, agent }, 'a rover connected')
     return read
+  }
+
+  /** Shown beside those of the other outputs; not where it takes another base's stream. */
+  #list({ rover, mount }: Entry): Entry['listed'] {
+    if (!mount.isOwn) return undefined
+    const { user, agent, connection } = rover
+    const name = (user || agent).slice(0, 32)
+    const stream = this.#ctx.services.find(rtcmStream)
+    return stream?.list({ via: 'ntrip', name, ip: connection.remoteAddress, connected: true })
+  }
+
+  /** The station's own stream is another one. @param mounts its mountpoints; rovers of others are disconnected */
+  ownChanged(mounts: ReadonlyMap<string, MountPoint>): void {
+    for (const entry of this.#all.values()) {
+      if (!entry.mount.isOwn) continue
+      const mount = mounts.get(entry.mount.name)
+      if (!mount) {
+        entry.rover.connection.destroy()
+        continue
+      }
+      entry.mount = mount
+      entry.listed = this.#list(entry)
+      mount.add(entry.rover)
+    }
+  }
+
+  /** There is no own stream any more. */
+  endOwn(): void {
+    for (const { rover, mount } of this.#all.values()) if (mount.isOwn) rover.connection.destroy()
   }
 
   /**
    * A rover whose line was cut reconnects while its old connection still counts as open, for minutes. One connection of this login that
    * has left bytes unacknowledged for 10 s is closed. @returns false: all of them are alive
    */
-  async displace(user: string): Promise<boolean> {
+  async displace(user: string, isSourced = false): Promise<boolean> {
     for (const { rover } of this.#all.values()) {
       const { connection } = rover
-      if (rover.user !== user || !(await connection.isCut())) continue
+      if (!isOf(rover, user, isSourced) || !(await connection.isCut())) continue
       connection.destroy()
       this.#ctx.log.info(
         { address: connection.remoteAddress },
@@ -107,8 +148,8 @@ export class Rovers {
   }
 
   /** Ends the connections of a login. @returns how many there were */
-  endUser(user: string): number {
-    const found = [...this.#all.values()].filter(({ rover }) => rover.user === user)
+  endUser(user: string, isSourced = false): number {
+    const found = [...this.#all.values()].filter(({ rover }) => isOf(rover, user, isSourced))
     for (const { rover } of found) rover.connection.destroy()
     return found.length
   }
@@ -126,7 +167,8 @@ export class Rovers {
       const { user, agent, connection, gga } = rover
       const distance = gga?.distance_m === undefined ? '' : `, ${(gga.distance_m / 1_000).toFixed(1)} km away`
       const name = [user, agent].filter(Boolean).join(' ') || 'unnamed'
-      return `${id}: ${name} at ${connection.remoteAddress}, ${mount.name}${mount.unverified ? ' (unverified)' : ''}${distance}`
+      const base = mount.baseOf ? ` (${mount.baseOf(rover) || 'no base'})` : ''
+      return `${id}: ${name} at ${connection.remoteAddress}, ${mount.name}${base}${mount.unverified ? ' (unverified)' : ''}${distance}`
     })
   }
 
@@ -150,10 +192,11 @@ export class Rovers {
   }
 
   /** Reads what a rover sends: GGA is welcome at any time and needed at none. */
-  #reader(rover: Rover, mount: MountPoint): (bytes: Buffer) => void {
+  #reader(entry: Entry, sentence: { newest: string }): (bytes: Buffer) => void {
     let partial = ''
     const { clock } = this.#ctx
     return (bytes) => {
+      const { rover, mount } = entry
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
@@ -161,11 +204,16 @@ export class Rovers {
       partial = (lines.pop() ?? '').slice(-longestLine)
       const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))
       const position = newest === undefined ? undefined : decodeGga(Buffer.from(newest))
-      if (!position) return
+      if (newest === undefined || !position) return
+      sentence.newest = newest
       rover.gga = { position, at_ms: now_ms, distance_m: distanceTo(mount, position) }
+      mount.located?.(rover)
     }
   }
 }
+
+const isOf = (rover: Rover, user: string, isSourced: boolean) =>
+  rover.user === user && (rover.isSourced ?? false) === isSourced
 
 function distanceTo({ arp }: MountPoint, { lat, lon, altMsl_m = 0, geoidSeparation_m = 0 }: Gga): number | undefined {
   if (arp === undefined || lat === undefined || lon === undefined) return undefined

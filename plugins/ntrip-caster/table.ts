@@ -55,7 +55,7 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
   const has = (family: number) => messages.some(({ type }) => familyOf(type) === family)
   return {
     mount: mount.name,
-    identifier: mount.unverified ? mount.name : place,
+    identifier: mount.unverified ? mount.name : (mount.place ?? place),
     // Clients exist that refuse any other 3.x.
     format: 'RTCM 3.2',
     details: messages.map(({ type, interval_s }) => `${type}(${interval_s})`).join(','),
@@ -68,8 +68,8 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
     country,
     lat,
     lon,
-    nmea: 0,
-    solution: 0,
+    nmea: mount.needsPosition ? 1 : 0,
+    solution: mount.needsPosition ? 1 : 0,
     generator: mount.generator || generator,
     authentication: needsLogin ? 'B' : 'N',
     bitrate,

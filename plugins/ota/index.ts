@@ -63,7 +63,7 @@ const Options = Type.Object(
 const UrlSchema = Type.String({
   maxLength: 512,
   pattern: '^(|https?://\\S+)$',
-  description: 'https or http URL of the image of the newest version, for the check on request; empty: no check',
+  description: 'URL (https or http) of the image of the newest version, for the check on request; empty: no check',
 })
 
 /** Updates of the service: signed images from an upload or a URL, on trial until they have proved themselves. */
@@ -98,7 +98,7 @@ export default definePlugin({
     ctx.services.provide(firmwareInstaller, updates)
 
     const texts = {
-      firmware: 'downloads and installs firmware (progress in base.update)',
+      firmware: 'downloads and installs an update (progress in base.update)',
       'ota-upgrade': 'same as firmware',
     }
     for (const [name, text] of Object.entries(texts)) {

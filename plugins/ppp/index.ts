@@ -35,7 +35,7 @@ export default definePlugin({
     const repeat = ctx.config.define(
       'ppp-repeat',
       Type.Union([Type.Literal('off'), Type.Literal('weekly'), Type.Literal('monthly')], {
-        description: 'Submits the previous day by itself',
+        description: 'Submits the previous day automatically',
       }),
       { default: 'off', title: 'PPP: repeat' },
     )

@@ -20,17 +20,25 @@ export default definePlugin({
   setup(ctx) {
     const modem = ctx.config.define(
       'recovery-modem',
-      Type.Integer({ minimum: 0, maximum: 1, description: '1: the modem is restarted when nothing else helps' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 1,
+        description: '1: the modem is restarted if all other recovery steps fail',
+      }),
       { default: 1, title: 'Outage: restart the modem' },
     )
     const most = ctx.config.define(
       'recovery-modem-max',
-      Type.Integer({ minimum: 0, maximum: 24, description: 'Restarts of the modem in 24 h' }),
-      { default: 3, title: 'Outage: most restarts of the modem a day' },
+      Type.Integer({ minimum: 0, maximum: 24, description: 'Maximum number of restarts of the modem in 24 h' }),
+      { default: 3, title: 'Outage: modem restarts in 24 h, at most' },
     )
     const wait = ctx.config.define(
       'recovery-wait',
-      Type.Integer({ minimum: 1, maximum: 1_440, description: 'Minutes without any link before a step' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_440,
+        description: 'Minutes without any outbound connection before the station takes the next recovery step',
+      }),
       { default: 5, title: 'Outage: minutes before a step' },
     )
     const table = new LinkTable(ctx)

@@ -31,7 +31,7 @@ export default definePlugin({
     ctx.config.onChange([parameters.ssid.name, parameters.password.name, parameters.hidden.name], () => uplink.apply())
     ctx.commands.add(
       'wifi-sta-scan',
-      'lists the WiFi networks in reach, strongest first; takes up to 15 s',
+      'lists the WiFi networks in range, strongest first; takes up to 15 s',
       async ({ signal }) => scanText(await ctx.services.use(radio).scan(signal)),
       { value: false },
     )

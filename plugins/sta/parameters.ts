@@ -46,7 +46,9 @@ export const SsidSchema = Type.String({
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
   description: 'name of the network, at most 32 bytes in UTF-8; empty: no WiFi',
 })
-const HiddenSchema = Type.Boolean({ description: 'the station then calls for it by name, which others can hear' })
+const HiddenSchema = Type.Boolean({
+  description: 'true: the station sends the name to find the network, and others can receive it',
+})
 const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
   description: '8 to 63 printable characters, or 64 hexadecimal digits; empty: an open network',

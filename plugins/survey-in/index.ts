@@ -55,7 +55,7 @@ export default definePlugin({
     )
     command(
       'use-incomplete-survey-in',
-      'accepts a survey-in that missed its accuracy target',
+      'accepts a survey-in that has not reached its required accuracy',
       'All rover positions will be off by the error of this reference.',
       () => base.useIncomplete(),
     )

@@ -60,8 +60,8 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
   const flag = (name: string, value: boolean, title: string) =>
     config.define(name, Type.Boolean(), { default: value, title })
 
-  const mintime = seconds('gnss-survey-mintime', 300, 'Survey-in: shortest time, s')
-  const maxtime = seconds('gnss-survey-maxtime', 86_400, 'Survey-in: longest time, s')
+  const mintime = seconds('gnss-survey-mintime', 300, 'Survey-in: minimum time, s')
+  const maxtime = seconds('gnss-survey-maxtime', 86_400, 'Survey-in: maximum time, s')
   const accuracy = metres('gnss-survey-accuracy', 2, 0.001, 1000, 'Survey-in: required accuracy, m')
   const accuracyCorr = metres(
     'gnss-survey-accuracy-corr',
@@ -76,7 +76,7 @@ export function defineParameters({ config }: Pick<PluginContext, 'config'>, trig
 
   const acc = metres(keyOf('acc'), 0, 0, 100_000, 'Entered position: accuracy, 3D 1 sigma, m')
   const corr = flag(keyOf('corr'), false, 'Entered position: was determined with RTK corrections')
-  const hp = flag(keyOf('hp'), true, 'Entered position: use the 0.1 mm')
+  const hp = flag(keyOf('hp'), true, 'Entered position: use it to 0.1 mm')
   const entered = Object.fromEntries(
     names.map((name) => [
       name,

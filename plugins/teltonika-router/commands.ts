@@ -17,7 +17,7 @@ export function addCommands(ctx: PluginContext, router: Router): void {
       await router.reboot(signal)
       return 'the router restarts; it is back in one to two minutes'
     },
-    { value: false, caution: 'The way to the internet is lost for one to two minutes.' },
+    { value: false, caution: 'The internet connection is lost for one to two minutes.' },
   )
   ctx.commands.add(
     'factory-router',

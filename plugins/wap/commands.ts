@@ -27,7 +27,7 @@ export function addCommands(ctx: PluginContext, accessPoint: AccessPoint): void 
       })
       return 'the access point starts again: its clients are dropped for some seconds'
     },
-    { value: false, caution: 'Everybody on the access point, perhaps you too, is dropped for some seconds.' },
+    { value: false, caution: 'All clients of the access point, perhaps you too, are disconnected for some seconds.' },
   )
   ctx.commands.add(
     'restart-wap-fast',

@@ -83,7 +83,7 @@ const PasswordSchema = Type.String({
   pattern: '^(|[ -~]{8,63}|[0-9A-Fa-f]{64})$',
   description: 'WPA2: 8 to 63 printable characters, or 64 hexadecimal digits; empty: the device password',
 })
-const InactiveSchema = Type.Integer({ minimum: 0, maximum: 86_400, description: 's; 0: clients are never removed' })
+const InactiveSchema = Type.Integer({ minimum: 0, maximum: 86_400, description: '0: clients are never removed' })
 const MacSchema = Type.String({
   pattern: '^(|[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5})$',
   description: 'MAC of the access point client that provides internet access; empty: none',

@@ -1,15 +1,15 @@
 /** Types of `ctx.fetch`. */
 
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
-  /** Until the head of the answer, and between two pieces of its body; default: 30 s. */
+  /** Time limit until the headers of the answer, and between two pieces of its body; default: 30 s. */
   timeout_ms?: number
-  /** The largest body, after decompression; default: 1 MiB. */
+  /** Largest body in bytes, after decompression; default: 1 MiB. */
   maxBytes?: number
-  /** How many redirects are followed, 0 to 5; with 0, the default, the redirect itself is the answer. */
+  /** Maximum number of redirects to follow, 0 to 5. With 0 (default), the redirect itself is the answer. */
   redirects?: number
-  /** PEM: the authorities that are trusted, instead of the public ones. */
+  /** PEM: the CAs that are trusted, instead of the public CAs. */
   ca?: string | readonly string[]
-  /** PEM: authorities that are trusted beside the public ones. */
+  /** PEM: CAs that are trusted in addition to the public CAs. */
   extraCa?: string | readonly string[]
   /**
    * SHA-256 of the server's own certificate (hexadecimal, with or without colons). A certificate with this digest is accepted even
@@ -18,5 +18,5 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
   fingerprint256?: string
 }
 
-/** As the global `fetch`, with limits: the body can be streamed. */
+/** Like the global `fetch`, with limits. The body can be streamed. */
 export type Fetch = (url: string | URL, options?: FetchOptions) => Promise<Response>

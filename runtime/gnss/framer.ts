@@ -2,8 +2,8 @@ import { crc24q } from './crc24q.js'
 import { fletcher8 } from './ubx.js'
 
 /**
- * A verified frame. `bytes` is the frame's own copy, from its first to its last byte (checksum and line end included),
- * and is never changed; it may be a view into a larger buffer. `arrival_ms` is when the last byte arrived.
+ * A verified frame. `bytes` has the whole frame, checksum and line end included. It is a copy that is never changed,
+ * possibly a view into a larger buffer. `arrival_ms` is when the last byte arrived.
  */
 export type Frame = UbxFrame | Rtcm3Frame | NmeaFrame | OtherFrame
 
@@ -41,7 +41,7 @@ export interface OtherFrame {
 
 /** How to find frames of another protocol than UBX, RTCM 3 and NMEA, e.g. SBF or Unicore's formats. */
 export interface Framing {
-  /** For people and for `OtherFrame.framing`: `sbf`. */
+  /** Name, e.g. `sbf`, for people and for `OtherFrame.framing`. */
   readonly kind: string
   /** The bytes that a frame may begin with. */
   readonly starts: readonly number[]
@@ -61,7 +61,7 @@ export interface FramerStats {
   readonly frames: { readonly ubx: number; readonly rtcm: number; readonly nmea: number; readonly other: number }
   /** Bytes that belong to no verified frame. */
   readonly garbage_bytes: number
-  /** Start patterns with a whole frame behind them and a wrong checksum, accidental ones included. */
+  /** Candidates with a wrong checksum, including garbage that begins like a frame. */
   readonly badChecksum: { readonly ubx: number; readonly rtcm: number; readonly nmea: number; readonly other: number }
 }
 
@@ -167,8 +167,9 @@ export class Framer {
   }
 
   /**
-   * Takes bytes as they come; `chunk` may be reused afterwards. Bytes that complete a candidate count even when they come
-   * late: it is the reading process that was held up then, more likely than the sender. After a break in the stream (the
+   * Takes bytes as they come; `chunk` may be reused afterwards. Bytes that complete a candidate count even when they
+   * arrive late, because then the reading process was probably blocked, not the sender. After a break in the stream
+   * (the
    * port was opened again) call `flush` first.
    * @param now_ms monotonic milliseconds at which they arrived
    */

@@ -104,13 +104,16 @@ export function fromTenthMm(tenthMm: number): number {
   return tenthMm / 10_000
 }
 
-/** A coordinate in the form of the receiver: whole centimetres and a rest of the same sign, |hp| ≤ 99, in 0.1 mm. */
+/**
+ * A coordinate as a u-blox receiver stores it: whole centimetres, and a remainder `hp` of the same sign in 0.1 mm,
+ * |hp| ≤ 99.
+ */
 export interface SplitCm {
   cm: number
   hp: number
 }
 
-/** CFG-TMODE-ECEF_X and -ECEF_X_HP of a coordinate. */
+/** Splits a coordinate into CFG-TMODE-ECEF_X and -ECEF_X_HP. */
 export function splitCm(metres: number): SplitCm {
   const tenthMm = toTenthMm(metres)
   const cm = Math.trunc(tenthMm / 100) + 0
@@ -127,17 +130,17 @@ export function roundEcef({ x, y, z }: Ecef): Ecef {
   return { x: fromTenthMm(toTenthMm(x)), y: fromTenthMm(toTenthMm(y)), z: fromTenthMm(toTenthMm(z)) }
 }
 
-/** Whether a coordinate is finer than a centimetre. */
+/** Whether a coordinate has a part below a centimetre. */
 export function hasTenthMm({ x, y, z }: Ecef): boolean {
   return [x, y, z].some((metres) => toTenthMm(metres) % 100 !== 0)
 }
 
-/** Equal to 0.1 mm in each coordinate. */
+/** Whether two positions are equal to 0.1 mm in each coordinate. */
 export function sameEcef(p: Ecef, q: Ecef): boolean {
   return toTenthMm(p.x) === toTenthMm(q.x) && toTenthMm(p.y) === toTenthMm(q.y) && toTenthMm(p.z) === toTenthMm(q.z)
 }
 
-/** Rounds to this many decimals, for people and for the status document. */
+/** Rounds to a number of decimals, for people and for the status document. */
 export function roundTo(value: number, decimals: number): number {
   const per = 10 ** decimals
   return Math.round(value * per) / per

@@ -1,4 +1,4 @@
-/** GPS time and UTC. The leap seconds are always the caller's: the receiver knows them (NAV-TIMELS), a constant does not. */
+/** GPS time and UTC. The caller passes the leap seconds, which the receiver knows (NAV-TIMELS). */
 
 /** 1980-01-06T00:00:00Z. */
 export const gpsEpoch_unix_s = 315_964_800
@@ -6,6 +6,7 @@ export const secondsPerWeek = 604_800
 /** GPS − UTC since 2017-01-01, for callers that have no newer value. */
 export const knownLeap_s = 18
 
+/** A time on the GPS time scale. */
 export interface GpsTime {
   /** Full week number, not modulo 1024. */
   week: number
@@ -33,7 +34,9 @@ export function gpsSeconds({ week, tow_s }: GpsTime): number {
   return week * secondsPerWeek + tow_s
 }
 
-/** The time nearest to `near_s` that differs from `time_s` by whole periods, e.g. of a truncated week number. */
+/**
+ * The time nearest to `near_s` that differs from `time_s` by whole periods, e.g. to complete a truncated week number.
+ */
 export function nearestTime(time_s: number, period_s: number, near_s: number): number {
   return time_s + period_s * Math.round((near_s - time_s) / period_s)
 }

@@ -1,4 +1,7 @@
-/** Where the antenna is by the fixes of a rover: a median over a window, so that single wild epochs count for nothing. */
+/**
+ * The position of the antenna from the fixes of a rover: a median over a window, so that single outliers have no
+ * effect.
+ */
 import type { GpsFix, LivePosition, ReceiverFix } from '../../schemas/services.js'
 
 /** Of more epochs than this a second not all are kept. */
@@ -10,7 +13,10 @@ export function isPosition(fix: ReceiverFix | undefined): fix is ReceiverFix {
   return fix?.ok === true && kinds.includes(fix.fix) && Number.isFinite(fix.acc_m)
 }
 
-/** Whether the fix follows another base, so it contains the error of the position that this base announces. */
+/**
+ * Whether the fix uses corrections of another base, so that it contains the error of the position that this base
+ * announces.
+ */
 export function followsBase({ fix, corrected, sbas }: ReceiverFix): boolean {
   return fix === 'rtk-fixed' || fix === 'rtk-float' || (corrected && sbas !== true)
 }
@@ -47,7 +53,7 @@ export class PositionWindow {
     this.forget(Number.POSITIVE_INFINITY)
   }
 
-  /** Leaves out what came before. */
+  /** Removes the fixes before this time. */
   forget(before_ms: number): void {
     this.#epochs = this.#epochs.filter(({ at_ms }) => at_ms >= before_ms)
     this.#since_ms = this.#epochs[0]?.at_ms

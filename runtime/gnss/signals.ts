@@ -1,4 +1,4 @@
-/** Signals by the RINEX names of their bands, and the RF band of each in a receiver. */
+/** Signals with the RINEX names of their bands, and the RF band of each in a receiver. */
 import type { ConstellationName } from '../../schemas/services/receiver.js'
 
 /** The RF bands of a receiver: each has an input of its own. */
@@ -10,7 +10,7 @@ const bands: Readonly<Record<string, readonly string[]>> = {
 }
 const bandBySignal = new Map(Object.entries(bands).flatMap(([band, of]) => of.map((signal) => [signal, band] as const)))
 
-/** The RF band of a signal by its name; '' unknown. */
+/** The RF band of a signal, by its name; '' if unknown. */
 export function bandOf(signal: string): string {
   return bandBySignal.get(signal) ?? ''
 }
@@ -42,7 +42,7 @@ const msmSignals: Partial<Record<ConstellationName, readonly [first: number, las
   ],
 }
 
-/** The signal that a cell of an MSM is of; undefined for a constellation or signal that is not watched. */
+/** The name of the signal of an MSM cell; undefined for a constellation or signal without a name here. */
 export function msmSignalName(constellation: ConstellationName, id: number): string | undefined {
   return msmSignals[constellation]?.find(([first, last]) => id >= first && id <= last)?.[2]
 }

@@ -1,17 +1,18 @@
 export interface BackoffOptions {
   /** The first wait, milliseconds. Each further wait is twice as long. */
   first_ms: number
+  /** Limit of a wait, before `spread` is applied. */
   longest_ms: number
   /**
    * Each wait is multiplied by a random factor between these two: `[0.8, 1.2]` keeps several devices out of step, `[0, 1]` ("full
    * jitter") a fleet that returns to one server. Without it the waits are exact.
    */
   spread?: readonly [least: number, most: number]
-  /** Between 0 and 1. */
+  /** Returns a number between 0 and 1; default: `Math.random`. */
   random?: () => number
 }
 
-/** Waiting times of an attempt that is repeated. */
+/** Delays between repeated attempts. */
 export class Backoff {
   readonly #options: BackoffOptions
   #next_ms: number
@@ -29,7 +30,7 @@ export class Backoff {
     return Math.round(wait_ms * (least + (most - least) * random()))
   }
 
-  /** The attempt succeeded: the next wait is a short one. */
+  /** The attempt succeeded: the next wait is `first_ms` again. */
   reset(): void {
     this.#next_ms = this.#options.first_ms
   }

@@ -8,6 +8,7 @@ import { ownPackages } from '../loader/host-packages.js'
 /** Loaded where a bus is used: a station without one does not pay for it. */
 const library = () => ownPackages['@jellybrick/dbus-next']() as typeof import('@jellybrick/dbus-next')
 
+/** A received D-Bus signal. */
 export interface Signal {
   readonly sender: string
   readonly path: string
@@ -17,13 +18,16 @@ export interface Signal {
   readonly body: readonly unknown[]
 }
 
+/** Callbacks of a `Bus`, and its timer. */
 export interface BusEvents {
   signal(signal: Signal): void
   /** The connection was lost. */
   lost(reason: string): void
+  /** Calls `fn` after `ms`, e.g. `ctx.timers.after`. */
   after(ms: number, fn: () => void): Dispose
 }
 
+/** A call of a D-Bus method. */
 export interface Call {
   readonly destination: string
   readonly path: string
@@ -63,6 +67,7 @@ const mostUnanswered = 3
 export const systemBus = (env: NodeJS.ProcessEnv = process.env): string =>
   env.DBUS_SYSTEM_BUS_ADDRESS || 'unix:path=/run/dbus/system_bus_socket'
 
+/** A connection to a D-Bus daemon. */
 export class Bus {
   readonly #bus: MessageBus
   readonly #events: BusEvents
@@ -83,7 +88,7 @@ export class Bus {
     connectionOf(bus).on('end', () => ended('the D-Bus daemon closed the connection'))
   }
 
-  /** @param limit_ms for connecting and for every call. @throws if the daemon is not reached */
+  /** @param limit_ms time limit for connecting and for every call. @throws if the daemon is not reached */
   static async open(address: string, events: BusEvents, limit_ms: number): Promise<Bus> {
     const raw = library().sessionBus({ busAddress: address })
     const bus = new Bus(raw, events, limit_ms)
@@ -195,7 +200,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]))
 }
 
-/** A value inside a dictionary of settings or properties. */
+/** A value with its D-Bus signature, as dictionaries of settings or properties need it. */
 export function variant(signature: string, value: unknown): unknown {
   return new (library().Variant)(signature, value)
 }

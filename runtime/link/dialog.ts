@@ -9,7 +9,7 @@ interface Waiting<M> {
   giveUp(): void
 }
 
-/** Questions to a device and their answers: one at a time, each with a time limit and a number of tries. */
+/** Sends requests to a device and waits for the answers: one request at a time, with a time limit for each try. */
 export class Dialog<M> {
   readonly #edges: Pick<Edges, 'timers'>
   readonly #write: (request: Uint8Array) => boolean
@@ -33,13 +33,13 @@ export class Dialog<M> {
     this.#waiting?.hear(message)
   }
 
-  /** The link was lost: open questions end without an answer. */
+  /** The link was lost: waiting requests end without an answer. */
   abort(): void {
     this.#generation++
     this.#waiting?.giveUp()
   }
 
-  /** @returns undefined when no message matched in any of the tries, or the link was lost */
+  /** @param tries default: 1. @returns undefined if no message matched in any of the tries, or the link was lost */
   ask<T>(request: Uint8Array, match: Matcher<M, T>, tries = 1): Promise<T | undefined> {
     const generation = this.#generation
     return this.#turn.runExclusive(async () => {

@@ -1,6 +1,6 @@
 /**
- * Shared code of plugins that talk to a device (`rtk-base/link`): ports that stay open, questions and answers, waiting
- * times of retries. Time is always a parameter, so that a test controls it.
+ * Shared code of plugins that talk to a device (`rtk-base/link`): ports that stay open, requests and replies, retry
+ * delays. Time is always a parameter, so that a test controls it.
  */
 
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
@@ -31,7 +31,7 @@ export {
 export { type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
 export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
 export { AddressBudgets, Budget, Intake, type IntakeOptions, type IntakeStream, type Rate, rateText } from './intake.js'
-export { Acknowledgement, cutText, queueOf, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
+export { Acknowledgement, cutText, queueOf, tcpQueues, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,

@@ -5,12 +5,13 @@
  */
 import { networkOf } from '../net/network-of.js'
 
+/** A limit on received data. */
 export interface Rate {
   /** Bytes a second that a peer may send for as long as it likes. */
   readonly bytes_s: number
-  /** Bytes that may come at once after a quiet time. */
+  /** Bytes that may arrive at once after a quiet period. */
   readonly burst_bytes: number
-  /** Packets a second; default: only bytes count. A small packet is charged as much of the budget as its share of these. */
+  /** Packets a second; default: only bytes count. Each packet is charged at least `bytes_s / packets_s` bytes. */
   readonly packets_s?: number
 }
 
@@ -36,13 +37,16 @@ export class Budget {
     this.#at_ms = now_ms
   }
 
-  /** The peer was quiet for long enough to have half of its burst again. */
+  /** Whether the peer was quiet for long enough to have half of its burst again. */
   isCalm(now_ms: number): boolean {
     this.#fill(now_ms)
     return this.#balance_bytes >= this.#rate.burst_bytes / 2
   }
 
-  /** Charges what came, also beyond the balance. @returns milliseconds until the debt is made up for; 0: there is none */
+  /**
+   * Charges received bytes and packets, even beyond the balance. @returns milliseconds until the debt is paid off; 0:
+   * no debt
+   */
   charge(bytes: number, packets: number, now_ms: number): number {
     this.#fill(now_ms)
     this.#balance_bytes -= Math.max(bytes, packets * this.#perPacket_bytes)
@@ -50,8 +54,8 @@ export class Budget {
   }
 
   /**
-   * For peers without back-pressure: charges packets if the balance covers them. @returns false: drop them or let them
-   * wait
+   * For peers that cannot be slowed down: charges packets if the balance covers them. @returns false: drop the
+   * packets or let them wait
    */
   admits(bytes: number, now_ms: number, packets = 1): boolean {
     this.#fill(now_ms)
@@ -72,7 +76,7 @@ export class Budget {
 /** Addresses that are told apart: those beyond share one budget. */
 const mostAddresses = 1_024
 
-/** A budget for each address (`networkOf`), kept until it was quiet for a while. */
+/** A budget for each address (by its `networkOf`). It is removed after the address was quiet for a while. */
 export class AddressBudgets {
   readonly #rate: Rate
   readonly #others: Budget
@@ -126,14 +130,17 @@ const realTime: IntakeTime = {
 }
 
 export interface IntakeOptions {
-  /** Default: the bytes are not limited, only the time that their work takes. */
+  /** Default: the bytes are not limited, only the processing time. */
   budget?: Budget
-  /** Called when the stream was slowed down for 30 s without a break. Without a callback, this lasts as long as the overload. */
+  /**
+   * Called when the stream has been slowed down for 30 s without a break. Without a callback, the stream stays slowed
+   * down as long as the overload lasts.
+   */
   overrun?: () => void
   time?: IntakeTime
 }
 
-/** Slows one stream down to its budget, and to half of the processor's time. */
+/** Limits one stream to its budget, and to half of the processing time. */
 export class Intake {
   readonly #stream: IntakeStream
   readonly #budget: Budget | undefined

@@ -1,7 +1,7 @@
-/** Time on a device's line: given by the plugin's context, so that a test holds it. */
+/** Clock and timers come from the plugin's context, so that a test can control them. */
 import type { PluginContext } from '../plugin.js'
 
-/** Time, as the plugin's context gives it. */
+/** Clock and timers of the plugin's context. */
 export type Edges = Pick<PluginContext, 'clock' | 'timers'>
 
 /** Resolves after `ms`; never when the plugin is stopped first. */
@@ -15,7 +15,8 @@ export function pause(timers: Pick<Edges['timers'], 'after'>, ms: number): Promi
 const tolerated = 2
 
 /**
- * Monotonic milliseconds in which this process could run. While the event loop is blocked nothing is read, so silence of a device
+ * A monotonic clock (milliseconds) of the time in which this process could run. While the event loop is blocked
+ * nothing is read, so silence of a device
  * proves nothing: a limit that is measured with this clock does not count that time. It must be read at least once per tick.
  */
 export class AwakeClock {
@@ -39,7 +40,7 @@ export class AwakeClock {
     return now_ms - this.#lost_ms
   }
 
-  /** Milliseconds that did not count so far. */
+  /** Milliseconds so far that did not count. */
   get lost_ms(): number {
     return this.#lost_ms
   }

@@ -5,7 +5,7 @@ const interval_ms = 60_000
 /** A source that varies its text each time is limited too. */
 const mostTexts = 32
 
-/** Lets each text through at most once a minute, and at most 32 different ones. */
+/** Admits each log text at most once a minute, and at most 32 different texts. */
 export class LogLimit {
   readonly #clock: Pick<Clock, 'monotonic'>
   readonly #last = new Map<string, number>()

@@ -12,18 +12,18 @@ export interface MetricOptions {
   help: string
   labels?: readonly string[]
   /**
-   * Series of a counter that exist from the start, with 0. Prometheus does not count a step from *no series* to 1. A counter
-   * without labels always starts with 0.
+   * Label values of the series that exist from the start, with the value 0, because Prometheus does not count a step
+   * from *no series* to 1. A counter without labels always starts with 0.
    */
   zeros?: readonly MetricLabels[]
-  /** Combinations of label values that are kept; default: 200. Further ones are dropped and counted. */
+  /** Maximum number of combinations of label values; default: 200. Further combinations are dropped and counted. */
   maxSeries?: number
 }
 
 export interface GaugeOptions extends MetricOptions {
   /**
-   * Called when the metrics are read, synchronously, instead of `set` at every change. Series that it does not set are
-   * removed. Returning the value instead is a mistake of the plugin.
+   * Called synchronously when the metrics are read, as an alternative to `set` at every change. Set the values with
+   * `gauge.set`. Series that are not set are removed. A returned value is reported as the plugin's fault.
    */
   collect?: (gauge: Gauge) => void
 }

@@ -2,8 +2,9 @@ import { isIPv6 } from 'node:net'
 import { normalAddress } from '../http/access.js'
 
 /**
- * What an address counts as where strangers have limits: an IPv6 client can have any address of its /64, so the /64
- * counts (`2001:db8:0:1::/64`). An IPv4 address counts as itself, also an IPv4-mapped one, and so does `::1`.
+ * The network that an address belongs to when clients are counted for limits. An IPv6 client can use any address of
+ * its /64, so the result is the
+ * /64 (`2001:db8:0:1::/64`). An IPv4 address (also an IPv4-mapped one) and `::1` are returned as they are.
  */
 export function networkOf(address: string): string {
   const plain = normalAddress(address)

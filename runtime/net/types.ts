@@ -8,9 +8,9 @@ export interface ListenTls {
   cert: string
   /** PEM: the private key. */
   key: string
-  /** PEM: authorities for trusted client certificates. */
+  /** PEM: CAs of trusted client certificates. */
   ca?: string | string[]
-  /** Asks clients for a certificate and refuses it unless `ca` vouches for it. */
+  /** True: requests a certificate from clients, and refuses clients whose certificate no CA in `ca` has issued. */
   requestCert?: boolean
 }
 
@@ -26,9 +26,9 @@ export interface ListenOptions {
   port: number
   /** The parameter or the option that sets the port, e.g. `ntrip-caster-port`: named in the error if the port is unavailable. */
   setting?: string
-  /** A function is asked when the listener opens, and again by `Listener.renew()`. */
+  /** A function is called when the listener opens, and again by `Listener.renew()`. */
   tls?: ListenTls | (() => ListenTls)
-  /** Limit of connections in all; default: 256. More are refused and counted. */
+  /** Limit of open connections, total; default: 256. Further connections are refused and counted. */
   maxConnections?: number
   /** Limit of connections from one address; default: 16. */
   maxPerAddress?: number
@@ -38,7 +38,9 @@ export interface ListenOptions {
   rate?: Rate
   /** A connection without traffic in either direction for this long is closed. Default: never. */
   idle_ms?: number
-  /** This version takes over the connections that the previous version hands over, see `Connection.handOver`. */
+  /**
+   * True: this version takes over the connections that the previous version hands over, see `Connection.handOver`.
+   */
   handover?: boolean
 }
 
@@ -49,7 +51,7 @@ export interface ListenAddress {
 
 /** State that the previous version handed over with a connection. */
 export interface HandedOver {
-  /** A clone; another version may have made it, so its shape has to be checked. */
+  /** A clone. Check its shape, because another version may have made it. */
   readonly state: unknown
 }
 
@@ -59,18 +61,24 @@ export interface HandedOver {
  */
 export type ConnectionHandler = Callback<[connection: Connection, handed: HandedOver | undefined]>
 
-/** One client. Its callbacks run on behalf of the plugin that has it; after a handover this object is dead. */
+/**
+ * The connection of one client. Its callbacks run on behalf of the plugin that listens. After a handover, this object
+ * can no longer be used.
+ */
 export interface Connection {
   /** Without the `::ffff:` of an IPv4 address. */
   readonly remoteAddress: string
   readonly remotePort: number
-  /** For details of TLS, e.g. the client's certificate. Listeners on it are not attributed: use `onData` and `onClose`. */
+  /**
+   * For details of TLS, e.g. the client's certificate. To listen, use `onData` and `onClose` instead, whose errors
+   * count as the plugin's.
+   */
   readonly socket: Socket
-  /** Bytes that were written and that the system has not accepted yet. */
+  /** Bytes that were written but not yet accepted by the operating system. */
   readonly bufferedAmount: number
   /** Ended, cut off, or given to the next version. */
   readonly closed: boolean
-  /** False if the bytes wait in memory: continue at `onDrain`. Does nothing once the connection is closed. */
+  /** Returns false if bytes wait in memory: continue after `onDrain`. Does nothing once the connection is closed. */
   write(data: string | Uint8Array): boolean
   /** Sends what is written, then ends the connection. */
   end(data?: string | Uint8Array): void
@@ -85,13 +93,13 @@ export interface Connection {
   /** Called once; not when the connection is handed over or ends with the plugin. */
   onClose(fn: Callback<[error: Error | undefined]>): void
   /**
-   * Whether the other end has acknowledged nothing for 10 s although data waits. Use this to give the place of a dead
-   * connection to a client that returns: the system reports such a connection only after a quarter of an hour.
+   * Whether the other end has acknowledged nothing for 10 s although data waits. Use it to close a dead connection
+   * when its client reconnects, because the system reports a dead connection only after a quarter of an hour.
    */
   isCut(): Promise<boolean>
   /**
    * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its
-   * `stop`, and its result (plain data, cloned) goes with the connection. From then on nothing is read or written here.
+   * `stop`, and the new version gets a clone of its result (plain data). After that, nothing is read or written here.
    */
   handOver(state: () => unknown): void
 }
@@ -103,15 +111,15 @@ export interface Listener {
   readonly opened: Promise<ListenAddress>
   /** Open connections, including those about to be given to `onConnection`. */
   readonly connections: number
-  /** How many were refused by the limits since the listener was opened. */
+  /** Number of connections that were refused because of the limits since the listener was opened. */
   readonly refused: number
   /**
-   * Listens at another address; connections stay. The new address is opened before the old one is given up.
+   * Moves to another address, without closing connections. The new address is opened before the old one is closed.
    * @throws RTK_ERR_NET_LISTEN if it cannot be opened: the old address stays open then
    */
   move(to: { host?: string; port?: number }): Promise<void>
-  /** Asks the `tls` function again; connections from now on get that certificate. @throws RTK_ERR_NET_LISTEN */
+  /** Calls the `tls` function again. New connections get its certificate. @throws RTK_ERR_NET_LISTEN */
   renew(): void
-  /** Ends every connection and gives the address up. */
+  /** Closes every connection and the address. */
   close(): void
 }

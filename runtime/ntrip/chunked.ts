@@ -1,20 +1,22 @@
 /** The chunked transfer coding of HTTP/1.1 (RFC 9112, section 7.1) around a stream of RTCM. */
 
-/** One chunk in one piece: some casters close a stream if a chunk head arrives alone. */
+/**
+ * Encodes one chunk. Send it in one write, because some casters close a stream if the head of a chunk arrives alone.
+ */
 export function chunkOf(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
 const states = ['size', 'data', 'end', 'over'] as const
 
-/** A reader's position, for a successor on its stream. */
+/** The state of a reader, for another reader that continues on the same stream. */
 export interface ChunkPosition {
   line: string
   left: number
   state: string
 }
 
-/** Decodes chunks, however the bytes are split. */
+/** Decodes chunks from pieces of any size. */
 export class ChunkReader {
   readonly #largest: number
   #line: string
@@ -22,7 +24,7 @@ export class ChunkReader {
   #left: number
   #state: (typeof states)[number]
 
-  /** @param position of the reader before */
+  /** @param position the state of a previous reader on this stream */
   constructor(largest_bytes = 1_048_576, position: ChunkPosition = { line: '', left: 0, state: 'size' }) {
     this.#largest = largest_bytes
     this.#line = position.line
@@ -39,7 +41,10 @@ export class ChunkReader {
     return this.#state === 'over'
   }
 
-  /** @returns the content in these bytes. @throws RangeError if the coding differs or a chunk is too large */
+  /**
+   * @returns the decoded content of these bytes. @throws RangeError if the bytes are not chunks, or a chunk is too
+   * large
+   */
   push(bytes: Buffer): Buffer[] {
     const parts: Buffer[] = []
     for (let at = 0; at < bytes.length && this.#state !== 'over'; ) {

@@ -16,13 +16,13 @@ export interface GetOptions {
   version: 1 | 2
   user?: string | undefined
   password?: string | undefined
-  /** Behind `NTRIP `, e.g. `rtk-base/1.0`. */
+  /** Name and version of the program, sent after `NTRIP ` in `User-Agent`, e.g. `rtk-base/1.0`. */
   agent: string
 }
 
 /**
- * The `Host` of a request (RFC 9112, section 3.2): an IPv6 address in brackets, followed by the port unless it is
- * HTTP's own.
+ * The header `Host` of a request (RFC 9112, section 3.2): the host (an IPv6 address in brackets), and the port unless
+ * it is 80.
  */
 export const hostHeader = (host: string, port: number): string =>
   `${isIPv6(host) ? `[${host}]` : host}${port === 80 ? '' : `:${port}`}`
@@ -36,16 +36,17 @@ export function getRequest({ host, port = 2101, mount, version, user = '', passw
   return `GET /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
 }
 
-/** Why a caster refuses, for a program. */
+/** Why a caster refuses a request, as a code. `portal`: the login page of a network answers instead of a caster. */
 export type RefusalCode = 'portal' | 'login' | 'forbidden' | 'mount' | 'other'
 
+/** The answer of a caster to a request. */
 export type Answer =
   | { kind: 'stream'; chunked: boolean }
   | { kind: 'table'; chunked: boolean }
-  /** `final`: asking again does not help. */
+  /** `final`: repeating the request does not help. */
   | { kind: 'refused'; final: boolean; code: RefusalCode; text: string }
 
-/** Reads the head of an answer: only the status behind the first space counts. */
+/** Reads the head of an answer. Only the status after the first space counts. */
 export function readAnswer(lines: readonly string[]): Answer {
   const first = (lines[0] ?? '').trim()
   const headers = parseHeaders(lines.slice(1))
@@ -66,7 +67,7 @@ export function readAnswer(lines: readonly string[]): Answer {
   return refused('other', `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
 }
 
-/** Reads an answer and its content, however the bytes are split. */
+/** Reads an answer and its content from pieces of any size. */
 export class AnswerReader {
   readonly #head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
   #chunks: ChunkReader | undefined
@@ -78,7 +79,7 @@ export class AnswerReader {
     return this.#chunks?.over === true
   }
 
-  /** The connection has ended: a refusal without the blank line behind it counts all the same. */
+  /** The connection has ended. A refusal counts even without a blank line after it. */
   end(): void {
     const head = this.answer ? undefined : this.#head.end()
     const answer = head && readAnswer(head.lines)

@@ -12,13 +12,13 @@ export class HeadReader {
   readonly #oneLine: RegExp | undefined
   #held: Buffer = Buffer.alloc(0)
 
-  /** @param oneLine a head that is this line alone: answers of NTRIP 1 often have no blank line behind them */
+  /** @param oneLine a line that is a complete head, because answers of NTRIP 1 often have no blank line after them */
   constructor(limit_bytes = 4_096, oneLine?: RegExp) {
     this.#limit = limit_bytes
     this.#oneLine = oneLine
   }
 
-  /** @returns undefined while the head is not complete; `too-large` when it never will be */
+  /** @returns undefined while the head is incomplete; `too-large` if it exceeds the limit */
   push(bytes: Uint8Array): { lines: string[]; rest: Buffer } | 'too-large' | undefined {
     this.#held = Buffer.concat([this.#held, bytes])
     const end = endOfHead(this.#held)
@@ -30,7 +30,7 @@ export class HeadReader {
     return { lines, rest: this.#held.subarray(end.next) }
   }
 
-  /** The input has ended: returns lines without a blank line behind them; undefined if there are none. */
+  /** The input has ended: returns the lines even if no blank line follows; undefined if there are none. */
   end(): { lines: string[] } | undefined {
     return this.#held.length === 0 ? undefined : { lines: this.#held.toString('latin1').split(/\r?\n/) }
   }
@@ -65,9 +65,9 @@ function endOfHead(bytes: Buffer): { text: number; next: number } | undefined {
 export interface NtripRequest {
   /** `GET`, `POST`, `SOURCE`, or any other word. */
   method: string
-  /** Without its leading slash and without the query; `''` asks for the source table. */
+  /** Path without the leading slash and without the query; `''` asks for the source table. */
   mount: string
-  /** Behind `?`, as written. */
+  /** The text after `?`, as sent. */
   query: string
   /** From the header `Ntrip-Version` alone: clients that send HTTP/1.1 without it expect `ICY`. */
   version: 1 | 2

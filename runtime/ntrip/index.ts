@@ -1,4 +1,4 @@
-/** `rtk-base/ntrip`: the pieces of NTRIP that casters, pushers and clients share. */
+/** The parts of NTRIP that casters, pushers and clients share (`rtk-base/ntrip`). */
 export * from './chunked.js'
 export * from './get.js'
 export * from './head.js'

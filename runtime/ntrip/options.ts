@@ -15,7 +15,7 @@ export const User = text('^[!-9;-~]{0,64}$', 'printable characters without a col
 export const Password = text('^[!-~]{0,64}$', 'printable characters without a space')
 export const Tls = Type.Boolean({ description: 'TLS; the certificate of the other end is checked' })
 
-/** Selection of the outgoing stream: spread into the object of a mount or a target. */
+/** Schema fields that select the outgoing stream. Spread them into the object of a mountpoint or target. */
 export const selectionFields = {
   messages: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 4_095 }), {
@@ -43,7 +43,7 @@ export const selectionFields = {
     ),
   ),
 }
-/** Without MSM beside them. */
+/** The field `legacy` as true or false only, without `beside`. */
 export const legacyField = Type.Optional(
   Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
 )

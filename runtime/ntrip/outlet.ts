@@ -1,10 +1,10 @@
 import type { RtcmEpoch, RtcmFrame, RtcmStream } from '../../schemas/services.js'
 import { isMsm } from '../gnss/index.js'
-import type { PluginContext } from '../plugin.js'
+import type { Dispose, PluginContext } from '../plugin.js'
 import { chunkOf } from './chunked.js'
 import { isPosition, type Selection, Selector } from './selection.js'
 
-/** Bytes for many clients: put into a chunk once, however many need one. */
+/** Bytes for many clients. The chunk is made only once, for all clients that need it. */
 export class Piece {
   readonly bytes: Uint8Array
   #chunk: Buffer | undefined
@@ -21,18 +21,19 @@ export class Piece {
 
 /** Receives the stream as NTRIP sends it: observations by epoch, everything else frame by frame. */
 export interface StreamSink {
-  /** @param sequence its number in the stream */
+  /** @param sequence number of the item (frame or epoch) in the stream */
   frame(frame: RtcmFrame, sequence: number): void
   epoch(epoch: RtcmEpoch, sequence: number): void
-  /** The gate opened with another verdict, or closed. */
+  /** The gate closed, or opened with another reference. Forget what was sent before. */
   reset(): void
 }
 
 /**
- * Feeds sinks from one subscription. It is not shown in the status document: the plugin shows its connected clients
- * there.
+ * Feeds sinks from one subscription to the stream. The status document does not list this subscription, because the
+ * plugin lists its clients there.
+ * @returns a function that ends the subscription. It also ends with the plugin
  */
-export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): void {
+export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterable<StreamSink>): Dispose {
   // The initial data for a newcomer is of no use here: each client gets it when it connects.
   let isPrime = true
   const subscription = stream.subscribe({
@@ -46,16 +47,22 @@ export function feed(ctx: PluginContext, stream: RtcmStream, sinks: () => Iterab
     },
   })
   isPrime = false
-  ctx.defer(() => subscription.close())
-  ctx.on(stream.onEpoch, (epoch) => {
+  const epochs = ctx.on(stream.onEpoch, (epoch) => {
     for (const sink of sinks()) sink.epoch(epoch, stream.sequence)
   })
-  ctx.on(stream.onState, () => {
+  const states = ctx.on(stream.onState, () => {
     for (const sink of sinks()) sink.reset()
   })
+  const end = () => {
+    void epochs()
+    void states()
+    subscription.close()
+  }
+  ctx.defer(end)
+  return end
 }
 
-/** New sinks catch up with the output of the last seconds, so that clients handed over to them miss nothing. */
+/** Passes the output of the last seconds to new sinks, so that clients that are handed over to them miss nothing. */
 export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void {
   for (const item of stream.recent()) {
     for (const sink of sinks) {
@@ -65,7 +72,7 @@ export function catchUp(stream: RtcmStream, sinks: readonly StreamSink[]): void 
   }
 }
 
-/** The position sent now, as a text to compare; `''` for none. */
+/** The position that is sent now, as a text for comparison; `''` if none. */
 export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): string {
   const frame = stream.open ? stream.reference().find(({ type }) => isPosition(type)) : undefined
   return frame ? Buffer.from(frame.bytes).toString('base64') : ''
@@ -74,9 +81,9 @@ export function positionOf(stream: Pick<RtcmStream, 'open' | 'reference'>): stri
 /** Pieces that an outlet keeps for clients of the previous outlet. */
 const mostKept = 64
 
-/** A client of an outlet's stream. */
+/** A client of an `Outlet`. */
 export interface OutletTaker {
-  /** The client has the position of the base. Observations are only sent after it. */
+  /** Whether the client has received the position of the base. Observations are sent only after it. */
   primed: boolean
 }
 
@@ -87,7 +94,10 @@ export interface OutletEvents<T> {
   counted?(type: number, bytes: number, frame: Uint8Array): void
 }
 
-/** A selection of the stream for any number of clients: selected and assembled once, the position of the base first. */
+/**
+ * Sends a selection of the stream to any number of clients. The selection is made once for all of them. Each client
+ * gets the position of the base first.
+ */
 export class Outlet<T extends OutletTaker> implements StreamSink {
   readonly clients = new Set<T>()
   readonly #stream: Pick<RtcmStream, 'open' | 'reference'>
@@ -111,14 +121,16 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#selector = new Selector(selection)
   }
 
-  /** See `positionOf`. */
+  /** The position that is sent now, see `positionOf`. */
   get position(): string {
     return positionOf(this.#stream)
   }
 
   /**
-   * A newcomer gets the reference messages at once. While the gate is closed there are none, and nothing is sent.
-   * @param before for a client of a previous outlet: the position that it has, and the newest item that it got
+   * Adds a client, which immediately gets the reference messages. While the gate is closed there are none, and
+   * nothing is sent.
+   * @param before for a client of a previous outlet: the position that it received, and the number of the newest item
+   *   that it received
    */
   add(client: T, before?: { position: string; sequence: number }): void {
     this.clients.add(client)
@@ -151,7 +163,7 @@ export class Outlet<T extends OutletTaker> implements StreamSink {
     this.#send(Buffer.concat(chosen.map(({ bytes }) => bytes)))
   }
 
-  /** The position is no longer known to any client. */
+  /** No client counts as having the position any more. */
   reset(): void {
     for (const client of this.clients) client.primed = false
     this.#kept = []

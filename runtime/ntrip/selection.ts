@@ -10,10 +10,10 @@ import {
   messageNumber,
 } from '../gnss/index.js'
 
-/** 1005 or 1006: where the base is. */
+/** Whether a message has the position of the base (1005 or 1006). */
 export const isPosition = (type: number): boolean => type === 1005 || type === 1006
 
-/** The part of the stream that goes to a mount. */
+/** The part of the stream that is sent to a mountpoint. */
 export interface Selection {
   /** Message numbers besides the position, which is always sent; default: all. */
   messages?: readonly number[] | undefined
@@ -22,8 +22,8 @@ export interface Selection {
   /** MSM5–7 become MSM4: a third of the bytes. */
   msm4?: boolean | undefined
   /**
-   * Observations are sent as 1004 and 1012, and by default only messages of RTCM 3.1: for rovers that do not know MSM. `beside`: the
-   * others are sent too.
+   * For rovers that do not know MSM: observations are sent as 1004 and 1012, and by default no messages above 1039.
+   * `beside`: MSM and the other messages are sent too.
    */
   legacy?: boolean | 'beside' | undefined
 }
@@ -31,7 +31,10 @@ export interface Selection {
 /** Numbers from here on came with or after MSM. */
 const firstModern = 1040
 
-/** Why a selection cannot be sent, as a sentence for people; undefined if it can. Old rovers fail on MSM between 1004. */
+/**
+ * Why a selection is not allowed, as a sentence for people; undefined if it is allowed. For example, old rovers fail
+ * if MSM is sent with 1004.
+ */
 export function selectionTrouble({ messages = [], msm4, legacy }: Selection): string | undefined {
   const msm = messages.find(isMsm)
   const old = messages.find((type) => legacyConstellation(type) !== undefined)
@@ -63,8 +66,7 @@ const mostCnr_dbhz = 63
 
 /**
  * The same observations as MSM4 (RTCM 10403.3, table 3.5-78): no Doppler, phases to 0.5 mm, no GLONASS channels. A
- * frame other than MSM5–7 is returned unchanged. A range that does not fit the common part of its satellite is sent as
- * invalid.
+ * frame other than MSM5–7 is returned unchanged. A range that does not fit into MSM4 is sent as invalid.
  */
 export function asMsm4(frame: Numbered): Numbered {
   const { type, bytes } = frame
@@ -82,7 +84,8 @@ export function asMsm4(frame: Numbered): Numbered {
 }
 
 /**
- * If the last message of an epoch is left out, the message before it is marked as last: otherwise rovers wait for more.
+ * Marks the last of these frames as the last of its epoch (multiple-message bit 0). Needed if the original last
+ * message is left out, because rovers would wait for it.
  */
 export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[] {
   const last = frames.at(-1)
@@ -94,7 +97,7 @@ export function withLastMarked(frames: readonly Numbered[]): readonly Numbered[]
 /** Allowed jitter of epochs. */
 export const jitter_ms = 300
 
-/** Selects epochs at an average interval: of 5 Hz, every fifth for one a second. */
+/** Selects epochs at an average interval, for example every fifth epoch of a 5 Hz stream for an interval of 1 s. */
 export class Pace {
   /** When the last one was due. */
   #slot_ms = Number.NEGATIVE_INFINITY
@@ -102,7 +105,7 @@ export class Pace {
   /** At most half of the time between two epochs. */
   #tolerated_ms = jitter_ms
 
-  /** Must see every epoch: at a high rate the nearest epoch is selected. */
+  /** Whether to send this epoch. Call it for every epoch, so that the nearest epoch is selected. */
   isDue(now_ms: number, interval_ms: number): boolean {
     this.#tolerated_ms = Math.min(jitter_ms, (now_ms - this.#seen_ms) / 2)
     this.#seen_ms = now_ms
@@ -131,7 +134,7 @@ export class Selector {
     this.#isBeside = wanted.legacy === 'beside'
   }
 
-  /** The next epoch is due. The lock of the signals continues, so that rovers keep their ambiguities. */
+  /** Makes the next epoch due. The lock times of the signals continue, so that rovers keep their ambiguities. */
   reset(): void {
     this.#pace = new Pace()
   }

@@ -1,5 +1,6 @@
 /**
- * Source tables: the offer of a caster (rows STR, CAS, NET: RTCM 10410.0 appendix; software.rtcm-ntrip.org/wiki/STR,
+ * Source tables: the mountpoints of a caster (rows STR, CAS, NET: RTCM 10410.0 appendix;
+ * software.rtcm-ntrip.org/wiki/STR,
  * /CAS, /NET).
  */
 
@@ -75,8 +76,9 @@ export const tableText = (lines: readonly string[]): string => [...lines, 'ENDSO
 const longestLine = 4_096
 
 /**
- * Reads the table of another caster from pieces of any size. Each row is read when it is complete, so that a large table blocks nothing.
- * Missing fields are filled, lines that are no rows are skipped, and `;` in the last field is kept.
+ * Reads the table of another caster from pieces of any size. Each row is read as soon as it is complete, so that a
+ * large table does not block the event loop. Missing fields become empty or 0, other lines are skipped, and `;` in
+ * the last field is kept.
  */
 export class TableReader {
   readonly #row: (row: StreamRow) => void
@@ -152,8 +154,9 @@ function rowOf(line: string): StreamRow | undefined {
 }
 
 /**
- * The rows that match a filter (`GET /?STR;BASE*;…`): one value a field, `*` any text, `|` or, `!` not, `<`, `>`, `=`
- * for numbers. A filter that it does not understand lets a row through: sending more than requested is allowed.
+ * The rows that match a filter (`GET /?STR;BASE*;…`): one value for each field. `*` is any text, `|` or, `!` not, and
+ * `<`, `>`, `=` compare numbers. A value that cannot be read matches every row, because a caster may send more than
+ * requested.
  */
 export function filterLines(lines: readonly string[], query: string): readonly string[] {
   const wanted = query.split(';').map(decode)

@@ -5,27 +5,33 @@ import type { PluginContext } from '../plugin.js'
 import { AnswerReader, type GetOptions, getRequest, type RefusalCode } from './get.js'
 import { type StreamRow, TableReader } from './source-table.js'
 
+/** Default time limit of a visit. */
 export const visit_ms = 10_000
 
+/** A caster and what to read from it. */
 export interface Visit extends GetOptions {
   tls?: boolean | undefined
   /** Default: 10 s. */
   limit_ms?: number
-  /** Each row of a source table. @returns whether it is one that is looked for: then a table that is cut off counts too */
+  /**
+   * Called for each row of a source table. @returns whether it is the wanted row: then the result counts even if the
+   * table is cut off
+   */
   row?(row: StreamRow): boolean
-  /** Each valid RTCM frame of a stream. @returns whether the visit can end */
+  /** Called for each valid RTCM frame of a stream. @returns whether the visit can end */
   frame?(frame: Uint8Array): boolean
   /** Sent when a stream begins, because some mountpoints send nothing until they know the position of the rover. */
   gga?: Uint8Array | undefined
 }
 
+/** The result of a visit. */
 export type Visited =
   | { kind: 'table' }
-  /** The mountpoint gives a stream; `frame` ended the visit or not. */
+  /** The mountpoint sent a stream. `found`: whether `frame` ended the visit. */
   | { kind: 'stream'; found: boolean }
   | { kind: 'failed'; code: DialFailure | RefusalCode | 'no-answer'; text: string }
 
-/** Connects, reads for 10 s at most, and ends the connection. Never rejects. */
+/** Connects, reads for at most `limit_ms`, and ends the connection. Never rejects. */
 export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal'>, options: Visit): Promise<Visited> {
   const { host, port = 2101, tls, mount, row, frame, gga, limit_ms = visit_ms } = options
   return new Promise((resolve) => {

@@ -7,9 +7,9 @@ import { messageOf, RtkError } from '../errors.js'
 export interface DataDirOptions {
   /** Quota of the folder; default: 16 MiB. */
   quota_bytes?: number
-  /** A factory reset keeps it. */
+  /** True: a factory reset keeps the folder. */
   protected?: boolean
-  /** May be lost when the machine restarts. It is in memory if possible, which saves the flash. */
+  /** True: the folder is in memory if possible, which spares the flash. It is lost when the machine restarts. */
   volatile?: boolean
 }
 

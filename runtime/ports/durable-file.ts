@@ -1,13 +1,15 @@
-/** Whole files that survive a power cut, and the few calls of the file system that tests can fake. */
+/** Files that are replaced as a whole and survive a power cut. Tests can replace the file system (`FileSystem`). */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** The functions of `node:fs/promises` that are used here. */
 export type FileSystem = Pick<
   typeof promises,
   'chmod' | 'copyFile' | 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readFile' | 'rename' | 'rm' | 'stat'
 >
 
+/** The real file system. */
 export const nodeFileSystem: FileSystem = promises
 
 /** The code of a system error, such as ENOSPC; '' of anything else. */
@@ -38,7 +40,8 @@ export function diskRemedy(error: unknown, where: string): string {
 const queues = new Map<string, Promise<void>>()
 
 /**
- * Puts a file of mode 0600 in place: written aside, synced, renamed over the old one, and the folder synced. When this
+ * Replaces a file (mode 0600): writes a second file, syncs it, renames it over the old file and syncs the folder.
+ * When this
  * resolves, the new content is durable. If it rejects, the old content is still there. Exception: if the folder could not be
  * synced after the rename, there is no file. Calls for the same file run one after another.
  * @param aside in the same folder; an existing file of this name is removed
@@ -106,7 +109,8 @@ export async function syncFolder(folder: string, fs: FileSystem): Promise<void> 
 }
 
 /**
- * `replaceFile`, but synchronous, for urgent writes: by an ending process, by the watchdog's thread. Durable when it returns.
+ * Like `replaceFile`, but synchronous, for writes of an ending process or of the watchdog's thread. Durable when it
+ * returns.
  * @param aside in the same folder; an existing file of this name is removed
  * @throws an error of the file system. The old content remains, or the new content if only the folder could not be synced
  */

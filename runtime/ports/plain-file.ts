@@ -1,6 +1,7 @@
 /**
- * Reads a file that somebody else may have put there. There may be anything at its path: a FIFO would block its reader
- * for ever, and a device or a huge file would take all the memory. Tests forbid other ways in rtk-base itself.
+ * Reads files that somebody else may have put there. Anything may be at such a path: a FIFO would block the reader
+ * forever, and a device or a huge file would fill the memory. In rtk-base itself, a test permits no other way to read
+ * files.
  */
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { type FileSystem, nodeFileSystem } from './durable-file.js'
@@ -18,7 +19,7 @@ function requirePlain(stats: Stats, path: string, largest_bytes: number): void {
 
 /**
  * Reads a regular file of at most `largest_bytes`.
- * @throws an error of the file system, or an error that it is something else (FIFO, device, folder) or too large
+ * @throws an error of the file system, or an error if the path is not a regular file or the file is too large
  */
 export async function readPlain(path: string, largest_bytes: number, fs: Files = nodeFileSystem): Promise<Buffer> {
   requirePlain(await fs.stat(path), path, largest_bytes)

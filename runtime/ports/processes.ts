@@ -26,7 +26,7 @@ export interface ExecResult {
 /** Other programs of the machine. */
 export interface ProcessPort {
   /**
-   * Runs a program with arguments, never a shell, to its end. Another exit code than 0 is a result like any other.
+   * Runs a program with arguments to its end, without a shell. An exit code other than 0 does not throw.
    * @throws RTK_ERR_PROCESS_NOT_FOUND, RTK_ERR_PROCESS_TIMEOUT, RTK_ERR_PROCESS_OUTPUT, RTK_ERR_ABORTED
    */
   execFile(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>

@@ -1,4 +1,4 @@
-/** Antenna calibrations in ANTEX files (ANTEX 1.4, 15 September 2010, IGS; files of the IGS such as igs20.atx are versions 1.4). */
+/** Antenna calibrations in ANTEX files (ANTEX 1.4, 15 September 2010, IGS, the version of `igs20.atx`). */
 
 /** The mean phase centre relative to the antenna reference point, in millimetres. */
 export interface PhaseCentre {
@@ -10,25 +10,25 @@ export interface PhaseCentre {
 export interface AntennaCalibration {
   /** The IGS code: the model in 16 columns, and the radome in 4. */
   readonly type: string
-  /** Of the calibrated antenna; empty: of all of the type. */
+  /** Serial number of the calibrated antenna; empty: the calibration is for every antenna of the type. */
   readonly serial: string
   /** `ROBOT`, `CHAMBER`, `FIELD`, `CONVERTED`, `COPIED`. */
   readonly method: string
-  /** Relative calibrations hold only together with that of their reference antenna. */
+  /** False: a relative calibration, which is valid only together with the calibration of its reference antenna. */
   readonly isAbsolute: boolean
-  /** Of a satellite, not of a receiver. */
+  /** The antenna of a satellite, not of a receiver. */
   readonly isSatellite: boolean
   /** By frequency code: `G01`, `G02`, `R01`, `E05`. */
   readonly centres: ReadonlyMap<string, PhaseCentre>
 }
 
-/** What a whole file is, known after its last line. */
+/** Findings about a whole file, known after its last line. */
 export interface AntexSummary {
-  /** The first line is that of ANTEX 1.x. */
+  /** The first line is the one of ANTEX 1.x. */
   readonly isAntex: boolean
-  /** The last antenna is whole: a file that was cut off may have lost others. */
+  /** The last antenna is complete. A file that was cut off between two antennas also counts as complete. */
   readonly isComplete: boolean
-  /** Antennas whose lines contradict the format. */
+  /** Number of antennas that were left out because their lines contradict the format. */
   readonly leftOut: number
 }
 
@@ -121,10 +121,11 @@ const isOfSatellite = (type: string, { method, satellite, serial }: Open): boole
 const firstLine = /^ *1\.\d *[ MGRECJSI] *ANTEX VERSION \/ SYST *$/
 
 /**
- * The antennas of an ANTEX file, one after the other: a file of the IGS has 30 MB. Those of satellites are among them. Phase centre
- * variations are not read. An antenna whose lines contradict the format is left out.
+ * Reads the antennas of an ANTEX file one after the other, because a file of the IGS has 30 MB. Antennas of
+ * satellites are included. Phase centre variations are not read. An antenna whose lines contradict the format is left
+ * out.
  * @param source the bytes of the file
- * @returns after the last antenna, what the file is
+ * @returns after the last antenna: findings about the whole file
  */
 export async function* readAntex(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -155,8 +156,8 @@ export async function* readAntex(
 }
 
 /**
- * An antenna as it was typed, in the columns of the IGS code: 16 for the model, 4 for the radome.
- * @param typed in its columns, or separated; `NONE` without a radome
+ * Brings a typed antenna name into the columns of the IGS code: 16 for the model, 4 for the radome.
+ * @param typed model and radome, in these columns or separated by spaces; without a radome, `NONE` is added
  * @returns '' if it is empty or too long
  */
 export function antennaCode(typed: string): string {
@@ -167,9 +168,10 @@ export function antennaCode(typed: string): string {
 }
 
 /**
- * The calibration of a receiver antenna: that of the single antenna if the file has it, else that of its type.
- * @param igsCode model and radome, `TRM57971.00     NONE`; a calibration with another radome does not count
- * @param serial of the antenna; empty: only that of the type
+ * Finds the calibration of a receiver antenna: the calibration of this single antenna if the file has it, otherwise
+ * that of its type.
+ * @param igsCode model and radome, e.g. `TRM57971.00     NONE`; a calibration with another radome does not count
+ * @param serial serial number of the antenna; empty: only the calibration of the type counts
  * @returns undefined if the file does not have the antenna
  */
 export async function findAntenna(

@@ -1,4 +1,7 @@
-/** From a receiver's bytes to RINEX: read once to know what is in them, and once more to write it. */
+/**
+ * Converts a receiver's bytes to RINEX. The bytes are read twice: once to find their contents, and once to write the
+ * file.
+ */
 import { type GpsTime, gpsSeconds } from 'rtk-base/gnss'
 import type { StationFacts } from './header.js'
 import { type NavigationRecord, navigationParts } from './navigation-file.js'
@@ -14,19 +17,23 @@ import {
 } from './sources/raw-reader.js'
 
 export interface RinexChoice {
-  /** Only epochs at whole multiples of it, seconds. */
+  /** Only epochs at whole multiples of this interval, seconds; default: all. */
   readonly interval_s?: number | undefined
-  /** From … to, `gpsSeconds`; without: all. */
+  /** Start and end of the span, `gpsSeconds`; default: everything. */
   readonly from_s?: number | undefined
   readonly to_s?: number | undefined
-  /** Only these systems. */
+  /** Only these satellite systems; default: all. */
   readonly systems?: readonly SystemLetter[] | undefined
-  /** What happened in the time, in order: each is a comment of the header, and stands before the first epoch behind it. */
+  /**
+   * Events during the span, in order of time. Each becomes a comment in the header, and before the first epoch after
+   * it.
+   */
   readonly events?: readonly RinexEvent[] | undefined
-  /** `gpsSeconds` within half a week of the first epoch: MSM has no week. */
+  /** A time (`gpsSeconds`) within half a week of the first epoch, because MSM has no week number. */
   readonly near_s: number
 }
 
+/** An event during the recorded span. */
 export interface RinexEvent {
   /** `gpsSeconds`. */
   readonly time_s: number
@@ -39,7 +46,7 @@ export interface RawSummary {
   readonly epochs: number
   /** Epochs that are missing between the first and the last one. */
   readonly missing: number
-  /** Breaks of phases. */
+  /** Number of phases that were interrupted (loss of lock). */
   readonly slips: number
   readonly satellites: readonly string[]
   readonly source: ObservationSource
@@ -47,10 +54,11 @@ export interface RawSummary {
   readonly skipped: Skipped
 }
 
+/** The files for a source that was read. */
 export interface RinexOutput extends RawSummary {
   /** The observation file, in pieces. */
   observations(version: RinexVersion, station: StationFacts, origin: Origin): AsyncGenerator<string>
-  /** The navigation file, in pieces, and as a whole. */
+  /** The navigation file, in pieces or as a whole. */
   navigationParts(origin: Origin): Iterable<string>
   navigationFile(origin: Origin): string
 }
@@ -61,9 +69,9 @@ const mostComments = 20
 const onTime_s = 0.02
 
 /**
- * Reads the source. All epochs are of one kind of message, so that none is written twice: of UBX-RXM-RAWX, Unicore OBSVM or Septentrio
- * MeasEpoch, unless MSM4-7 has more than twice as many epochs.
- * @returns undefined if there is no observation in it
+ * Reads the source. Only one kind of observation message is used, so that no epoch is written twice: the receiver's
+ * own (UBX-RXM-RAWX, Unicore OBSVM or Septentrio MeasEpoch), unless MSM4-7 has more than twice as many epochs.
+ * @returns undefined if the source has no observations
  */
 export async function readRaw(source: RawSource, choice: RinexChoice): Promise<RinexOutput | undefined> {
   const survey = new Survey(choice)

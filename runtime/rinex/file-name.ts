@@ -14,7 +14,7 @@ const letters = (marker: string) => marker.toUpperCase().replaceAll(/[^A-Z0-9]/g
 /**
  * The name of a file by the rules of the version (RINEX 3.05, table A1; 2.11, section 4): `ROOF00XXX_R_20263311700_01H_30S_MO.rnx`,
  * `roof331r.26o`.
- * @param country three letters; XXX: not known
+ * @param country three letters; `XXX`: unknown
  */
 export function rinexName(
   version: RinexVersion,

@@ -1,11 +1,14 @@
-/** Biases between the codes and the phases of GLONASS in the header (RINEX 3.05, table A2; RTCM 10403.3, message 1230). */
+/**
+ * Biases between the codes and the phases of GLONASS, for the RINEX header (RINEX 3.05, table A2; RTCM 10403.3,
+ * message 1230).
+ */
 import { fixed, line } from './header.js'
 
-/** Of RTCM 1230. */
+/** The content of RTCM 1230. */
 export interface GlonassBiases {
-  /** DF421: phases are aligned to the codes: the biases were added to them. */
+  /** DF421: the biases were added to the phases, so the phases are aligned to the codes. */
   readonly isAligned: boolean
-  /** DF423 to DF426, metres; without: not told. */
+  /** DF423 to DF426, metres; missing: not transmitted. */
   readonly biases_m: Readonly<Partial<Record<'l1ca' | 'l1p' | 'l2ca' | 'l2p', number | undefined>>>
 }
 

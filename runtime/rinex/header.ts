@@ -1,7 +1,7 @@
 /** Header lines of RINEX files (RINEX 3.05, tables A2 and A5; 2.11, tables A1 and A3). */
 import { type GpsTime, gpsEpoch_unix_s, secondsPerWeek } from 'rtk-base/gnss'
 
-/** Facts of a station that its observations do not tell. All texts are ASCII; longer ones are cut off. */
+/** Facts about a station that are not in its observations. All texts are ASCII; longer texts are cut off. */
 export interface StationFacts {
   /** Up to 60 characters; the first four begin the name of the file. */
   readonly marker: string
@@ -11,9 +11,9 @@ export interface StationFacts {
   readonly receiver: { readonly serial?: string; readonly type: string; readonly firmware?: string }
   /** `type`: the 20 characters of the IGS code, model and radome. */
   readonly antenna: { readonly serial?: string; readonly type: string }
-  /** The antenna reference point above, east and north of the marker, metres. */
+  /** Offset of the antenna reference point from the marker, metres. */
   readonly delta_m: { readonly up: number; readonly east: number; readonly north: number }
-  /** Of the marker, ECEF metres. */
+  /** Position of the marker, ECEF metres. */
   readonly position?: { readonly x: number; readonly y: number; readonly z: number }
   readonly comments?: readonly string[]
 }

@@ -1,4 +1,7 @@
-/** RINEX out of receivers' raw data (`rtk-base/rinex`). */
+/**
+ * RINEX files made from the raw data of receivers (`rtk-base/rinex`): read the data with `readRaw`, which returns the
+ * contents and writes the files. Also antenna calibrations (ANTEX).
+ */
 export {
   type AntennaCalibration,
   type AntexSummary,

@@ -11,14 +11,19 @@ import { type SystemLetter, satelliteName } from './observations.js'
 
 type Fields = { [T in EphemerisMessage]: Values<EphemerisLayouts[T]> & { readonly type: T } }[EphemerisMessage]
 
-/** An ephemeris with everything that its message says. */
+/** An ephemeris with all fields of its message. */
 export interface NavigationRecord {
   readonly type: EphemerisMessage
   readonly ephemeris: Ephemeris
   readonly fields: Fields
 }
 
-/** @param now_s `gpsSeconds`, to a few hours */
+/**
+ * The ephemeris of a frame; undefined if the frame is not an ephemeris message.
+ * @param frame whole verified RTCM frame of any type
+ * @param leap_s GPS − UTC
+ * @param now_s the current time within a few hours, `gpsSeconds`
+ */
 export function navigationRecord(frame: Uint8Array, now_s: number, leap_s: number): NavigationRecord | undefined {
   const type = messageNumber(frame)
   const ephemeris = isEphemeris(type) ? decodeEphemeris(frame, now_s, leap_s) : undefined

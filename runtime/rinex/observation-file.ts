@@ -18,19 +18,24 @@ export type RinexVersion = '3.05' | '2.11'
 export interface FileContents {
   /** Codes by system, each in the order of the columns. */
   readonly codes: ReadonlyMap<SystemLetter, readonly string[]>
+  /** First and last epoch. */
   readonly first: Readonly<GpsTime>
   readonly last: Readonly<GpsTime>
+  /** Undefined: unknown. */
   readonly interval_s: number | undefined
+  /** GLONASS frequency channels by slot. */
   readonly channels: ReadonlyMap<number, number>
+  /** GPS − UTC, seconds. */
   readonly leap_s: number
   /** The source guarantees that the phases of a band are aligned, as MSM does (RTCM 10403.3, §3.5.16). */
   readonly isAligned: boolean
-  /** Undefined: not known. */
+  /** Undefined: unknown. */
   readonly glonassBiases?: GlonassBiases | undefined
-  /** On how the receiver treats its observations. */
+  /** Comments for the header on how the receiver processes its observations. */
   readonly remarks: readonly string[]
 }
 
+/** Program and operator in the header of a RINEX file, and its date. */
 export interface Origin {
   readonly program: string
   readonly by: string

@@ -1,4 +1,7 @@
-/** Observations as RINEX counts them: by system letter, satellite and observation code (RINEX 3.05, tables A1 and 4-11). */
+/**
+ * Observations with the names of RINEX: by system letter, satellite and observation code (RINEX 3.05, tables A1 and
+ * 4-11).
+ */
 
 import type { GpsTime } from 'rtk-base/gnss'
 
@@ -8,7 +11,7 @@ export type SystemLetter = 'G' | 'R' | 'E' | 'C' | 'J' | 'S' | 'I'
 /** The order in files. */
 export const systemOrder: readonly SystemLetter[] = ['G', 'R', 'E', 'C', 'J', 'S', 'I']
 
-/** One signal of one satellite at one time. What is not known or not valid is undefined. */
+/** One signal of one satellite at one time. Unknown and invalid values are undefined. */
 export interface SignalObservation {
   /** Band and attribute, e.g. `1C`: the code of an observation without its first letter. */
   readonly code: string
@@ -30,10 +33,13 @@ export interface SatelliteObservations {
   readonly signals: readonly SignalObservation[]
 }
 
-/** All observations of one time, by the receiver's clock: week and time of week, as a single number is good to 0.2 µs only. */
+/**
+ * All observations of one time by the receiver's clock. The time has week and time of week, because a single number
+ * resolves only 0.24 µs.
+ */
 export interface ObservationEpoch extends Readonly<GpsTime> {
   readonly satellites: readonly SatelliteObservations[]
-  /** GLONASS frequency channels by slot, as far as the source tells them. */
+  /** GLONASS frequency channels by slot, as far as the source has them. */
   readonly channels: ReadonlyMap<number, number>
 }
 

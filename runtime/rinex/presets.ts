@@ -1,8 +1,9 @@
 import type { RinexVersion } from './observation-file.js'
 import type { SystemLetter } from './observations.js'
 
+/** The form of a RINEX file for a service. */
 export interface RinexPreset {
-  /** For people. */
+  /** Description for people. */
   readonly text: string
   readonly version: RinexVersion
   readonly interval_s: number | undefined
@@ -10,7 +11,7 @@ export interface RinexPreset {
   readonly systems: readonly SystemLetter[] | undefined
 }
 
-/** What services take, by name. */
+/** The files that PPP services accept, by name of the preset. */
 export const rinexPresets = {
   full: { text: 'everything, as it was observed', version: '3.05', interval_s: undefined, systems: undefined },
   '30s': { text: 'all constellations, every 30 s', version: '3.05', interval_s: 30, systems: undefined },
@@ -24,7 +25,7 @@ export type RinexPresetName = keyof typeof rinexPresets
 /** 2.11 has no BeiDou, QZSS and NavIC. */
 const oldSystems: readonly SystemLetter[] = ['G', 'R', 'E', 'S']
 
-/** The systems that a file of the version can have; undefined: all. */
+/** The satellite systems that a file of this version can have, out of the wanted ones; undefined: all. */
 export function systemsIn(
   version: RinexVersion,
   wanted: readonly SystemLetter[] | undefined,

@@ -62,7 +62,7 @@ export interface FleetDatabase {
   readonly connected: boolean
   readonly query: FleetQuery
   /** All of `work` or nothing is stored. */
-  transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T>
+  readonly transaction: <T>(work: (query: FleetQuery) => Promise<T>) => Promise<T>
   /**
    * Brings the tables of one plugin up to date. Steps that were done are left out; a step, once released, never changes.
    * @param owner name of the plugin
@@ -204,6 +204,8 @@ export interface AlertSource {
   active(): readonly Alert[]
   /** The list changed. */
   readonly onChange: Event<void>
+  /** Whether an alert that is not in the list may hold all the same: it is not known now, so there is no all-clear. Omitted: never. */
+  isUndecided?(alert: Alert): boolean
 }
 export const alertSource = defineService<AlertSource>('alert-source', {
   shape: { active: 'function', onChange: 'function' },

@@ -5,8 +5,9 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import type { ClientReport } from './edges.js'
 
-const [kind, port, count, stalled] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
+const [kind, port, count, stalled, mounts] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
   string,
+  number,
   number,
   number,
   number,
@@ -45,7 +46,7 @@ async function tcpClient(client: number): Promise<void> {
 async function ntripClient(client: number): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
-  socket.write('GET /BENCH HTTP/1.0\r\nUser-Agent: NTRIP bench\r\n\r\n')
+  socket.write(`GET /${mounts > 0 ? `M${client % mounts}` : 'BENCH'} HTTP/1.0\r\nUser-Agent: NTRIP bench\r\n\r\n`)
   await once(socket, 'data')
   if (client < stalled) socket.pause()
   else socket.on('data', (chunk) => got(client, chunk.length))

@@ -24,8 +24,11 @@ export const unitEnvironment: readonly string[] = [
 
 export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
 
-/** One epoch of a base: 1005, four MSM7 of eight satellites on two signals, 1230; about 950 bytes. `n` marks it. */
-export function epochFrames(n: number): Buffer[] {
+/**
+ * One epoch of a base: 1005, four MSM7 of eight satellites on two signals, 1230; about 950 bytes.
+ * @param n marks it, as its time; or the time by constellation
+ */
+export function epochFrames(n: number | ((constellation: Constellation) => number)): Buffer[] {
   const constellations: [Constellation, number[]][] = [
     ['GPS', [2, 16]],
     ['GLONASS', [2, 8]],
@@ -36,7 +39,7 @@ export function epochFrames(n: number): Buffer[] {
     encodeMsm({
       type: msmType(constellation, 7),
       stationId: 1,
-      epochTime: n,
+      epochTime: typeof n === 'number' ? n : n(constellation),
       multiple: index < constellations.length - 1,
       observations: Array.from({ length: 6 }, (_, s) =>
         signals.map((signal) => ({
@@ -69,10 +72,19 @@ export interface ClientReport {
   arrivals: { client: number; bytes: number; at_ms: number }[]
 }
 
-/** Starts many clients in a child process; `stop` ends them and returns what they saw. */
-export async function startClients(kind: 'udp' | 'tcp' | 'ntrip' | 'events', port: number, count: number, stalled = 0) {
+/**
+ * Starts many clients in a child process; `stop` ends them and returns what they saw.
+ * @param mounts of NTRIP: M0, M1, … in turn; 0: BENCH
+ */
+export async function startClients(
+  kind: 'udp' | 'tcp' | 'ntrip' | 'events',
+  port: number,
+  count: number,
+  stalled = 0,
+  mounts = 0,
+) {
   const script = join(fileURLToPath(import.meta.url), '..', 'clients.js')
-  const child: ChildProcess = spawn(process.execPath, [script, kind, String(port), String(count), String(stalled)], {
+  const child: ChildProcess = spawn(process.execPath, [script, kind, ...[port, count, stalled, mounts].map(String)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   // One that is frozen would not notice that nobody is there any more.

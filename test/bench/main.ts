@@ -8,6 +8,7 @@ import { benchDashboard } from './dashboard.js'
 import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
+import { benchFleetCaster } from './fleet-caster.js'
 import { benchFraming } from './framing.js'
 import { benchHolds } from './holds.js'
 import { hostShare } from './host.js'
@@ -42,12 +43,13 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   day: benchDay,
   dashboard: benchDashboard,
   fleet: benchFleet,
+  'fleet-caster': benchFleetCaster,
   rest: () => benchRest(),
   idle: benchIdle,
   wire: benchWire,
 }
-/** Minutes, `fleet` on both cores with mosquitto, `rest` as root: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'holds', 'idle', 'ntrip-hour', 'rest', 'still', 'wire']
+/** Minutes, `fleet` and `fleet-caster` on both cores with mosquitto, `rest` as root: only by their names. */
+const onlyNamed = ['dashboard', 'fleet', 'fleet-caster', 'holds', 'idle', 'ntrip-hour', 'rest', 'still', 'wire']
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

@@ -95,7 +95,8 @@ export async function ntripStation(near: string) {
   return { station, port: ntrip.caster.port }
 }
 
-async function rtkBase(count: number): Promise<Run> {
+/** The station with so many rovers. */
+export async function rtkBase(count: number): Promise<Run> {
   const line = await openSerialLine()
   const { station, port } = await ntripStation(line.near)
   const run = await measure(count, port, line, station.child.pid as number)

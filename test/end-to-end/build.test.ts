@@ -211,6 +211,8 @@ t.test('a signed build', { skip: gateOnly }, async (t) => {
       const { version } = JSON.parse(readFileSync(join('node_modules', name, 'package.json'), 'utf8'))
       t.ok(licences.includes(`\n${name} ${version}\n`), name)
     }
+    // A device has nothing of the fleet.
+    t.notMatch(licences, /\n(pg|nodemailer|supercluster|@electric-sql\/pglite) /)
     t.match(licences, /^rtk-base\n/)
     t.match(licences, /Permission is hereby granted, free of charge/)
     t.notMatch(licences, '/usr/share/common-licenses', 'this is no Debian')

@@ -17,11 +17,16 @@ const alternatives: Readonly<Record<string, string>> = {
   'simulated-um980': 'simulated-receiver',
 }
 
-/** The names of all shipped plugins, by station: the first has every plugin that runs beside the others. */
+/** The names of all shipped plugins, by station: the first has every plugin that runs beside the others, the last is a fleet. */
 export function shippedTogether(): [together: string[], ...alternatives: string[][]] {
   const folder = join(packageRoot(), 'plugins')
   const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'index.ts')))
-  return [names.filter((name) => !(name in alternatives)), ...Object.keys(alternatives).map((name) => [name])]
+  const isFleet = (name: string) => /^(simulated-)?fleet(-|$)/.test(name)
+  return [
+    names.filter((name) => !(name in alternatives) && !isFleet(name)),
+    ...Object.keys(alternatives).map((name) => [name]),
+    names.filter(isFleet),
+  ]
 }
 
 /** A shipped plugin by its name. One with a page for browsers exists as a bundle alone, and in the published package every one. */

@@ -53,7 +53,7 @@ type Row = [listener: string, inAll: string, perAddress: string, sends: string, 
 const rows: Row[] = [
   [
     'HTTP',
-    `${defaultLimits.connections} connections, ${defaultLimits.keptForLoopback} of them for this machine`,
+    `${defaultLimits.connections} connections, ${defaultLimits.keptForLoopback} of them reserved for this machine`,
     `${defaultLimits.perAddress} connections, ${rates.requestRate.packets_s} requests/s, ${rates.requestRate.burst_bytes} in a burst`,
     `${size(defaultLimits.maxHeaderSize)} of headers, ${size(defaultLimits.body)} of body`,
     'set by the stream',
@@ -66,7 +66,7 @@ const rows: Row[] = [
     size(listenerDefaults.maxBuffered_bytes),
   ],
   [
-    'a TLS handshake, at any of them',
+    'TLS handshakes, at all listeners together',
     `${handshakeLimits.maxConnections} handshakes`,
     `${handshakeLimits.maxPerAddress} handshakes`,
     '10 s',
@@ -148,7 +148,7 @@ const ofNet = 'a listener of `ctx.net`, unless its plugin sets another limit'
 /** Where sockets are opened for others: a row for each call that does it. */
 const listeners: Readonly<Record<string, readonly (string | { none: string })[]>> = {
   'runtime/http/server.ts': ['HTTP'],
-  'runtime/net/door.ts': [ofNet, 'a TLS handshake, at any of them'],
+  'runtime/net/door.ts': [ofNet, 'TLS handshakes, at all listeners together'],
   'runtime/control/server.ts': ['`control.sock`, for the user of the service'],
   'runtime/ports/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
   'plugins/mdns/link.ts': ['`mdns`'],

@@ -135,13 +135,14 @@ function statementsOf(file: string): Statement[] {
   }
   let inComment = false
   const lines = file.split('\n')
-  for (const [i, line] of lines.entries()) {
-    // Between the members of a union: the compiler does not indent the comment.
-    if (!inComment && line.startsWith('/**') && line.endsWith('*/') && lines[i + 1]?.startsWith(' | ')) {
-      code.push(`    ${line}`)
-      continue
-    }
+  for (const [index, line] of lines.entries()) {
     if (line.startsWith('/**')) {
+      // The compiler does not indent the members of a union.
+      const end = lines.findIndex((one, at) => at >= index && one.endsWith('*/'))
+      if (/^ *\| /.test(lines[end + 1] ?? '')) {
+        code.push(line)
+        continue
+      }
       flush()
       inComment = true
     }

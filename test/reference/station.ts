@@ -33,6 +33,9 @@ export async function everyOffer(): Promise<Offer> {
   }
 }
 
+/** A fleet lets nobody in until it knows its people. */
+const token = 'of-the-reference'
+
 async function offerOf(names: readonly string[]): Promise<Offer> {
   const { variant } = readVariant()
   const plugins: NonNullable<TestStationOptions['plugins']> = {}
@@ -40,10 +43,16 @@ async function offerOf(names: readonly string[]): Promise<Offer> {
     plugins[name] = [await shippedPlugin(name), { ...variant.plugins[name], ...ownOptions[name] }] as never
   }
   const changes = { 'mqtt-en': 0, 'udp-port': await freeUdpPort() }
-  const station = await createTestStation({ plugins, variant: { changes: names.includes('udp-rtcm') ? changes : {} } })
+  const http = { host: '127.0.0.1', port: 0, token }
+  const station = await createTestStation({
+    plugins,
+    variant: { http, changes: names.includes('udp-rtcm') ? changes : {} },
+  })
   try {
     type Operation = { summary?: string; tags?: string[] }
-    const { paths } = (await station.request('/openapi.json')).json() as {
+    const { paths } = (
+      await station.request('/openapi.json', { headers: { authorization: `Bearer ${token}` } })
+    ).json() as {
       paths: Record<string, Record<string, Operation>>
     }
     const routes = Object.entries(paths).flatMap(([path, operations]) =>

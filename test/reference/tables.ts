@@ -35,9 +35,9 @@ export function valuesOf(schema: TSchema): string {
     minimum,
     maximum,
     maxLength,
-    pattern,
     anyOf,
     const: only,
+    enum: choices,
     items,
     maxItems,
   } = schema as TSchema & {
@@ -45,13 +45,14 @@ export function valuesOf(schema: TSchema): string {
     minimum?: number
     maximum?: number
     maxLength?: number
-    pattern?: string
     anyOf?: TSchema[]
     const?: unknown
+    enum?: unknown[]
     items?: TSchema
     maxItems?: number
   }
   if (only !== undefined) return `\`${JSON.stringify(only)}\``
+  if (choices) return choices.map((one) => `\`${JSON.stringify(one)}\``).join(', ')
   if (anyOf) return anyOf.map(valuesOf).join(', ')
   const count = (value: number) => value.toLocaleString('en-US')
   const range = minimum !== undefined && maximum !== undefined ? ` ${count(minimum)} to ${count(maximum)}` : ''
@@ -59,7 +60,7 @@ export function valuesOf(schema: TSchema): string {
   const long = maxLength === undefined ? '' : `, at most ${count(maxLength)} characters`
   if (type === 'array')
     return `list of ${items ? valuesOf(items) : 'anything'}${maxItems ? `, at most ${maxItems}` : ''}`
-  return `${type ?? 'anything'}${range}${least}${long}${pattern && !long ? ', by pattern' : ''}`
+  return `${type ?? 'anything'}${range}${least}${long}`
 }
 
 export function parametersPage({ parameters }: Offer): string {
@@ -67,7 +68,8 @@ export function parametersPage({ parameters }: Offer): string {
     own.map(({ name, title, schema, default: value, secret, endsLink, onTrial }) => {
       const { description = '' } = schema as { description?: string }
       const notes = [secret ? 'secret' : '', endsLink ? 'may disconnect the client' : '', onTrial ? 'provisional' : '']
-      const meaning = [description && description !== title ? `${title}. ${description}` : title, ...notes]
+      const sentence = description.replace(/^[a-z](?=[a-z. ])/, (letter) => letter.toUpperCase())
+      const meaning = [description && !title.endsWith(description) ? `${title}. ${sentence}` : title, ...notes]
       const plain = value === undefined || secret ? '' : `\`${JSON.stringify(value)}\``
       const shown = ownDefaults[name] ?? plain
       return [`\`${name}\``, valuesOf(schema as TSchema), shown, meaning.filter(Boolean).join('; ')]
@@ -76,7 +78,13 @@ export function parametersPage({ parameters }: Offer): string {
 
 ${generated}
 
-${parameters.length} parameters, by the plugin that owns them. How to change one: [Interfaces](../interfaces.md#changes).
+${parameters.length} parameters, by the plugin that owns them. How to change one: [Interfaces](../interfaces.md#changes). A parameter exists only if its plugin is in the
+station's [variant](../variants.md).
+
+- *integer 0 to 1*: 1 switches the function on, 0 off.
+- *secret*: the value is never shown.
+- *provisional*: the change is [reverted](../interfaces.md#provisional-changes) if nobody confirms that the station can still be reached.
+- *may disconnect the client*: the station answers before it applies the value.
 
 ${byPlugin(parameters, (own) => table(['parameter', 'values', 'default', 'meaning'], rows(own)))}`
 }
@@ -87,7 +95,8 @@ export function commandsPage({ commands }: Offer): string {
 
 ${generated}
 
-${commands.length} commands, by the plugin that owns them. How to run one: [Interfaces](../interfaces.md#commands).
+${commands.length} commands, by the plugin that owns them. How to run one: [Interfaces](../interfaces.md#commands). A command exists only if its plugin is in the
+station's [variant](../variants.md).
 
 ${byPlugin(commands, (own) => table(['command', 'what it does', 'before you run it'], rows(own)))}`
 }
@@ -160,15 +169,16 @@ export function errorsPage(): string {
 
 ${generated}
 
-Every error has a code, an HTTP status and a line that says what to do; its message quotes the offending value. The command line exits with 2 for
+If an HTTP request fails, the [answer](../interfaces.md#errors) has one of these codes, with the HTTP status of the table, a message that names the failure and
+quotes the offending value, and this remedy. The log and the command line use the same codes. The command line exits with 2 for
 \`RTK_ERR_USAGE\`, \`RTK_ERR_VARIANT\` and \`RTK_ERR_PLUGIN_OPTIONS\`, with 75 for \`RTK_ERR_DATA_LOCKED\` and \`RTK_ERR_LISTEN\`, and with 1 for all others.
 
 ${table(['code', 'status', 'what to do'], rows)}
 
 ## Errors in the document
 
-What is wrong with the station is listed in \`base.state.errors\` of its document: each with one of these codes, a text and, where a person can do something,
-an advice. An error leaves the list when its cause is gone.
+The current problems of a station are listed in \`base.state.errors\` of its [status document](document.md). Each entry has one of these codes, a text and, if a
+person can do something, advice. The pages of the plugins describe the codes. Entries are removed when their cause is gone, unless the plugin's page says otherwise.
 
 ${table(['code', 'raised by'], documentErrors())}
 `

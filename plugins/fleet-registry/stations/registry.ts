@@ -67,6 +67,7 @@ export class Registry implements Fleet {
   readonly #given = new Map<string, Given>()
   /** Names that stations give themselves. */
   readonly #ownNames = new Map<string, string>()
+  readonly #forgotten = new Set<string>()
   readonly #changed: EventSource<{
     serial: string
     station: FleetStation | undefined
@@ -108,7 +109,8 @@ export class Registry implements Fleet {
     this.#requests.start()
     this.#store
       .start((stations) => this.#load(stations))
-      .then(() => {
+      .then(async () => {
+        for (const serial of await this.#store.forgotten()) this.#forget(serial)
         this.#ctx.defer(this.#database.listen(channel, (serial) => this.#givenChanged(serial)))
       })
       .catch((error: Error) => log.error({ err: error }, 'the stations cannot be read from the database'))
@@ -121,26 +123,28 @@ export class Registry implements Fleet {
 
   // ── what stations say ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  #heardOnline({ serial, payload }: FleetMessage): void {
+  #heardOnline(message: FleetMessage): void {
+    const { serial, payload } = message
     const online = statuses[payload.toString('latin1').slice(0, 2)]
     if (online === undefined) {
       this.#refuse(serial, 'its message on `online` is none of y, r, q and L')
       return
     }
-    this.#heard(serial, (station) => ({
+    this.#heard(message, (station) => ({
       online,
       ...(station.online !== online && { onlineSince_s: this.#now_s() }),
     }))
   }
 
-  #heardState({ serial, payload }: FleetMessage): void {
+  #heardState(message: FleetMessage): void {
+    const { serial, payload } = message
     if (payload.length === 0) return
     const facts = readState(payload)
     if (!facts) {
       this.#refuse(serial, 'its message on `state` cannot be read')
       return
     }
-    this.#heard(serial, (station) => ({
+    this.#heard(message, (station) => ({
       ...facts,
       why: facts.cause === station.cause ? station.why : '',
       // Without a clock the station does not know since when.
@@ -151,7 +155,8 @@ export class Registry implements Fleet {
     if (station && station.why === '' && station.cause !== 'ok' && this.#database.leads) this.ask(serial)
   }
 
-  #heardDocument({ serial, payload, retained }: FleetMessage): void {
+  #heardDocument(message: FleetMessage): void {
+    const { serial, payload, retained } = message
     if (retained) return
     const document = parseObject(payload)
     if (!document) {
@@ -166,7 +171,7 @@ export class Registry implements Fleet {
     const clean = withoutSecrets(document) as Record<string, unknown>
     const { name = '', arp, place, why = '', ...facts } = readDocument(clean)
     this.#ownNames.set(serial, name)
-    const isKnown = this.#heard(serial, (station) => {
+    const isKnown = this.#heard(message, (station) => {
       const hasState = station.source === 'state'
       const own = hasState ? { ...(isOwnVerdict(clean, station) && { why }) } : verdictOf(clean)
       return {
@@ -181,10 +186,14 @@ export class Registry implements Fleet {
   }
 
   /** @returns false: not a station that is kept */
-  #heard(serial: string, facts: (station: FleetStation) => Facts): boolean {
+  #heard({ serial, retained }: FleetMessage, facts: (station: FleetStation) => Facts): boolean {
     if (!serialPattern.test(serial)) {
       this.ignored += 1
       return false
+    }
+    if (this.#forgotten.size > 0) {
+      if (retained && this.#forgotten.has(serial)) return false
+      this.#forgotten.delete(serial)
     }
     const now_s = this.#now_s()
     const before = this.#all.get(serial)
@@ -235,16 +244,12 @@ export class Registry implements Fleet {
     for (const { station, given } of stations) {
       const { serial } = station
       this.#given.set(serial, given)
+      if (given.name === '' && !this.#ownNames.has(serial)) this.#ownNames.set(serial, station.name)
+      // A stored `online` may be of any age.
+      const stored: FleetStation = { ...unheard, ...station, online: 'unknown' }
       const known = this.#all.get(serial)
-      // Whatever was heard meanwhile is newer.
-      if (known) this.#put({ ...known, firstSeen_s: station.firstSeen_s }, known)
-      else {
-        const stale = { ...unheard, ...station, online: 'unknown' as const }
-        this.#all.set(
-          serial,
-          station.source === 'document' ? { ...stale, verdict: 'unknown', cause: 'not-heard' } : stale,
-        )
-      }
+      if (known) this.#put({ ...stored, ...heardIn(known), firstSeen_s: station.firstSeen_s }, known)
+      else this.#all.set(serial, stored)
     }
   }
 
@@ -258,7 +263,12 @@ export class Registry implements Fleet {
       this.#give(serial, stored.given)
       return
     }
+    this.#forget(serial)
+  }
+
+  #forget(serial: string): void {
     const before = this.#all.get(serial)
+    this.#forgotten.add(serial)
     this.#all.delete(serial)
     this.#given.delete(serial)
     if (before) this.#changed.emit({ serial, station: undefined, before })
@@ -281,11 +291,11 @@ export class Registry implements Fleet {
     return changed.length > 0
   }
 
-  /** A station that is heard again is there again. @returns false: there is no such station */
+  /** A station that is heard again is there again; what the broker kept of it does not count. @returns false: there is no such station */
   async forget(serial: string): Promise<boolean> {
-    const gone = await this.#database.query('delete from fleet_station where serial = $1 returning serial', [serial])
-    if (gone.length > 0) await this.#database.notify(channel, serial)
-    return gone.length > 0
+    const isGone = await this.#store.forget(serial)
+    if (isGone) await this.#database.notify(channel, serial)
+    return isGone
   }
 
   // ── regularly ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -362,6 +372,7 @@ export class Registry implements Fleet {
     const answer = await this.#requests.change(serial, values)
     const names = Object.keys(values).join(', ').slice(0, 300)
     this.record({ serial, kind: 'change', text: `${names}: ${answer.result}`, by })
+    this.ask(serial)
     return answer
   }
 
@@ -392,6 +403,12 @@ export class Registry implements Fleet {
     this.#recorded.emit(stamped)
   }
 }
+
+/** What was heard of a station since the start: whatever differs from a station that was never heard. */
+const heardIn = (station: FleetStation): Partial<FleetStation> =>
+  Object.fromEntries(
+    Object.entries(station).filter(([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name]),
+  )
 
 const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
   station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s

@@ -31,6 +31,7 @@ interface Row {
   readonly station_group: string
   readonly labels: Record<string, string>
   readonly station: FleetStation
+  readonly document_at: Date | null
   readonly mark: string
 }
 
@@ -75,14 +76,14 @@ export class StationStore {
 
   async load(): Promise<StoredStation[]> {
     const rows = await this.#database.query<Row>(
-      'select serial, name, station_group, labels, station, mark from fleet_station',
+      'select serial, name, station_group, labels, station, document_at, mark from fleet_station',
     )
     return rows.map(storedOf)
   }
 
   async loadOne(serial: string): Promise<StoredStation | undefined> {
     const [row] = await this.#database.query<Row>(
-      'select serial, name, station_group, labels, station, mark from fleet_station where serial = $1',
+      'select serial, name, station_group, labels, station, document_at, mark from fleet_station where serial = $1',
       [serial],
     )
     return row && storedOf(row)
@@ -96,6 +97,22 @@ export class StationStore {
     this.#documents.set(serial, { document, mark })
   }
 
+  /** Serial numbers of forgotten stations. */
+  async forgotten(): Promise<string[]> {
+    const rows = await this.#database.query<{ serial: string }>('select serial from fleet_forgotten')
+    return rows.map(({ serial }) => serial)
+  }
+
+  /** @returns false: there is no such station */
+  async forget(serial: string): Promise<boolean> {
+    return this.#database.transaction(async (query) => {
+      const gone = await query('delete from fleet_station where serial = $1 returning serial', [serial])
+      if (gone.length > 0)
+        await query('insert into fleet_forgotten (serial) values ($1) on conflict do nothing', [serial])
+      return gone.length > 0
+    })
+  }
+
   /** By every instance, at once if it can. */
   record(event: FleetEvent): void {
     this.#entries.push(event)
@@ -105,7 +122,8 @@ export class StationStore {
   }
 
   async flush(): Promise<void> {
-    if (this.#isFlushing || !this.#database.connected) return
+    // When the whole service stops, the database may be gone first.
+    if (this.#isFlushing || !this.#ctx.services.find(fleetDatabase)?.connected) return
     this.#isFlushing = true
     try {
       await this.#writeEntries()
@@ -130,7 +148,7 @@ export class StationStore {
   async #writeStations(): Promise<void> {
     if (!this.#stored) {
       const rows = await this.#database.query<Row>(
-        'select serial, name, station_group, labels, station, mark from fleet_station',
+        'select serial, name, station_group, labels, station, document_at, mark from fleet_station',
       )
       this.#stored = new Map(rows.map(({ serial, station }) => [serial, station]))
       this.#marks = new Map(rows.map(({ serial, mark }) => [serial, mark]))
@@ -172,6 +190,7 @@ export class StationStore {
           [JSON.stringify(changed)],
         )
       if (events.length > 0) await this.#insert(query, events)
+      await query('delete from fleet_forgotten where serial = any($1)', [stations.map(({ serial }) => serial)])
     })
     for (const station of stations) {
       stored.set(station.serial, station)
@@ -213,7 +232,7 @@ export class StationStore {
   }
 }
 
-const storedOf = ({ name, station_group, labels, station }: Row): StoredStation => ({
-  station,
+const storedOf = ({ name, station_group, labels, station, document_at }: Row): StoredStation => ({
+  station: { ...station, document_s: Math.floor((document_at?.getTime() ?? 0) / 1000) },
   given: { name, group: station_group, labels },
 })

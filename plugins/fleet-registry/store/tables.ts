@@ -22,7 +22,8 @@ export const tables = [
      t timestamptz not null default now(),
      serial text not null,
      document jsonb not null) partition by range (t);
-   create index fleet_document_serial on fleet_document (serial, t desc)`,
+   create index fleet_document_serial on fleet_document (serial, t desc);
+   create table fleet_forgotten (serial text primary key)`,
 ]
 
 /** Tables that are divided by month. */

@@ -9,6 +9,7 @@ export const largestMessage = 140_000
 const mostWaiting_bytes = 4 << 20
 /** Filters in one packet: brokers limit its length. */
 const filtersAtOnce = 200
+const unsubscribe_ms = 2_000
 
 export interface BrokerTarget {
   /** `mqtt://host:port` or `mqtts://host:port` */
@@ -161,15 +162,18 @@ export class BrokerLink implements FleetBroker {
     const filters = /[+#]/.test(filter) ? this.#wild : this.#exact
     const takes = filters.get(filter) ?? new Set<Take>()
     takes.add(guarded)
-    if (!filters.has(filter)) {
-      filters.set(filter, takes)
-      this.#subscribe([filter])
-    }
+    filters.set(filter, takes)
+    // Each time: the broker sends again what it keeps, which a newcomer has not heard.
+    this.#subscribe([filter])
     return () => {
       takes.delete(guarded)
-      if (takes.size > 0 || filters.get(filter) !== takes) return
-      filters.delete(filter)
-      if (this.#connected) this.#client?.unsubscribe(filter)
+      if (takes.size > 0) return
+      // A plugin that is reloaded subscribes again in a moment, and not every broker takes both in the right order.
+      this.#ctx.timers.after(unsubscribe_ms, () => {
+        if (takes.size > 0 || filters.get(filter) !== takes) return
+        filters.delete(filter)
+        if (this.#connected) this.#client?.unsubscribe(filter)
+      })
     }
   }
 

@@ -102,9 +102,8 @@ export class Database implements FleetDatabase {
 
   readonly query: FleetQuery = (sql, values) => this.#use((engine) => engine.query(sql, values))
 
-  transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T> {
-    return this.#use((engine) => engine.transaction(work))
-  }
+  readonly transaction = <T>(work: (query: FleetQuery) => Promise<T>): Promise<T> =>
+    this.#use((engine) => engine.transaction(work))
 
   async #use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (!this.#engine) throw unavailable('the database of the fleet cannot be reached: it is tried again')

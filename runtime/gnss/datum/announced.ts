@@ -1,11 +1,14 @@
 import { type FrameName, frameNames, type PlateName } from './frames.js'
 import { type DatedPosition, frameVelocity, transformed } from './transform.js'
 
-/** The frame and epoch that a station announces, whatever frame its position was determined in. */
+/**
+ * The frame and epoch that a station announces its position in, independent of the frame in which the position was
+ * determined.
+ */
 export interface DatumWish {
-  /** Undefined: that of the determination. */
+  /** Undefined: the frame of the determination. */
   readonly frame?: FrameName | undefined
-  /** Decimal year; undefined: that of the determination. */
+  /** Decimal year; undefined: the epoch of the determination. */
   readonly epoch?: number | undefined
   /** The tectonic plate that carries the station. */
   readonly plate?: PlateName | undefined
@@ -20,19 +23,25 @@ const aliases: Readonly<Record<string, FrameName>> = {
   IGB14: 'ITRF2014',
 }
 
-/** A name as people write it: `ETRF2000`, `etrf 2000`, `IGb20`. @returns undefined: positions in it are not transformed */
+/**
+ * The frame for a name as people write it: `ETRF2000`, `etrf 2000`, `IGb20`.
+ * @returns undefined if the frame is unknown, so that positions in it are not transformed
+ */
 export function frameNamed(text: string): FrameName | undefined {
   const plain = text.toUpperCase().replaceAll(/[\s_-]/g, '')
   return aliases[plain] ?? frameNames.find((name) => name.toUpperCase() === plain)
 }
 
-/** Decimal year of an epoch that a person entered; undefined: it is none. */
+/** Decimal year of an epoch that a person entered; undefined if the text is not an epoch. */
 export function epochNamed(text: string): number | undefined {
   const year = text.trim() === '' ? Number.NaN : Number(text)
   return year >= 1980 && year < 2100 ? year : undefined
 }
 
-/** The same point as the station announces it. Without a plate, it is not moved between two epochs. */
+/**
+ * Transforms a position into the frame and epoch that the station announces. Without `plate`, the point is not moved
+ * between the epochs.
+ */
 export function announcedAs(
   at: DatedPosition,
   { epoch = at.epoch, frame = at.frame, plate }: DatumWish,
@@ -40,7 +49,7 @@ export function announcedAs(
   return transformed(at, { frame, epoch }, plate)
 }
 
-/** How far announced coordinates are from those that the point has now, in their frame. */
+/** How the present coordinates of a point differ from its announced coordinates, in the announced frame. */
 export interface Drift {
   /** Metres a year. */
   readonly rate_m: number
@@ -48,7 +57,7 @@ export interface Drift {
   readonly since_m: number
 }
 
-/** @param now decimal year @returns undefined: the plate is not known */
+/** @param now decimal year @returns undefined: the plate is unknown */
 export function driftOf(at: DatedPosition, plate: PlateName | undefined, now: number): Drift | undefined {
   if (!plate) return undefined
   const { x, y, z } = frameVelocity(at, plate)

@@ -13,10 +13,13 @@ export const frameNames = [
 ] as const
 export type FrameName = (typeof frameNames)[number]
 
-/** Their coordinates hold for decades on the plate that the frame moves with. */
+/** Whether the frame moves with a plate, so that coordinates of points on this plate stay valid for decades. */
 export const movesWithPlate = (frame: FrameName): boolean => !frame.startsWith('ITRF')
 
-/** 14 parameters: translations mm, rotations mas, scale ppb at `epoch`, and their changes in a year. */
+/**
+ * The 14 parameters of a transformation: translations (mm), rotations (mas) and scale (ppb) at `epoch`, and their
+ * rates per year.
+ */
 export interface Helmert {
   readonly from: FrameName
   readonly to: FrameName
@@ -29,8 +32,8 @@ export interface Helmert {
   /** Decimal year. */
   readonly epoch: number
   /**
-   * Sign of the rotations: of the position vector, as in the IERS conventions and EUREF's tables, or of the coordinate frame, as in
-   * EPSG's transformation of Australia.
+   * What the signs of the rotations refer to: `position vector` as in the IERS conventions and EUREF's tables,
+   * `coordinate frame` as in EPSG's transformation for Australia.
    */
   readonly convention: 'position vector' | 'coordinate frame'
   readonly source: string
@@ -41,7 +44,7 @@ const pv = { convention: 'position vector' } as const
 const nad83Rotation = [-26.78138, 0.42027, -10.93206] as const
 const nad83Rate = [-0.06667, 0.75744, 0.05133] as const
 
-/** Every frame is reached from ITRF2020, directly or through ITRF2014. */
+/** The published transformations. They connect every frame with ITRF2020, directly or through ITRF2014. */
 export const helmerts: readonly Helmert[] = [
   {
     ...{ from: 'ITRF2014', to: 'ITRF2020', ...pv, epoch: 2015, source: 'EPSG:9991' },
@@ -98,7 +101,7 @@ export const plates = {
 } as const satisfies Readonly<Record<string, readonly [number, number, number]>>
 export type PlateName = keyof typeof plates
 
-/** What a frame is for, for people. */
+/** A description of each frame, for people. */
 export const frameTexts: Readonly<Record<FrameName, string>> = {
   ITRF2020: 'worldwide: results of PPP services (IGS20 is the same)',
   ITRF2014: 'worldwide, until 2022',

@@ -1,7 +1,7 @@
 import type { Ecef } from '../../../schemas/services.js'
 import { type FrameName, type Helmert, helmerts, type PlateName, plates } from './frames.js'
 
-/** A position, its frame, and the decimal year that it is of. */
+/** A position with its frame and epoch (decimal year). */
 export interface DatedPosition {
   readonly position: Ecef
   readonly frame: FrameName
@@ -13,9 +13,10 @@ const millimetre = 1e-3
 const ppb = 1e-9
 
 /**
- * The same point in another frame, and at another time.
- * @param plate moves the point between the epochs (horizontally, ITRF2020-PMM); undefined: it stands still in ITRF2020
- * @returns metres; what a published set of parameters says to 0.1 mm
+ * The same point in another frame and at another epoch.
+ * @param plate the plate that moves the point between the epochs (horizontally, ITRF2020-PMM); undefined: the point
+ *   does not move in ITRF2020
+ * @returns the position, which agrees with the published parameters to 0.1 mm
  */
 export function transformed(
   { epoch, frame, position }: DatedPosition,
@@ -34,8 +35,8 @@ export function plateVelocity({ x, y, z }: Ecef, plate: PlateName): Ecef {
 }
 
 /**
- * How fast fixed coordinates become wrong: the velocity of a point of this plate within a frame, metres a year. It is nearly zero in the frame
- * that moves with the plate.
+ * Velocity of a point of this plate in the frame of `at`, metres a year: how fast fixed coordinates become wrong. It
+ * is nearly zero in a frame that moves with the plate.
  */
 export function frameVelocity(at: DatedPosition, plate: PlateName): Ecef {
   const later = transformed(at, { frame: at.frame, epoch: at.epoch + 1 }, plate).position

@@ -1,5 +1,5 @@
 /**
- * How a Septentrio receiver frames what it says: SBF blocks and the replies to commands.
+ * The framings of a Septentrio receiver: SBF blocks and the replies to commands.
  * @see Septentrio mosaic reference guide, "SBF outline" and "Command line interface"; held against recordings of a mosaic-G5
  */
 import type { Framing } from '../framer.js'
@@ -47,7 +47,7 @@ const prompt = /\r\n(?:[A-Z]{2,4}\d{0,2}|----)>/
 const notText = /[\x00-\x08\x0e-\x1f]/
 const latin1 = new TextDecoder('latin1')
 
-/** It has no checksum: a reply counts by its echo. */
+/** The reply to a command. It has no checksum, so it is recognised by the echo of the command. */
 export const septentrioReply: Framing = {
   kind: 'septentrio-reply',
   starts: [dollar],

@@ -1,5 +1,5 @@
 /**
- * How a Unicore receiver (Nebulas IV: UM980, UM981, UM982) frames its own messages: lines of text and binary logs.
+ * The framings of a Unicore receiver (Nebulas IV: UM980, UM981, UM982): lines of text and binary logs.
  * @see Unicore N4 Reference Commands Manual, "Message formats"; held against recordings of a UM980
  */
 import { crc32 } from 'node:zlib'

@@ -16,9 +16,9 @@ const longest_s = 90
 
 /**
  * Combines the navigation pages that a u-blox receiver delivers (UBX-RXM-SFRBX) into ephemerides, in the form of the
- * RTCM message with the same content: 1019, 1020, 1042, 1044 or 1046. Pages are of one issue (GPS and QZSS IODE,
- * Galileo IODnav) or one frame (GLONASS, BeiDou), and pass the checks of their message. One slot per satellite bounds
- * the memory.
+ * RTCM message with the same content: 1019, 1020, 1042, 1044 or 1046. Only pages of one issue (GPS and QZSS IODE,
+ * Galileo IODnav) or of one frame (GLONASS, BeiDou) that pass the checks of their message are combined. One slot per
+ * satellite bounds the memory.
  */
 export class SubframeAssembler {
   readonly #slots = new Map<string, Slot>()

@@ -1,7 +1,7 @@
 /** Broadcast ephemerides: the orbit and the clock that a satellite announces for the next hours. */
 import type { Ecef } from '../../../schemas/services.js'
 
-/** What the ephemerides of all constellations have. */
+/** The fields that the ephemerides of all constellations have. */
 export interface CommonEphemeris {
   /** Numbered as in MSM: GPS PRN, GLONASS slot, Galileo and BeiDou number, QZSS J-number. */
   readonly satellite: number
@@ -16,7 +16,10 @@ export interface CommonEphemeris {
 /** Constellations that announce Keplerian elements. */
 export type KeplerConstellation = 'GPS' | 'Galileo' | 'BeiDou' | 'QZSS'
 
-/** Keplerian elements with their changes and harmonic corrections (IS-GPS-200, table 20-II and the ICDs alike). */
+/**
+ * Keplerian elements with their rates and harmonic corrections (IS-GPS-200, table 20-II, and the corresponding tables
+ * of the other ICDs).
+ */
 export interface KeplerEphemeris extends CommonEphemeris {
   readonly constellation: KeplerConstellation
   /** Square root of the semi-major axis, √m. */
@@ -48,7 +51,7 @@ export interface KeplerEphemeris extends CommonEphemeris {
   readonly af2_sps2: number
 }
 
-/** Position, velocity and the pull of Sun and Moon at `toe_s`, PZ-90.11 (GLONASS ICD 5.1, table 4.5). */
+/** Position, velocity, and acceleration by Sun and Moon at `toe_s`, in PZ-90.11 (GLONASS ICD 5.1, table 4.5). */
 export interface GlonassEphemeris extends CommonEphemeris {
   readonly constellation: 'GLONASS'
   /** Frequency channel, −7…+13. */

@@ -1,4 +1,4 @@
-/** Ephemerides out of RTCM messages: absolute times, health, units. */
+/** Reads ephemerides from RTCM messages, with absolute times, health and units. */
 import { knownLeap_s, nearestTime, secondsPerWeek } from '../gnss-time.js'
 import { BitReader, BitWriter } from '../rtcm/bits.js'
 import { encodeFrame, messageNumber } from '../rtcm/frame.js'
@@ -40,15 +40,15 @@ const calendars: Readonly<Record<KeplerMessage, Calendar>> = {
   1046: galileoCalendar,
 }
 
-/** Whether a message number is that of an ephemeris that `decodeEphemeris` reads. */
+/** Whether `decodeEphemeris` reads messages of this number. */
 export const isEphemeris = (type: number): boolean => Object.hasOwn(ephemerisLayouts, type)
 
 /**
  * The ephemeris of a frame.
  * @param frame whole verified RTCM frame of any type
- * @param now_s the time, `gpsSeconds`, to a few hours: truncated week numbers and days are resolved near it
+ * @param now_s the current time within a few hours, `gpsSeconds`, to complete truncated week numbers and days
  * @param leap_s GPS − UTC, for GLONASS
- * @returns undefined if the frame is no ephemeris, if it is too short, or if its numbers are not those of a satellite
+ * @returns undefined if the frame is not an ephemeris, is too short, or has values that no satellite can have
  */
 export function decodeEphemeris(frame: Uint8Array, now_s: number, leap_s = knownLeap_s): Ephemeris | undefined {
   const type = messageNumber(frame)
@@ -65,7 +65,7 @@ export function decodeEphemeris(frame: Uint8Array, now_s: number, leap_s = known
   return ephemeris && isPlausible(ephemeris) ? ephemeris : undefined
 }
 
-/** The message of an ephemeris. Fields that are not given are 0. @see ephemerisLayouts */
+/** Makes the RTCM message of an ephemeris. Missing fields are 0. @see ephemerisLayouts */
 export function encodeEphemeris<T extends EphemerisMessage>(
   type: T,
   values: Partial<Values<EphemerisLayouts[T]>>,

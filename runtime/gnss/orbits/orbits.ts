@@ -9,21 +9,21 @@ interface Held {
 }
 
 /**
- * The newest valid ephemeris of each satellite, and what follows from it. An unhealthy satellite is kept and has
- * `healthy: false`: it has a direction, but its ranges must not be used. Times are `gpsSeconds`.
+ * Keeps the newest valid ephemeris of each satellite, and computes positions and directions from it. An unhealthy
+ * satellite is kept with `healthy: false`: use its direction, but not its ranges. Times are `gpsSeconds`.
  *
- * Of a stream: `decodeEphemeris` of each RTCM frame, and of each frame that `SubframeAssembler` makes of UBX frames,
- * then `take`.
+ * To follow a stream, pass each RTCM frame, and each frame that `SubframeAssembler` makes from UBX frames, to
+ * `decodeEphemeris`, and the result to `take`.
  */
 export class Orbits {
   /** By constellation and number, which a plausible ephemeris has within bounds. */
   readonly #held = new Map<string, Held>()
 
   /**
-   * Keeps an ephemeris in place of the satellite's last one, unless that is newer and still sent. An ephemeris that is
-   * implausible or not made for this time is not taken. The same issue again does not replace: messages of several
-   * signals (1045 and 1046) differ in their clock, which would then alternate.
-   * @returns whether the satellite's ephemeris is this issue now
+   * Replaces the satellite's last ephemeris, unless the last one is newer and still sent. An ephemeris that is
+   * implausible or not for this time is ignored. An ephemeris of the same issue is not replaced, because messages for
+   * different signals (1045 and 1046) have different clocks, which would then alternate.
+   * @returns whether the satellite's ephemeris now has this issue
    */
   take(ephemeris: Ephemeris, now_s: number): boolean {
     if (!isCurrent(ephemeris, now_s) || !isPlausible(ephemeris)) return false

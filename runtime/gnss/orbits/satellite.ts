@@ -17,7 +17,7 @@ export interface SatelliteDirection {
   /** Clockwise from north, 0 ≤ azimuth < 360. */
   readonly azimuth_deg: number
   readonly elevation_deg: number
-  /** The way of the signal, without atmosphere. */
+  /** Length of the signal path, without the effect of the atmosphere. */
   readonly range_m: number
 }
 
@@ -33,9 +33,9 @@ const typicalTravel_s = 0.075
 const degrees = 180 / Math.PI
 
 /**
- * The direction of a signal that arrives at a time: the satellite as it was when the signal left, seen from the Earth
- * that has turned meanwhile (Sagnac; IS-GPS-200, 20.3.3.4.3.4). Three rounds give the travel time to less than a
- * picosecond.
+ * The direction of a signal that arrives at a time: the position of the satellite when the signal left, seen from the
+ * Earth, which has rotated meanwhile (Sagnac effect; IS-GPS-200, 20.3.3.4.3.4). Three iterations give the travel time
+ * to less than a picosecond.
  * @param arp ECEF metres
  * @returns undefined if the time is too far from the ephemeris, or if a coordinate is not finite
  */
@@ -51,15 +51,17 @@ export function satelliteDirection(arp: Ecef, ephemeris: Ephemeris, at_s: number
   return directionTo(arp, seen)
 }
 
-/** What an antenna at a place should measure. */
+/** The values that an antenna at a known position should measure. */
 export interface ExpectedRange extends SatelliteDirection {
-  /** The way of the signal less what the satellite's clock is ahead, without atmosphere and the receiver's clock. */
+  /**
+   * `range_m` minus the clock offset of the satellite as a length, without the atmosphere and the receiver's clock.
+   */
   readonly pseudorange_m: number
 }
 
 /**
- * What a signal whose pseudorange was measured should have. The measured range gives the time of transmission, whatever
- * the receiver's clock: a millisecond of that is 0.8 m of the satellite's way.
+ * The expected values for a signal whose pseudorange was measured. The time of transmission follows from the measured
+ * pseudorange, whatever the error of the receiver's clock (1 ms of which is 0.8 m of the satellite's path).
  * @param arp ECEF metres
  * @param at_s time of the observation by the receiver's clock
  * @param measured_m pseudorange, metres

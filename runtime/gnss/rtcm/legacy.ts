@@ -1,6 +1,6 @@
 /**
- * The observations of rovers that are older than MSM: 1004 (GPS) and 1012 (GLONASS), L1 and L2 (RTCM 10403.3 §3.5.2 and
- * §3.5.4), made from MSM4-7.
+ * Observation messages for rovers that do not know MSM: 1004 (GPS) and 1012 (GLONASS), L1 and L2 (RTCM 10403.3 §3.5.2
+ * and §3.5.4), made from MSM4-7.
  */
 import { ephemerisLayouts } from '../orbits/layouts.js'
 import { BitReader, BitWriter } from './bits.js'
@@ -17,7 +17,7 @@ export function legacyConstellation(type: number): LegacyConstellation | undefin
   return type >= 1009 && type <= 1012 ? 'GLONASS' : undefined
 }
 
-/** Observations, as MSM or in a message before MSM. */
+/** Whether the message has observations: MSM, or a message from before MSM. */
 export const isObservation = (type: number): boolean => isMsm(type) || legacyConstellation(type) !== undefined
 
 const header = (timeBits: number) =>
@@ -170,7 +170,7 @@ export class LegacyEncoder {
   readonly #channels = new Map<number, number>()
   readonly #tracks = new Map<string, Track>()
 
-  /** Takes the GLONASS channel of a 1020. Other frames are ignored. */
+  /** Takes the GLONASS channel from a 1020. Other frames are ignored. */
   learn(frame: Uint8Array): void {
     if (messageNumber(frame) !== 1020) return
     const reader = new BitReader(frame, 3, frame.length - 3)

@@ -24,7 +24,7 @@ const fine: readonly LockTime[] = Array.from({ length: lastFine + 1 }, (_, indic
 const unknown: LockTime = { from_ms: 0, below_ms: Infinity }
 
 /**
- * @param type the MSM's number; a missing or reserved indicator gives 0 to infinity
+ * @param type the message number of the MSM; a missing or reserved indicator gives 0 to infinity
  */
 export function lockTime(type: number, indicator: number | undefined): LockTime {
   return (type % 10 >= 6 ? fine : coarse)[indicator ?? -1] ?? unknown

@@ -54,7 +54,7 @@ export type RtcmMessageOf<T extends MessageType> = { type: T } & Values<Layouts[
 /** A decoded message about the reference station, distinguished by `type`. */
 export type RtcmMessage = { [T in MessageType]: RtcmMessageOf<T> }[MessageType]
 
-/** The frame's message; undefined if its number has no table or if it is too short for its content. */
+/** The frame's message; undefined if the number is not one of these messages, or if the frame is too short. */
 export function decodeRtcm(frame: Uint8Array): RtcmMessage | undefined {
   const type = messageNumber(frame)
   if (!(type in layouts)) return undefined

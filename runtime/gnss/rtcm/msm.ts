@@ -111,7 +111,7 @@ export interface MsmObservation {
   pseudorange_m?: number
   /** Phase range, metres; of MSM2-3 modulo one light millisecond. */
   phase_m?: number
-  /** Phase range rate, m/s. As transmitted: u-blox F9 receivers were seen to send it with the sign turned round. */
+  /** Phase range rate, m/s. As transmitted: some u-blox F9 receivers send it with the wrong sign. */
   rate_mps?: number
   /** Lock time indicator, as transmitted. */
   lock?: number
@@ -121,7 +121,9 @@ export interface MsmObservation {
 
 export interface Msm extends Omit<MsmHeader, 'satellites' | 'signals' | 'cells'> {
   observations: MsmObservation[]
-  /** MSM5 and 7: extended satellite information by satellite, for GLONASS the frequency channel + 7; 15 when not given. */
+  /**
+   * MSM5 and 7: extended satellite information by satellite number. GLONASS: the frequency channel + 7; 15: unknown.
+   */
   info?: Record<number, number>
 }
 
@@ -243,12 +245,14 @@ const sum = (p: number | undefined, q: number | undefined) => (p === undefined |
 
 /** Fields that most stations leave zero. */
 const plainHeader = { iods: 0, clockSteering: 0, externalClock: 0, smoothing: false, smoothingInterval: 0 }
+/** An MSM for `encodeMsm`. Header fields with a usual value may be omitted. */
 export type MsmToEncode = Omit<Msm, keyof typeof plainHeader> & Partial<Msm>
 
+/** Options of `encodeMsm`. */
 export interface MsmEncodeOptions {
   /** Like u-blox receivers: the payload has room for every satellite × signal pair, and the rest is zero. */
   padToGrid?: boolean
-  /** Signal numbers that the mask has even if no observation is of them, as Unicore receivers send it. */
+  /** Signal numbers that are in the mask even without an observation, as Unicore receivers send it. */
   signals?: readonly number[]
   /** `invalid`: a signal's range or rate that is too far from the common part of its satellite is sent as invalid. */
   outOfRange?: 'throw' | 'invalid'

@@ -21,8 +21,8 @@ export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
 }
 
 /**
- * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates it to 0.1 mm,
- * so each coordinate may be 0.1 mm less, and other receivers may round through other units.
+ * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates the position
+ * to 0.1 mm, and other receivers may round it when they convert units.
  */
 export const announcedTolerance_m = 0.001
 
@@ -37,8 +37,8 @@ export function sameReference(p: Ecef, q: Ecef): boolean {
 }
 
 /**
- * Compares an RTCM frame of the station's receiver with the reference that it must announce: a difference is another station ID
- * in any message, or a position in 1005 or 1006 that is more than 1 mm away.
+ * Compares an RTCM frame of the station's receiver with the reference that the receiver must announce. Differences
+ * are another station ID (in any message), and a position in 1005 or 1006 that is more than 1 mm away.
  * @param wanted without a station ID only the position counts
  * @returns the difference, as a sentence for people; undefined if the frame agrees or has no reference
  */

@@ -22,11 +22,11 @@ import { type BaseSettings, nobody, takenOutput } from './settings.js'
 
 /** What distinguishes a family of receivers. */
 export interface ReceiverFamily {
-  /** The plugin, which advice to people names. */
+  /** Name of the plugin, for advice such as *check the option NAME.port*. */
   readonly plugin: string
   readonly maker: string
   readonly framings: readonly Framing[]
-  /** Changes nothing, and every one of the family answers it. */
+  /** A request that changes nothing and that every receiver of the family answers. Sent after 3 s of silence. */
   readonly question: Uint8Array
   /** How long an answer may take. */
   readonly answer_ms: number
@@ -34,13 +34,14 @@ export interface ReceiverFamily {
 }
 
 export interface DriverOptions {
-  /** Unless a person chose something else. */
+  /** Settings that apply unless a target has others in `output`. */
   readonly base: BaseSettings
+  /** Line rates, tried in turn. */
   readonly bauds: readonly number[]
   stationId(): number
 }
 
-/** What `configure` is to reach. */
+/** The result that `configure` has to achieve. */
 export interface Wanted {
   readonly target: ReceiverTarget
   readonly settings: BaseSettings
@@ -60,9 +61,10 @@ const lost_ms = 10_000
 const verify_ms = 20_000
 
 /**
- * A receiver that is configured by questions and answers, as the service `receiver`: its link, its reports, its mode. A family of receivers
- * adds its language: what frames say, how it is asked for its name and mode, and how it is made a base.
- * @typeParam M - the part of its own messages that answers questions
+ * The service `receiver` for a receiver that is configured by requests and answers. This class manages the link, the
+ * events of the service and the mode. A subclass adds the language of a family of receivers: how to decode frames,
+ * how to request identity and mode, and how to make the receiver a base.
+ * @typeParam M - the type of messages that can be answers to requests
  */
 export abstract class ReceiverDriver<M = string> implements Receiver {
   readonly can: ReceiverCapabilities
@@ -76,9 +78,12 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   readonly onInterference
   readonly onSpoofing
   protected readonly ctx: PluginContext
-  /** Give it every message that may be an answer. */
+  /** Pass it (`dialog.hear`) every message that may be an answer. */
   protected readonly dialog: Dialog<M>
-  /** The MSM type of the newest `configure`: frames of the type before it may still come. Undefined: all are taken. */
+  /**
+   * The MSM type of the newest `configure`. MSM frames of another type, which may still arrive, are dropped.
+   * Undefined: none are dropped.
+   */
   protected msm: 4 | 7 | undefined
   readonly #family: ReceiverFamily
   readonly #options: DriverOptions
@@ -156,12 +161,16 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
 
   // ── the language of a family ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** A frame of its own framings, or a UBX or NMEA one. */
+  /** Decodes a frame: one of the family's `framings`, UBX or NMEA. */
   protected abstract heard(frame: OwnFrame): void
-  /** Undefined: no answer. */
+  /** Requests the identity. Undefined: no answer. */
   protected abstract whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined>
+  /** Reads the mode and the position that the receiver holds. */
   protected abstract readMode(): Promise<Held>
-  /** Before the outputs are written: what may restart it. @returns refused settings that a base does not need */
+  /**
+   * Writes settings that may restart the receiver, before `setUp`. @returns refused settings that a base does not
+   * need
+   */
   protected abstract prepare(wanted: Wanted, identity: ReceiverIdentity): Promise<string[]>
   /**
    * Writes outputs and mode. The mode is read back afterwards.
@@ -207,19 +216,19 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     this.#tell()
   }
 
-  /** It has lost everything that was written, or may have. */
+  /** Call it when the receiver has lost, or may have lost, everything that was written. */
   protected restarted(): void {
     this.#life = {}
     this.#mode = 'unknown'
     this.#set(false)
   }
 
-  /** What has no answer. @returns false: not accepted */
+  /** Sends bytes that have no answer. @returns false: not accepted */
   protected write(bytes: Uint8Array): boolean {
     return this.#link.write(bytes)
   }
 
-  /** Another object after each restart and each lost link. */
+  /** A new object after each restart and each lost link. */
   protected get life(): object {
     return this.#life
   }
@@ -241,7 +250,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
     return { port: this.#port.name, reason, advice: advices[state] }
   }
 
-  /** Most do not say when they started. */
+  /** Undefined here, because most receivers do not report when they started. */
   get sinceReset_ms(): number | undefined {
     return undefined
   }
@@ -296,7 +305,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   }
 
   /**
-   * One at a time. A newer one ends the older one before its next command.
+   * Runs one at a time. A newer call ends an older one before its next command.
    * @throws RTK_ERR_UNAVAILABLE with the reason of the receiver
    */
   configure(target: ReceiverTarget): ReturnType<Receiver['configure']> {
@@ -428,7 +437,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
   }
 }
 
-/** Whether it holds the target. */
+/** Whether the mode and position that the receiver holds are those of the target. */
 export function isSame(held: NonNullable<Held>, target: ReceiverTarget): boolean {
   if (held.mode !== 'fixed' || target.mode !== 'fixed') return held.mode === target.mode
   return sameReference(held.arp, target.arp)

@@ -12,14 +12,15 @@ import type { DriverOptions, ReceiverDriver } from './receiver-driver.js'
 const Interval = (fallback: number, description: string) =>
   Type.Integer({ default: fallback, minimum: 1, maximum: 255, description })
 
+/** The argument of `receiverPlugin`. */
 export interface ReceiverPlugin<P extends TProperties> {
   readonly name: string
   readonly version: string
-  /** Where the receiver usually is: a path, and what that is. */
+  /** Default of the option `port` (a device path), and a description of it (`what`). */
   readonly port: { readonly default: string; readonly what: string }
-  /** Rates found in the field; the first is the default. */
+  /** Usual line rates; the first is the default of the option `baud`. */
   readonly bauds: readonly [number, ...number[]]
-  /** Options of this family alone. */
+  /** Further options, for this family only. */
   readonly own: P
   create(
     ctx: PluginContext,
@@ -47,7 +48,10 @@ const baseOptions = ({ port, bauds }: Pick<ReceiverPlugin<TProperties>, 'port' |
   biasInterval_s: Interval(10, 'Seconds between two 1230'),
 })
 
-/** The plugin of a family of receivers: its options, the line to the receiver, and the driver as the service `receiver`. */
+/**
+ * Makes the plugin of a family of receivers: its options, the line to the receiver, and the driver as the service
+ * `receiver`.
+ */
 export function receiverPlugin<P extends TProperties>({ name, version, own, create, ...place }: ReceiverPlugin<P>) {
   const options = baseOptions(place)
   return definePlugin({

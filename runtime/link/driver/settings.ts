@@ -1,29 +1,30 @@
-/** What the driver of a receiver is configured with. */
+/** Settings of the driver of a receiver. */
 import type { ReceiverIdentity, ReceiverOutput, SwitchableConstellation } from '../../../schemas/services/receiver.js'
 
-/** The messages of a base: the options of the plugin, over which the `output` of a target stands. */
+/** Messages and tracking of a base: the options of the plugin, overridden by the `output` of a target. */
 export interface BaseSettings {
   readonly msm: 4 | 7
   readonly observationInterval_s: number
   readonly referenceInterval_s: number
   readonly biasInterval_s: number
-  /** As the receiver has it. */
+  /** Undefined: the receiver's own setting. */
   readonly elevationMask_deg: number | undefined
-  /** All. */
+  /** Undefined: all. */
   readonly constellations: readonly SwitchableConstellation[] | undefined
 }
 
-/** Whether this set of a base tracks it; QZSS goes with GPS. */
+/** Whether a base with these settings tracks the constellation. QZSS is switched together with GPS. */
 export function tracks({ constellations }: BaseSettings, name: SwitchableConstellation | 'qzss'): boolean {
   return constellations?.includes(name === 'qzss' ? 'gps' : name) ?? true
 }
 
-/** Members of a target's `output` that are taken. */
+/** Members of a target's `output` that the driver applies. */
 export const takenOutput: ReadonlySet<keyof ReceiverOutput> = new Set([
   ...(['constellations', 'elevationMask_deg', 'msm'] as const),
   ...(['observationInterval_s', 'referenceInterval_s', 'biasInterval_s'] as const),
 ])
 
+/** The identity of an unknown receiver. */
 export const nobody: ReceiverIdentity = {
   maker: '',
   module: '',

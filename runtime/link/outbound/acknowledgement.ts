@@ -1,7 +1,7 @@
 /**
  * Data that the other end of a connection has acknowledged, derived from the kernel's send queue: `tx_queue` of
- * /proc/net/tcp and tcp6, the only place where Linux shows it without privileges. A cut line shows no error for a
- * quarter of an hour.
+ * /proc/net/tcp and tcp6, the only place where Linux shows it without privileges. TCP itself reports a cut line only
+ * after a quarter of an hour.
  */
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
@@ -25,7 +25,7 @@ export function findQueue(table: string, localPort: number, remotePort: number):
   return undefined
 }
 
-/** Bytes that the system has of a connection and the other end has not acknowledged; undefined: not known. */
+/** Bytes of a connection that the system holds and the other end has not acknowledged; undefined: unknown. */
 export async function queueOf({
   localPort,
   remotePort,
@@ -38,9 +38,31 @@ export async function queueOf({
   return undefined
 }
 
-/** Follows one connection. Time in which this process was blocked does not count: it may have been about to write. */
+/**
+ * The send queues of all connections now, read once: for many of them `queueOf` would read the table each time. Where two
+ * connections have the same ports, the longer queue counts.
+ * @returns bytes that the other end of a connection has not acknowledged; undefined: not known
+ */
+export async function tcpQueues(): Promise<(socket: Pick<Socket, 'localPort' | 'remotePort'>) => number | undefined> {
+  const queues = new Map<string, number>()
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of (await readFile(file, 'latin1').catch(() => '')).split('\n')) {
+      const [, own = '', other = '', , both = ''] = line.trim().split(/\s+/)
+      const queue = Number.parseInt(both.split(':')[0] ?? '', 16)
+      if (Number.isNaN(queue)) continue
+      const key = `${Number.parseInt(own.slice(-4), 16)} ${Number.parseInt(other.slice(-4), 16)}`
+      queues.set(key, Math.max(queue, queues.get(key) ?? 0))
+    }
+  }
+  return ({ localPort, remotePort }) => queues.get(`${localPort} ${remotePort}`)
+}
+
+/**
+ * Follows one connection. Time in which this process was blocked does not count, because the process could not write
+ * then.
+ */
 export class Acknowledgement {
-  /** How often to look. */
+  /** Interval at which to call `look`. */
   static readonly every_ms = 5_000
   readonly #socket: Socket
   readonly #clock: AwakeClock
@@ -74,12 +96,12 @@ export class Acknowledgement {
   }
 }
 
-/** The reason for which a connection is ended, in words. */
+/** The reason in words for closing a connection whose other end acknowledged nothing for this long. */
 export const cutText = (silent_ms: number): string =>
   `nothing acknowledged for ${Math.round(silent_ms / 1000)} s: the line is cut, or the other end takes nothing`
 
 /**
- * Watches a connection until the returned function is called.
+ * Watches a connection and reports when its line is cut, until the returned function is called.
  * @param cut called once, with the reason
  */
 export function whenCut({ clock, timers }: Edges, socket: Socket, cut: (reason: string) => void): Dispose {

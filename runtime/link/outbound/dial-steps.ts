@@ -1,7 +1,12 @@
-/** Which address an attempt to reach a peer takes: the first steps of the recovery ladder. Pure; `Outbound` is its edge. */
+/**
+ * Chooses the address for an attempt to reach a peer: the first steps of the recovery ladder (see the plugin
+ * `recovery`). Pure functions; `Outbound` applies them.
+ */
 import type { LinkInfo } from '../../../schemas/info/links.js'
 
+/** The strategy of an attempt: see `stepOf`. */
 export type DialStep = LinkInfo['step']
+/** IPv4 or IPv6. */
 export type Family = 4 | 6
 
 export interface DialAddress {
@@ -11,16 +16,17 @@ export interface DialAddress {
 
 /** State of the route to one peer. */
 export interface DialState {
-  /** Attempts that failed since one succeeded. */
+  /** Failed attempts since the last success. */
   readonly failures: number
-  /** The address of the connection that was good last. */
+  /** The address of the last successful connection. */
   readonly good: DialAddress | undefined
-  /** The family that the last attempt failed with. */
+  /** The address family of the last failed attempt. */
   readonly failed: Family | undefined
-  /** The last addresses resolved, and when (monotonic): used while no name server answers. */
+  /** The last resolved addresses, and when they were resolved (monotonic). Used while no name server answers. */
   readonly known: { readonly addresses: readonly DialAddress[]; readonly at_ms: number } | undefined
 }
 
+/** State before the first attempt. */
 export const untried: DialState = { failures: 0, good: undefined, failed: undefined, known: undefined }
 
 /**
@@ -30,9 +36,9 @@ export const untried: DialState = { failures: 0, good: undefined, failed: undefi
 const keep_ms = 24 * 3_600_000
 
 /**
- * The strategy of the next attempt. First the address that worked, if the name still has it. Then all resolved
- * addresses in order; then only the other family, as its packets may take another route. Then the last two in turn. The
- * name is resolved for each attempt.
+ * The strategy of the next attempt. First the address that worked last, if the name still resolves to it. Then all
+ * resolved addresses in order. Then only those of the other family (IPv4 or IPv6), whose packets may take another
+ * route. Then these last two strategies in turn. The name is resolved for each attempt.
  */
 export function stepOf({ failures }: DialState): DialStep {
   if (failures === 0) return 'reconnect'
@@ -58,7 +64,7 @@ export function addressesFor(state: DialState, answer: readonly DialAddress[]): 
   return [...answer.slice(turn), ...answer.slice(0, turn)]
 }
 
-/** The name was resolved. */
+/** The state after the name was resolved. */
 export const resolved = (state: DialState, addresses: readonly DialAddress[], now_ms: number): DialState => ({
   ...state,
   known: { addresses, at_ms: now_ms },
@@ -69,6 +75,7 @@ export function remembered({ known }: DialState, now_ms: number): readonly DialA
   return known && now_ms - known.at_ms < keep_ms ? known.addresses : undefined
 }
 
+/** The state after an attempt succeeded. */
 export const succeeded = (state: DialState, good: DialAddress | undefined): DialState => ({
   ...state,
   failures: 0,
@@ -76,7 +83,7 @@ export const succeeded = (state: DialState, good: DialAddress | undefined): Dial
   good: good ?? state.good,
 })
 
-/** @param family of the connection that failed; undefined: none was made */
+/** @param family address family of the failed connection; undefined: no connection was made */
 export const failed = (state: DialState, family: Family | undefined): DialState => ({
   ...state,
   failures: state.failures + 1,

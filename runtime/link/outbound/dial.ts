@@ -19,7 +19,7 @@ export interface DialTarget {
   tls?: boolean | undefined
 }
 
-/** Why a connection failed. `flood`: the other end sends more than it may. */
+/** Why a connection failed. `flood`: the other end sends more than its limit. */
 export type DialFailure = 'dns' | 'refused' | 'certificate' | 'not-tls' | 'timeout' | 'flood' | 'network'
 
 export interface DialEvents {
@@ -34,7 +34,7 @@ export interface DialEvents {
    * @param code the reason, for a program
    */
   failed(text: string, answered: boolean, code: DialFailure): void
-  /** The other end closed the connection, in order or by a reset; called once, in place of `failed`. */
+  /** The other end closed the connection, orderly or by a reset. Called once, instead of `failed`. */
   closed(): void
 }
 
@@ -46,7 +46,7 @@ export interface Dialled {
 }
 
 /**
- * Connects within 10 s, or reports why not, in words for the person who entered the address.
+ * Connects within 10 s, or reports the reason in words for the person who entered the address.
  * @param out selects the addresses for this attempt; default: those of the name, in order
  */
 export function dial(

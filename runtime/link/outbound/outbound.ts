@@ -22,16 +22,17 @@ const longestReason = 200
 /** Socket errors of a peer that was reached, and does not want to. */
 const answered = /^(ECONNREFUSED|ERR_SSL|ERR_TLS|CERT_|UNABLE_|DEPTH_|SELF_SIGNED|HOSTNAME_|ERR_OSSL)/
 
-/** Whether a socket error shows that the peer was reached: then the own network works. */
+/** Whether a socket error shows that the peer was reached, so the station's own network works. */
 export const isAnswer = (error: unknown): boolean => answered.test(String((error as { code?: unknown })?.code ?? ''))
 
+/** Resolves a name to addresses, like `dns.lookup`. */
 export type ResolveName = (host: string, done: (error: Error | null, addresses: DialAddress[]) => void) => void
 const systemNames: ResolveName = (host, done) =>
   resolve(host, { all: true, order: 'verbatim' }, (error, addresses) => done(error, (addresses ?? []) as DialAddress[]))
 
 /**
- * A connection to an outside peer, as its owner keeps it. Selects the address of the next attempt, follows the uplinks,
- * and reports its state to the service `links`, which the recovery ladder uses.
+ * For the owner of a connection to an outside peer. Selects the address of the next attempt, follows the uplinks, and
+ * reports the state of the connection to the service `links`, which the plugin `recovery` uses.
  */
 export class Outbound {
   readonly #ctx: PluginContext
@@ -92,7 +93,7 @@ export class Outbound {
     this.#ctx.services.find(links)?.remove(this.#link.name)
   }
 
-  /** For `net.connect`, `tls.connect`: the addresses of this attempt, by the step of the ladder. */
+  /** Options for `net.connect` and `tls.connect`, which select the addresses of this attempt. */
   get dial(): { lookup: LookupFunction; autoSelectFamily: true; autoSelectFamilyAttemptTimeout: number } {
     return { lookup: this.#lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: nextAddress_ms }
   }
@@ -118,7 +119,7 @@ export class Outbound {
     this.#report({ next_ms: 0 })
   }
 
-  /** The peer accepted: this way works. */
+  /** The peer accepted the connection: this address and uplink work. */
   up(socket?: { localAddress?: string | undefined; remoteAddress?: string | undefined }): void {
     const remote = plain(socket?.remoteAddress)
     if (remote !== '') this.#family = remote.includes(':') ? 6 : 4

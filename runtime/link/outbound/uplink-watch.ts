@@ -3,17 +3,19 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Uplinks, uplinks } from '../../../schemas/services.js'
 import type { PluginContext } from '../../plugin.js'
 
-/** Events of the uplinks for a connection. */
+/** Changes of the uplinks, as the owner of a connection needs them. */
 export interface UplinkEvents {
-  /** A way out appeared, or another one has the default route. */
+  /** An uplink appeared, or another uplink got the default route. */
   up(): void
   /** Something changed. */
   changed(): void
-  /** An uplink went down: sockets with one of these addresses need not wait any longer. */
+  /** An uplink went down: close sockets whose local address is one of these. */
   down(addresses: readonly string[], text: string): void
 }
 
-/** The uplinks of the station, if a plugin provides them: for owners of a connection to an outside peer. */
+/**
+ * Follows the uplinks of the station, if a plugin provides them, for the owner of a connection to an outside peer.
+ */
 export class UplinkWatch {
   readonly #ctx: PluginContext
   readonly #who: string
@@ -42,12 +44,15 @@ export class UplinkWatch {
     })
   }
 
-  /** No interface has the address of the socket any more. */
+  /** Whether no interface has the local address of the socket any more. */
   isStranded(localAddress: string): boolean {
     return ownAddresses(plain(localAddress)).length === 0
   }
 
-  /** The kind of uplink that a socket goes through; undefined where none has its address. A peer next door is not reached through the modem. */
+  /**
+   * The kind of uplink that a socket uses; undefined if no uplink has its local address. A peer in the local network
+   * does not count as reached by `cellular`.
+   */
   via({ localAddress, remoteAddress }: Ends): 'eth' | 'sta' | 'cellular' | undefined {
     const address = plain(localAddress)
     const uplink = this.#uplinks?.list.find(({ addresses }) => addresses.includes(address))
@@ -55,7 +60,7 @@ export class UplinkWatch {
     return isLocal(plain(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
   }
 
-  /** The peer answered: that proves the way to the internet, unless the peer is in a local network. */
+  /** The peer answered, which proves that the uplink reaches the internet, unless the peer is in a local network. */
   reached({ localAddress, remoteAddress }: Ends, text: string): void {
     if (localAddress === undefined || isLocal(plain(remoteAddress), ownAddresses(plain(localAddress)))) return
     this.#uplinks?.report({ who: this.#who, localAddress, reached: true, text })

@@ -8,7 +8,7 @@
  * | `opening` | it could not be opened              | `waiting` | opened again after 0.2 … 5 s                  |
  * | `waiting` | the wait has ended                  | `opening` |                                               |
  * | `waiting` | the device was absent and appears   | `opening` | the next waits are short again                |
- * | `open`    | EOF, error, the device node changed | `waiting` | closed first: until then it would count busy  |
+ * | `open`    | EOF, error, the device node changed | `waiting` | closed first: an open port would be busy      |
  * | `open`    | `drop`: the owner cannot use it     | `waiting` | the same                                      |
  * | `open`    | end of a recording                  | `ended`   |                                               |
  * | any       | `stop`                              | `stopped` |                                               |
@@ -19,6 +19,7 @@ import type { Dispose } from '../../plugin.js'
 import { Backoff } from '../backoff.js'
 import type { Edges } from '../time.js'
 
+/** The phases of the table above. */
 export type KeptPortPhase = 'stopped' | 'waiting' | 'opening' | 'open' | 'ended'
 
 export interface KeptPortEvents {
@@ -37,6 +38,7 @@ export interface KeptPortEvents {
 const look_ms = 250
 const waits = { first_ms: 200, longest_ms: 5000, spread: [0.8, 1.2] } as const
 
+/** Keeps a port open, by the table above. */
 export class KeptPort {
   readonly #port: BytePort
   readonly #edges: Edges
@@ -77,7 +79,7 @@ export class KeptPort {
     return this.#phase === 'open' && this.#port.write(bytes)
   }
 
-  /** The device works: the next wait is a short one. */
+  /** The device works: after a loss, the first wait is short again. */
   works(): void {
     this.#backoff.reset()
   }

@@ -6,7 +6,7 @@ import { SerialDevice } from './serial.js'
 import { TcpPort } from './tcp.js'
 
 /**
- * The port that a text names: a device path, `tcp://host:port` or `replay:<file>`.
+ * Makes the port for a text: a device path, `tcp://host:port` or `replay:<file>`.
  * @throws RangeError when the text is none of them
  */
 export function portFrom(

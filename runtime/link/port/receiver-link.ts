@@ -1,19 +1,21 @@
 /**
- * The link to the receiver: a port that is kept open, its stream cut into frames, and the rate at which they make sense.
+ * The link to the receiver: keeps the port open, splits the stream into frames, and finds the line rate at which they
+ * are valid.
  *
  * | state     | event                                   | next      | also                                       |
  * |-----------|-----------------------------------------|-----------|--------------------------------------------|
  * | `offline` | the port opened                         | `stalled` |                                            |
- * | `offline` | opening failed                          | `offline` | again after 0.2 … 5 s, or when it appears  |
+ * | `offline` | opening failed                          | `offline` | retried after 0.2 … 5 s, or on appearance  |
  * | `stalled` | a valid frame                           | `up`      | the next waits are short again             |
  * | `up`      | 3 s without a valid frame               | `stalled` | `silence` every 3 s, to poll               |
- * | any open  | EOF, error, the device node changed     | `offline` | opened again at once                       |
- * | any open  | bytes but no valid frame for 10 s       | `offline` | opened with the next rate; after 3 s where |
- * |           |                                         |           | the rate had been raised                   |
- * | any open  | nothing for 15 s although it was polled | `offline` | opened again; never while it only listens  |
+ * | any open  | EOF, error, the device node changed     | `offline` | opened again immediately                   |
+ * | any open  | bytes but no valid frame for 10 s       | `offline` | opened with the next rate (after 3 s if    |
+ * |           |                                         |           | the rate had been raised)                  |
+ * | any open  | nothing for 15 s although it was polled | `offline` | opened with the next rate, unless          |
+ * |           |                                         |           | `listenOnly`                               |
  * | any open  | end of a recording                      | `stalled` | nothing more comes                         |
  *
- * Time in which the event loop was blocked counts for none of these: nothing was read then.
+ * Time in which the event loop was blocked does not count, because nothing was read then.
  */
 import type { BytePort } from '../../../schemas/byte-port.js'
 import type { ReceiverLink as LinkState } from '../../../schemas/services/receiver.js'
@@ -26,16 +28,16 @@ export interface ReceiverLinkEvents {
   frame(frame: Frame): void
   /** The state changed, or the input ended. */
   state(): void
-  /** 3 s without a valid frame, and again every 3 s; also when the port opened. */
+  /** No valid frame for 3 s, repeated every 3 s. Also called when the port has opened. */
   silence(): void
 }
 
 export interface ReceiverLinkOptions {
   /** Tried in turn; the first is the configured one. */
   readonly bauds: readonly number[]
-  /** Nothing is ever written, so silence proves nothing. */
+  /** True: nothing is ever written, so a silent receiver does not count as lost. */
   readonly listenOnly: boolean
-  /** Of the receiver's own protocol. */
+  /** Framings of the receiver's own protocol. */
   readonly framings?: readonly Framing[]
   readonly random?: () => number
 }
@@ -46,9 +48,10 @@ const dead_ms = 15_000
 /** A receiver that restarts returns to its stored rate: after a raise that is likelier than noise. */
 const noFrameRaised_ms = 3000
 
-/** How often the link is looked at; the awake clock must have the same tick. */
+/** Interval at which the link is checked; `AwakeClock` needs the same `tick_ms`. */
 export const linkTick_ms = 250
 
+/** The link to a receiver, by the table above. */
 export class ReceiverLink {
   readonly framer: Framer
   readonly #port: BytePort
@@ -102,17 +105,17 @@ export class ReceiverLink {
     return this.#state
   }
 
-  /** Why it is in that state, for people. */
+  /** The reason for `state`, for people. */
   get reason(): string {
     return this.#reason
   }
 
-  /** The input came to its end: a replay without `loop`. */
+  /** The input has ended: a replay without `loop`. */
   get ended(): boolean {
     return this.#kept.phase === 'ended'
   }
 
-  /** Whether a valid frame ever came. */
+  /** Whether a valid frame has ever arrived. */
   get heard(): boolean {
     return this.#heard
   }

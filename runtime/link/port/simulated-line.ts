@@ -2,10 +2,10 @@ import type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 import { simulatedReceiver } from '../../../schemas/services/simulator.js'
 import type { PluginContext } from '../../plugin.js'
 
-/** Why `port=simulator` has no receiver. */
+/** Text of the error if `port=simulator` finds no simulated receiver. */
 export const noSimulator = 'port=simulator needs the plugin of a simulated receiver, which this variant does not have'
 
-/** `port=simulator`: the line of the simulated receiver, while that is there. */
+/** The port for `port=simulator`: the line of the simulated receiver, while its plugin is running. */
 export class SimulatedLine implements BytePort {
   readonly name = 'simulator'
   readonly live = true

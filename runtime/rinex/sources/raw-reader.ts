@@ -17,11 +17,12 @@ import { MsmObservations, RateSign } from './msm-observations.js'
 import { ObsvmObservations } from './obsvm-observations.js'
 import { RawxObservations } from './rawx-observations.js'
 
-/** The bytes of a span of time, as often as they are asked for. */
+/** Returns the bytes of a span of time. Called each time the bytes are read. */
 export type RawSource = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /** Messages with observations, the preferred ones first: MSM rounds, and its clock may be steered where that of the others is not. */
 export const observationSources = ['RAWX', 'OBSVM', 'MeasEpoch', 'MSM'] as const
+/** The kind of messages that the observations come from. */
 export type ObservationSource = (typeof observationSources)[number]
 
 export interface SourcedEpoch {
@@ -31,9 +32,9 @@ export interface SourcedEpoch {
 
 /** Parts of a source that could not be used. */
 export interface Skipped {
-  /** Beginnings of messages with a whole message behind them and a wrong checksum, accidental ones included. */
+  /** Messages with a wrong checksum, including bytes that only look like the start of a message. */
   readonly checksums: number
-  /** Messages with observations, with a right checksum, that contradict their length or have no time. */
+  /** Observation messages with a correct checksum whose content contradicts their length or has no time. */
   readonly contents: number
 }
 

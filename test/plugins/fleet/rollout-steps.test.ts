@@ -200,7 +200,10 @@ t.test('errors that are accepted do not stop it', async (t) => {
   )
   world.run()
   t.equal(world.rollout.state, 'done')
-  t.strictSame(world.of('failed').sort(), ['S003', 'S007'])
+  t.strictSame(
+    world.of('failed').sort((one, other) => one.localeCompare(other)),
+    ['S003', 'S007'],
+  )
   t.equal(world.of('done').length, 8)
 })
 
@@ -222,7 +225,10 @@ t.test('stations with rovers wait, unless forced; offline ones wait', async (t) 
   world.stations.set('S002', { ...(stations[2] as FleetStation), online: 'offline' })
   world.run(3_000)
   t.strictSame(world.of('done'), ['S000'])
-  t.match(world.targets.map(({ reason }) => reason).sort(), ['', '2 rovers are connected', 'it is offline'])
+  t.match(
+    world.targets.map(({ reason }) => reason).sort((one, other) => one.localeCompare(other)),
+    ['', '2 rovers are connected', 'it is offline'],
+  )
   world.rovers.clear()
   world.run(3_000)
   t.equal(world.of('done').length, 2)

@@ -89,7 +89,7 @@ function context() {
   const ctx = {
     clock,
     log: { debug() {}, warn() {}, info: (_: object, line: string) => lines.push(line) },
-    services: { use: () => stream },
+    services: { use: () => stream, find: () => stream },
     defer() {},
     timers: {
       after: (ms: number, fn: () => void) => clock.timer(ms, fn),
@@ -137,7 +137,7 @@ t.test('one that was handed over gets what went out since, where it has the posi
   }
   const add = (known: { position: string; sequence: number }) => {
     const rover = connection()
-    new Rovers(ctx).add(asConnection(rover), mount, facts(), known)
+    new Rovers(ctx).add(asConnection(rover), mount, facts(), { known })
     return rover.types()
   }
   t.same(add({ position: mount.known.position, sequence: 2 }), [1074, 1005])

@@ -205,6 +205,7 @@ export const de: Texts = {
   'section.network': 'Ethernet und WLAN',
   'section.wifi': 'Zugangspunkt',
   'section.mobile': 'Mobilfunk und Router',
+  'section.alerts': 'Meldungen',
   'settings.search': 'Einstellungen suchen',
   'settings.default': 'Vorgabe {value}',
   'settings.bounds': '{least} bis {most}',

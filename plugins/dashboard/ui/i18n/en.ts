@@ -146,6 +146,7 @@ export const en = {
   'section.network': 'Ethernet and WiFi',
   'section.wifi': 'Access point',
   'section.mobile': 'Mobile network and router',
+  'section.alerts': 'Alerts',
   'settings.search': 'Search settings',
   'settings.default': 'default {value}',
   'settings.bounds': '{least} to {most}',

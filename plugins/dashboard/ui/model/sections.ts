@@ -15,6 +15,7 @@ const rules: readonly (readonly [begin: RegExp, section: string, page?: string])
   [/^mqtt-/, 'mqtt', 'links'],
   [/^(eth-|sta-)/, 'network', 'network'],
   [/^(wap-|wifi-)/, 'wifi', 'network'],
+  [/^alerts-/, 'alerts'],
   [/^(mob-|mobile-|rtr-|recovery-)/, 'mobile', 'network'],
 ]
 

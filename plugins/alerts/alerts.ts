@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto'
+import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type Alert, alertSource, device, fleetDatabase } from 'rtk-base/services'
+import type { Channel, Message } from './channels/channel.js'
+import { Outbox } from './channels/outbox.js'
+import { type Ack, ackChannel, Keeper, moved } from './keeper.js'
+import { type Batch, Batches, type BatchOptions } from './rules/batches.js'
+import { type Entry, Ledger, type LedgerOptions } from './rules/ledger.js'
+import { harmless, type NoticeContent, noticeOf, overflowNotice, testNotice } from './rules/notice.js'
+import { isQuiet, minuteOf } from './rules/quiet-hours.js'
+import type { AlertSettings } from './settings.js'
+import { StationSource } from './sources/station-source.js'
+
+const look_ms = 5_000
+/** After a start, an alert that is not reported may only be not known yet. */
+const settle_ms = 180_000
+const longestText = 400
+
+export interface AlertsOptions extends LedgerOptions, BatchOptions {}
+
+/**
+ * `own`: a station, or the only program of its kind. `leads`: the instance of a fleet that sends. `alone`: it led until the database
+ * was lost, and tells only that. `follows`: another instance sends.
+ */
+type Part = 'own' | 'leads' | 'alone' | 'follows'
+
+/** From what sources report to notices in the outbox. */
+export class Alerts {
+  readonly outbox: Outbox
+  readonly #ctx: PluginContext
+  readonly #settings: AlertSettings
+  readonly #options: AlertsOptions
+  readonly #source: StationSource
+  readonly #keeper: Keeper
+  #ledger: Ledger
+  #batches: Batches
+  #part: Part = 'follows'
+  #begun_ms = 0
+  /** What the service said last: counts while its plugin is being replaced. */
+  #fleet: readonly Alert[] = []
+  #isLoading = false
+
+  constructor(ctx: PluginContext, settings: AlertSettings, options: AlertsOptions) {
+    this.#ctx = ctx
+    this.#settings = settings
+    this.#options = options
+    this.#source = new StationSource(ctx)
+    this.#keeper = new Keeper(ctx)
+    this.#ledger = new Ledger(options)
+    this.#batches = new Batches(options)
+    this.outbox = new Outbox({ ctx, save: () => this.#save(), maySend: () => this.#part !== 'follows' })
+  }
+
+  async start(): Promise<void> {
+    const { services, timers, on } = this.#ctx
+    this.#source.start(() => this.#look())
+    this.apply()
+    services.watch(alertSource, (found) => found && on(found.onChange, () => this.#look()))
+    let hadDatabase = false
+    services.watch(fleetDatabase, (database) => {
+      if (!database) return undefined
+      hadDatabase = true
+      on(database.onLeads, () => this.#look())
+      return database.listen(ackChannel, () => this.#takeAcks())
+    })
+    if (!hadDatabase) await this.#begin('own')
+    timers.every(look_ms, () => this.#look())
+    this.#look()
+  }
+
+  /** The settings have changed. */
+  apply(): void {
+    const channels = this.#settings.channels()
+    this.outbox.apply(channels)
+    const names = channels.map(({ name }) => name).join(', ')
+    this.#ctx.status(channels.length === 0 ? 'no mail server or webhook is set' : `by ${names}`)
+    this.outbox.work()
+  }
+
+  async stop(): Promise<void> {
+    await this.outbox.stop()
+    if (this.#part === 'own' || this.#part === 'leads') await this.#save()
+  }
+
+  get entries(): readonly Entry[] {
+    return this.#ledger.entries
+  }
+
+  get ignored(): number {
+    return this.#ledger.ignored
+  }
+
+  // ── which instance ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Reads what was told before, and begins to follow. */
+  async #begin(part: 'own' | 'leads'): Promise<void> {
+    if (this.#isLoading) return
+    this.#isLoading = true
+    try {
+      const state = await this.#keeper.load()
+      const now_ms = this.#ctx.clock.monotonic()
+      const wasAlone = this.#part === 'alone'
+      const kept = wasAlone ? this.#ledger.stored().filter(({ kind }) => kind === 'database') : []
+      const own = new Map(wasAlone ? this.outbox.notices.map((notice) => [notice.id, notice]) : [])
+      this.#ledger = new Ledger(this.#options)
+      this.#batches = new Batches(this.#options)
+      if (state) {
+        const { batches, entries, notices } = moved(state, now_ms, this.#utc_ms())
+        this.#ledger.restore([...entries, ...kept])
+        this.#batches.restore(batches)
+        for (const notice of notices) if (!own.has(notice.id)) own.set(notice.id, notice)
+        this.outbox.restore([...own.values()].sort((one, other) => one.made_ms - other.made_ms))
+      } else this.#ledger.restore(kept)
+      this.#begun_ms = now_ms
+      this.#part = part
+      // Channels may be other ones than before.
+      this.apply()
+      await this.#takeAcks()
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'the stored alerts cannot be read yet: it is tried again')
+    } finally {
+      this.#isLoading = false
+    }
+  }
+
+  #updatePart(): void {
+    const database = this.#ctx.services.find(fleetDatabase)
+    if (!database) return
+    if (database.leads) {
+      if (this.#part !== 'leads') void this.#begin('leads').then(() => this.#look())
+    } else if (this.#part === 'own') this.#part = 'follows'
+    else if (this.#part !== 'follows') this.#part = database.connected ? 'follows' : 'alone'
+  }
+
+  // ── alerts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #reported(): readonly Alert[] {
+    const found = this.#ctx.services.find(alertSource)
+    if (found) this.#fleet = found.active()
+    const all = [...this.#source.active(), ...this.#fleet].map(clean)
+    return this.#part === 'alone' ? all.filter(({ kind }) => kind === 'database') : all
+  }
+
+  #look(): void {
+    this.#updatePart()
+    if (this.#part === 'follows' || this.#isLoading || this.#ctx.signal.aborted) return
+    const now_ms = this.#ctx.clock.monotonic()
+    const isSettled = now_ms - this.#begun_ms >= settle_ms
+    const fleet = this.#ctx.services.find(alertSource)
+    const mayEnd = (alert: Alert) => {
+      if (this.#part === 'alone') return alert.kind === 'database'
+      if (!isSettled) return false
+      if (alert.serial === this.#ctx.serial) return !this.#source.isUndecided(alert)
+      return fleet ? !fleet.isUndecided?.(alert) : this.#fleet.length === 0
+    }
+    const changes = this.#ledger.step(this.#reported(), now_ms, mayEnd)
+    for (const change of changes) this.#batches.add(change, now_ms)
+    const told = this.#batches.due(now_ms, this.#isQuiet(), (batch) => this.#contentOf(batch).subject)
+    for (const one of told) this.#add('listed' in one ? this.#contentOf(one) : overflowNotice(one))
+    if (changes.length > 0 || told.length > 0) void this.#save().then(() => this.outbox.work())
+    else this.outbox.work()
+  }
+
+  #contentOf = (batch: Batch): NoticeContent => noticeOf(batch, this.#settings.zone())
+
+  #isQuiet(): boolean {
+    const quiet = this.#settings.quiet()
+    const utc_ms = this.#utc_ms()
+    // Without a clock nobody knows the hour: nothing waits.
+    return quiet !== undefined && utc_ms > 0 && isQuiet(quiet, minuteOf(utc_ms, this.#settings.zone()))
+  }
+
+  #add(content: NoticeContent): void {
+    const { log, clock } = this.#ctx
+    const to = this.#settings.takers(content.severity)
+    this.outbox.add({ ...this.#message(content), made_ms: clock.monotonic() }, to)
+    log.info({ what: content.what, kind: content.kind, count: content.count }, `alert: ${content.subject}`)
+  }
+
+  #message(content: NoticeContent): Message {
+    const t_s = Math.floor(this.#utc_ms() / 1_000)
+    return { ...content, id: randomUUID(), t_s, from: this.#ctx.serial }
+  }
+
+  #utc_ms(): number {
+    const { clock, services } = this.#ctx
+    return services.use(device).utc_ms() || clock.now()
+  }
+
+  async #save(): Promise<void> {
+    if (this.#part !== 'own' && this.#part !== 'leads') return
+    const { clock, errors, log } = this.#ctx
+    try {
+      await this.#keeper.save({
+        ...{ version: 1, monotonic_ms: clock.monotonic(), utc_ms: this.#utc_ms() },
+        ...{ entries: this.#ledger.stored(), batches: this.#batches.stored(), notices: [...this.outbox.notices] },
+      })
+      errors.clear('alerts-not-kept')
+    } catch (error) {
+      log.debug({ err: error }, 'the state of the alerts was not stored')
+      errors.raise('alerts-not-kept', {
+        text: 'the state of the alerts cannot be stored: after a restart, alerts may be sent again',
+        advice: 'free space on the disk of the data folder, or check the database of the fleet',
+      })
+    }
+  }
+
+  // ── people ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Critical alerts that somebody knows of are not repeated. @returns false: there is no such alert */
+  async acknowledge(key: string, by: string): Promise<boolean> {
+    const t_s = Math.floor(this.#utc_ms() / 1_000)
+    if (this.#part === 'follows') {
+      const stored = await this.#keeper.load()
+      if (!stored?.entries.some((entry) => entry.key === key)) return false
+      await this.#keeper.leaveAck({ key, by, t_s })
+      return true
+    }
+    if (!this.#ledger.acknowledge(key, { by, t_s })) return false
+    await this.#save()
+    return true
+  }
+
+  async #takeAcks(): Promise<void> {
+    if (this.#part !== 'leads') return
+    try {
+      const acks: Ack[] = await this.#keeper.acks()
+      if (acks.length === 0) return
+      for (const { key, by, t_s } of acks) this.#ledger.acknowledge(key, { by, t_s })
+      await this.#save()
+      await this.#keeper.forgetAcks(acks.map(({ key }) => key))
+    } catch (error) {
+      this.#ctx.log.debug({ err: error }, 'acknowledgements cannot be read: they are read with the next one')
+    }
+  }
+
+  /** What is shown by an instance that does not lead: what the leading one has stored. */
+  async refresh(): Promise<void> {
+    if (this.#part !== 'follows') return
+    const state = await this.#keeper.load()
+    if (!state) return
+    const { entries, notices } = moved(state, this.#ctx.clock.monotonic(), this.#utc_ms())
+    this.#ledger = new Ledger(this.#options)
+    this.#ledger.restore(entries)
+    this.outbox.restore(notices)
+  }
+
+  #isTesting = false
+
+  /** @throws RTK_ERR_UNAVAILABLE */
+  async test(): Promise<{ channel: string; reason: string }[]> {
+    if (this.#isTesting) throw unavailable('another test is running: try again in a minute')
+    if (this.outbox.channels.length === 0) throw unavailable('no mail server or webhook is set: see alerts-mail-host')
+    this.#isTesting = true
+    try {
+      return await this.outbox.test(this.#message(testNotice(this.#source.name || this.#ctx.serial)))
+    } finally {
+      this.#isTesting = false
+    }
+  }
+
+  get channels(): readonly Channel[] {
+    return this.outbox.channels
+  }
+}
+
+/** Texts from outside, bounded, as every channel and every database takes them. */
+const clean = (alert: Alert): Alert => ({
+  ...alert,
+  key: alert.key.slice(0, 120),
+  serial: alert.serial.slice(0, 64),
+  name: harmless(alert.name, 64),
+  group: harmless(alert.group, 64),
+  text: harmless(alert.text, longestText),
+  advice: harmless(alert.advice, longestText),
+})

@@ -1,0 +1,34 @@
+import type { NoticeContent } from '../rules/notice.js'
+
+/** A notice as channels send it. */
+export interface Message extends NoticeContent {
+  /** The same in every attempt, so that a receiver can tell a repetition. */
+  readonly id: string
+  /** UTC seconds; 0 unknown. */
+  readonly t_s: number
+  /** Serial number of the station (or of the fleet) that sends it. */
+  readonly from: string
+}
+
+export interface Channel {
+  /** Unique among the channels. */
+  readonly name: string
+  /**
+   * Resolves when the receiver has accepted it.
+   * @throws ChannelTrouble with a reason without secrets
+   */
+  send(message: Message, signal: AbortSignal): Promise<void>
+}
+
+/** `refused`: a person has to do something, so attempts are rare. */
+export class ChannelTrouble extends Error {
+  readonly kind: 'later' | 'refused'
+  /** The receiver asks to wait so long. */
+  readonly wait_ms: number
+
+  constructor(kind: ChannelTrouble['kind'], message: string, wait_ms = 0) {
+    super(message)
+    this.kind = kind
+    this.wait_ms = wait_ms
+  }
+}

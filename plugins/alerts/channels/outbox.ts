@@ -1,0 +1,222 @@
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { Type } from 'typebox'
+import { type Channel, ChannelTrouble, type Message } from './channel.js'
+
+/** Notices that are kept; a notice that leaves undelivered is given up. */
+export const mostNotices = 200
+const first_ms = 30_000
+const longest_ms = 3_600_000
+const refused_ms = 900_000
+const givenUp_ms = 24 * 3_600_000
+/** A single failure is no error of the station yet. */
+const reportedFrom = 2
+
+const text = (maxLength: number) => Type.String({ maxLength })
+
+export const Delivery = Type.Object({
+  state: Type.Enum(['waiting', 'delivered', 'failed']),
+  tries: Type.Number(),
+  next_ms: Type.Number(),
+  /** Why the last attempt failed; empty: it did not. */
+  reason: text(300),
+})
+export type Delivery = Type.Static<typeof Delivery>
+
+export const StoredNotice = Type.Object({
+  id: text(64),
+  t_s: Type.Number(),
+  made_ms: Type.Number(),
+  from: text(64),
+  what: Type.Enum(['begin', 'worse', 'repeat', 'end', 'more', 'test']),
+  kind: text(1_000),
+  severity: Type.Enum(['warning', 'critical']),
+  group: text(1_000),
+  count: Type.Number(),
+  subject: text(1_000),
+  text: text(20_000),
+  names: text(4_000),
+  /** Name of a channel → what became of it there. */
+  deliveries: Type.Record(Type.String(), Delivery),
+})
+export type StoredNotice = Type.Static<typeof StoredNotice>
+
+/** Wait after a failure: doubles from half a minute to an hour. @param random 0 to 1, so that stations do not return together */
+export function waitAfter(tries: number, trouble: Pick<ChannelTrouble, 'kind' | 'wait_ms'>, random: number): number {
+  const base_ms = Math.min(longest_ms, first_ms * 2 ** Math.min(20, tries - 1))
+  const least_ms = Math.max(trouble.wait_ms, trouble.kind === 'refused' ? refused_ms : 0)
+  return Math.round(Math.max(base_ms, least_ms) * (0.8 + 0.4 * random))
+}
+
+interface Deps {
+  readonly ctx: PluginContext
+  /** Stores the state durably. Never rejects. */
+  readonly save: () => Promise<void>
+  /** False: another instance of the fleet sends. */
+  readonly maySend: () => boolean
+}
+
+/** Sends notices: each channel its own, one at a time, again and again until it is accepted. */
+export class Outbox {
+  readonly #deps: Deps
+  #channels: readonly Channel[] = []
+  #notices: StoredNotice[] = []
+  #ended = new AbortController()
+  readonly #busy = new Map<string, Promise<void>>()
+
+  constructor(deps: Deps) {
+    this.#deps = deps
+  }
+
+  /** The oldest first. */
+  get notices(): readonly StoredNotice[] {
+    return this.#notices
+  }
+
+  get channels(): readonly Channel[] {
+    return this.#channels
+  }
+
+  restore(notices: readonly StoredNotice[]): void {
+    this.#notices = notices.slice(-mostNotices)
+  }
+
+  /** Other settings may be the remedy: what waits is tried at once. */
+  apply(channels: readonly Channel[]): void {
+    this.#ended.abort()
+    this.#ended = new AbortController()
+    this.#channels = channels
+    const names = new Set(channels.map(({ name }) => name))
+    for (const notice of this.#notices)
+      for (const [name, delivery] of Object.entries(notice.deliveries)) {
+        if (delivery.state !== 'waiting') continue
+        if (names.has(name)) this.#set(notice, name, { ...delivery, next_ms: 0 })
+        else this.#set(notice, name, { ...delivery, state: 'failed', reason: 'the channel was removed' })
+      }
+    this.#report()
+  }
+
+  /** @param to names of the channels */
+  add(notice: Omit<StoredNotice, 'deliveries'>, to: readonly string[]): void {
+    const delivery: Delivery = { state: 'waiting', tries: 0, next_ms: 0, reason: '' }
+    this.#notices.push({ ...notice, deliveries: Object.fromEntries(to.map((name) => [name, delivery])) })
+    while (this.#notices.length > mostNotices) {
+      const gone = this.#notices.shift()
+      if (gone && Object.values(gone.deliveries).some(({ state }) => state === 'waiting'))
+        this.#deps.ctx.log.warn({ id: gone.id }, 'a notice was given up: too many wait')
+    }
+  }
+
+  /** Begins what is due. */
+  work(): void {
+    if (!this.#deps.maySend()) return
+    for (const channel of this.#channels) {
+      if (this.#busy.has(channel.name)) continue
+      const next = this.#next(channel.name)
+      if (!next) continue
+      const done = this.#deliver(channel, next, this.#ended.signal).finally(() => {
+        this.#busy.delete(channel.name)
+        if (!this.#deps.ctx.signal.aborted) this.work()
+      })
+      this.#busy.set(channel.name, done)
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort()
+    await Promise.all(this.#busy.values())
+  }
+
+  #next(channel: string): StoredNotice | undefined {
+    const now_ms = this.#deps.ctx.clock.monotonic()
+    return this.#notices.find(({ deliveries }) => {
+      const own = Object.hasOwn(deliveries, channel) ? deliveries[channel] : undefined
+      return own?.state === 'waiting' && own.next_ms <= now_ms
+    })
+  }
+
+  async #deliver(channel: Channel, notice: StoredNotice, signal: AbortSignal): Promise<void> {
+    const { ctx, save } = this.#deps
+    const trouble = await attempt(channel, notice, signal)
+    // It was cut off: the settings changed, or the plugin stops. That is no failure of the channel.
+    if (signal.aborted && trouble) return
+    const before = this.#notices.find(({ id }) => id === notice.id)?.deliveries[channel.name]
+    if (!before) return
+    const tries = before.tries + 1
+    if (!trouble) this.#set(notice, channel.name, { state: 'delivered', tries, next_ms: 0, reason: '' })
+    else {
+      const now_ms = ctx.clock.monotonic()
+      const isOver = now_ms - notice.made_ms >= givenUp_ms
+      const next_ms = now_ms + waitAfter(tries, trouble, Math.random())
+      const reason = trouble.message.slice(0, 300)
+      this.#set(notice, channel.name, { state: isOver ? 'failed' : 'waiting', tries, next_ms, reason })
+      const then = isOver ? 'it is given up' : 'it is tried again'
+      ctx.log[tries < reportedFrom ? 'debug' : 'info'](
+        { channel: channel.name, reason },
+        `a notice was not sent: ${then}`,
+      )
+    }
+    this.#report()
+    await save()
+  }
+
+  #set(notice: StoredNotice, channel: string, delivery: Delivery): void {
+    const at = this.#notices.findIndex(({ id }) => id === notice.id)
+    const found = this.#notices[at]
+    if (found) this.#notices[at] = { ...found, deliveries: { ...found.deliveries, [channel]: delivery } }
+  }
+
+  /** Errors of the station: channels that fail. */
+  #report(): void {
+    const { errors } = this.#deps.ctx
+    const failing = this.#channels.flatMap(({ name }) => {
+      const reason = this.troubleOf(name)
+      return reason === '' ? [] : [{ name, reason }]
+    })
+    const [first] = failing
+    if (!first) {
+      errors.clear('alerts-not-sent')
+      return
+    }
+    const names = failing.map(({ name }) => name).join(', ')
+    errors.raise('alerts-not-sent', {
+      text: `alerts do not arrive by ${names}: ${first.reason}`,
+      advice: 'check the settings of the alerts. What waits is tried again for a day',
+      values: { channels: names, reason: first.reason },
+    })
+  }
+
+  /** Why a channel fails; `''`: it does not. */
+  troubleOf(channel: string): string {
+    for (const { deliveries } of this.#notices.toReversed()) {
+      const own = Object.hasOwn(deliveries, channel) ? deliveries[channel] : undefined
+      if (own?.state === 'delivered') return ''
+      if (own && own.tries >= reportedFrom) return own.reason
+    }
+    return ''
+  }
+
+  /** One attempt by every channel, beside what waits. @returns channel → what went wrong; empty: it was accepted */
+  async test(message: Message): Promise<{ channel: string; reason: string }[]> {
+    const { signal } = this.#ended
+    return Promise.all(
+      this.#channels.map(async (channel) => {
+        const trouble = await attempt(channel, message, signal)
+        return { channel: channel.name, reason: trouble?.message ?? '' }
+      }),
+    )
+  }
+}
+
+async function attempt(channel: Channel, given: Message, signal: AbortSignal): Promise<ChannelTrouble | undefined> {
+  const { id, t_s, from, what, kind, severity, group, count, subject, text, names } = given
+  const message: Message = { id, t_s, from, what, kind, severity, group, count, subject, text, names }
+  try {
+    await channel.send(message, signal)
+    return undefined
+  } catch (error) {
+    if (error instanceof ChannelTrouble) return error
+    // Texts of other errors may have secrets.
+    const text = error instanceof RtkError ? error.code : 'an error of this program'
+    return new ChannelTrouble('later', text)
+  }
+}

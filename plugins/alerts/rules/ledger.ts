@@ -1,0 +1,168 @@
+import type { Alert } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { type AlertEvent, type AlertState, alertStates } from './states.js'
+
+export interface LedgerOptions {
+  readonly hold_ms: number
+  /** A critical alert that nobody acknowledged is told again after this time. */
+  readonly repeat_ms: number
+  /** Alerts that are followed at one time. */
+  readonly most: number
+}
+
+/** An alert that begins and ends so often within one `hold_ms` each is told without having held. */
+const mostFlaps = 4
+
+export interface Acknowledgement {
+  readonly by: string
+  /** UTC seconds. */
+  readonly t_s: number
+}
+
+/** An alert as it is followed. Times end with `_ms` and count from any moment. */
+export interface Entry {
+  readonly alert: Alert
+  readonly state: AlertState
+  /** When `state` began. */
+  readonly at_ms: number
+  /** How often it came back since it began. */
+  readonly flaps: number
+  /** Of the last notice; undefined: there was none. */
+  readonly told_ms?: number | undefined
+  readonly acknowledged?: Acknowledgement | undefined
+}
+
+/** Something to tell. `worse`: a warning became critical. */
+export interface Change {
+  readonly what: 'begin' | 'worse' | 'repeat' | 'end'
+  readonly alert: Alert
+  readonly flaps: number
+}
+
+const text = Type.String({ maxLength: 500 })
+const Severity = Type.Enum(['warning', 'critical'])
+
+/** Stored entries: those that were told. Others begin anew. */
+export const StoredEntry = Type.Object({
+  key: text,
+  serial: text,
+  name: text,
+  group: text,
+  kind: text,
+  severity: Severity,
+  since_s: Type.Number(),
+  state: Type.Enum(['active', 'ending']),
+  at_ms: Type.Number(),
+  flaps: Type.Number(),
+  told_ms: Type.Optional(Type.Number()),
+  acknowledged: Type.Optional(Type.Object({ by: text, t_s: Type.Number() })),
+})
+export type StoredEntry = Type.Static<typeof StoredEntry>
+
+/** Follows alerts from their begin to their end. Pure but for its own memory. */
+export class Ledger {
+  readonly #options: LedgerOptions
+  readonly #entries = new Map<string, Entry>()
+  /** Alerts that were not followed, as there were too many at one time. */
+  ignored = 0
+
+  constructor(options: LedgerOptions) {
+    this.#options = options
+  }
+
+  get entries(): readonly Entry[] {
+    return [...this.#entries.values()]
+  }
+
+  /**
+   * @param reported what the sources report now
+   * @param mayEnd whether an alert that is not reported has ended: false while its source may not know yet
+   */
+  step(reported: readonly Alert[], now_ms: number, mayEnd: (alert: Alert) => boolean): Change[] {
+    const changes: Change[] = []
+    const byKey = new Map(reported.map((alert) => [alert.key, alert]))
+    for (const alert of byKey.values()) {
+      if (this.#entries.has(alert.key)) continue
+      if (this.#entries.size >= this.#options.most) this.ignored += 1
+      else this.#entries.set(alert.key, { alert, state: 'pending', at_ms: now_ms, flaps: 0 })
+    }
+    for (const entry of [...this.#entries.values()]) {
+      const alert = byKey.get(entry.alert.key)
+      // What was told needs evidence of its end.
+      if (alert === undefined && isTold(entry) && !mayEnd(entry.alert)) continue
+      this.#step(entry, alert, now_ms, changes)
+    }
+    return changes
+  }
+
+  #step(entry: Entry, reported: Alert | undefined, now_ms: number, changes: Change[]): void {
+    const { hold_ms, repeat_ms } = this.#options
+    const alert = reported ? { ...reported, since_s: entry.alert.since_s || reported.since_s } : entry.alert
+    let next: Entry = { ...entry, alert }
+    const tell = (what: Change['what']) => {
+      changes.push({ what, alert, flaps: next.flaps })
+      next = { ...next, told_ms: now_ms }
+    }
+    const isWorse = alert.severity === 'critical' && entry.alert.severity === 'warning'
+    for (const event of eventsOf(next, reported !== undefined, now_ms, hold_ms)) {
+      const found = alertStates[next.state][event]
+      if (!found) continue
+      if (found.state === 'over') {
+        this.#entries.delete(alert.key)
+        if (found.tells) tell(found.tells)
+        return
+      }
+      next = { ...next, state: found.state, at_ms: now_ms, flaps: next.flaps + (found.counts ? 1 : 0) }
+      if (found.tells) tell(found.tells)
+    }
+    if (next.state === 'active' && next.told_ms !== now_ms) {
+      const isDue = now_ms - (next.told_ms ?? now_ms) >= repeat_ms
+      // What got worse is news, also after somebody knew of it.
+      if (isWorse) {
+        next = { ...next, acknowledged: undefined }
+        tell('worse')
+      } else if (alert.severity === 'critical' && isDue && !next.acknowledged) tell('repeat')
+    }
+    this.#entries.set(alert.key, next)
+  }
+
+  /** @returns false: there is no such alert */
+  acknowledge(key: string, acknowledged: Acknowledgement): boolean {
+    const entry = this.#entries.get(key)
+    if (!entry) return false
+    this.#entries.set(key, { ...entry, acknowledged })
+    return true
+  }
+
+  /** Those that were told. */
+  stored(): StoredEntry[] {
+    return this.entries.flatMap(({ alert, state, at_ms, flaps, told_ms, acknowledged }) => {
+      if (state !== 'active' && state !== 'ending') return []
+      const { key, serial, name, group, kind, severity, since_s } = alert
+      return [
+        {
+          ...{ key, serial, name, group, kind, severity, since_s, state, at_ms, flaps },
+          ...(told_ms !== undefined && { told_ms }),
+          ...(acknowledged && { acknowledged }),
+        },
+      ]
+    })
+  }
+
+  restore(stored: readonly StoredEntry[]): void {
+    for (const { state, at_ms, flaps, told_ms, acknowledged, ...alert } of stored.slice(0, this.#options.most))
+      this.#entries.set(alert.key, {
+        ...{ alert: { ...alert, text: '', advice: '' }, state, at_ms, flaps, told_ms },
+        ...(acknowledged && { acknowledged }),
+      })
+  }
+}
+
+const isTold = ({ state }: Entry): boolean => state === 'active' || state === 'ending'
+
+function eventsOf({ state, at_ms, flaps }: Entry, isReported: boolean, now_ms: number, hold_ms: number): AlertEvent[] {
+  const seen: AlertEvent = isReported ? 'reported' : 'missing'
+  if (alertStates[state][seen]) return [seen]
+  if (now_ms - at_ms >= hold_ms) return ['held']
+  return state === 'pending' && flaps >= mostFlaps ? ['flapped'] : []
+}

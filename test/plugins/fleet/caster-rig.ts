@@ -1,0 +1,249 @@
+/** A fleet on simulated edges: a broker, a database, stations that publish RTCM, and instances of the real caster over them. */
+import { createPrivateKey, sign, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { PGlite } from '@electric-sql/pglite'
+import type { Test } from 'tap'
+import fleetCaster from '../../../plugins/fleet-caster/index.js'
+import httpApi from '../../../plugins/http-api/index.js'
+import ntripCaster from '../../../plugins/ntrip-caster/index.js'
+import { encodeNmea, signedBytes } from '../../../runtime/gnss/index.js'
+import { type AnyPlugin, definePlugin, type EventSource, RtkError, unavailable } from '../../../runtime/plugin.js'
+import { Model, rtcmMessages } from '../../../runtime/simulation/index.js'
+import {
+  type FleetBroker,
+  type FleetDatabase,
+  type FleetEvent,
+  type FleetMessage,
+  type FleetStation,
+  fleet,
+  fleetAccess,
+  fleetBroker,
+  fleetDatabase,
+} from '../../../schemas/services.js'
+import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import type { IdentityFile } from '../../harness/peers/certificates.js'
+import { Client } from '../ntrip/rig.js'
+import { fleetStation } from './stations.js'
+
+type Change = { serial: string; station: FleetStation | undefined; before: FleetStation | undefined }
+
+/** Broker, database and registry, shared by all instances. */
+export class FakeFleet {
+  readonly clock = new ManualClock(Date.now() + 3_600_000)
+  readonly stations = new Map<string, FleetStation>()
+  readonly events: Omit<FleetEvent, 't_s'>[] = []
+  readonly subscriptions = new Map<string, Set<(message: FleetMessage) => unknown>>()
+  readonly retained = new Map<string, Buffer>()
+  readonly listeners = new Map<string, Set<(payload: string | undefined) => unknown>>()
+  readonly changes = new Set<EventSource<Change>>()
+  readonly #database: PGlite
+  isDown = false
+
+  constructor(database: PGlite) {
+    this.#database = database
+  }
+
+  set(serial: string, station: FleetStation | undefined): void {
+    const before = this.stations.get(serial)
+    if (station) this.stations.set(serial, station)
+    else this.stations.delete(serial)
+    for (const source of this.changes) source.emit({ serial, station, before })
+  }
+
+  update(serial: string, values: Partial<FleetStation>): void {
+    this.set(serial, { ...(this.stations.get(serial) as FleetStation), ...values })
+  }
+
+  /** @param properties MQTT 5 */
+  publish(topic: string, payload: Buffer, properties: Record<string, string> = {}, retain = false): void {
+    if (retain) this.retained.set(topic, payload)
+    for (const take of this.subscriptions.get(topic) ?? []) take(messageOf(topic, payload, properties, false))
+  }
+
+  /** Topics that somebody is subscribed to. */
+  get topics(): string[] {
+    return [...this.subscriptions].filter(([, takes]) => takes.size > 0).map(([topic]) => topic)
+  }
+
+  /** The database comes back: whoever listens has missed what was said. */
+  up(): void {
+    this.isDown = false
+    for (const takes of this.listeners.values()) for (const take of takes) take(undefined)
+  }
+
+  /** The providers of one instance. */
+  plugin(): AnyPlugin {
+    const shared = this
+    return definePlugin({
+      name: 'fake-fleet',
+      version: '1.0.0',
+      api: '^1.0.0',
+      provides: [fleetBroker, fleetDatabase, fleet, fleetAccess],
+      setup(ctx) {
+        const changes = ctx.event<Change>()
+        const never = ctx.event<never>().on
+        shared.changes.add(changes)
+        ctx.defer(() => void shared.changes.delete(changes))
+        const database: FleetDatabase = {
+          get connected() {
+            return !shared.isDown
+          },
+          query: async (sql, values) => {
+            if (shared.isDown) throw unavailable('the database is down')
+            return (await shared.#database.query(sql, values as unknown[])).rows as never
+          },
+          transaction: async (work) => work(database.query),
+          async migrate(_owner, steps) {
+            for (const step of steps) {
+              const safe = step
+                .replaceAll('create table ', 'create table if not exists ')
+                .replaceAll('create index ', 'create index if not exists ')
+              for (const statement of safe.split(/;\s*\n/)) await database.query(statement)
+            }
+          },
+          listen(channel, take) {
+            const takes = shared.listeners.get(channel) ?? new Set()
+            shared.listeners.set(channel, takes.add(take))
+            return () => void takes.delete(take)
+          },
+          async notify(channel, payload) {
+            for (const take of shared.listeners.get(channel) ?? []) take(payload)
+          },
+          leads: true,
+          onLeads: never,
+        }
+        const broker: FleetBroker = {
+          ...{ connected: true, answers: true, onConnected: never, publish: () => 'sent' },
+          subscribe(filter, take) {
+            const takes = shared.subscriptions.get(filter) ?? new Set()
+            shared.subscriptions.set(filter, takes.add(take))
+            const kept = shared.retained.get(filter)
+            if (kept) queueMicrotask(() => take(messageOf(filter, kept, {}, true)))
+            return () => void takes.delete(take)
+          },
+        }
+        ctx.services.provide(fleetBroker, broker)
+        ctx.services.provide(fleetDatabase, database)
+        ctx.services.provide(fleet, {
+          stations: () => shared.stations.values(),
+          get size() {
+            return shared.stations.size
+          },
+          station: (serial) => shared.stations.get(serial),
+          onStation: changes.on,
+          change: async () => ({ result: 'ok', leftover: {} }),
+          command: async () => '',
+          document: async () => undefined,
+          ask() {},
+          record: (event) => void shared.events.push(event),
+          onRecord: never,
+        })
+        ctx.services.provide(fleetAccess, {
+          demand({ role }) {
+            if (role !== 'operator') throw new RtkError('RTK_ERR_FORBIDDEN_ROLE', 'not you')
+            return 'anna'
+          },
+        })
+      },
+    }) as AnyPlugin
+  }
+}
+
+const messageOf = (topic: string, payload: Buffer, userProperties: Record<string, string>, retained: boolean) => {
+  const [, serial = '', ...part] = topic.split('/')
+  return { topic, serial, part: part.join('/'), payload, retained, userProperties }
+}
+
+const messages = [1005, 1074, 1084, 1094, 1124, 1230]
+
+/** A station of the fleet that publishes RTCM from the simulation. */
+export class SimulatedBase {
+  readonly serial: string
+  readonly model: Model
+  readonly #fleet: FakeFleet
+  #identity: IdentityFile | undefined
+  #sequence = 1_000
+
+  constructor(shared: FakeFleet, serial: string, lat: number, lon: number, values: Partial<FleetStation> = {}) {
+    this.serial = serial
+    this.#fleet = shared
+    this.model = new Model({ seed: serial.length, lat, lon, alt: 50 })
+    shared.set(serial, fleetStation(serial, { name: `Base ${serial}`, arp: this.model.truth, ...values }))
+  }
+
+  get topic(): string {
+    return `base/${this.serial}/drtk`
+  }
+
+  /** From now on it signs, with this certificate. */
+  sign(identity: IdentityFile): void {
+    this.#identity = identity
+    this.#fleet.publish(`${this.topic}/cert`, readFileSync(identity.cert), {}, true)
+  }
+
+  /** The payload of a publication. @param at_ms UTC of its epoch */
+  payload(at_ms = this.#fleet.clock.now(), arp = this.model.truth): Buffer {
+    const epoch = this.model.epoch(at_ms, 1, true)
+    const frames = rtcmMessages({ epoch, stationId: 1, arp, due: (type) => messages.includes(type) })
+    return Buffer.concat([...frames.slice(-1), ...frames.slice(0, -1)])
+  }
+
+  signature(payload: Buffer, sequence = ++this.#sequence, time_ms = this.#fleet.clock.now()): Record<string, string> {
+    const { cert, key } = this.#identity as IdentityFile
+    const data = signedBytes(this.topic, sequence, time_ms, payload)
+    return {
+      'sig-alg': 'ECDSA-SHA256',
+      sig: sign('sha256', data, createPrivateKey(readFileSync(key))).toString('base64'),
+      'sig-cert': new X509Certificate(readFileSync(cert)).serialNumber,
+      'sig-seq': String(sequence),
+      'sig-time': String(time_ms),
+    }
+  }
+
+  publish(payload = this.payload()): void {
+    this.#fleet.publish(this.topic, payload, this.#identity ? this.signature(payload) : {})
+  }
+}
+
+/** A position as a rover sends it. */
+export function ggaAt(lat: number, lon: number, quality = 1): string {
+  const part = (value: number, width: number) => {
+    const whole = Math.floor(Math.abs(value))
+    return `${String(whole).padStart(width, '0')}${((Math.abs(value) - whole) * 60).toFixed(4).padStart(7, '0')}`
+  }
+  const [north, east] = [lat < 0 ? 'S' : 'N', lon < 0 ? 'W' : 'E']
+  const text = `GPGGA,120000.00,${part(lat, 2)},${north},${part(lon, 3)},${east},${quality},12,0.8,5.0,M,44.6,M,,`
+  return Buffer.from(encodeNmea(text)).toString('latin1')
+}
+
+/** An instance: the real application with ntrip-caster and fleet-caster. */
+export async function startInstance(t: Test, shared: FakeFleet, options: Record<string, unknown> = {}) {
+  const station = await createTestStation({
+    clock: shared.clock,
+    plugins: {
+      'fake-fleet': shared.plugin(),
+      'http-api': httpApi as AnyPlugin,
+      'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', maxPerAddress: 500 }],
+      'fleet-caster': [fleetCaster as AnyPlugin, { anonymous: true, ...options }],
+    },
+    variant: { changes: { 'ntrip-caster-port': 0 } },
+  })
+  t.teardown(() => station.stop())
+  const block = () => station.field('ntrip.caster') as { port: number; connected: number; rovers: { mount: string }[] }
+  await until(() => block().port > 0, 'it listens')
+  const rover = async (mount: string, { user = '', password = '', gga = '' } = {}) => {
+    const client = new Client(block().port)
+    t.teardown(() => client.socket.destroy())
+    const login = user ? `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n` : ''
+    client.socket.write(`GET /${mount} HTTP/1.0\r\nUser-Agent: NTRIP test\r\n${login}\r\n${gga}`)
+    await until(() => client.text.includes('\r\n') || client.closed, 'an answer')
+    return client
+  }
+  const json = async (method: string, path: string, body?: object) => {
+    const headers: Record<string, string> = body ? { 'content-type': 'application/json' } : {}
+    const answer = await station.request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    // biome-ignore lint/suspicious/noExplicitAny: each test knows the answer that it asks for
+    return { status: answer.status, body: answer.json() as any }
+  }
+  return { station, block, rover, json }
+}

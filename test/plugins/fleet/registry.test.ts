@@ -1,0 +1,271 @@
+/** The stations of a fleet: what they say, what is kept of it, and requests to them. */
+import t from 'tap'
+import { fleetRig, foreignDocument } from './rig.js'
+
+interface Row {
+  serial: string
+  verdict: string
+  online: string
+  cause: string
+  name: string
+  version: string
+}
+interface Entry {
+  serial: string
+  kind: string
+  text: string
+  by: string
+  t: number
+}
+const fit = {
+  verdict: 'fit',
+  cause: 'ok',
+  since: 1_790_000_000,
+  reference: '0a1b2c3d',
+  arp: [3_925_405, 274_491, 5_002_842],
+  version: '0.3.0',
+}
+
+t.test('stations of this make and of others', async (t) => {
+  const rig = await fleetRig(t)
+  const { fleet, passes, get, send } = rig
+  const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
+  const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
+  const own = await rig.station('OWN1', {
+    state: fit,
+    document: { esp: { serial: 'OWN1', version: '0.3.0' }, base: { name: 'Barn' } },
+  })
+  const other = await rig.station('OTHER1', { document: foreignDocument('OTHER1') })
+
+  await t.test('the verdict is that of the topic state, or read from the document', async (t) => {
+    await passes(async () => (await row('OWN1'))?.name === 'Barn' && (await row('OTHER1'))?.verdict === 'fit', 'both')
+    t.match(await row('OWN1'), { verdict: 'fit', online: 'online', version: '0.3.0' })
+    t.match(await get('/fleet/stations/OTHER1'), {
+      source: 'document',
+      verdict: 'fit',
+      version: '9.1',
+      variant: 'other',
+    })
+    t.match(await get('/fleet/stations/OWN1'), {
+      source: 'state',
+      reference: '0a1b2c3d',
+      since: 1_790_000_000,
+    })
+  })
+  await t.test('passwords are not kept', async (t) => {
+    let document = ''
+    await passes(async () => {
+      const { status, text } = await fleet.request('/fleet/stations/OTHER1/document')
+      document = text
+      return status === 200
+    }, 'the document')
+    t.notMatch(document, /geheim/)
+    t.match(document, /"pwd":""/)
+  })
+  await t.test('a change of the verdict is told, once, with its cause', async (t) => {
+    own.state = { ...fit, verdict: 'unfit', cause: 'moved', since: 1_790_000_500 }
+    own.sayState()
+    own.sayState()
+    await passes(
+      async () => (await record('&serial=OWN1&kind=verdict')).some(({ text }) => text === 'unfit: moved'),
+      'the entry',
+    )
+    t.equal((await record('&serial=OWN1&kind=verdict')).filter(({ text }) => text === 'unfit: moved').length, 1)
+    own.state = fit
+    own.sayState()
+    await passes(async () => (await row('OWN1'))?.verdict === 'fit', 'fit again')
+  })
+  await t.test('a station that vanishes is offline, by the last will', async () => {
+    own.vanish()
+    await passes(async () => (await row('OWN1'))?.online === 'offline', 'offline')
+    await own.comeBack()
+    await passes(async () => (await row('OWN1'))?.online === 'online', 'online')
+    const said = async () => (await record('&serial=OWN1&kind=online')).map(({ text }) => text).join(' ')
+    await passes(async () => (await said()) === 'online offline online', 'the entries')
+  })
+  await t.test(
+    'a station without the topic state is asked for its document every 10 min; an old document says nothing',
+    async (t) => {
+      const before = other.asked
+      await passes(async () => other.asked > before, 'the request', 30_000)
+      other.vanish()
+      await passes(async () => (await row('OTHER1'))?.verdict === 'unknown', 'unknown', 60_000)
+      t.match(await row('OTHER1'), { cause: 'silent', online: 'offline' })
+      await other.comeBack()
+      await passes(async () => (await row('OTHER1'))?.verdict === 'fit', 'fit')
+    },
+  )
+
+  await t.test(
+    'a change is answered, recorded with who did it, and refused while the station is offline',
+    async (t) => {
+      const answered = send('POST', '/fleet/stations/OTHER1/change', { 'udp-port': 2_103 })
+      t.match(await answered, { status: 200, body: { result: 'ok', leftover: {} } })
+      t.strictSame(other.changes, [{ 'udp-port': 2_103 }])
+      await passes(async () => (await record('&kind=change')).some(({ by }) => by === 'local'), 'the entry')
+      other.vanish()
+      await passes(async () => (await row('OTHER1'))?.online === 'offline', 'offline')
+      t.match(await send('POST', '/fleet/stations/OTHER1/change', { 'udp-port': 1 }), {
+        status: 503,
+        body: { message: /is offline/ },
+      })
+      t.match(await send('POST', '/fleet/stations/NOBODY/command', { command: 'reboot' }), { status: 404 })
+      await other.comeBack()
+    },
+  )
+  await t.test('a command arrives', async (t) => {
+    await passes(async () => (await row('OTHER1'))?.online === 'online', 'online')
+    t.match(await send('POST', '/fleet/stations/OTHER1/command', { command: 'log=d' }), {
+      status: 200,
+      body: { answer: '' },
+    })
+    await passes(() => other.commands.includes('log=d'), 'the command')
+  })
+  await t.test('a station that does not answer is given up after 30 s', async (t) => {
+    const mute = await rig.station('MUTE1', { document: foreignDocument('MUTE1'), change: () => undefined })
+    await passes(async () => (await row('MUTE1'))?.online === 'online', 'online')
+    const answer = send('POST', '/fleet/stations/MUTE1/change', { a: 1 })
+    await passes(() => mute.changes.length === 1, 'the change')
+    await fleet.clock.advance(31_000)
+    t.match(await answer, { status: 503, body: { message: /did not answer in 30 s: whether it did it is not known/ } })
+    await mute.stop()
+  })
+
+  await t.test('names, groups and labels are set by people, and win', async (t) => {
+    t.match(
+      await send('PATCH', '/fleet/stations/OWN1', { name: 'Field 7', group: 'north', labels: { owner: 'coop' } }),
+      { status: 200 },
+    )
+    await passes(async () => (await row('OWN1'))?.name === 'Field 7', 'the name')
+    t.match(await get('/fleet/stations/OWN1'), { group: 'north', labels: { owner: 'coop' } })
+    t.match(await send('PATCH', '/fleet/stations/OWN1', { name: '' }), { status: 200 })
+    await passes(async () => (await row('OWN1'))?.name === 'Barn', 'its own name again')
+    t.match(await send('PATCH', '/fleet/stations/OWN1', { name: 'x'.repeat(65) }), { status: 400 })
+  })
+  await t.test('former documents: one for each change of settings, none for counters', async (t) => {
+    const documents = () => get<{ document: { udp?: { port: number } } }[]>('/fleet/stations/OTHER1/documents')
+    const before = (await documents()).length
+    for (let count = 0; count < 3; count++) {
+      other.document = { ...foreignDocument('OTHER1'), uptime: count }
+      other.sayDocument()
+      await fleet.clock.advance(2_000)
+    }
+    other.document = foreignDocument('OTHER1', { udp: { port: 2_200 } })
+    other.sayDocument()
+    await passes(async () => (await documents())[0]?.document.udp?.port === 2_200, 'the new one')
+    t.equal((await documents()).length, before + 1)
+  })
+
+  await t.test('hostile: nothing crosses from one station to another, and nothing stops the fleet', async (t) => {
+    const liar = await rig.station('LIAR1', { document: foreignDocument('LIAR1') })
+    await passes(async () => (await row('LIAR1'))?.verdict === 'fit', 'its document')
+    liar.document = foreignDocument('OWN1')
+    liar.sayDocument()
+    await passes(async () => (await record('&serial=LIAR1&kind=refused')).length === 1, 'the entry')
+    t.match(await record('&serial=LIAR1&kind=refused'), [{ text: /its document says that it is OWN1/ }])
+    t.match(await row('OWN1'), { version: '0.3.0' })
+    for (const payload of ['', '{', '[]', 'null', '{"esp":7}', '{"__proto__":{"a":1}}', `{"a":${'['.repeat(60_000)}`])
+      liar.say('info', payload)
+    for (const payload of ['', 'x', '{"verdict":"fine"}', '7', `{"verdict":"fit","cause":"${'x'.repeat(900)}"}`])
+      liar.say('state', payload)
+    liar.say('online', 'z'.repeat(50_000))
+    liar.lie('base/a b/online', 'y')
+    liar.lie(`base/${'X'.repeat(65)}/online`, 'y')
+    liar.lie('base/../online', 'y')
+    const hostile = '<img src=x onerror=alert(1)>\u0000\u0007'
+    liar.document = foreignDocument('LIAR1', {
+      base: { name: hostile, state: { errors: [{ code: hostile }, null, 7] } },
+    })
+    liar.sayDocument()
+    await passes(async () => (await row('LIAR1'))?.name.startsWith('<img') === true, 'its name, as text')
+    t.match(await get('/fleet/stations/LIAR1'), { errors: ['<img src=x onerror=alert(1)> ', '?', '?'] })
+    t.equal(({} as { a?: number }).a, undefined)
+    const all = (await get<Row[]>('/fleet/stations'))
+      .map(({ serial }) => serial)
+      .sort((one, other) => one.localeCompare(other))
+    t.strictSame(all, ['LIAR1', 'MUTE1', 'OTHER1', 'OWN1'])
+    t.equal((await record('&kind=refused')).length, 1, 'at most one entry an hour')
+  })
+  await t.test('a station that is forgotten is gone until it is heard', async (t) => {
+    t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 200 })
+    await passes(async () => (await row('MUTE1')) === undefined, 'gone')
+    t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 404 })
+  })
+
+  await t.test('what is known survives a restart and a reload, and nothing is told twice', async (t) => {
+    await passes(
+      async () => (await record('&serial=LIAR1&kind=name')).some(({ text }) => text.startsWith('<img')),
+      'the last entry',
+    )
+    const before = await record()
+    await fleet.reload('fleet-registry')
+    await passes(async () => (await row('OWN1'))?.online === 'online', 'heard again: retained')
+    await fleet.reload('fleet')
+    await passes(async () => (await fleet.request('/fleet/record')).status === 200, 'the database')
+    await passes(async () => (await row('OWN1'))?.verdict === 'fit', 'OWN1')
+    await fleet.clock.advance(5_000)
+    const after = await record()
+    const added = after.slice(0, after.length - before.length)
+    t.strictSame(
+      added.filter(({ kind }) => !['online', 'given', 'forgotten'].includes(kind)),
+      [],
+    )
+  })
+})
+
+t.test('people: keys, roles, and the end of a session', async (t) => {
+  const { passes, send, fleet } = await fleetRig(t)
+  const as = (key: string) => ({ authorization: `Bearer ${key}` })
+  t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }), {
+    status: 409,
+    body: { message: /first person must be an admin/ },
+  })
+  const { body: anna } = await send('POST', '/fleet/people', { user: 'anna', role: 'admin' })
+  const annas = as(String(anna.key))
+  t.match(anna.key, /^rtk_[\w-]{27}$/)
+  t.match(
+    await send('POST', '/fleet/people', { user: 'eve', role: 'admin' }),
+    { status: 401 },
+    'from now on with a key',
+  )
+  t.equal((await fleet.request('/fleet/stations')).status, 401)
+  t.equal((await fleet.request('/fleet/stations', { headers: annas })).status, 200)
+  const { body: bob } = await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, annas)
+  const { body: otto } = await send('POST', '/fleet/people', { user: 'otto', role: 'operator' }, annas)
+  const bobs = as(String(bob.key))
+  t.equal((await fleet.request('/fleet/stations', { headers: bobs })).status, 200)
+  const act = (headers: Record<string, string>) =>
+    send('POST', '/fleet/stations/NONE/command', { command: 'reboot' }, headers)
+  t.match(await act(bobs), { status: 403, body: { message: /needs the role operator/ } })
+  t.match(await act(as(String(otto.key))), { status: 404 }, 'an operator may')
+  t.match(await send('POST', '/fleet/people', { user: 'x', role: 'admin' }, as(String(otto.key))), { status: 403 })
+  t.match(
+    await send('POST', '/change', { 'http-name': 'x' }, as(String(otto.key))),
+    { status: 403 },
+    'not the service itself',
+  )
+  t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, annas), { status: 409 })
+  t.match(await send('DELETE', '/fleet/people/anna', undefined, annas), {
+    status: 409,
+    body: { message: /last admin/ },
+  })
+
+  const login = await fleet.request('/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: bob.key }),
+  })
+  t.match(login.json(), { role: 'viewer', user: 'bob' })
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
+  t.match((await fleet.request('/session', { headers: { cookie } })).json(), { user: 'bob', role: 'viewer' })
+  t.match(await act({ cookie }), { status: 403 })
+  const forged = cookie.replace('viewer', 'operator')
+  t.equal((await fleet.request('/fleet/people', { headers: { cookie: forged } })).status, 401)
+  t.match(await send('DELETE', '/fleet/people/bob', undefined, annas), { status: 200 })
+  t.equal((await fleet.request('/fleet/stations', { headers: { cookie } })).status, 401, 'the session is over')
+  await passes(async () => (await fleet.request('/fleet/stations', { headers: bobs })).status !== 200, 'so is the key')
+  t.notOk(
+    fleet.lines.some((line) => JSON.stringify(line).includes(String(bob.key))),
+    'no key in the log',
+  )
+})

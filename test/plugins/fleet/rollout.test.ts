@@ -1,0 +1,180 @@
+/** Rollouts on stations of the specification, through the broker and the database. */
+import t from 'tap'
+import type { SpecStation } from '../../harness/peers/spec-station.js'
+import { type FleetRig, fleetRig } from './rig.js'
+
+interface Shown {
+  rollout: { id: number; state: string; reason: string; wave: number }
+  targets: { serial: string; state: string; reason: string }[]
+}
+
+/** It sends an epoch each second, and installs images. */
+class Updatable {
+  readonly station: SpecStation
+  fate: 'good' | 'bad' = 'good'
+  #left = -1
+
+  constructor(station: SpecStation) {
+    this.station = station
+  }
+
+  /** A second passes. */
+  tick(): void {
+    this.station.say('drtk', Buffer.alloc(200, 0xd3))
+    if (this.#left < 0) return
+    this.#left -= 1
+    if (this.#left === 20) this.#be({ version: '2.0.0', update: { state: 'verifying', failed: false } })
+    if (this.#left !== 0) return
+    if (this.fate === 'good') this.#be({ version: '2.0.0', update: { state: 'idle', failed: false } })
+    else this.#be({ version: '1.0.0', update: { state: 'failed', failed: true } })
+  }
+
+  begin(): string {
+    this.#left = 40
+    this.#be({ version: '1.0.0', update: { state: 'installing', failed: false } })
+    return 'update started'
+  }
+
+  revert(): string {
+    this.#left = -1
+    this.#be({ version: '1.0.0', update: { state: 'failed', failed: true } })
+    return 'ok'
+  }
+
+  #be({ version, update }: { version: string; update: object }): void {
+    const { station } = this
+    station.document = documentOf(station.serial, version, update)
+    station.state = { ...station.state, version }
+    station.sayState()
+    station.sayDocument()
+  }
+}
+
+const documentOf = (serial: string, version = '1.0.0', update: object = { state: 'idle', failed: false }) => ({
+  esp: { serial, version, hardware: 'zed-f9p' },
+  base: { update, state: { errors: [] } },
+  mqtt: { rtcm: { rate: 1, sign: false } },
+})
+
+async function stationsOf(rig: FleetRig, count: number, more: object = {}): Promise<Map<string, Updatable>> {
+  const all = new Map<string, Updatable>()
+  for (let at = 0; at < count; at++) {
+    const serial = `S${at}`
+    const command = (text: string) => {
+      const found = all.get(serial)
+      if (text.startsWith('firmware=')) return found?.begin() ?? ''
+      return text === 'ota-revert' ? (found?.revert() ?? '') : 'ok'
+    }
+    const state = {
+      ...{ verdict: 'fit', cause: 'ok', since: 1_790_000_000, reference: '00000000', version: '1.0.0' },
+      arp: [3_925_405 + at * 100_000, 274_491, 4_900_000],
+    }
+    const station = await rig.station(serial, { state, document: documentOf(serial), command, ...more })
+    all.set(serial, new Updatable(station))
+  }
+  await rig.passes(async () => (await rig.get<unknown[]>('/fleet/stations')).length === count, 'the stations')
+  return all
+}
+
+const plan = (given: object = {}) => ({
+  ...{ name: 'to 2.0.0', filter: {}, what: { image: 'https://example.net/2.img', version: '2.0.0' } },
+  ...{ waves: [{ count: 1 }], soak_s: 30, prove_s: 10, apart_km: 1, ...given },
+})
+
+t.test('an image, wave by wave', async (t) => {
+  const rig = await fleetRig(t)
+  const stations = await stationsOf(rig, 4)
+  /** Seconds pass, in which the stations work. */
+  const until = (condition: (shown: Shown) => boolean, id: number, what: string) =>
+    rig.passes(
+      async () => {
+        for (const station of stations.values()) station.tick()
+        const shown = await rig.get<Shown>(`/fleet/rollouts/${id}`)
+        return condition(shown)
+      },
+      what,
+      1_000,
+    )
+
+  t.match(await rig.send('POST', '/fleet/rollouts/preview', plan()), {
+    body: { waves: [{ length: 1 }, { length: 3 }], waits: [], open: true },
+  })
+  t.match(await rig.send('POST', '/fleet/rollouts', plan({ filter: { version: '9' } })), { status: 409 })
+  t.match(await rig.send('POST', '/fleet/rollouts', { ...plan(), waves: [{ count: 0 }] }), { status: 400 })
+  const { body } = await rig.send('POST', '/fleet/rollouts', plan())
+  const id = Number(body.id)
+  await until(({ targets }) => targets.filter(({ state }) => state === 'done').length === 1, id, 'the canary')
+  t.equal([...stations.values()].filter(({ station }) => station.commands.length > 0).length, 1)
+
+  // Everything is killed in the middle, and begins again from the database.
+  await until(({ targets }) => targets.some(({ state }) => state === 'asked'), id, 'the second wave')
+  await rig.fleet.reload('fleet-rollout')
+  await rig.fleet.reload('fleet-registry')
+  await until(({ rollout }) => rollout.state === 'done', id, 'all of them')
+  t.ok(
+    [...stations.values()].every(
+      ({ station }) => station.commands.filter((text) => text.startsWith('firmware')).length <= 2,
+    ),
+  )
+  t.match(await rig.send('POST', `/fleet/rollouts/${id}/stop`), {
+    status: 409,
+    body: { message: /the rollout is done/ },
+  })
+})
+
+t.test('a bad image stops after the canary, whose old version runs again', async (t) => {
+  const rig = await fleetRig(t)
+  const stations = await stationsOf(rig, 3)
+  for (const station of stations.values()) station.fate = 'bad'
+  const { body } = await rig.send('POST', '/fleet/rollouts', plan())
+  let shown: Shown | undefined
+  await rig.passes(
+    async () => {
+      for (const station of stations.values()) station.tick()
+      shown = await rig.get<Shown>(`/fleet/rollouts/${body.id}`)
+      return shown.rollout.state === 'stopped'
+    },
+    'the end',
+    1_000,
+  )
+  t.match(shown?.rollout.reason, /^1 failed, S\d first: /)
+  t.equal([...stations.values()].filter(({ station }) => station.commands.length > 0).length, 1)
+  for (const { station } of stations.values()) t.match(station.document, { esp: { version: '1.0.0' } })
+})
+
+t.test('a change: refused, unknown, without an answer, and taken back', async (t) => {
+  const rig = await fleetRig(t)
+  const answers: Record<string, unknown> = {
+    S0: { result: 'failed', leftover: {}, errors: [{ name: 'udp-port', message: 'at most 65535' }] },
+  }
+  const stations = await stationsOf(rig, 1, { change: () => answers.S0 })
+  const end = async (what: object) => {
+    const { body } = await rig.send('POST', '/fleet/rollouts', plan({ what, limit_s: 300 }))
+    let shown: Shown | undefined
+    await rig.passes(
+      async () => {
+        for (const station of stations.values()) station.tick()
+        shown = await rig.get<Shown>(`/fleet/rollouts/${body.id}`)
+        return ['stopped', 'done'].includes(shown.rollout.state)
+      },
+      'the end',
+      1_000,
+    )
+    return shown as Shown
+  }
+  const { station } = stations.get('S0') as Updatable
+  t.match(await end({ change: { 'udp-port': 70_000 } }), {
+    targets: [{ state: 'failed', reason: /refuses the change: at most 65535/ }],
+  })
+  answers.S0 = { result: 'ok', leftover: { 'udp-prot': 1 } }
+  t.match(await end({ change: { 'udp-prot': 1 } }), { targets: [{ reason: /does not know udp-prot/ }] })
+  answers.S0 = undefined
+  const before = station.changes.length
+  t.match(await end({ change: { 'udp-port': 1 }, back: { 'udp-port': 2_102 } }), {
+    targets: [{ reason: /told three times|in time/ }],
+  })
+  t.ok(station.changes.length - before >= 3, 'it was told again')
+  await rig.passes(() => station.changes.some((values) => values['udp-port'] === 2_102), 'its way back')
+  answers.S0 = { result: 'ok', leftover: {} }
+  t.match(await end({ change: { 'udp-port': 2_103 } }), { rollout: { state: 'done' } })
+})
