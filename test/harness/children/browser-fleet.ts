@@ -108,6 +108,8 @@ const pages: [path: string, heading: string, ready: string][] = [
   ['overview', 'Overview', '.rows-one'],
   [`station/${first.serial}`, first.serial, '.gap'],
   ['rollouts', 'Rollouts', 'form, .card button.main'],
+  ['rovers', 'Rovers', 'form'],
+  ['alerts', 'Alerts', '.list .command'],
   ['record', 'Record', 'td, .list .command'],
   ['people', 'People', 'form'],
 ]
@@ -261,6 +263,14 @@ await go(page, 'record', 'Record')
 await page.getByLabel('Kind').selectOption({ label: 'actions of people' })
 compare('actions are in the record', /mqtt-rtcm-rate/.test(await textWith(page, 'td', /mqtt-rtcm-rate/)), true)
 await judge(page, 'the record of actions', troubles)
+
+// ── accounts of rovers ──────────────────────────────────────────────────────────────────────────────────────────────
+await go(page, 'rovers', 'Rovers')
+await page.getByLabel('Name', { exact: true }).fill('rover-1')
+await page.getByRole('button', { name: 'Add', exact: true }).click()
+compare('the password of an account is shown once', (await page.locator('.once').innerText()).length > 8, true)
+compare('the account is in the list', await textWith(page, 'th', /rover-1/), 'rover-1')
+await judge(page, 'an account', troubles)
 
 // ── people ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 await go(page, 'people', 'People')

@@ -1236,12 +1236,20 @@ t.test('what a page knows already costs next to nothing', async (t) => {
   client.end()
 })
 
-t.test('a class of the page is defined in one style sheet: another one would change it unseen', async (t) => {
-  const folder = join(packageRoot(), 'plugins', 'dashboard', 'ui', 'styles')
-  const sheets = readdirSync(folder).filter((name) => name.endsWith('.css'))
+t.test('a class of a page is defined in one style sheet: another one would change it unseen', async (t) => {
+  for (const page of ['dashboard', 'fleet-page']) await t.test(page, async (t) => oneOwner(t, page))
+})
+
+function oneOwner(t: Test, page: string): void {
+  const folders = [join(packageRoot(), 'plugins', page, 'ui', 'styles'), join(packageRoot(), 'runtime', 'ui', 'styles')]
+  const sheets = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.css'))
+      .map((name) => join(folder, name)),
+  )
   const owners = new Map<string, Set<string>>()
   for (const sheet of sheets) {
-    const text = readFileSync(join(folder, sheet), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+    const text = readFileSync(sheet, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
     for (const [, selectors = ''] of text.matchAll(/([^{};]+)\{/g))
       for (const selector of selectors.split(',')) {
         // What a rule is about stands last; what stands before it only says where.
@@ -1257,4 +1265,4 @@ t.test('a class of the page is defined in one style sheet: another one would cha
   t.ok(sheets.length > 1 && owners.size > 50, `${owners.size} classes in ${sheets.join(', ')}`)
   const shared = [...owners].flatMap(([name, of]) => (of.size > 1 ? [`${name}: ${[...of].join(', ')}`] : []))
   t.strictSame(shared, [])
-})
+}
