@@ -60,7 +60,8 @@ export function readState(payload: Buffer): Facts | undefined {
     verdict,
     source: 'state',
     arp,
-    place: arp && ecefToGeodetic(arp),
+    // Where it was last: a station that announces no position, as one that has moved, stays on the map.
+    ...(arp && { place: ecefToGeodetic(arp) }),
   }
 }
 

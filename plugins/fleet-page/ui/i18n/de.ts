@@ -78,6 +78,7 @@ export const de: Texts = {
   'list.down': 'Umgekehrt',
   'list.every': 'alle',
   'list.rovers': 'Rover: {count}',
+  'list.offline': 'Offline, zuletzt: {verdict}',
   'list.for': 'seit {time}',
   'people.invite':
     'Noch muss sich niemand anmelden: Wer diese Seite erreicht, darf alles. Bitte zuerst einen Admin anlegen.',

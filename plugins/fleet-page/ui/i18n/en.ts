@@ -78,6 +78,7 @@ export const en = {
   'list.down': 'Reverse',
   'list.every': 'all',
   'list.rovers': 'rovers: {count}',
+  'list.offline': 'Offline, last: {verdict}',
   'list.for': 'for {time}',
   'people.invite': 'Nobody has to log in yet: whoever reaches this page may do everything. Add the first admin.',
   'people.inviteLink': 'Add an admin',

@@ -1,6 +1,7 @@
 /** Stations on a map, those that are close to each other as one mark. Web Mercator (EPSG:3857). Pure. */
 import Supercluster from 'supercluster'
 import type { StationRow, VerdictName } from '../fleet/api.js'
+import { verdictNow } from './filter.js'
 
 /** Pixels of the world at zoom 0. */
 const tile_px = 256
@@ -58,7 +59,7 @@ export function clustersOf(rows: readonly StationRow[]): Clusters {
     radius: apart_px,
     extent: tile_px,
     maxZoom: deepest,
-    map: ({ station }) => ({ unfit: 0, degraded: 0, unknown: 0, fit: 0, [station.verdict]: 1 }),
+    map: ({ station }) => ({ unfit: 0, degraded: 0, unknown: 0, fit: 0, [verdictNow(station)]: 1 }),
     reduce: (sum, one) => {
       sum.unfit += one.unfit
       sum.degraded += one.degraded
@@ -151,8 +152,8 @@ export function marksOf({ index }: Clusters, view: View, { width, height }: Size
       }
     }
     const { station } = properties
-    const counts = { unfit: 0, degraded: 0, unknown: 0, fit: 0, [station.verdict]: 1 }
-    return { ...place, key: station.serial, counts, verdict: station.verdict, count: 1, station, id: -1 }
+    const counts = { unfit: 0, degraded: 0, unknown: 0, fit: 0, [verdictNow(station)]: 1 }
+    return { ...place, key: station.serial, counts, verdict: verdictNow(station), count: 1, station, id: -1 }
   })
 }
 

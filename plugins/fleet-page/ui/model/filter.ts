@@ -24,6 +24,10 @@ export const noFilter: Filter = {
   isDown: false,
 }
 
+/** The verdict that holds now: of a station that is offline, nobody knows. */
+export const verdictNow = ({ online, verdict }: Pick<StationRow, 'online' | 'verdict'>): VerdictName =>
+  online === 'offline' ? 'unknown' : verdict
+
 /** Made once for each row, which is replaced when it changes. */
 const haystacks = new WeakMap<StationRow, string>()
 function haystackOf(row: StationRow): string {
@@ -41,7 +45,7 @@ export function filtered(rows: readonly StationRow[], filter: Filter): StationRo
   return rows
     .filter(
       (row) =>
-        (verdict === '' || row.verdict === verdict) &&
+        (verdict === '' || verdictNow(row) === verdict) &&
         (online === '' || row.online === online) &&
         (group === '' || row.group === group) &&
         (version === '' || row.version === version) &&
@@ -58,7 +62,7 @@ const compare = (one: string, other: string): number => (one < other ? -1 : one 
 
 type Order = (one: StationRow, other: StationRow) => number
 const orders: Readonly<Record<Sort, Order>> = {
-  verdict: (one, other) => ranks[one.verdict] - ranks[other.verdict] || other.since - one.since,
+  verdict: (one, other) => ranks[verdictNow(one)] - ranks[verdictNow(other)] || other.since - one.since,
   serial: () => 0,
   name: (one, other) => texts.compare(one.name, other.name),
   group: (one, other) => texts.compare(one.group, other.group),
@@ -86,7 +90,7 @@ export function countsOf(rows: readonly StationRow[]): Counts {
   const groups = new Set<string>()
   const versions = new Set<string>()
   for (const row of rows) {
-    verdict[row.verdict] += 1
+    verdict[verdictNow(row)] += 1
     online[row.online] += 1
     if (row.group) groups.add(row.group)
     if (row.version) versions.add(row.version)

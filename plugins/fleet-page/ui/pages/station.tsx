@@ -9,6 +9,7 @@ import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { hasPart, may, stationOf } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { hasPlace } from '../model/clusters.js'
+import { verdictNow } from '../model/filter.js'
 import { DeliveryCard } from '../parts/delivery.js'
 import { DocumentChanges } from '../parts/document-changes.js'
 import { StationActions } from '../parts/station-actions.js'
@@ -60,10 +61,14 @@ function VerdictCard({ station, document }: { station: StationDetail; document: 
   return (
     <Card title={name || serial}>
       <div class="fleet-verdict">
-        <VerdictMark verdict={verdict} />
+        <VerdictMark verdict={verdictNow(station)} />
         <div>
           <p class="large" role="status">
-            <strong>{word('verdict', verdict)}</strong>
+            <strong>
+              {online === 'offline'
+                ? t('list.offline', { verdict: word('verdict', verdict) })
+                : word('verdict', verdict)}
+            </strong>
             {cause !== 'ok' && cause !== '' && ` – ${causeText(cause)}`}
           </p>
           {/* In the language of the station. */}

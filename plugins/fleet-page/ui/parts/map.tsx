@@ -97,7 +97,7 @@ function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
       <a
         class="map-mark"
         href={`#/station/${encodeURIComponent(station.serial)}`}
-        aria-label={`${name}: ${word('verdict', verdict)}`}
+        aria-label={`${name}: ${station.online === 'offline' ? word('online', 'offline') : word('verdict', verdict)}`}
         title={name}
         draggable={false}
       >

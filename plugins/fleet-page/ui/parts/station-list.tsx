@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { duration, figure, word } from '../../../../runtime/ui/i18n.js'
 import type { StationRow } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
+import { verdictNow } from '../model/filter.js'
 import { causeText } from '../words.js'
 import { VerdictMark } from './verdict-mark.js'
 
@@ -54,20 +55,17 @@ function Row({ row }: { row: StationRow }) {
   const facts = [group, version, rovers > 0 && t('list.rovers', { count: figure(rovers, 0) })].filter(Boolean)
   return (
     <a class="rows-link" href={`#/station/${encodeURIComponent(serial)}`}>
-      <VerdictMark verdict={verdict} />
+      <VerdictMark verdict={verdictNow(row)} />
       <span class="rows-name">
         <strong>{name || serial}</strong>
         <span class="quiet">{[name && serial, ...facts].filter(Boolean).join(' · ')}</span>
       </span>
       <span class="rows-state">
         <span>
-          {word('verdict', verdict)}
+          {online === 'offline' ? t('list.offline', { verdict: word('verdict', verdict) }) : word('verdict', verdict)}
           {cause !== 'ok' && cause !== '' && `: ${causeText(cause)}`}
         </span>
-        <span class="quiet">
-          {online !== 'online' && `${word('online', online)} · `}
-          {since > 0 && t('list.for', { time: duration(Date.now() / 1_000 - since) })}
-        </span>
+        <span class="quiet">{since > 0 && t('list.for', { time: duration(Date.now() / 1_000 - since) })}</span>
       </span>
     </a>
   )
