@@ -1,5 +1,4 @@
-/** How good a time was: `planned` is part of normal work. */
-export type BandKind = 'good' | 'planned' | 'limited' | 'broken' | 'unknown'
+import type { BandKind } from '../model/band-kinds.js'
 
 export interface DrawnBand {
   readonly key: string | number

@@ -1,5 +1,6 @@
 import { useCallback, useEffect } from 'preact/hooks'
 import { duration, locale, moment, word } from '../../../../runtime/ui/i18n.js'
+import { kinds } from '../../../../runtime/ui/model/band-kinds.js'
 import { Bands } from '../../../../runtime/ui/parts/bands.js'
 import { Card } from '../../../../runtime/ui/parts/card.js'
 import { Empty } from '../../../../runtime/ui/parts/empty.js'
@@ -15,7 +16,6 @@ const atOnce = 500
 /** Of a station that changes all the time. */
 const mostPages = 6
 const mostGaps = 100
-const kinds = ['good', 'planned', 'limited', 'broken', 'unknown'] as const
 
 interface Week {
   readonly from: number
