@@ -3,15 +3,16 @@ import { definePlugin, handedOver } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
 import { device, logs, panels, pluginTexts, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { Pages } from '../../runtime/page/pages.js'
+import { tileOrigin, tilesFault } from '../../runtime/page/tiles.js'
 import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
 import { EventHub } from './events/hub.js'
 import { FigureRecorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
-import { Pages } from './pages.js'
 import { PanelFiles } from './panels.js'
 import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
 import { addTexts } from './texts.js'
-import { tileOrigin, tilesFault } from './tiles.js'
+import client from './ui/main.tsx?client'
 
 const Position = Type.Object({ x: Type.Number(), y: Type.Number(), z: Type.Number() })
 const Curve = Type.Array(Type.Object({ t: Type.Number(), now: Position, mean: Position, acc: Type.Number() }))
@@ -68,7 +69,13 @@ export default definePlugin({
       title: 'Provider of the map',
     })
     const hub = new EventHub(ctx, survey, panelFiles, () => ({ tiles: map.get(), attribution: attribution.get() }))
-    new Pages(ctx, () => tileOrigin(map.get())).register()
+    new Pages(ctx, {
+      client,
+      summary: 'The page of the station',
+      text: 'The figures as text',
+      path: '/get-info',
+      pictures: () => tileOrigin(map.get()),
+    }).register()
     panelFiles.register()
     addTexts(ctx)
     const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())

@@ -121,6 +121,21 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
       return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document }))
     },
   })
+  ctx.http.route({
+    method: 'POST',
+    url: '/fleet/stations/:serial/ask',
+    config,
+    schema: {
+      summary: 'Asks a station for a new document, which comes a moment later',
+      params,
+      response: { 200: Type.Object({ ok: Type.Boolean() }) },
+    },
+    handler: async (request) => {
+      demand(request, 'operator')
+      registry.ask(stationOf(serialOf(request)).serial)
+      return { ok: true }
+    },
+  })
 
   ctx.http.route({
     method: 'POST',

@@ -20,9 +20,26 @@ export const accessOf = (people: People): FleetAccess => ({
   },
 })
 
-/** Only an admin sees and changes them. */
+const Me = Type.Object({
+  user: Type.String({ description: 'Name of the person; empty: not a person, but a token, or nobody has to log in' }),
+  role: Role,
+  people: Type.Boolean({ description: 'There are people. Without any, everybody is an admin' }),
+})
+
+/** Only an admin sees and changes people; everybody sees the own role. */
 export function peopleRoutes(ctx: PluginContext, people: People, access: FleetAccess): void {
   const config = { role: 'viewer' } as const
+  ctx.http.route({
+    method: 'GET',
+    url: '/fleet/me',
+    config,
+    schema: { summary: 'The caller and its role in the fleet', response: { 200: Me } },
+    handler: async ({ user, role }) => ({
+      user,
+      role: people.roleOfCaller(user, role === 'operator'),
+      people: people.list().length > 0,
+    }),
+  })
   ctx.http.route({
     method: 'GET',
     url: '/fleet/people',

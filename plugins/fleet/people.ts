@@ -117,6 +117,11 @@ export class People implements Accounts {
     return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(needed)
   }
 
+  /** The highest role that a caller has; parameters as of `may`. */
+  roleOfCaller(user: string, isOperator: boolean): FleetRole {
+    return [...roles].reverse().find((role) => this.may(user, isOperator, role)) ?? 'viewer'
+  }
+
   /** @returns the access key: shown once, stored nowhere @throws RTK_ERR_CONFLICT */
   async add(user: string, role: FleetRole): Promise<string> {
     if (this.#byName.size >= mostPeople) throw conflict(`there are ${mostPeople} people already`)

@@ -164,7 +164,7 @@ async function test(onMachine) {
     ['biome', ['check', '--error-on-warnings', '.']],
     // Several checkers check the same types twice.
     ['tsc', ['--noEmit', '--singleThreaded']],
-    ['tsc', ['--noEmit', '--singleThreaded', '-p', 'plugins/dashboard/ui']],
+    ['tsc', ['--noEmit', '--singleThreaded', '-p', 'runtime/ui']],
   ]
   // All at once: each leaves a part of the processor idle.
   const running = checks.map(([command, commandArgs]) => outcome(bin(command), commandArgs))

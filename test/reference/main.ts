@@ -3,9 +3,10 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
 import { generatedPages } from './pages.js'
-import { takePicture } from './picture.js'
+import { takeFleetPicture, takePicture } from './picture.js'
 
 if (process.argv[2] === 'picture') await takePicture()
+else if (process.argv[2] === 'fleet-picture') await takeFleetPicture()
 else {
   const root = packageRoot()
   const pages = await generatedPages()

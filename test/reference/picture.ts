@@ -1,4 +1,7 @@
-/** The picture of the README: the status page of a simulated station, once RTCM goes out and a rover listens. */
+/**
+ * The pictures of the documentation: the status page of a simulated station, once RTCM goes out and a rover listens, and the overview of a
+ * fleet of ten simulated stations, once something has happened to three of them.
+ */
 import { createSocket } from 'node:dgram'
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -33,6 +36,36 @@ export async function takePicture(): Promise<void> {
     rover.close()
     await station.end()
   }
+  checkSize(file)
+}
+
+export async function takeFleetPicture(): Promise<void> {
+  const file = join(packageRoot(), 'runtime', 'docs', 'images', 'fleet.png')
+  const fleet = await startStation(['fleet-demo', '--set', 'mqtt-broker.port=0', '--change', 'ntrip-caster-port=0'])
+  const browser = await startBrowser()
+  try {
+    const verdicts = async () => {
+      const answer = await fetch(`${fleet.url}/fleet/stations`)
+      // Until the database was read, nobody knows whether a login is needed.
+      if (!answer.ok) return false
+      const rows = (await answer.json()) as { verdict: string; online: string }[]
+      const isThere = (is: (row: { verdict: string; online: string }) => boolean) => rows.some(is)
+      return isThere(({ verdict }) => verdict === 'unfit') && isThere(({ online }) => online === 'offline')
+    }
+    await until(verdicts, 'what happens to them', 180_000)
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: 'en', colorScheme: 'light' })
+    await page.goto(`${fleet.url}/`)
+    await page.locator('.rows-one').first().waitFor()
+    await page.waitForTimeout(5_000)
+    await page.screenshot({ path: file })
+  } finally {
+    await browser.close()
+    await fleet.end()
+  }
+  checkSize(file)
+}
+
+function checkSize(file: string): void {
   const { size: bytes } = statSync(file)
   console.log(`${file}: ${bytes} bytes`)
   if (bytes > most_bytes) throw new Error(`the picture is larger than ${most_bytes} bytes`)

@@ -1,16 +1,18 @@
 import { effect } from '@preact/signals'
-import './styles/tokens.css'
-import './styles/base.css'
-import './styles/shell.css'
+import '../../../runtime/ui/styles/tokens.css'
+import '../../../runtime/ui/styles/base.css'
+import '../../../runtime/ui/styles/shell.css'
+import '../../../runtime/ui/styles/chain.css'
 import './styles/overview.css'
 import './styles/outputs.css'
 import './styles/plots.css'
 import './styles/tasks.css'
+import '../../../runtime/ui/styles/bands.css'
 import { mount } from './app.js'
 import { chooseLanguage } from './i18n/index.js'
 import { follow, inContact } from './station/live.js'
 import './station/texts.js'
-import { chooseTheme } from './theme.js'
+import { chooseTheme } from '../../../runtime/ui/theme.js'
 
 chooseTheme()
 void chooseLanguage()

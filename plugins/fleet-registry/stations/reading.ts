@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ecefToGeodetic } from 'rtk-base/gnss'
 import type { Ecef, FleetStation } from 'rtk-base/services'
+import { lasting } from './lasting.js'
 
 type Json = Record<string, unknown>
 export type Facts = Partial<Omit<FleetStation, 'serial'>>
@@ -59,7 +60,8 @@ export function readState(payload: Buffer): Facts | undefined {
     verdict,
     source: 'state',
     arp,
-    place: arp && ecefToGeodetic(arp),
+    // Where it was last: a station that announces no position, as one that has moved, stays on the map.
+    ...(arp && { place: ecefToGeodetic(arp) }),
   }
 }
 
@@ -136,15 +138,6 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
     ]),
   )
 }
-
-/** The parts of a document that people change, in the specification's order. */
-const lasting = [
-  ...['esp.version', 'esp.sha256', 'esp.hardware', 'gnss.zed', 'gnss.receiver', 'gnss.config'],
-  ...['gnss.ref.chosen', 'gnss.ref.manual', 'gnss.ref.survey.x', 'gnss.ref.survey.y', 'gnss.ref.survey.z'],
-  ...['base.name', 'udp', 'mqtt.host', 'mqtt.port', 'mqtt.rtcm.rate', 'mqtt.rtcm.sign', 'mqtt.state.cert.serial'],
-  ...['eth.enabled', 'eth.ip', 'wap.ssid', 'wap.enabled', 'wap.channel', 'sta.ssid', 'router.serial', 'router.swver'],
-  ...['modem.imei', 'modem.rev', 'modem.cfg', 'modem.sim.iccid'],
-]
 
 /** Changes with the settings, the identity and the reference of a station; not with counters and times. */
 export function documentMark(document: Json): string {

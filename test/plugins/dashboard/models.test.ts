@@ -16,8 +16,6 @@ import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
-import { linearAxis, logAxis, timeAxis } from '../../../plugins/dashboard/ui/model/axis.js'
-import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
 import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
   distance_m,
@@ -46,7 +44,6 @@ import {
   transitionsOf,
   waysOut,
 } from '../../../plugins/dashboard/ui/model/gnss/procedure.js'
-import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../plugins/dashboard/ui/model/gnss/rtcm.js'
 import {
   bandOf,
   barsOf,
@@ -57,14 +54,7 @@ import {
   shadeOf,
 } from '../../../plugins/dashboard/ui/model/gnss/sky.js'
 import { percentOf, scatterOf, surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
-import {
-  type GuideEvidence,
-  guideOf,
-  meanCno,
-  networksOf,
-  outputsOf,
-} from '../../../plugins/dashboard/ui/model/guide.js'
-import { certificateOf, fixOf, type Rover, toneOf } from '../../../plugins/dashboard/ui/model/links.js'
+import { type GuideEvidence, guideOf, meanCno, networksOf } from '../../../plugins/dashboard/ui/model/guide.js'
 import {
   csvOf,
   emptySide,
@@ -74,13 +64,18 @@ import {
   type StationMap,
 } from '../../../plugins/dashboard/ui/model/map.js'
 import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
-import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
-import { tilesOf } from '../../../plugins/dashboard/ui/model/tiles.js'
 import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
+import { linearAxis, logAxis, timeAxis } from '../../../runtime/ui/model/axis.js'
+import { tilesOf } from '../../../runtime/ui/model/tiles.js'
+import { chainOf, firstBroken } from '../../../runtime/ui/station/chain.js'
+import { certificateOf, fixOf, type Rover, toneOf } from '../../../runtime/ui/station/links.js'
+import { outputsOf } from '../../../runtime/ui/station/outputs.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../runtime/ui/station/rtcm.js'
+import { isNew } from '../../../runtime/ui/station/set-up.js'
 import {
   device,
   procedureStatus,
@@ -1241,12 +1236,20 @@ t.test('what a page knows already costs next to nothing', async (t) => {
   client.end()
 })
 
-t.test('a class of the page is defined in one style sheet: another one would change it unseen', async (t) => {
-  const folder = join(packageRoot(), 'plugins', 'dashboard', 'ui', 'styles')
-  const sheets = readdirSync(folder).filter((name) => name.endsWith('.css'))
+t.test('a class of a page is defined in one style sheet: another one would change it unseen', async (t) => {
+  for (const page of ['dashboard', 'fleet-page']) await t.test(page, async (t) => oneOwner(t, page))
+})
+
+function oneOwner(t: Test, page: string): void {
+  const folders = [join(packageRoot(), 'plugins', page, 'ui', 'styles'), join(packageRoot(), 'runtime', 'ui', 'styles')]
+  const sheets = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.css'))
+      .map((name) => join(folder, name)),
+  )
   const owners = new Map<string, Set<string>>()
   for (const sheet of sheets) {
-    const text = readFileSync(join(folder, sheet), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+    const text = readFileSync(sheet, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
     for (const [, selectors = ''] of text.matchAll(/([^{};]+)\{/g))
       for (const selector of selectors.split(',')) {
         // What a rule is about stands last; what stands before it only says where.
@@ -1262,4 +1265,4 @@ t.test('a class of the page is defined in one style sheet: another one would cha
   t.ok(sheets.length > 1 && owners.size > 50, `${owners.size} classes in ${sheets.join(', ')}`)
   const shared = [...owners].flatMap(([name, of]) => (of.size > 1 ? [`${name}: ${[...of].join(', ')}`] : []))
   t.strictSame(shared, [])
-})
+}

@@ -19,8 +19,6 @@ import {
   switched,
   troublesOf,
 } from '../../../plugins/dashboard/ui/model/casters.js'
-import { chainOf } from '../../../plugins/dashboard/ui/model/chain.js'
-import { roversOf } from '../../../plugins/dashboard/ui/model/links.js'
 import { castersOf, isMqttWanted, outputRows } from '../../../plugins/dashboard/ui/model/outputs.js'
 import {
   entryText,
@@ -29,9 +27,11 @@ import {
   loginTroubles,
   shutsOut,
 } from '../../../plugins/dashboard/ui/model/rover-login.js'
-import { isNew } from '../../../plugins/dashboard/ui/model/set-up.js'
 import { Source } from '../../../plugins/ntrip-client/source.js'
 import { completed, SentTarget, Target } from '../../../plugins/ntrip-server/target.js'
+import { chainOf } from '../../../runtime/ui/station/chain.js'
+import { roversOf } from '../../../runtime/ui/station/links.js'
+import { isNew } from '../../../runtime/ui/station/set-up.js'
 
 const push = { host: 'caster.example.org', port: 2101, mount: 'ROOF', state: 'acknowledged' }
 const subscriber = (via: string, name: string) => ({ via, name, ip: '', seen: 0 })

@@ -1,8 +1,9 @@
 /** What people see of a station whose safety is judged: in Home Assistant, and on the page. */
-import { chainOf, firstBroken } from '../../../plugins/dashboard/ui/model/chain.js'
+
 import { pageOf } from '../../../plugins/dashboard/ui/model/error-pages.js'
 import { guideOf } from '../../../plugins/dashboard/ui/model/guide.js'
-import { listAt, type StationError, verdictOf } from '../../../plugins/dashboard/ui/station/document.js'
+import { chainOf, firstBroken } from '../../../runtime/ui/station/chain.js'
+import { listAt, type StationError, verdictOf } from '../../../runtime/ui/station/document.js'
 import type { MqttBus } from '../../../schemas/services.js'
 
 type Published = Record<string, unknown>

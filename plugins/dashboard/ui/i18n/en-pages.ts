@@ -220,8 +220,6 @@ export const pages = {
   'logins.code': 'QR code with the same text',
   'logins.once': 'The password is shown only now.',
   'logins.outside': 'This works only in the network of the station. For rovers elsewhere, push to a caster.',
-  'logins.copy': 'Copy',
-  'logins.copied': 'Copied',
   'logins.another': 'Done',
   'wifi.none': 'Not used',
   'wifi.noneText': 'The station can join a WiFi to reach the internet. Its own access point stays on.',

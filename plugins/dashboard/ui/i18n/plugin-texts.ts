@@ -1,22 +1,11 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
-import { signal } from '@preact/signals'
-import type { Speaker } from '../model/speaker.js'
+import { sentence, speaker } from '../../../../runtime/ui/spoken.js'
+import type { StationError, Values, Verdict } from '../../../../runtime/ui/station/document.js'
 import type { Command, Parameter } from '../station/api.js'
-import type { StationError, Values, Verdict } from '../station/document.js'
-import { locale } from './index.js'
 
-/** Undefined in English. */
-export const speaker = signal<Speaker | undefined>(undefined)
+export { said, sentence, speaker } from '../../../../runtime/ui/spoken.js'
+
 const textFor = (key: string, values: Values = {}) => speaker.value?.find(key, values)
-
-/** A sentence of the station with a capital. */
-export function said(spoken: string): string {
-  const text = speaker.value?.say(spoken) ?? spoken
-  return text.charAt(0).toLocaleUpperCase(locale()) + text.slice(1)
-}
-
-/** As `said`, with a full stop. */
-export const sentence = (spoken: string): string => said(spoken).replace(/([^.!?…])$/, '$1.')
 
 /** The error of a plugin may have its name at the end of the code. */
 const errorPart = (code: string, values: Values = {}, end = ''): string | undefined =>

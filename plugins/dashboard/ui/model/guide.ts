@@ -1,8 +1,8 @@
 /** Set-up progress, derived from the station's state only. Pure. */
-import { at, type Json, listAt, numberAt, textAt } from '../station/document.js'
+import { at, type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
+import { outputsOf } from '../../../../runtime/ui/station/outputs.js'
+import { hasReference, referenceAccuracy, surveyFollows } from '../../../../runtime/ui/station/set-up.js'
 import type { SkySatellite } from '../station/messages.js'
-import { toneOf } from './links.js'
-import { hasReference, referenceAccuracy, surveyFollows } from './set-up.js'
 
 export const guideSteps = ['access', 'antenna', 'position', 'outputs', 'network'] as const
 export type GuideStep = (typeof guideSteps)[number]
@@ -112,44 +112,6 @@ function position({ document }: GuideEvidence): StepReport {
   const missing: Missing[] = isMoved ? ['moved'] : hasReference(document) ? [] : [next]
   const level = positionLevel(document)
   return { step: 'position', missing, advice: missing.length > 0 || level === 'absolute' ? [] : [level] }
-}
-
-export type OutputName = 'udp' | 'caster' | 'server' | 'mqtt' | 'tcp' | 'serial'
-export interface OutputFact {
-  readonly output: OutputName
-  /** `down`: it is wanted and does not work now. */
-  readonly state: 'on' | 'down' | 'off'
-}
-
-function stateOf(all: readonly string[]): OutputFact['state'] {
-  const wanted = all.filter((state) => state !== 'off')
-  if (wanted.length === 0) return 'off'
-  return wanted.some((state) => toneOf(state) === 'good' || state === 'accepted') ? 'on' : 'down'
-}
-
-/** The outputs of running plugins. */
-export function outputsOf(document: Json): readonly OutputFact[] {
-  const states = (path: string) => listAt<{ state: string }>(document, path).map(({ state }) => state)
-  const port = (path: string) => (numberAt(document, path) ?? 0) > 0
-  const facts: OutputFact[] = []
-  const add = (output: OutputName, block: string, state: () => OutputFact['state']) => {
-    if (at(document, block) !== undefined) facts.push({ output, state: state() })
-  }
-  add('udp', 'udp', () => (at(document, 'udp.enabled') === true ? 'on' : 'off'))
-  add('caster', 'ntrip.caster', () =>
-    at(document, 'ntrip.caster.enabled') === true ? (port('ntrip.caster.port') ? 'on' : 'down') : 'off',
-  )
-  add('server', 'ntrip.server', () => stateOf(states('ntrip.server')))
-  add('mqtt', 'mqtt.state', () => {
-    const link = textAt(document, 'mqtt.state.link')
-    return link === 'disabled' || textAt(document, 'mqtt.host') === '' ? 'off' : stateOf([link])
-  })
-  add('tcp', 'rtcm_tcp', () => (port('rtcm_tcp.port') ? 'on' : stateOf(states('rtcm_tcp.push'))))
-  add('serial', 'rtcm_serial', () => {
-    const state = textAt(document, 'rtcm_serial.state')
-    return state === 'open' ? 'on' : state === 'waiting' ? 'down' : 'off'
-  })
-  return facts
 }
 
 function outputs({ document }: GuideEvidence): StepReport {

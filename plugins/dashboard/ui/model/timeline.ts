@@ -1,4 +1,7 @@
 /** The day of a station as bands: when corrections went out, and why not. Pure. */
+import type { BandKind as CauseKind } from '../../../../runtime/ui/model/band-kinds.js'
+
+export { type BandKind as CauseKind, kinds } from '../../../../runtime/ui/model/band-kinds.js'
 
 /** Of `GET /record/timeline`: contiguous, oldest first; times are UTC milliseconds. */
 export interface Span {
@@ -10,10 +13,6 @@ export interface Span {
 }
 
 export const day_ms = 86_400_000
-
-/** `planned`: part of normal work, such as a survey-in, a restart or an update. */
-export const kinds = ['good', 'planned', 'limited', 'broken', 'unknown'] as const
-export type CauseKind = (typeof kinds)[number]
 
 /** Every cause that has a sentence, and how bad it is. */
 export const causes = {

@@ -1,7 +1,7 @@
 /** What the verdict means for who uses the corrections. Pure. */
-import { at, type Json, numberAt, textAt, type Verdict, verdictOf } from '../station/document.js'
+import { at, type Json, numberAt, textAt, type Verdict, verdictOf } from '../../../../runtime/ui/station/document.js'
+import { hasReference, referenceAccuracy } from '../../../../runtime/ui/station/set-up.js'
 import { toGeodetic } from './gnss/geodesy.js'
-import { hasReference, referenceAccuracy } from './set-up.js'
 
 /** Beyond this rovers notice that the whole map is shifted. */
 const exact_m = 0.1

@@ -1,5 +1,5 @@
+import { Card, Tone } from '../../../../runtime/ui/parts/card.js'
 import { t } from '../i18n/index.js'
-import { Card, Tone } from '../parts/card.js'
 import { PasswordForm } from '../parts/forms/password-form.js'
 import { session } from '../station/api.js'
 

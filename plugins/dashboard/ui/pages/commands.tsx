@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
+import { Confirm } from '../../../../runtime/ui/parts/action.js'
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { cautionText, commandText } from '../i18n/plugin-texts.js'
 import { byPlugin } from '../model/form.js'
-import { Confirm } from '../parts/action.js'
-import { Card } from '../parts/card.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api, type Command } from '../station/api.js'
 import { hello } from '../station/live.js'
 

@@ -1,9 +1,9 @@
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Empty } from '../../../../runtime/ui/parts/empty.js'
+import { errorsOf } from '../../../../runtime/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
-import { Card } from '../parts/card.js'
-import { Empty } from '../parts/empty.js'
 import { FaultList } from '../parts/faults.js'
-import { errorsOf } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
 /** Not every reason of the verdict is an error that a plugin reports. */

@@ -1,5 +1,5 @@
+import { Card } from '../../../../runtime/ui/parts/card.js'
 import { t } from '../i18n/index.js'
-import { Card } from '../parts/card.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { places } from '../shell/navigation.js'
 

@@ -2,10 +2,10 @@
  * Every page: its place in the address, its title, and where its code is. All but the first are loaded when one of them is opened. Four groups;
  * pages for experts are listed on one page of the last.
  */
-import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
+import type { IconName } from '../../../../runtime/ui/parts/icon.js'
+import { placeFrom } from '../../../../runtime/ui/place.js'
 import type { TextKey } from '../i18n/index.js'
-import type { IconName } from '../parts/icon.js'
 import { StatusPage } from './status.js'
 
 const further = () => import('./further.js')
@@ -90,12 +90,4 @@ export const groups: readonly PageGroup[] = [
   },
 ]
 
-/** What stands behind the #: `status`, `settings?find=ntrip`. Every state of the page that is worth a link is in it. */
-const placeNow = () => {
-  const [path = '', query = ''] = location.hash.replace(/^#\//, '').split('?')
-  return { path: path || 'status', query: new URLSearchParams(query) }
-}
-export const place = signal(placeNow())
-addEventListener('hashchange', () => {
-  place.value = placeNow()
-})
+export const place = placeFrom('status')

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
+import { Card } from '../../../../runtime/ui/parts/card.js'
 import { locale, t } from '../i18n/index.js'
 import { logText } from '../model/log-file.js'
-import { Card } from '../parts/card.js'
 import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'
 
 const levels = { 0: 'logs.all', 30: 'logs.info', 40: 'logs.warn', 50: 'logs.error' } as const

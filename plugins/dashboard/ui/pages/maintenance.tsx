@@ -1,10 +1,10 @@
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { at, type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
 import { duration, figure, type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugin-texts.js'
-import { Action } from '../parts/action.js'
-import { Card, FigureList, Tone } from '../parts/card.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api, type Command } from '../station/api.js'
-import { at, type Json, numberAt, textAt } from '../station/document.js'
 import { document$ } from '../station/live.js'
 
 const load = () => api.commands()

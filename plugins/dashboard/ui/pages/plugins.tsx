@@ -1,8 +1,8 @@
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { BlockCard } from '../parts/block.js'
-import { Card } from '../parts/card.js'
-import { DataTable } from '../parts/data-table.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { api, type PluginReport } from '../station/api.js'
 import { document$ } from '../station/live.js'
 

@@ -1,14 +1,14 @@
 import { useEffect } from 'preact/hooks'
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { textAt } from '../../../../runtime/ui/station/document.js'
 import { duration, locale, t, word } from '../i18n/index.js'
 import { adviceText, said } from '../i18n/plugin-texts.js'
 import { type ProcedureReport, type Transition, transitionsOf, waysOut } from '../model/gnss/procedure.js'
-import { Card } from '../parts/card.js'
-import { DataTable } from '../parts/data-table.js'
 import { WhyForm } from '../parts/forms/why-form.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { ProcedureDiagram } from '../parts/plots/procedure-diagram.js'
 import { api } from '../station/api.js'
-import { textAt } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
 const loadReport = () => api.get<ProcedureReport>('/procedure')

@@ -1,13 +1,13 @@
+import { Card, FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { type Json, listAt, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { barsOf, letterOf, nameOf, systems } from '../model/gnss/sky.js'
-import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
-import { DataTable } from '../parts/data-table.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { CnoBars } from '../parts/plots/cno-bars.js'
 import { CnoPlot, DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
 import { ShadingPlot, SkyPlot } from '../parts/plots/sky-plot.js'
 import { api } from '../station/api.js'
-import { type Json, listAt, numberAt, textAt } from '../station/document.js'
 import { document$, satellites } from '../station/live.js'
 
 const loadShading = () => api.sky()

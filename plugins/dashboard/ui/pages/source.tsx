@@ -1,5 +1,9 @@
 /** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
 import { useState } from 'preact/hooks'
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { Card, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { at, type Json, textAt } from '../../../../runtime/ui/station/document.js'
 import { figure, t, word } from '../i18n/index.js'
 import { said, sentence } from '../i18n/plugin-texts.js'
 import {
@@ -11,14 +15,10 @@ import {
   sourceFrom,
   sourceTroublesOf,
 } from '../model/casters.js'
-import { Action } from '../parts/action.js'
-import { Card, Tone, type ToneName } from '../parts/card.js'
 import { AddressFields } from '../parts/forms/address-fields.js'
 import { SecretField, TextField } from '../parts/forms/text-field.js'
 import { TriedForm, useTried } from '../parts/forms/tried-form.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { type SourceTested, source } from '../station/casters.js'
-import { at, type Json, textAt } from '../station/document.js'
 import { hello } from '../station/live.js'
 
 const load = () => source.read()

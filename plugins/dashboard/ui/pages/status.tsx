@@ -1,15 +1,13 @@
-import { notation, t, word } from '../i18n/index.js'
-import { type ChainLink, chainOf, firstBroken, type LinkState } from '../model/chain.js'
-import { goesOut } from '../model/gnss/rtcm.js'
-import { isNew } from '../model/set-up.js'
-import { Card } from '../parts/card.js'
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Later } from '../../../../runtime/ui/parts/loaded.js'
+import type { ChainLink } from '../../../../runtime/ui/station/chain.js'
+import { Chain } from '../../../../runtime/ui/station/chain-card.js'
+import { errorsOf, type Json } from '../../../../runtime/ui/station/document.js'
+import { isNew } from '../../../../runtime/ui/station/set-up.js'
+import { t } from '../i18n/index.js'
 import { FaultList } from '../parts/faults.js'
-import { Icon } from '../parts/icon.js'
-import { Later } from '../parts/loaded.js'
-import { errorsOf, type Json } from '../station/document.js'
 import { document$, verdict } from '../station/live.js'
 
-const signs: Record<LinkState, string> = { good: '✓', warning: '!', broken: '✕', unknown: '–' }
 const pageOf: Record<ChainLink, string> = {
   antenna: 'sky',
   receiver: 'sky',
@@ -35,7 +33,7 @@ export function StatusPage() {
           </a>
         </Card>
       )}
-      <Chain document={document} />
+      <Chain document={document} linkOf={(link) => `#/${pageOf[link]}`} />
       <Faults document={document} />
       <Later load={loadCards} />
     </>
@@ -49,41 +47,6 @@ function Faults({ document }: { document: Json }) {
   return (
     <Card title={t('status.errors', { count: errors.length })}>
       <FaultList errors={errors} document={document} />
-    </Card>
-  )
-}
-
-function Chain({ document }: { document: Json }) {
-  const chain = chainOf(document)
-  const broken = firstBroken(chain)
-  let isBehind = false
-  return (
-    <Card title={t('status.chain')}>
-      <ol class={`chain${goesOut(document) ? ' chain-flows' : ''}`}>
-        {chain.map(({ link, state, facts }) => {
-          const shown = isBehind ? 'unknown' : state
-          if (link === broken) isBehind = true
-          return (
-            <li key={link} class={`chain-${shown}`}>
-              <a href={`#/${pageOf[link]}`}>
-                <span class="chain-mark">
-                  <Icon name={link} />
-                  <span class="chain-sign" aria-hidden="true">
-                    {signs[shown]}
-                  </span>
-                </span>
-                <span>
-                  <strong>{t(`chain.${link}`)}</strong>
-                  <span class="hidden">: {t(`chain.state.${shown}`)}</span>
-                  <br />
-                  <span class="chain-fact">{notation(facts.map((fact) => word('fact', fact)).join(' · '))}</span>
-                </span>
-              </a>
-              {link === broken && <p class="trouble">{t('chain.here')}</p>}
-            </li>
-          )
-        })}
-      </ol>
     </Card>
   )
 }

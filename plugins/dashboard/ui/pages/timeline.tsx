@@ -1,4 +1,8 @@
 import { useCallback, useState } from 'preact/hooks'
+import { Bands } from '../../../../runtime/ui/parts/bands.js'
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Empty } from '../../../../runtime/ui/parts/empty.js'
+import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { duration, locale, t } from '../i18n/index.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import {
@@ -14,10 +18,7 @@ import {
   type Span,
   sumsOf,
 } from '../model/timeline.js'
-import { Card } from '../parts/card.js'
-import { Empty } from '../parts/empty.js'
 import { WhyForm } from '../parts/forms/why-form.js'
-import { useLoaded, Waiting } from '../parts/loaded.js'
 import { DayCard } from '../parts/plots/day-card.js'
 import { api, Refused } from '../station/api.js'
 
@@ -106,38 +107,16 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
   return (
     <>
       <p>{summary}</p>
-      <div class="day-axis">
-        <svg class="day-band" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label={summary}>
-          {bands.map(({ kind, span, width, x }) => (
-            <rect
-              key={span.from}
-              class={`cause-${kind}`}
-              x={x * 1_000}
-              y={0}
-              // Of a short one at least a line is seen.
-              width={Math.max(width * 1_000, kind === 'good' ? 0 : 3)}
-              height={40}
-            />
-          ))}
-        </svg>
-        <p class="day-hours" aria-hidden="true">
-          {(isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => (
-            <span key={share}>{clock(from + share * (to - from), isBrief)}</span>
-          ))}
-        </p>
-      </div>
-      <ul class="legend">
-        {kinds
+      <Bands
+        label={summary}
+        bands={bands.map(({ kind, span, width, x }) => ({ key: span.from, kind, x, width }))}
+        marks={(isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) =>
+          clock(from + share * (to - from), isBrief),
+        )}
+        legend={kinds
           .filter((one) => bands.some(({ kind }) => kind === one))
-          .map((kind) => (
-            <li key={kind}>
-              <svg class="swatch" viewBox="0 0 28 16" aria-hidden="true">
-                <rect class={`cause-${kind}`} width="28" height="16" />
-              </svg>
-              {t(`timeline.key.${kind}`)}
-            </li>
-          ))}
-      </ul>
+          .map((kind) => [kind, t(`timeline.key.${kind}`)])}
+      />
       {outages.length === 0 ? (
         <Empty drawing="quiet">{t('timeline.noGaps')}</Empty>
       ) : (

@@ -1,7 +1,7 @@
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
-import { Card } from './card.js'
-import { useLoaded } from './loaded.js'
 import { QrDrawing } from './qr-code.js'
 
 interface Address {

@@ -1,13 +1,13 @@
 /** The table of antennas: which file it is of, whether it has the station's antenna, and another file instead. */
 import { useId, useState } from 'preact/hooks'
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { Outcome, Tone } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { ownAntenna } from '../station/antennas.js'
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
 import { upload } from '../station/upload.js'
-import { Action } from './action.js'
-import { Outcome, Tone } from './card.js'
-import { useLoaded } from './loaded.js'
 
 /** Nothing on a station without a place for it. */
 export function AntennaTable({ descriptor }: { descriptor: string }) {

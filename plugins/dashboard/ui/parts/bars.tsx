@@ -1,11 +1,11 @@
-/** Above every page: a change on trial; below: the session. */
+/** Above every page: a change on trial. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { at, errorsOf } from '../../../../runtime/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { adviceText, errorText, labelOf } from '../i18n/plugin-texts.js'
-import { api, loginWanted, session } from '../station/api.js'
-import { at, errorsOf } from '../station/document.js'
+import { api } from '../station/api.js'
 import { document$, verdict } from '../station/live.js'
-import { useLoaded } from './loaded.js'
 
 interface Trial {
   readonly parameters: readonly string[]
@@ -82,31 +82,5 @@ function Countdown({ trial: { left_s, parameters } }: { trial: Trial }) {
         {trouble}
       </p>
     </section>
-  )
-}
-
-/** Logs in where the page may be read without it, and out. */
-export function SessionButton() {
-  const now = session.value
-  if (!now?.login) return null
-  const logOut = async () => {
-    await api.logout().catch(() => {})
-    // Removes all shown data from the page.
-    location.reload()
-  }
-  if (now.expires > 0) {
-    return (
-      <button type="button" onClick={() => void logOut()}>
-        {t('login.logout')}
-      </button>
-    )
-  }
-  const logIn = () => {
-    loginWanted.value = 'chosen'
-  }
-  return (
-    <button type="button" onClick={logIn}>
-      {t('login.submit')}
-    </button>
   )
 }

@@ -1,7 +1,7 @@
+import type { Json, StationError } from '../../../../runtime/ui/station/document.js'
 import { moment, t } from '../i18n/index.js'
 import { errorText } from '../i18n/plugin-texts.js'
 import { pageOf } from '../model/error-pages.js'
-import type { Json, StationError } from '../station/document.js'
 import { MovedAnswers } from './moved-answers.js'
 
 /** What is wrong, since when, and the page to fix it. A moved antenna is answered here. */

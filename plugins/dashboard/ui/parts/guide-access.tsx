@@ -1,11 +1,11 @@
 /** The first step of the guide: one button saves what was entered and opens the next step. */
 import { useState } from 'preact/hooks'
+import { Tone } from '../../../../runtime/ui/parts/card.js'
+import type { Loaded } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { api, type Parameter, session } from '../station/api.js'
-import { Tone } from './card.js'
 import { leastPassword, PasswordForm } from './forms/password-form.js'
 import { SecretField, TextField } from './forms/text-field.js'
-import type { Loaded } from './loaded.js'
 
 /** The name of the station, and its password. Both can be left empty. @param props.next label of the button */
 export function AccessStep(props: { parameters: Loaded<Parameter[]>; next: string; done: () => void }) {

@@ -1,9 +1,11 @@
 /** What the station found of a step of the guide that is done: nobody has to believe a tick. */
+
+import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
+import { roversOf } from '../../../../runtime/ui/station/links.js'
+import { outputsOf } from '../../../../runtime/ui/station/outputs.js'
+import { referenceAccuracy } from '../../../../runtime/ui/station/set-up.js'
 import { figure, t } from '../i18n/index.js'
-import { type GuideStep, networksOf, outputsOf } from '../model/guide.js'
-import { roversOf } from '../model/links.js'
-import { referenceAccuracy } from '../model/set-up.js'
-import { type Json, numberAt, textAt } from '../station/document.js'
+import { type GuideStep, networksOf } from '../model/guide.js'
 
 const looks: Readonly<Record<GuideStep, (document: Json) => string>> = {
   access: (document) => [textAt(document, 'base.name'), t('guide.found.password')].filter(Boolean).join(' · '),

@@ -1,17 +1,19 @@
 /** The steps of the guide. */
+
+import { FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
+import { type Loaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
+import { type OutputFact, outputsOf } from '../../../../runtime/ui/station/outputs.js'
+import { hasReference } from '../../../../runtime/ui/station/set-up.js'
 import { figure, t, word } from '../i18n/index.js'
 import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'
 import { percentOf, surveyOf } from '../model/gnss/survey.js'
-import { meanCno, networksOf, type OutputFact, outputsOf, positionLevel } from '../model/guide.js'
-import { hasReference } from '../model/set-up.js'
+import { meanCno, networksOf, positionLevel } from '../model/guide.js'
 import type { Parameter } from '../station/api.js'
-import { type Json, numberAt, textAt } from '../station/document.js'
 import { satellites } from '../station/live.js'
-import { FigureList, Tone, type ToneName } from './card.js'
 import { ParameterForm } from './forms/parameter-form.js'
 import { PositionForm } from './forms/position-form.js'
-import { type Loaded, Waiting } from './loaded.js'
 
 /** The settings of a step, as the page of the settings has them; nothing where no plugin has one of them. */
 export function StepFields({ parameters, names }: { parameters: Loaded<Parameter[]>; names: RegExp }) {

@@ -1,12 +1,12 @@
+import { tilesOf } from '../../../../runtime/ui/model/tiles.js'
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Empty } from '../../../../runtime/ui/parts/empty.js'
 import { t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { type HistoryRow, referenceOf } from '../model/gnss/positions.js'
 import { csvOf, emptySide, geoJsonOf, mapOf, namedOf, referenceMapOf, roundUp, type StationMap } from '../model/map.js'
-import { tilesOf } from '../model/tiles.js'
 import { nameOf } from '../model/verdict.js'
 import { document$, hello } from '../station/live.js'
-import { Card } from './card.js'
-import { Empty } from './empty.js'
 
 const half = 200
 /** The outer ring leaves room for names. */

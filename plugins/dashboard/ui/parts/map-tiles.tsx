@@ -1,8 +1,8 @@
+import { Card } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
-import { Card } from './card.js'
 import { SettingForm } from './forms/setting-form.js'
-import { useLoaded } from './loaded.js'
 
 const load = () => api.parameters()
 

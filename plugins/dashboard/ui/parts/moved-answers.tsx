@@ -1,7 +1,7 @@
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { type Json, numberAt } from '../../../../runtime/ui/station/document.js'
 import { figure, t } from '../i18n/index.js'
 import { api, Refused } from '../station/api.js'
-import { type Json, numberAt } from '../station/document.js'
-import { Action } from './action.js'
 
 const tries = 6
 const pause_ms = 3_000

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { Card, Tone } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { moment, t } from '../i18n/index.js'
 import { api } from '../station/api.js'
-import { Action } from './action.js'
-import { Card, Tone } from './card.js'
 import { SettingForm } from './forms/setting-form.js'
-import { useLoaded } from './loaded.js'
 
 /** Of `POST /check-update`. */
 interface CheckedVersion {

@@ -1,5 +1,8 @@
 /** Satellites and messages of the receiver, as sentences and fields of what it takes. */
 import { useId, useState } from 'preact/hooks'
+import { Confirm } from '../../../../runtime/ui/parts/action.js'
+import { Card, Outcome } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import {
   changesOf,
@@ -16,9 +19,6 @@ import {
 } from '../model/gnss/output.js'
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
-import { Confirm } from './action.js'
-import { Card, Outcome } from './card.js'
-import { useLoaded } from './loaded.js'
 
 const load = () => api.get<OutputNow>('/receiver-output')
 

@@ -1,14 +1,14 @@
 /** A position from a PPP service: asked for, waited for, looked at, used. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
 import { isLastDayUsable, type RawDay, type RawFiles, usableDays } from '../model/raw-days.js'
 import { api, type ChangeAnswer, type Parameter } from '../station/api.js'
-import { Action } from './action.js'
-import { Card, FigureList, Tone } from './card.js'
 import { SettingForm } from './forms/setting-form.js'
-import { useLoaded } from './loaded.js'
 import { TimePlot } from './plots/time-plot.js'
 import { ReportForm } from './report-form.js'
 

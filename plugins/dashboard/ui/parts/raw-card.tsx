@@ -1,14 +1,14 @@
 /** Raw data by day, as RINEX: the way to a position that is exact. */
 import { useState } from 'preact/hooks'
+import { Card, Tone } from '../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { figure, t, word } from '../i18n/index.js'
 import { type RawDay, type RawFiles, type RawPreset, rawDays, rawPresets, rinexLink } from '../model/raw-days.js'
 import { antennaCodes } from '../station/antennas.js'
 import { api, type Parameter } from '../station/api.js'
 import { AntennaTable } from './antenna-table.js'
-import { Card, Tone } from './card.js'
-import { DataTable } from './data-table.js'
 import { SettingForm } from './forms/setting-form.js'
-import { useLoaded } from './loaded.js'
 
 interface Found {
   readonly files: RawFiles

@@ -1,9 +1,9 @@
 /** A position of another service, from its report. */
 import { useId, useState } from 'preact/hooks'
+import { Outcome } from '../../../../runtime/ui/parts/card.js'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'
-import { Outcome } from './card.js'
 
 const largest_bytes = 900_000
 

@@ -1,13 +1,13 @@
 /** Positions that a person keeps under a name: use, rename, delete. */
 import { useState } from 'preact/hooks'
+import { Action } from '../../../../runtime/ui/parts/action.js'
+import { FigureList } from '../../../../runtime/ui/parts/card.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { distance_m, toGeodetic } from '../model/gnss/geodesy.js'
 import { type Place, type SavedPlace, savedOf } from '../model/gnss/positions.js'
 import { api, type ChangeAnswer } from '../station/api.js'
 import type { Point } from '../station/messages.js'
-import { Action } from './action.js'
-import { FigureList } from './card.js'
 import { TextField } from './forms/text-field.js'
 
 export const loadSaved = async () => (await api.get<{ entries: SavedPlace[] }>('/reference/saved')).entries

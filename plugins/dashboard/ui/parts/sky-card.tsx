@@ -1,8 +1,8 @@
+import { Card, FigureList } from '../../../../runtime/ui/parts/card.js'
+import { numberAt } from '../../../../runtime/ui/station/document.js'
 import { figure, t } from '../i18n/index.js'
 import { meanCno } from '../model/guide.js'
-import { numberAt } from '../station/document.js'
 import { document$, satellites } from '../station/live.js'
-import { Card, FigureList } from './card.js'
 import { SkyGlance } from './plots/sky-plot.js'
 
 /** The sky at a glance, and the way to its page. */

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import { Icon } from '../../../../runtime/ui/parts/icon.js'
 import { t } from '../i18n/index.js'
 import { moodOf, nameOf, placeText } from '../model/verdict.js'
-import { Icon } from '../parts/icon.js'
 import { document$, hello, inContact } from '../station/live.js'
 import { showInTab } from './browser-tab.js'
 import { searchOpen } from './search.js'

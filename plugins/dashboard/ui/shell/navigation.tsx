@@ -1,6 +1,6 @@
+import { Icon } from '../../../../runtime/ui/parts/icon.js'
 import { t } from '../i18n/index.js'
 import { groups, type PageEntry, type PageGroup, place } from '../pages/index.js'
-import { Icon } from '../parts/icon.js'
 import { panels } from '../station/live.js'
 
 export interface Place {

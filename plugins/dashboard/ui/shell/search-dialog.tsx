@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
+import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { useModal } from '../../../../runtime/ui/parts/modal.js'
 import { t, word } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugin-texts.js'
 import { unitOf } from '../model/form.js'
 import { findIn, type SearchEntry } from '../model/search.js'
-import { useLoaded } from '../parts/loaded.js'
-import { useModal } from '../parts/modal.js'
 import { api } from '../station/api.js'
 import { places } from './navigation.js'
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { Later } from '../parts/loaded.js'
+import { Later } from '../../../../runtime/ui/parts/loaded.js'
 
 /** Whether the search is shown. */
 export const searchOpen = signal(false)

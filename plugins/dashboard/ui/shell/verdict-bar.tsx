@@ -1,10 +1,10 @@
+import { Icon } from '../../../../runtime/ui/parts/icon.js'
+import { errorsOf } from '../../../../runtime/ui/station/document.js'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
 import { Mend } from '../parts/faults.js'
-import { Icon } from '../parts/icon.js'
-import { errorsOf } from '../station/document.js'
 import { document$, inContact, silent_s, verdict } from '../station/live.js'
 
 /** The verdict: in full on the first page, as a line on the others. Read aloud when it changes, not each second. */

@@ -1,18 +1,7 @@
 /** The station's operations, over the same HTTP interface that programs use. */
-import { signal } from '@preact/signals'
+import { ask, json, type LoginRole, post, type Session, sessions, withBody } from '../../../../runtime/ui/http.js'
 
-export interface Session {
-  role: 'none' | 'viewer' | 'operator'
-  login: boolean
-  expires: number
-  /** Set by a person; tokens of the variant do not count. */
-  passwords?: Readonly<Record<LoginRole, boolean>>
-}
-export type LoginRole = 'operator' | 'viewer'
-
-/** Needed: the station requires a login, or the session has ended. Chosen: by the user. */
-export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
-export const session = signal<Session | undefined>(undefined)
+export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../runtime/ui/http.js'
 
 export interface Parameter {
   name: string
@@ -71,47 +60,13 @@ export interface HistorySeries {
   figures: Record<string, (number | null)[]>
 }
 
-/** The station's error answer. */
-export class Refused extends Error {
-  readonly status: number
-  readonly help: string
-
-  constructor(status: number, message: string, help = '') {
-    super(message)
-    this.status = status
-    this.help = help
-  }
-}
-
-async function ask(path: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(path, init)
-  if (response.ok) return response
-  if (response.status === 401) loginWanted.value = 'needed'
-  const text = await response.text()
-  let answer: { message?: string; help?: string } = {}
-  try {
-    answer = JSON.parse(text) as typeof answer
-  } catch {}
-  throw new Refused(response.status, answer.message ?? text.trim(), answer.help)
-}
-
-const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await ask(path, init)).json() as Promise<T>
-const withBody = (method: string, body: unknown): RequestInit => ({
-  method,
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
-const post = (body: unknown) => withBody('POST', body)
-
 export const api = {
+  ...sessions,
   parameters: () => json<Parameter[]>('/parameters'),
   commands: () => json<Command[]>('/commands'),
   plugins: () => json<PluginReport[]>('/plugins'),
-  session: () => json<Session>('/session'),
-  login: (token: string) => json<Session>('/session', post({ token })),
   setPassword: (wanted: { role: LoginRole; password: string | null; old?: string }) =>
     json<Session>('/password', post(wanted)),
-  logout: () => json<Session>('/session', { method: 'DELETE' }),
   change: (values: Record<string, unknown>) => json<ChangeAnswer>('/change', post(values)),
   command: async (name: string, value?: string): Promise<string> =>
     (await ask(`/system?${commandQuery(name, value)}`, { method: 'POST' })).text(),

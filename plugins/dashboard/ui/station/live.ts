@@ -1,17 +1,14 @@
-/**
- * The live part: one event stream per page, closed while the page is hidden. An answer other than 200 closes an EventSource permanently
- * (HTML Standard §9.2.3), so a new one is made here, with back-off.
- */
+/** The live part: what the station says each second. */
 import { batch, computed, signal } from '@preact/signals'
-import { api, loginWanted, session } from './api.js'
-import { type Json, verdictOf } from './document.js'
+import { EventStream } from '../../../../runtime/ui/event-stream.js'
+import { isReadOnly, session, sessions } from '../../../../runtime/ui/http.js'
+import { type Json, verdictOf } from '../../../../runtime/ui/station/document.js'
 import type { CurvePoint, Hello, LogLine, PanelEntry, SkySatellite } from './messages.js'
 
 export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'
 
 /** After so long without a word everything shown is old. */
 const silence_ms = 3_000
-const longestWait_ms = 30_000
 const mostLines = 1_000
 
 export const hello = signal<Hello | undefined>(undefined)
@@ -37,13 +34,10 @@ export const inContact = computed(() => heard_ms.value > 0 && now_ms.value - hea
 export const isOutdated = signal(false)
 export const verdict = computed(() => verdictOf(document$.value))
 
-let source: EventSource | undefined
 /** The events of a second come one by one, and are shown together. */
 let waiting: (() => void)[] = []
 /** Not by the frames of the screen: a page in the background has none. */
 const together_ms = 15
-let failures = 0
-let again: ReturnType<typeof setTimeout> | undefined
 
 function apply(): void {
   const events = waiting
@@ -57,22 +51,18 @@ function apply(): void {
   })
 }
 
-function open(): void {
-  clearTimeout(again)
-  source?.close()
+const stream = new EventStream('/events', (source) => {
   waiting = []
-  const stream = new EventSource('/events')
-  source = stream
   const on = <T>(name: string, take: (value: T) => void) =>
-    stream.addEventListener(name, ({ data }: MessageEvent<string>) => {
+    source.addEventListener(name, ({ data }: MessageEvent<string>) => {
       const value = JSON.parse(data) as T
       waiting.push(() => take(value))
       if (waiting.length === 1) setTimeout(apply, together_ms)
     })
   on<Hello>('hello', (value) => {
-    failures = 0
-    loginWanted.value = ''
-    void api.session().then(
+    stream.heard()
+    isReadOnly.value = value.role === 'viewer'
+    void sessions.session().then(
       (found) => {
         session.value = found
       },
@@ -106,37 +96,14 @@ function open(): void {
   on<number>('dropped', (value) => {
     droppedLines.value += value
   })
-  stream.onerror = () => {
-    if (stream.readyState === EventSource.CLOSED) void retry()
-  }
-}
-
-async function retry(): Promise<void> {
-  failures += 1
-  const found = await api.session().catch(() => undefined)
-  if (found?.role === 'none') {
-    loginWanted.value = 'needed'
-    return
-  }
-  const wait_ms = Math.min(longestWait_ms, 1_000 * 2 ** Math.min(failures, 5)) * (0.8 + 0.4 * Math.random())
-  again = setTimeout(open, wait_ms)
-}
+})
 
 /** Begins to listen; also after a login. */
-export function listen(): void {
-  failures = 0
-  open()
-}
+export const listen = (): void => stream.listen()
 
 export function follow(): void {
   setInterval(() => {
     now_ms.value = performance.now()
   }, 500)
-  document.addEventListener('visibilitychange', () => {
-    if (document.hidden) {
-      clearTimeout(again)
-      source?.close()
-    } else open()
-  })
-  open()
+  stream.follow()
 }

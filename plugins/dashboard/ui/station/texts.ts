@@ -11,7 +11,10 @@ effect(() => {
     speaker.value = undefined
     return
   }
-  Promise.all([api.get<Record<string, string>>(`/texts/${wanted}`), import('../model/speaker.js')]).then(
+  Promise.all([
+    api.get<Record<string, string>>(`/texts/${wanted}`),
+    import('../../../../runtime/ui/station/speaker.js'),
+  ]).then(
     ([texts, { speakerOf }]) => {
       if (language.value === wanted) speaker.value = speakerOf(texts, notation)
     },

@@ -1,5 +1,5 @@
 /** The reference history, and the effect of an entered position. Pure. */
-import { type Json, numberAt, textAt } from '../../station/document.js'
+import { type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 import type { ReadPosition } from './position-text.js'

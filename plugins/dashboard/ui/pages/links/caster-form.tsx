@@ -1,5 +1,6 @@
 /** One caster to push to: entered, tried, then saved. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Tone, type ToneName } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { sentence } from '../../i18n/plugin-texts.js'
 import {
@@ -13,7 +14,6 @@ import {
   type SentCaster,
   troublesOf,
 } from '../../model/casters.js'
-import { Tone, type ToneName } from '../../parts/card.js'
 import { AddressFields } from '../../parts/forms/address-fields.js'
 import { SecretField, TextField } from '../../parts/forms/text-field.js'
 import { TriedForm, useTried } from '../../parts/forms/tried-form.js'

@@ -1,5 +1,11 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Action } from '../../../../../runtime/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
+import { at, type Json, listAt } from '../../../../../runtime/ui/station/document.js'
+import { type Push, toneOf } from '../../../../../runtime/ui/station/links.js'
+import { goesOut } from '../../../../../runtime/ui/station/rtcm.js'
 import { duration, figure, localTimes, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
 import {
@@ -12,13 +18,7 @@ import {
   type SentCaster,
   switched,
 } from '../../model/casters.js'
-import { goesOut } from '../../model/gnss/rtcm.js'
-import { type Push, toneOf } from '../../model/links.js'
-import { Action } from '../../parts/action.js'
-import { Card, FigureList, Tone } from '../../parts/card.js'
-import { useLoaded } from '../../parts/loaded.js'
 import { casters } from '../../station/casters.js'
-import { at, type Json, listAt } from '../../station/document.js'
 import { hello } from '../../station/live.js'
 import { CasterForm } from './caster-form.js'
 

@@ -1,9 +1,9 @@
+import { Action } from '../../../../../runtime/ui/parts/action.js'
+import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/ui/parts/card.js'
+import { at, type Json, listAt, numberAt } from '../../../../../runtime/ui/station/document.js'
+import { fixOf, type Rover, type RoverFix, roversOf } from '../../../../../runtime/ui/station/links.js'
 import { ago, figure, moment, t } from '../../i18n/index.js'
-import { fixOf, type Rover, type RoverFix, roversOf } from '../../model/links.js'
-import { Action } from '../../parts/action.js'
-import { Card, FigureList, Tone, type ToneName } from '../../parts/card.js'
 import { api } from '../../station/api.js'
-import { at, type Json, listAt, numberAt } from '../../station/document.js'
 
 /** Every rover, whatever output it uses. A list: their names are as long as they please. */
 export function Clients({ document }: { document: Json }) {

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { CopyButton } from '../../../../../runtime/ui/parts/copy-button.js'
+import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
 import { t } from '../../i18n/index.js'
 import { entryText, hostForRover, type RoverLoginList } from '../../model/rover-login.js'
-import { CopyButton } from '../../parts/copy-button.js'
-import { useLoaded } from '../../parts/loaded.js'
 import { QrCode } from '../../parts/qr-code.js'
 import { api } from '../../station/api.js'
 

@@ -1,8 +1,8 @@
+import { Card, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
+import { type Json, listAt } from '../../../../../runtime/ui/station/document.js'
+import type { ForeignBase } from '../../../../../runtime/ui/station/links.js'
 import { duration, figure, t } from '../../i18n/index.js'
-import type { ForeignBase } from '../../model/links.js'
-import { Card, Tone } from '../../parts/card.js'
-import { DataTable } from '../../parts/data-table.js'
-import { type Json, listAt } from '../../station/document.js'
 
 /** Their streams are relayed unverified. */
 export function ForeignBases({ document }: { document: Json }) {

@@ -1,9 +1,9 @@
+import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { at, type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
+import { certificateOf, toneOf } from '../../../../../runtime/ui/station/links.js'
 import { figure, moment, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
-import { certificateOf, toneOf } from '../../model/links.js'
 import { isMqttWanted } from '../../model/outputs.js'
-import { Card, FigureList, Tone } from '../../parts/card.js'
-import { at, type Json, numberAt, textAt } from '../../station/document.js'
 
 export function Mqtt({ document }: { document: Json }) {
   // Without a broker there is nothing to be seen: the list of outputs says that it is not set up.

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
+import { Confirm } from '../../../../../runtime/ui/parts/action.js'
+import { Card, Tone, type ToneName } from '../../../../../runtime/ui/parts/card.js'
+import { type Json, listAt, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
+import { toneOf } from '../../../../../runtime/ui/station/links.js'
 import { figure, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
-import { toneOf } from '../../model/links.js'
 import { castersOf, type OutputRow, type OutputState, outputRows, pushStateOf } from '../../model/outputs.js'
-import { Confirm } from '../../parts/action.js'
-import { Card, Tone, type ToneName } from '../../parts/card.js'
 import { api } from '../../station/api.js'
-import { type Json, listAt, numberAt, textAt } from '../../station/document.js'
 import { hello } from '../../station/live.js'
 
 const tones: Readonly<Record<OutputState, ToneName>> = {

@@ -1,8 +1,8 @@
+import { Card, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
+import { type Json, listAt, numberAt } from '../../../../../runtime/ui/station/document.js'
+import { toneOf } from '../../../../../runtime/ui/station/links.js'
 import { figure, t, word } from '../../i18n/index.js'
-import { toneOf } from '../../model/links.js'
-import { Card, Tone } from '../../parts/card.js'
-import { DataTable } from '../../parts/data-table.js'
-import { type Json, listAt, numberAt } from '../../station/document.js'
 
 interface TcpPush {
   host: string

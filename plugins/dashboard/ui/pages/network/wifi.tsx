@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
+import { Action } from '../../../../../runtime/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
 import { figure, t } from '../../i18n/index.js'
 import { dbmText } from '../../i18n/lengths.js'
 import { isWifiPassword, joinable, needsPassword, type ScannedNetwork, wifiStrength } from '../../model/wifi.js'
-import { Action } from '../../parts/action.js'
-import { Card, FigureList, Tone } from '../../parts/card.js'
 import { SecretInput } from '../../parts/forms/setting-form.js'
 import { TextField } from '../../parts/forms/text-field.js'
 import { api, type Parameter } from '../../station/api.js'
-import { type Json, numberAt, textAt } from '../../station/document.js'
 import { hello } from '../../station/live.js'
 
 /** The WiFi that this station joins: how it is, and a way to another one. */

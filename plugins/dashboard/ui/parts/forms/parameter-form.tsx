@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Confirm } from '../../../../../runtime/ui/parts/action.js'
+import { Card } from '../../../../../runtime/ui/parts/card.js'
+import { at, type Json, listAt, type StationError } from '../../../../../runtime/ui/station/document.js'
 import { t, word } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, unitOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'
 import { api, type Parameter } from '../../station/api.js'
-import { at, type Json, listAt, type StationError } from '../../station/document.js'
 import { document$, hello } from '../../station/live.js'
-import { Confirm } from '../action.js'
-import { Card } from '../card.js'
 import { FieldRow, wordsOf } from './field.js'
 
 type Before = Record<string, unknown>

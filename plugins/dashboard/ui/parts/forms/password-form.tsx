@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Tone } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'
-import { Tone } from '../card.js'
 import { SecretField } from './text-field.js'
 
 export const leastPassword = 8

@@ -1,5 +1,8 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
+import { Confirm } from '../../../../../runtime/ui/parts/action.js'
+import { FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
+import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
 import { figure, t } from '../../i18n/index.js'
 import { enuText, lengthText } from '../../i18n/lengths.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'
@@ -17,9 +20,6 @@ import {
 import { ownAntenna } from '../../station/antennas.js'
 import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
-import { Confirm } from '../action.js'
-import { FigureList, Tone } from '../card.js'
-import { useLoaded } from '../loaded.js'
 import { PlaceDrawing } from '../map-card.js'
 import { keepPlace } from '../saved-positions.js'
 import { TextField } from './text-field.js'

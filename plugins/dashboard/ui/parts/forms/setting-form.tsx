@@ -1,10 +1,10 @@
 import { useEffect, useId, useState } from 'preact/hooks'
+import { Outcome } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
-import { Outcome } from '../card.js'
 
 /** One setting of a small form. */
 export interface Setting {

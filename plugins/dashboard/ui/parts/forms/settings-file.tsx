@@ -1,10 +1,10 @@
 /** The settings to a file of this device, and back. */
 import { useRef, useState } from 'preact/hooks'
+import { textAt } from '../../../../../runtime/ui/station/document.js'
 import { t } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
 import { type LoadedSettings, mostFile, readSettings, settingsFile } from '../../model/settings-file.js'
 import { api, type Parameter } from '../../station/api.js'
-import { textAt } from '../../station/document.js'
 import { document$, hello } from '../../station/live.js'
 import { Review } from './parameter-form.js'
 

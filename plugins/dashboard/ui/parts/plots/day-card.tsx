@@ -1,6 +1,6 @@
+import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
-import { Card } from '../card.js'
 import { CnoPlot, DayPlot, dayOf, useDay } from './day-plot.js'
 import { FitnessBand } from './fitness-band.js'
 

@@ -1,9 +1,9 @@
 /** Curves of the last 24 h, from the station's own history. */
 import { useEffect } from 'preact/hooks'
+import { type Loaded, useLoaded, Waiting } from '../../../../../runtime/ui/parts/loaded.js'
 import { t } from '../../i18n/index.js'
 import { hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'
-import { type Loaded, useLoaded, Waiting } from '../loaded.js'
 import { type Curve, TimePlot } from './time-plot.js'
 
 export type DayCurve = Omit<Curve, 'values'> & {

@@ -1,6 +1,6 @@
+import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
-import { Card } from '../card.js'
 import { type DayCurve, DayPlot, dayOf, useDay } from './day-plot.js'
 
 const load = dayOf(['mobile-rssi', 'mobile-rsrp', 'mobile-rsrq', 'mobile-sinr', 'wifi-rssi'])

@@ -1,9 +1,9 @@
 /** Curves over time, drawn; a table shows the same data. */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Axis, linearAxis, logAxis, timeAxis } from '../../../../../runtime/ui/model/axis.js'
+import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
 import { duration, figure, locale, moment, t } from '../../i18n/index.js'
-import { type Axis, linearAxis, logAxis, timeAxis } from '../../model/axis.js'
 import { extentOf, thinned, type Values } from '../../model/series.js'
-import { DataTable } from '../data-table.js'
 
 export interface Curve {
   readonly label: string

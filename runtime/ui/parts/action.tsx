@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
-import { sentence } from '../i18n/plugin-texts.js'
-import { hello } from '../station/live.js'
+import { isReadOnly } from '../http.js'
+import { t } from '../i18n.js'
+import { sentence } from '../spoken.js'
 import { useModal } from './modal.js'
 
 /** What the answer says is over then, such as a restart. */
@@ -43,7 +43,7 @@ export function Action(props: {
       <button
         type="button"
         class={isMain ? 'main' : ''}
-        disabled={isDisabled || hello.value?.role === 'viewer'}
+        disabled={isDisabled || isReadOnly.value}
         // A button that is disabled while it runs would lose the focus.
         aria-disabled={isRunning}
         aria-label={name}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
+import { t } from '../i18n.js'
 
 /** Puts a text on the clipboard. */
 export function CopyButton({ text }: { text: string }) {

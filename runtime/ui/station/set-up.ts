@@ -1,5 +1,5 @@
 /** Whether a station is set up. Pure. */
-import { type Json, numberAt, textAt } from '../station/document.js'
+import { type Json, numberAt, textAt } from './document.js'
 import { roversOf } from './links.js'
 
 /** The chosen position can be used: the mean of a survey-in that runs, or that failed, is shown in its place and is none. */

@@ -1,5 +1,5 @@
 /** The messages that go out, and which of them are late. Pure. */
-import { type Json, listAt, textAt, verdictOf } from '../../station/document.js'
+import { type Json, listAt, textAt, verdictOf } from './document.js'
 
 interface Message {
   id: number

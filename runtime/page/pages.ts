@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ClientFile, PluginContext } from 'rtk-base/plugin'
+import type { ClientBundle, ClientFile, PluginContext } from 'rtk-base/plugin'
 import { bytes, content } from 'rtk-base/schemas'
-import client from './ui/main.tsx?client'
 
 /**
  * No inline code, no external sources. Never HSTS or `upgrade-insecure-requests`: the access point has no https, and they would
@@ -23,17 +22,28 @@ const policyOf = (pictures: string) =>
   ].join('; ')
 
 /** What the entry imports, directly or not. The browser finds these names itself, but only a round trip later. */
-function importedBy(name: string, found = new Set<string>()): ReadonlySet<string> {
+function importedBy(client: ClientBundle, name: string, found = new Set<string>()): ReadonlySet<string> {
   const code = Buffer.from(client.files.find((file) => file.name === name)?.bytes ?? []).toString()
   for (const [, next = ''] of code.matchAll(/(?:\bfrom|\bimport) ?"\.\/([\w.-]+)"/g)) {
     if (found.has(next)) continue
     found.add(next)
-    importedBy(next, found)
+    importedBy(client, next, found)
   }
   return found
 }
 
-const page = `<!doctype html>
+export interface PageParts {
+  readonly client: ClientBundle
+  /** Of the route, for its documentation. */
+  readonly summary: string
+  /** Where the same is to be had without a script, and what it is. */
+  readonly path: string
+  readonly text: string
+  /** The foreign origin that pictures may come from; '' for none. */
+  pictures(): string
+}
+
+const htmlOf = ({ client, path, text }: PageParts) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -43,10 +53,10 @@ const page = `<!doctype html>
 <link rel="icon" href="data:,">
 ${client.styles.map((name) => `<link rel="stylesheet" href="/ui/${name}">`).join('\n')}
 <script type="module" src="/ui/${client.entry}"></script>
-${[...importedBy(client.entry)].map((name) => `<link rel="modulepreload" href="/ui/${name}">`).join('\n')}
+${[...importedBy(client, client.entry)].map((name) => `<link rel="modulepreload" href="/ui/${name}">`).join('\n')}
 </head>
 <body>
-<div id="app"><h1>rtk-base</h1><p>This page needs JavaScript. The figures as text: <a href="/get-info">/get-info</a>.</p></div>
+<div id="app"><h1>rtk-base</h1><p>This page needs JavaScript. ${text}: <a href="${path}">${path}</a>.</p></div>
 </body>
 </html>
 `
@@ -54,13 +64,15 @@ ${[...importedBy(client.entry)].map((name) => `<link rel="modulepreload" href="/
 /** The page and its files, from memory. */
 export class Pages {
   readonly #ctx: PluginContext
-  readonly #files = new Map(client.files.map((file) => [file.name, file]))
-  readonly #pictures: () => string
+  readonly #parts: PageParts
+  readonly #files: ReadonlyMap<string, ClientFile>
+  readonly #html: string
 
-  /** @param pictures the foreign origin that pictures may come from; '' for none */
-  constructor(ctx: PluginContext, pictures: () => string) {
+  constructor(ctx: PluginContext, parts: PageParts) {
     this.#ctx = ctx
-    this.#pictures = pictures
+    this.#parts = parts
+    this.#files = new Map(parts.client.files.map((file) => [file.name, file]))
+    this.#html = htmlOf(parts)
   }
 
   register(): void {
@@ -68,7 +80,7 @@ export class Pages {
     http.route({
       method: 'GET',
       url: '/',
-      schema: { summary: 'The page of the station', response: { 200: content('text/html') } },
+      schema: { summary: this.#parts.summary, response: { 200: content('text/html') } },
       config: { public: true },
       handler: (_request, reply) => this.#page(reply),
     })
@@ -81,13 +93,13 @@ export class Pages {
     })
   }
 
-  #page(reply: FastifyReply) {
+  #page(reply: FastifyReply): FastifyReply {
     return secured(reply)
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', policyOf(this.#pictures()))
+      .header('content-security-policy', policyOf(this.#parts.pictures()))
       .header('permissions-policy', 'camera=(), microphone=(), geolocation=()')
-      .send(page)
+      .send(this.#html)
   }
 }
 

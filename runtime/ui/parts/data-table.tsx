@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { t } from '../i18n/index.js'
+import { t } from '../i18n.js'
 import { FigureList } from './card.js'
 
 export interface Column<T> {

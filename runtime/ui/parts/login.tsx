@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type TextKey, t } from '../i18n/index.js'
-import { api, loginWanted, Refused } from '../station/api.js'
-import { hello, listen } from '../station/live.js'
+import { loginWanted, Refused, sessions } from '../http.js'
+import { t } from '../i18n.js'
+import type { SharedKey } from '../texts/en.js'
 
-const texts: Readonly<Record<number, TextKey>> = { 401: 'login.wrong', 429: 'login.tooMany' }
+const texts: Readonly<Record<number, SharedKey>> = { 401: 'login.wrong', 429: 'login.tooMany' }
 
 function textOf(error: unknown): string {
   if (!(error instanceof Refused)) return String(error)
@@ -11,8 +11,8 @@ function textOf(error: unknown): string {
   return key ? t(key) : error.message
 }
 
-/** Asks for the token. It is exchanged for a cookie and kept nowhere here. */
-export function Login() {
+/** Asks for the token. It is exchanged for a cookie and kept nowhere here. @param props.isEnded there was a session before */
+export function Login({ isEnded, done }: { isEnded: boolean; done: () => void }) {
   const [token, setToken] = useState('')
   const [isShown, setShown] = useState(false)
   const [trouble, setTrouble] = useState('')
@@ -24,10 +24,10 @@ export function Login() {
   const submit = async (event: Event) => {
     event.preventDefault()
     try {
-      await api.login(token)
+      await sessions.login(token)
       setToken('')
       setTrouble('')
-      listen()
+      done()
     } catch (error) {
       setTrouble(textOf(error))
     }
@@ -37,7 +37,7 @@ export function Login() {
       <h1 ref={heading} tabIndex={-1}>
         {t('login.title')}
       </h1>
-      {hello.value && loginWanted.value === 'needed' && <p role="alert">{t('login.ended')}</p>}
+      {isEnded && loginWanted.value === 'needed' && <p role="alert">{t('login.ended')}</p>}
       <form class="card" onSubmit={submit}>
         <label for="token">{t('login.token')}</label>
         <input

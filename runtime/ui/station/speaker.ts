@@ -1,5 +1,5 @@
 /** Speaks for the plugins in another language than English. Loaded with that language. Pure. */
-import type { Values } from '../station/document.js'
+import type { Values } from './document.js'
 
 export interface Speaker {
   /** A sentence of the station, or several with `; ` between them; unchanged where the language lacks one of them. */

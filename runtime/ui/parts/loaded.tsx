@@ -1,7 +1,7 @@
 import type { ComponentChildren, FunctionComponent } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { t } from '../i18n/index.js'
-import { loginWanted } from '../station/api.js'
+import { loginWanted } from '../http.js'
+import { t } from '../i18n.js'
 
 export interface Loaded<T> {
   readonly value: T | undefined

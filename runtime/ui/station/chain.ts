@@ -1,8 +1,8 @@
 /** The way of the corrections, from the antenna to the rovers: the first broken link is where to look. Pure. */
-import { type Json, listAt, numberAt, textAt } from '../station/document.js'
-import { goesOut } from './gnss/rtcm.js'
-import { outputsOf } from './guide.js'
+import { type Json, listAt, numberAt, textAt } from './document.js'
 import { roversOf } from './links.js'
+import { outputsOf } from './outputs.js'
+import { goesOut } from './rtcm.js'
 import { hasReference, isReceiverAway, referenceAccuracy, surveyFollows } from './set-up.js'
 
 export const chainLinks = ['antenna', 'receiver', 'reference', 'gate', 'outputs', 'rovers'] as const

@@ -1,5 +1,5 @@
 /** Clients of the corrections and state of the outbound connections. Pure. */
-import { type Json, listAt, numberAt, textAt } from '../station/document.js'
+import { type Json, listAt, numberAt, textAt } from './document.js'
 
 export type LinkTone = 'good' | 'warning' | 'waiting' | 'broken' | 'idle'
 

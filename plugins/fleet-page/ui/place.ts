@@ -1,0 +1,3 @@
+import { placeFrom } from '../../../runtime/ui/place.js'
+
+export const place = placeFrom('overview')

@@ -1,0 +1,58 @@
+/** Requests to the service that the page comes from, and its login. */
+import { signal } from '@preact/signals'
+
+export interface Session {
+  role: 'none' | 'viewer' | 'operator'
+  login: boolean
+  expires: number
+  /** The person who is logged in, where people have names. */
+  user?: string
+  /** Set by a person; tokens of the variant do not count. */
+  passwords?: Readonly<Record<LoginRole, boolean>>
+}
+export type LoginRole = 'operator' | 'viewer'
+
+/** Needed: a login is required, or the session has ended. Chosen: by the user. */
+export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
+export const session = signal<Session | undefined>(undefined)
+/** The reader may not change anything: buttons that do are disabled. */
+export const isReadOnly = signal(false)
+
+/** An error answer of the service. */
+export class Refused extends Error {
+  readonly status: number
+  readonly help: string
+
+  constructor(status: number, message: string, help = '') {
+    super(message)
+    this.status = status
+    this.help = help
+  }
+}
+
+export async function ask(path: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(path, init)
+  if (response.ok) return response
+  if (response.status === 401) loginWanted.value = 'needed'
+  const text = await response.text()
+  let answer: { message?: string; help?: string } = {}
+  try {
+    answer = JSON.parse(text) as typeof answer
+  } catch {}
+  throw new Refused(response.status, answer.message ?? text.trim(), answer.help)
+}
+
+export const json = async <T>(path: string, init?: RequestInit): Promise<T> =>
+  (await ask(path, init)).json() as Promise<T>
+export const withBody = (method: string, body: unknown): RequestInit => ({
+  method,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+export const post = (body: unknown) => withBody('POST', body)
+
+export const sessions = {
+  session: () => json<Session>('/session'),
+  login: (token: string) => json<Session>('/session', post({ token })),
+  logout: () => json<Session>('/session', { method: 'DELETE' }),
+}
