@@ -289,7 +289,7 @@ export type Change = {
     messages?: Array<number>
     /** Observation interval in seconds; default: each epoch */
     interval_s?: number
-    /** MSM5–7 are sent as MSM4, a third of the bytes */
+    /** MSM5–7 are sent as MSM4, which saves about a third of the bytes of MSM7 */
     msm4?: boolean
     /** Observations for old rovers, 1004 and 1012: true: instead of MSM, beside: before them */
     legacy?: boolean | "beside"

@@ -14,7 +14,7 @@ export interface Signal {
   readonly path: string
   readonly interface: string
   readonly member: string
-  /** Plain values: variants are opened, 64-bit numbers are numbers. */
+  /** Plain values: D-Bus variants are replaced by their contents, and 64-bit integers by JavaScript numbers. */
   readonly body: readonly unknown[]
 }
 

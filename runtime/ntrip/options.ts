@@ -30,7 +30,9 @@ export const selectionFields = {
       description: 'Observation interval in seconds; default: each epoch',
     }),
   ),
-  msm4: Type.Optional(Type.Boolean({ description: 'MSM5–7 are sent as MSM4, a third of the bytes' })),
+  msm4: Type.Optional(
+    Type.Boolean({ description: 'MSM5–7 are sent as MSM4, which saves about a third of the bytes of MSM7' }),
+  ),
   legacy: Type.Optional(
     Type.Union(
       [

@@ -90,7 +90,7 @@ export interface OutletTaker {
 export interface OutletEvents<T> {
   /** @returns false: the piece was skipped because the client is slow */
   send(client: T, piece: Piece): boolean
-  /** A frame of this length is sent, with or without clients. */
+  /** Called once for each frame of the selection, also without clients. @param bytes its length */
   counted?(type: number, bytes: number, frame: Uint8Array): void
 }
 

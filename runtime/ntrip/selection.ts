@@ -19,7 +19,7 @@ export interface Selection {
   messages?: readonly number[] | undefined
   /** Observation interval in seconds; default: each epoch. */
   interval_s?: number | undefined
-  /** MSM5–7 become MSM4: a third of the bytes. */
+  /** MSM5–7 are sent as MSM4, which saves about a third of the bytes of MSM7. */
   msm4?: boolean | undefined
   /**
    * For rovers that do not know MSM: observations are sent as 1004 and 1012, and by default no messages above 1039.
@@ -32,8 +32,8 @@ export interface Selection {
 const firstModern = 1040
 
 /**
- * Why a selection is not allowed, as a sentence for people; undefined if it is allowed. For example, old rovers fail
- * if MSM is sent with 1004.
+ * Why a selection is not allowed, as a sentence for people; undefined if it is allowed. For example, MSM is
+ * not sent together with 1004, because some old rovers fail on it, unless `legacy` is `beside`.
  */
 export function selectionTrouble({ messages = [], msm4, legacy }: Selection): string | undefined {
   const msm = messages.find(isMsm)

@@ -161,7 +161,7 @@ export abstract class ReceiverDriver<M = string> implements Receiver {
 
   // ── the language of a family ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Decodes a frame: one of the family's `framings`, UBX or NMEA. */
+  /** Decodes a frame. It has one of the family's `framings`, or is UBX or NMEA. */
   protected abstract heard(frame: OwnFrame): void
   /** Requests the identity. Undefined: no answer. */
   protected abstract whoIsIt(): Promise<Partial<ReceiverIdentity> | undefined>

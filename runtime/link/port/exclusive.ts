@@ -23,7 +23,7 @@ export function makeExclusive(fd: number): Promise<'exclusive' | 'refused' | 'no
 
 const who = '`sudo rtk-base report` names it'
 
-/** Shown when frames break off or do not arrive, because an open port alone does not reveal another reader. */
+/** Shown when frames are incomplete or missing: that the port could be opened does not prove that no other program reads from it. */
 export const readByOthers = `another program may read this port (gpsd, ModemManager): ${who}`
 
 const remedies: readonly [pattern: RegExp, remedy: (path: string) => string][] = [
