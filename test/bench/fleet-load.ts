@@ -227,7 +227,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     await pause(steady_s * 1_000)
     const [after, last_MB] = [use(), rss_MB()]
     const cores = (part: 'fleet' | 'broker' | 'database') => (after[part] - before[part]) / (after.at_s - before.at_s)
-    const { stored, live } = { ...watch.delays }
+    const [stored, live] = [[...watch.delays.stored], [...watch.delays.live]]
     const steady = await generator.report()
     say(`steady: ${steady.changes} changes, ${steady.documents} documents, ${steady.epochs} epochs so far`)
 
@@ -244,6 +244,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
       return found.wrong === 0
     }
     const settle_ms = performance.now()
+    const peak_MB = rss_MB()
     await until(settled, 'the rows are as the stations are', long_ms).catch(() => {})
     const settled_s = (performance.now() - settle_ms) / 1_000
     const end = await generator.report()
@@ -278,6 +279,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
       { name: `${name}: resident memory of the fleet at the end`, value: last_MB, unit: 'MB' },
       atMost(`${name}: its growth under the load`, last_MB - first_MB, budgets.grown_MB, 'MB'),
       atMost(`${name}: outage, all sessions back`, sessions_s, budgets.back_s, 's'),
+      { name: `${name}: outage, resident memory then`, value: peak_MB, unit: 'MB' },
       { name: `${name}: outage, rows as the stations are after further`, value: settled_s, unit: 's' },
       atMost(`${name}: stations whose row is wrong`, found.wrong + later.wrong, 1, ''),
       exactly(`${name}: verdicts in the record beyond those published`, found.verdicts),
