@@ -56,23 +56,25 @@ function dial(rover: number, at: number, done: () => void): void {
       lost_ms[rover] = performance.now()
     }
     streaming[rover] = false
-    setTimeout(() => dial(rover, at + 1, () => {}), jitter_ms())
+    // One of the others, as a balancer chooses.
+    const next = at + 1 + Math.floor(Math.random() * Math.max(1, casters.length - 1))
+    setTimeout(() => dial(rover, next, () => {}), jitter_ms())
   })
 }
 
-let next = 0
+let started = 0
 await new Promise<void>((resolve) => {
   let ready = 0
   const more = () => {
-    const rover = next
-    next += 1
+    const rover = started
+    started += 1
     let isDone = false
     dial(rover, 0, () => {
       if (isDone) return
       isDone = true
       ready += 1
       if (ready === count) resolve()
-      else if (next < count) more()
+      else if (started < count) more()
     })
   }
   for (let n = 0; n < Math.min(mostAtOnce, count); n++) more()
