@@ -22,6 +22,8 @@ export class Engine {
   readonly #epochs: EpochWatch
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
+  /** Answers to changes, until they are stored: a station is not told again because the database was away. */
+  readonly #answers = new Map<string, { id: number; target: Target; trouble: string }>()
   #isReady = false
   #isWorking = false
   /** Since when the broker was away, and since when it is back, UTC seconds. */
@@ -58,14 +60,15 @@ export class Engine {
   }
 
   async tick(): Promise<void> {
-    if (!this.#isReady || this.#isWorking) return
-    if (!this.#database.leads) {
-      this.#live = undefined
-      this.#epochs.stop()
-      return
-    }
+    if (!this.#isReady || this.#isWorking || !this.#database.connected) return
     this.#isWorking = true
     try {
+      await this.#storeAnswers()
+      if (!this.#database.leads) {
+        this.#live = undefined
+        this.#epochs.stop()
+        return
+      }
       this.#live ??= await this.#read()
       if (await this.#isDeaf(this.#live)) return
       for (const live of this.#live) await this.#step(live, this.#live)
@@ -195,14 +198,21 @@ export class Engine {
           : unknown.length > 0
             ? `the station does not know ${unknown.join(', ')}`
             : ''
-      await this.#answered(id, target, trouble)
+      this.#answers.set(`${id} ${serial}`, { id, target, trouble })
     } catch (error) {
       // It is told again after a minute.
       this.#ctx.log.info({ serial, rollout: id, err: error }, 'a station of a rollout did not answer')
     }
   }
 
-  /** The answer to a change: the next step begins from what is stored. */
+  /** Answers to changes, also if another instance leads meanwhile: the next step begins from what is stored. */
+  async #storeAnswers(): Promise<void> {
+    for (const [key, { id, target, trouble }] of this.#answers) {
+      await this.#answered(id, target, trouble)
+      this.#answers.delete(key)
+    }
+  }
+
   async #answered(id: number, target: Target, trouble: string): Promise<void> {
     const now_s = Math.floor(this.#ctx.clock.now() / 1000)
     const now: Target = {
@@ -213,6 +223,7 @@ export class Engine {
     }
     const isStored = await store.storeTargets(this.#database.query, id, [{ before: target, now }])
     if (!isStored) return
+    if (!this.#database.leads) await this.#database.notify(channel, String(id))
     this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(now.serial, now)
     this.#fleet.ask(now.serial)
   }

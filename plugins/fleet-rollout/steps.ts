@@ -71,6 +71,9 @@ const mostAsked = 3
 /** A station of a soaking wave may be unfit for this long: a restart of its receiver is no failure. */
 const unfit_s = 180
 
+/** Errors of a station that undid a change by itself, because the change cut it off. They stay until its next change. */
+const undoneChange = ['mqtt-broker-change', 'change-rolled-back']
+
 export const isBusy = ({ state }: Pick<Target, 'state'>) =>
   state === 'measuring' || state === 'asked' || state === 'proving'
 const isOver = ({ state }: Target) => state === 'done' || state === 'failed' || state === 'undone'
@@ -155,6 +158,8 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
         station.version !== plan.what.version
       )
         return fail(`it went back to ${station.version}`)
+      const undone = 'change' in plan.what && undoneBy(target, station)
+      if (undone) return fail(`it undid the change: ${undone}`)
       const trouble = unproven(target, station, view)
       if (now_s - target.since_s > plan.limit_s) return fail(trouble || 'it was not well for long enough')
       if (trouble)
@@ -195,6 +200,10 @@ function unready(serial: string, station: FleetStation | undefined, plan: Plan, 
   if (rovers > 0 && !plan.force) return `${rovers} rovers are connected`
   return ''
 }
+
+/** The error with which a station says that it undid the change; an older document may tell of an earlier change. */
+const undoneBy = ({ since_s }: Target, station: FleetStation | undefined) =>
+  station && station.document_s > since_s ? station.errors.find((code) => undoneChange.includes(code)) : undefined
 
 /** What is missing until a station has proved itself; '': nothing. */
 function unproven({ serial, before }: Target, station: FleetStation | undefined, view: View): string {

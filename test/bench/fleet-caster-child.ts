@@ -14,7 +14,7 @@ import { type FleetStation, fleet, fleetAccess, fleetBroker, fleetDatabase } fro
 import { fleetStation } from '../plugins/fleet/stations.js'
 import { benchArp, benchSerial } from './fleet-caster.js'
 
-const [broker = 0, count = 0] = process.argv.slice(2).map(Number)
+const [broker = 0, count = 0, port = 0] = process.argv.slice(2).map(Number)
 const stations = new Map<string, FleetStation>(
   Array.from({ length: count }, (_, n) => [benchSerial(n), fleetStation(benchSerial(n), { arp: benchArp })]),
 )
@@ -65,7 +65,7 @@ const runtime = await createRuntime({
     serial: 'BENCH',
     simulator: true,
     http: { host: '127.0.0.1', port: 0 },
-    changes: { 'ntrip-caster-port': 0 },
+    changes: { 'ntrip-caster-port': port },
     plugins: {
       edges: {},
       'ntrip-caster': { host: '127.0.0.1', maxClients: 10_000, maxPerAddress: 10_000 },

@@ -1,15 +1,19 @@
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { connectAsync } from 'mqtt'
 import { asLast, knownLeap_s, msmEpochTime, unixToGps } from '../../runtime/gnss/index.js'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
+import { freeTcpPort } from '../harness/process.js'
 import { epochFrames, hasProgram, processUse, startClients } from './edges.js'
+import type { RoverReport } from './fleet-rovers.js'
 import { atLeast, atMost, type Measurement } from './measurement.js'
 import { rtkBase } from './ntrip.js'
 
 const rovers = 2_500
 const mounts = 200
+/** Beside the first and the last. */
+const between = [500, 1_000]
 const epochs = 20
 const warmUp_s = 15
 export const benchArp = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
@@ -28,12 +32,23 @@ function publication(unix_s: number): Buffer {
   ])
 }
 
-/** A caster of a fleet whose bases publish once a second. */
+/** Of each publication. */
+const epoch_bytes = publication(0).length
+
+/** Casters of a fleet on one broker, whose bases publish once a second. */
 async function startFleet() {
   const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0'])
   const script = fileURLToPath(new URL('./fleet-caster-child.js', import.meta.url))
-  const child = fork(script, [String(broker.port), String(mounts)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const [port] = (await once(child, 'message')) as [number]
+  const children = new Set<ChildProcess>()
+  const caster = async (port = 0) => {
+    const child = fork(script, [String(broker.port), String(mounts), String(port)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    children.add(child)
+    process.once('exit', () => child.kill('SIGKILL'))
+    const [used] = (await once(child, 'message')) as [number]
+    return { port: used, pid: child.pid as number, kill: () => void child.kill('SIGKILL') }
+  }
   const publisher = await connectAsync(`mqtt://127.0.0.1:${broker.port}`)
   const seconds = async (count: number) => {
     for (let n = 0; n < count; n++) {
@@ -43,15 +58,69 @@ async function startFleet() {
     }
   }
   const stop = async () => {
-    child.kill('SIGKILL')
+    for (const child of children) child.kill('SIGKILL')
     await publisher.endAsync()
     await broker.stop('SIGKILL')
   }
-  return { port, pid: child.pid as number, seconds, stop }
+  return { caster, seconds, stop }
+}
+
+/** Rovers that look for another caster when theirs is gone. */
+async function startRovers(ports: readonly number[], count: number) {
+  const script = fileURLToPath(new URL('./fleet-rovers.js', import.meta.url))
+  const child = fork(script, [ports.join(','), ...[count, mounts, epoch_bytes].map(String)])
+  process.once('exit', () => child.kill('SIGKILL'))
+  await once(child, 'message')
+  return {
+    reset: () => void child.send('reset'),
+    async report() {
+      child.send('report')
+      const [report] = (await once(child, 'message')) as [RoverReport]
+      return report
+    },
+  }
+}
+
+/** Two casters with 2,500 rovers each; a third is added under load, and one of the first two is killed. */
+async function benchLoss(): Promise<Measurement[]> {
+  const fleet = await startFleet()
+  const [one, other] = [await fleet.caster(), await fleet.caster()]
+  // The port of the third is known to the rovers from the start, as a balancer knows it.
+  const port = await freeTcpPort()
+  const own = await startRovers([one.port], rovers)
+  const theirs = await startRovers([other.port, one.port, port], rovers)
+  const pids = [one.pid, other.pid]
+  await fleet.seconds(warmUp_s)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  for (const some of [own, theirs]) some.reset()
+  const use = () => pids.reduce((sum, pid) => sum + processUse(pid).cpu_s, 0)
+  const [before, started] = [use(), performance.now()]
+  await fleet.seconds(epochs)
+  const cpu = (100 * (use() - before)) / ((performance.now() - started) / 1_000)
+  const [starting] = await Promise.all([fleet.caster(port), fleet.seconds(5)])
+  const late = await startRovers([starting.port], 250)
+  other.kill()
+  await fleet.seconds(15)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  const [kept, moved, added] = [await own.report(), await theirs.report(), await late.report()]
+  const sent = epochs + 5 + 15
+  await fleet.stop()
+  return [
+    { name: `2 casters with ${rovers} rovers each: share of a core, both`, value: cpu, unit: '%' },
+    atLeast(`of ${sent} epochs, the rover of the other caster served worst`, kept.fewest, sent, 'epochs'),
+    atMost('rovers of the other caster that lost it', kept.lost, 1, ''),
+    { name: 'rovers of the killed caster', value: moved.lost, unit: '' },
+    atMost('the last of them is back after', moved.back_s, 10, 's'),
+    atLeast('rovers that stream again', moved.streaming, rovers, ''),
+    { name: 'rovers on the third caster besides', value: added.streaming, unit: '' },
+  ]
 }
 
 /** Share of a core with so many rovers; those beyond one for each mountpoint only let the system take what they get. */
-async function measure({ port, pid, seconds }: Awaited<ReturnType<typeof startFleet>>, count: number) {
+async function measure(
+  { port, pid, seconds }: { port: number; pid: number; seconds: (count: number) => Promise<void> },
+  count: number,
+) {
   const reading = await startClients('ntrip', port, mounts, 0, mounts)
   const others = count > mounts ? await startClients('ntrip', port, count - mounts, 0, mounts) : undefined
   await seconds(warmUp_s)
@@ -75,8 +144,11 @@ async function measure({ port, pid, seconds }: Awaited<ReturnType<typeof startFl
 export async function benchFleetCaster(): Promise<Measurement[]> {
   if (!hasProgram('mosquitto')) throw new Error('this needs mosquitto')
   const fleet = await startFleet()
-  const few = await measure(fleet, mounts)
-  const many = await measure(fleet, rovers)
+  const caster = { ...(await fleet.caster()), seconds: fleet.seconds }
+  const few = await measure(caster, mounts)
+  const steps: number[] = []
+  for (const count of between) steps.push((await measure(caster, count)).cpu)
+  const many = await measure(caster, rovers)
   await fleet.stop()
   const own = [await rtkBase(mounts), await rtkBase(rovers)].map(({ cpu }) => cpu) as [number, number]
   const slope = (first: number, last: number) => (1_000 * (last - first)) / (rovers - mounts)
@@ -84,6 +156,11 @@ export async function benchFleetCaster(): Promise<Measurement[]> {
   return [
     { name: `fleet, ${mounts} rovers on ${mounts} mountpoints: share of a core`, value: few.cpu, unit: '%' },
     { name: `fleet, ${rovers} rovers on ${mounts} mountpoints: share of a core`, value: many.cpu, unit: '%' },
+    ...between.map((count, n) => ({
+      name: `fleet, ${count} rovers: share of a core for each 1,000 beyond the first ${mounts}`,
+      value: (1_000 * ((steps[n] ?? 0) - few.cpu)) / (count - mounts),
+      unit: '%',
+    })),
     { name: `station, ${mounts} rovers: share of a core`, value: own[0], unit: '%' },
     { name: `station, ${rovers} rovers: share of a core`, value: own[1], unit: '%' },
     { name: 'fleet: share of a core for each further 1,000 rovers', value: here, unit: '%' },
@@ -91,5 +168,6 @@ export async function benchFleetCaster(): Promise<Measurement[]> {
     atMost('fleet: cost of a rover, of that of a station', (100 * here) / there, 110, '%'),
     atLeast('fleet: epochs of the rover served worst', many.fewest, epochs, 'epochs'),
     { name: 'fleet: resident memory', value: many.rss_MB, unit: 'MB' },
+    ...(await benchLoss()),
   ]
 }

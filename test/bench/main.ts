@@ -9,6 +9,7 @@ import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
 import { benchFleet } from './fleet.js'
 import { benchFleetCaster } from './fleet-caster.js'
+import { benchFleetLoad } from './fleet-load.js'
 import { benchFraming } from './framing.js'
 import { benchHolds } from './holds.js'
 import { hostShare } from './host.js'
@@ -44,12 +45,24 @@ const parts: Record<string, () => Promise<Measurement[]>> = {
   dashboard: benchDashboard,
   fleet: benchFleet,
   'fleet-caster': benchFleetCaster,
+  'fleet-load': benchFleetLoad,
   rest: () => benchRest(),
   idle: benchIdle,
   wire: benchWire,
 }
-/** Minutes, `fleet` and `fleet-caster` on both cores with mosquitto, `rest` as root: only by their names. */
-const onlyNamed = ['dashboard', 'fleet', 'fleet-caster', 'holds', 'idle', 'ntrip-hour', 'rest', 'still', 'wire']
+/** Minutes, those of the fleet on both cores with its peers, `rest` as root: only by their names. */
+const onlyNamed = [
+  'dashboard',
+  'fleet',
+  'fleet-caster',
+  'fleet-load',
+  'holds',
+  'idle',
+  'ntrip-hour',
+  'rest',
+  'still',
+  'wire',
+]
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !(name in parts))

@@ -24,6 +24,8 @@ export class Requests {
   /** Tells the answers for this instance apart from those for others. */
   readonly #instance = crypto.randomUUID().slice(0, 8)
   readonly #waiting = new Map<string, (message: FleetMessage) => void>()
+  /** Of everything that waits, for the end of this plugin. */
+  readonly #ends = new Set<() => void>()
   readonly #turns = new Map<string, Mutex>()
   #nextId = 1
 
@@ -36,6 +38,9 @@ export class Requests {
   }
 
   start(): void {
+    this.#ctx.defer(() => {
+      for (const end of this.#ends) end()
+    })
     const answered = (message: FleetMessage) => {
       if (!message.retained) this.#waiting.get(`${message.serial} ${message.part}`)?.(message)
     }
@@ -85,7 +90,7 @@ export class Requests {
       const finish = () => {
         for (const key of keys) this.#waiting.delete(key)
         void late()
-        this.#ctx.signal.removeEventListener('abort', gone)
+        this.#ends.delete(gone)
       }
       const late = this.#ctx.timers.after(answer_ms, () => {
         finish()
@@ -95,7 +100,7 @@ export class Requests {
         finish()
         reject(unavailable('the fleet stops'))
       }
-      this.#ctx.signal.addEventListener('abort', gone, { once: true })
+      this.#ends.add(gone)
       for (const key of keys)
         this.#waiting.set(key, (message) => {
           finish()

@@ -9,6 +9,10 @@ const tidy_ms = 3_600_000
 const mostWaiting = 10_000
 /** Rows in one statement. */
 const rowsAtOnce = 500
+/** A document has 20 kB, at most 140 kB. */
+const documentsAtOnce = 50
+/** After an outage of the broker, every station sends its document: those that come while so much waits are not stored. */
+const mostDocuments_bytes = 300 << 20
 
 /** What people set for a station; it wins over what the station says. */
 export interface Given {
@@ -21,7 +25,8 @@ export interface StoredStation {
   readonly given: Given
 }
 interface NewDocument {
-  readonly document: unknown
+  /** JSON */
+  readonly text: string
   readonly mark: string
 }
 
@@ -48,6 +53,7 @@ export class StationStore {
   #marks = new Map<string, string>()
   readonly #dirty = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()
+  #documents_bytes = 0
   #entries: FleetEvent[] = []
   #isFlushing = false
   lost = 0
@@ -94,7 +100,14 @@ export class StationStore {
   }
 
   document(serial: string, document: unknown, mark: string): void {
-    this.#documents.set(serial, { document, mark })
+    const text = JSON.stringify(document)
+    const bytes = this.#documents_bytes + text.length - (this.#documents.get(serial)?.text.length ?? 0)
+    if (bytes > mostDocuments_bytes) {
+      this.lost += 1
+      return
+    }
+    this.#documents_bytes = bytes
+    this.#documents.set(serial, { text, mark })
   }
 
   /** Serial numbers of forgotten stations. */
@@ -127,7 +140,10 @@ export class StationStore {
     this.#isFlushing = true
     try {
       await this.#writeEntries()
-      if (this.#database.leads) await this.#writeStations()
+      if (this.#database.leads) {
+        await this.#writeStations()
+        await this.#writeDocuments()
+      }
     } catch (error) {
       // What is stored is not known any more: it is read again.
       this.#stored = undefined
@@ -154,7 +170,7 @@ export class StationStore {
       this.#marks = new Map(rows.map(({ serial, mark }) => [serial, mark]))
       await this.#tidy()
     }
-    const serials = [...new Set([...this.#dirty, ...this.#documents.keys()])]
+    const serials = [...this.#dirty]
     for (let from = 0; from < serials.length; from += rowsAtOnce) {
       await this.#writeSome(serials.slice(from, from + rowsAtOnce), this.#stored)
     }
@@ -166,29 +182,14 @@ export class StationStore {
     const events = stations.flatMap((station) =>
       transitions(stored.get(station.serial), station).map((entry) => ({ ...entry, t_s, by: '' })),
     )
-    const documents = new Map(serials.map((serial) => [serial, this.#documents.get(serial)]))
-    const rows = stations.map((station) => {
-      const given = documents.get(station.serial)
-      return { serial: station.serial, station, document: given?.document ?? null, mark: given?.mark ?? null }
-    })
+    const rows = stations.map((station) => ({ serial: station.serial, station }))
     await this.#database.transaction(async (query) => {
       await query(
-        `insert into fleet_station (serial, station, document, document_at, mark)
-         select serial, station, document, case when document is null then null else now() end, coalesce(mark, '')
-         from jsonb_to_recordset($1::jsonb) as row (serial text, station jsonb, document jsonb, mark text)
-         on conflict (serial) do update set station = excluded.station,
-           document = coalesce(excluded.document, fleet_station.document),
-           document_at = coalesce(excluded.document_at, fleet_station.document_at),
-           mark = case when excluded.mark = '' then fleet_station.mark else excluded.mark end`,
+        `insert into fleet_station (serial, station)
+         select serial, station from jsonb_to_recordset($1::jsonb) as row (serial text, station jsonb)
+         on conflict (serial) do update set station = excluded.station`,
         [JSON.stringify(rows)],
       )
-      const changed = rows.filter(({ serial, mark }) => mark !== null && this.#marks.get(serial) !== mark)
-      if (changed.length > 0)
-        await query(
-          `insert into fleet_document (serial, document)
-           select serial, document from jsonb_to_recordset($1::jsonb) as row (serial text, document jsonb)`,
-          [JSON.stringify(changed)],
-        )
       if (events.length > 0) await this.#insert(query, events)
       await query('delete from fleet_forgotten where serial = any($1)', [stations.map(({ serial }) => serial)])
     })
@@ -196,12 +197,43 @@ export class StationStore {
       stored.set(station.serial, station)
       if (this.#now(station.serial) === station) this.#dirty.delete(station.serial)
     }
-    for (const [serial, given] of documents) {
-      if (given === undefined) continue
-      this.#marks.set(serial, given.mark)
-      if (this.#documents.get(serial) === given) this.#documents.delete(serial)
-    }
     for (const serial of serials) if (this.#now(serial) === undefined) this.#dirty.delete(serial)
+  }
+
+  /** After the stations, and for a second at most: documents are large, and states must not wait for them. */
+  async #writeDocuments(): Promise<void> {
+    const { clock } = this.#ctx
+    const until_ms = clock.monotonic() + flush_ms
+    while (this.#documents.size > 0 && clock.monotonic() < until_ms) {
+      const some = [...this.#documents].slice(0, documentsAtOnce)
+      // A station may have been forgotten meanwhile.
+      await this.#writeSomeDocuments(some.filter(([serial]) => this.#now(serial) !== undefined))
+      for (const [serial, given] of some) {
+        this.#marks.set(serial, given.mark)
+        if (this.#documents.get(serial) !== given) continue
+        this.#documents.delete(serial)
+        this.#documents_bytes -= given.text.length
+      }
+    }
+  }
+
+  async #writeSomeDocuments(some: readonly [string, NewDocument][]): Promise<void> {
+    const [serials, texts] = [some.map(([serial]) => serial), some.map(([, { text }]) => text)]
+    const isNew = some.map(([serial, { mark }]) => this.#marks.get(serial) !== mark)
+    await this.#database.transaction(async (query) => {
+      await query(
+        `update fleet_station set document = row.document, document_at = now(), mark = row.mark
+         from unnest($1::text[], $2::jsonb[], $3::text[]) as row (serial, document, mark)
+         where fleet_station.serial = row.serial`,
+        [serials, texts, some.map(([, { mark }]) => mark)],
+      )
+      if (isNew.includes(true))
+        await query(
+          `insert into fleet_document (serial, document)
+           select serial, document from unnest($1::text[], $2::jsonb[]) as row (serial, document)`,
+          [serials.filter((_, n) => isNew[n]), texts.filter((_, n) => isNew[n])],
+        )
+    })
   }
 
   async #insert(query: FleetDatabase['query'], events: readonly FleetEvent[]): Promise<void> {

@@ -47,6 +47,8 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
     await Promise.allSettled([listener.end(), pool.end()])
   }
   pool.on('error', () => {})
+  // A connection that is in use has no listener of the pool: if it breaks between two queries, only this one keeps the service running.
+  pool.on('connect', (client) => client.on('error', () => {}))
   listener.on('error', (error) => void end(error.message))
   listener.on('end', () => void end('the database closed the connection'))
   listener.on('notification', ({ channel, payload = '' }) => events.notified(channel, payload))

@@ -188,6 +188,29 @@ t.test('stations on trial are told to go back when others fail', async (t) => {
   t.equal(world.busy.length, 0)
 })
 
+t.test('a station that undid its change has failed; an older document does not tell', async (t) => {
+  for (const [document_s, state] of [
+    [999, undefined],
+    [1_001, 'failed'],
+  ] as const) {
+    const target: Target = {
+      ...{ serial: 'S', wave: 0, state: 'proving', reason: 'new errors: mqtt-broker-change', since_s: 1_000 },
+      ...{ asked: 1, asked_s: 990, well_s: 0, before: { version: '1.0.0', errors: [], hadEpochs: false } },
+    }
+    const plan = planWith({ what: { change: { 'mqtt-host': 'broker.example' } } })
+    const station = fleetStation('S', { errors: ['mqtt-broker-change'], document_s })
+    const actions = next({ id: 1, plan, state: 'running', wave: 0 }, [target], {
+      ...{ now_s: 1_010, station: () => station, epochs: () => 30, rovers: () => 0, elsewhere: [] },
+    })
+    const [first] = actions
+    t.equal(first?.do === 'target' ? first.target.state : undefined, state)
+    t.equal(
+      actions.some((action) => action.do === 'end'),
+      state === 'failed',
+    )
+  }
+})
+
 t.test('errors that are accepted do not stop it', async (t) => {
   const stations = grid(10)
   const world = new World(

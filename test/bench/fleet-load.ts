@@ -1,0 +1,330 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { until } from '../harness/manual-clock.js'
+import { startMosquitto } from '../harness/peers/mosquitto.js'
+import { startNats } from '../harness/peers/nats.js'
+import { type Postgres, startPostgres } from '../harness/peers/postgres.js'
+import { childEnv, type StationProcess, startStation } from '../harness/process.js'
+import { processUse } from './edges.js'
+import type { GeneratorReport } from './fleet-generator.js'
+import { atMost, type Measurement, quantile } from './measurement.js'
+
+const stations = Number(process.env.BENCH_STATIONS ?? 10_000)
+const rtcm = Math.round(stations * 0.03)
+/** Of steady load. */
+const steady_s = 60 * Number(process.env.BENCH_MINUTES ?? 1.5)
+const budgets = { behind_s: 5, cores: 1.2, back_s: 120, grown_MB: 60 }
+const long_ms = 300_000
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+interface Brokers {
+  readonly name: string
+  readonly ports: number[]
+  /** Of those that run. */
+  pids(): number[]
+  /** Kills the broker, or one of them, and starts it again. */
+  outage(): Promise<void>
+  stop(): Promise<void>
+}
+
+async function mosquitto(): Promise<Brokers> {
+  const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0'])
+  return {
+    name: 'mosquitto',
+    ports: [broker.port],
+    pids: () => [broker.child.pid ?? 0],
+    async outage() {
+      await broker.stop('SIGKILL')
+      await pause(2_000)
+      await broker.start()
+    },
+    stop: () => broker.stop('SIGKILL'),
+  }
+}
+
+async function nats(): Promise<Brokers> {
+  const { nodes, stop } = await startNats(3)
+  return {
+    name: 'three nats-server',
+    ports: nodes.map(({ port }) => port),
+    pids: () => nodes.map(({ pid }) => pid),
+    // Not the first, at which the fleet is.
+    async outage() {
+      await nodes[1]?.stop()
+      await pause(2_000)
+      nodes[1]?.start()
+    },
+    stop,
+  }
+}
+
+/** Processor time of a process and of all its children, those that ended too: PostgreSQL has one for each connection. */
+function familyCpu_s(pid: number): number {
+  let ticks = 0
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const fields = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number)
+      const [parent, user = 0, system = 0, childUser = 0, childSystem = 0] = [fields[1], ...fields.slice(11, 15)]
+      if (Number(name) === pid) ticks += user + system + childUser + childSystem
+      else if (parent === pid) ticks += user + system
+    } catch {}
+  }
+  return ticks / 100
+}
+
+/** Ten thousand stations in a process of their own. */
+function startGenerator(ports: readonly number[]) {
+  const script = fileURLToPath(new URL('./fleet-generator.js', import.meta.url))
+  const child = fork(script, [ports.join(','), String(stations), String(rtcm)], { env: childEnv() })
+  process.once('exit', () => child.kill('SIGKILL'))
+  let up = 0
+  let report: GeneratorReport | undefined
+  child.on('message', (message: { up?: number; report?: GeneratorReport }) => {
+    up = message.up ?? up
+    report = message.report ?? report
+  })
+  return {
+    up: () => up,
+    say: (what: 'quiet' | 'changing' | 'forget') => void child.send(what),
+    async report(): Promise<GeneratorReport> {
+      report = undefined
+      child.send('report')
+      await until(() => report !== undefined, 'the report of the generator')
+      return report as unknown as GeneratorReport
+    },
+    stop: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** How late states are in the database, by notifications of its commits, and on `/fleet/live`, seconds. */
+async function watchDelays(database: string, url: string) {
+  const delays = { stored: [] as number[], live: [] as number[] }
+  const age_s = (cause: string) => (Date.now() - Number(cause.slice(3))) / 1_000
+  const client = new Client({ connectionString: database })
+  client.on('error', () => {})
+  client.on('notification', ({ payload = '' }) => delays.stored.push(age_s(payload)))
+  await client.connect()
+  for (const sql of [
+    `create or replace function bench_told() returns trigger language plpgsql as $$ begin
+       perform pg_notify('bench', new.station->>'cause'); return null; end $$`,
+    `create or replace trigger bench_told after update on fleet_station for each row
+       when (new.station->>'cause' like 'at-%' and new.station->>'cause' is distinct from old.station->>'cause')
+       execute function bench_told()`,
+    'listen bench',
+  ])
+    await client.query(sql)
+  const asked = get(`${url}/fleet/live`)
+  const [answer] = (await once(asked, 'response')) as [NodeJS.ReadableStream]
+  const told = new Map<string, string>()
+  let rest = ''
+  answer.on('data', (chunk) => {
+    const events = (rest + chunk).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const [, data] = /^event: stations\ndata: (.*)$/s.exec(event) ?? []
+      if (data === undefined) continue
+      for (const { serial, cause } of JSON.parse(data) as { serial: string; cause: string }[]) {
+        // A row comes again when anything else of it changes.
+        if (!cause?.startsWith('at-') || told.get(serial) === cause) continue
+        told.set(serial, cause)
+        delays.live.push(age_s(cause))
+      }
+    }
+  })
+  answer.on('error', () => {})
+  const stop = async () => {
+    asked.destroy()
+    await client.end()
+  }
+  return { delays, stop }
+}
+
+/** Stations that this instance knows as online. */
+async function known(fleet: StationProcess): Promise<number> {
+  const text = await (await fetch(`${fleet.url}/metrics`)).text()
+  const lines = text.split('\n').filter((line) => /fleet_stations\{.*online="online"/.test(line))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+async function untilKnown(fleet: StationProcess): Promise<number> {
+  const from_ms = performance.now()
+  await until(
+    async () => {
+      await pause(200)
+      return (await known(fleet)) === stations
+    },
+    'all stations are known',
+    long_ms,
+  )
+  return (performance.now() - from_ms) / 1_000
+}
+
+const rowsOf = async (postgres: Postgres, from: string) =>
+  Number((await postgres.query<{ n: string }>(`select count(*) n from ${from}`))[0]?.n)
+
+/** What must not be: rows that are not as the stations are, and entries of the record that are there twice. */
+async function differences(postgres: Postgres, { causes, changes }: GeneratorReport) {
+  const rows = await postgres.query<{ serial: string; cause: string }>(
+    "select serial, station->>'cause' as cause from fleet_station",
+  )
+  const stored = new Map(rows.map(({ serial, cause }) => [serial, cause]))
+  return {
+    wrong: causes.filter(([serial, cause]) => stored.get(serial) !== cause).length,
+    // One for the first verdict of each, one for each change.
+    verdicts: (await rowsOf(postgres, "fleet_event where kind = 'verdict'")) - stations - changes,
+    twice: await rowsOf(
+      postgres,
+      "(select 1 from fleet_event where kind <> 'verdict' group by serial, kind, text having count(*) > 1) as twice",
+    ),
+    // A document that nobody heard, as it was published while the broker was away, is asked for again.
+    documents: Math.max(0, (await rowsOf(postgres, 'fleet_document')) - stations),
+  }
+}
+
+async function benchWith(brokers: Brokers): Promise<Measurement[]> {
+  const { name } = brokers
+  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-load-'))
+  const postgres = await startPostgres(['shared_buffers=256MB'])
+  const generator = startGenerator(brokers.ports)
+  const run = () => startStation([variantFile(folder, brokers.ports[0] ?? 0, postgres.url())])
+  const say = (text: string) => console.error(`  ${name}: ${text}`)
+  let fleet: StationProcess | undefined
+  try {
+    const dialed_ms = performance.now()
+    await until(() => generator.up() === stations, 'the stations are connected', long_ms)
+    say(`${stations} stations connected in ${((performance.now() - dialed_ms) / 1_000).toFixed(1)} s`)
+    let started_ms = performance.now()
+    fleet = await run()
+    await untilKnown(fleet)
+    const first_s = (performance.now() - started_ms) / 1_000
+    await until(async () => (await rowsOf(postgres, 'fleet_station')) === stations, 'all are stored', long_ms)
+    const stored_s = (performance.now() - started_ms) / 1_000
+    say(`known after ${first_s.toFixed(1)} s, stored after ${stored_s.toFixed(1)} s`)
+    await pause(10_000)
+
+    const watch = await watchDelays(postgres.url(), fleet.url)
+    const pid = fleet.child.pid as number
+    const use = () => ({
+      fleet: processUse(pid).cpu_s,
+      broker: brokers.pids().reduce((sum, one) => sum + processUse(one).cpu_s, 0),
+      database: familyCpu_s(postgres.pid),
+      at_s: performance.now() / 1_000,
+    })
+    const rss_MB = () => processUse(pid).rss_bytes / 1e6
+    const [before, first_MB] = [use(), rss_MB()]
+    await pause(steady_s * 1_000)
+    const [after, last_MB] = [use(), rss_MB()]
+    const cores = (part: 'fleet' | 'broker' | 'database') => (after[part] - before[part]) / (after.at_s - before.at_s)
+    const [stored, live] = [[...watch.delays.stored], [...watch.delays.live]]
+    const steady = await generator.report()
+    say(`steady: ${steady.changes} changes, ${steady.documents} documents, ${steady.epochs} epochs so far`)
+
+    await brokers.outage()
+    const back_ms = performance.now()
+    await until(() => generator.up() === stations, 'the stations are back', long_ms)
+    const sessions_s = (performance.now() - back_ms) / 1_000
+    await untilKnown(fleet)
+    say(`back after ${sessions_s.toFixed(1)} s`)
+    generator.say('quiet')
+    const settled = async () => {
+      await pause(1_000)
+      const found = await differences(postgres, await generator.report())
+      return found.wrong === 0
+    }
+    const settle_ms = performance.now()
+    const peak_MB = rss_MB()
+    await until(settled, 'the rows are as the stations are', long_ms).catch(() => {})
+    const settled_s = (performance.now() - settle_ms) / 1_000
+    const end = await generator.report()
+    const found = await differences(postgres, end)
+    await watch.stop()
+
+    await fleet.end('SIGKILL')
+    started_ms = performance.now()
+    fleet = await run()
+    await untilKnown(fleet)
+    const again_s = (performance.now() - started_ms) / 1_000
+    await pause(5_000)
+    const later = await differences(postgres, await generator.report())
+    return [
+      { name: `${name}: all known after the start`, value: first_s, unit: 's' },
+      { name: `${name}: all in the database after the start`, value: stored_s, unit: 's' },
+      { name: `${name}: all known after a restart`, value: again_s, unit: 's' },
+      { name: `${name}: states that were followed`, value: stored.length, unit: '' },
+      { name: `${name}: from the state to the database, p50`, value: quantile(stored, 0.5), unit: 's' },
+      atMost(`${name}: from the state to the database, p99`, quantile(stored, 0.99), budgets.behind_s, 's'),
+      { name: `${name}: from the state to /fleet/live, p50`, value: quantile(live, 0.5), unit: 's' },
+      atMost(`${name}: from the state to /fleet/live, p99`, quantile(live, 0.99), budgets.behind_s, 's'),
+      atMost(`${name}: fleet, cores`, cores('fleet'), budgets.cores, 'cores'),
+      { name: `${name}: broker, cores`, value: cores('broker'), unit: 'cores' },
+      { name: `${name}: database, cores`, value: cores('database'), unit: 'cores' },
+      atMost(
+        `${name}: fleet, broker and database, cores`,
+        cores('fleet') + cores('broker') + cores('database'),
+        budgets.cores,
+        'cores',
+      ),
+      { name: `${name}: resident memory of the fleet at the end`, value: last_MB, unit: 'MB' },
+      atMost(`${name}: its growth under the load`, last_MB - first_MB, budgets.grown_MB, 'MB'),
+      atMost(`${name}: outage, all sessions back`, sessions_s, budgets.back_s, 's'),
+      { name: `${name}: outage, resident memory then`, value: peak_MB, unit: 'MB' },
+      { name: `${name}: outage, rows as the stations are after further`, value: settled_s, unit: 's' },
+      atMost(`${name}: stations whose row is wrong`, found.wrong + later.wrong, 1, ''),
+      exactly(`${name}: verdicts in the record beyond those published`, found.verdicts),
+      exactly(`${name}: other entries that are there twice`, found.twice),
+      exactly(`${name}: kept documents beyond one each`, found.documents),
+      exactly(`${name}: entries that the restart added`, later.verdicts + later.twice - found.verdicts - found.twice),
+      { name: `${name}: documents published`, value: end.documents, unit: '' },
+      { name: `${name}: lateness of the generator`, value: steady.late_ms, unit: 'ms' },
+      { name: `${name}: processors of this machine`, value: cpus().length, unit: '' },
+    ]
+  } finally {
+    await fleet?.end('SIGKILL')
+    generator.stop()
+    await brokers.stop()
+    await postgres.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const exactly = (name: string, value: number): Measurement => ({
+  name,
+  value,
+  unit: '',
+  budget: '= 0',
+  ok: value === 0,
+})
+
+function variantFile(folder: string, port: number, database: string): string {
+  const file = join(folder, 'fleet.json')
+  const plugins = {
+    ...{ log: {}, 'http-api': {}, fleet: { broker: `mqtt://127.0.0.1:${port}`, database } },
+    ...{ 'fleet-registry': {}, 'fleet-rollout': {} },
+  }
+  writeFileSync(file, JSON.stringify({ name: 'fleet', hardware: 'bench', serial: 'FLEET', simulator: true, plugins }))
+  return file
+}
+
+/**
+ * 10,000 stations (BENCH_STATIONS) on mosquitto, and on a cluster of three nats-server: states on change, documents, RTCM of 300 of them. How
+ * far the registry is behind, what it costs, and what is stored after the broker was killed. BENCH_MINUTES: length of the steady load.
+ */
+export async function benchFleetLoad(): Promise<Measurement[]> {
+  const only = process.env.BENCH_BROKER
+  const results: Measurement[] = []
+  if (only !== 'nats') results.push(...(await benchWith(await mosquitto())))
+  if (only !== 'mosquitto') results.push(...(await benchWith(await nats())))
+  return results
+}

@@ -1,0 +1,48 @@
+/**
+ * Run as a child: an instance of a fleet with the real plugins on a real broker and database, whose clock is faster than that of the
+ * machine. Its arguments: URL of the broker, URL of the database, speed. Its URL goes to the parent.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fleet from '../../../plugins/fleet/index.js'
+import fleetRegistry from '../../../plugins/fleet-registry/index.js'
+import fleetRollout from '../../../plugins/fleet-rollout/index.js'
+import httpApi from '../../../plugins/http-api/index.js'
+import { createRuntime } from '../../../runtime/index.js'
+import { createLogger } from '../../../runtime/log/log.js'
+import type { PluginDefinition } from '../../../runtime/plugin.js'
+import { type Clock, systemClock } from '../../../runtime/ports/clock.js'
+import { SimulatedMachine } from '../../../runtime/ports/machine.js'
+import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+
+const [broker = '', database = '', speed = '1'] = process.argv.slice(2)
+const factor = Number(speed)
+const started_ms = Date.now()
+const clock: Clock = {
+  now: () => started_ms + (Date.now() - started_ms) * factor,
+  monotonic: () => performance.now() * factor,
+  timer: (delay_ms, fn) => systemClock.timer(delay_ms / factor, fn),
+}
+const data = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
+process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+const definitions = { fleet, 'fleet-registry': fleetRegistry, 'fleet-rollout': fleetRollout, 'http-api': httpApi }
+const { address } = await createRuntime({
+  base: process.cwd(),
+  machine: new SimulatedMachine(() => {}),
+  release: { version: '0.0.0-test', sha256: '0'.repeat(64), built: '2026-01-01T00:00:00.000Z' },
+  ...{ data, clock },
+  store: new MemoryStore(),
+  log: createLogger({ level: process.env.FLEET_LOG ?? 'error' }),
+  definitions: definitions as unknown as Record<string, PluginDefinition>,
+  variant: {
+    name: 'test',
+    hardware: 'fleet',
+    serial: 'FLEET',
+    simulator: true,
+    http: { host: '127.0.0.1', port: 0 },
+    plugins: { 'http-api': {}, fleet: { broker, database }, 'fleet-registry': {}, 'fleet-rollout': {} },
+  },
+})
+process.send?.(`http://127.0.0.1:${address.port}`)
+process.once('disconnect', () => process.exit(0))
