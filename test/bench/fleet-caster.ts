@@ -40,12 +40,14 @@ async function startFleet() {
   const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0'])
   const script = fileURLToPath(new URL('./fleet-caster-child.js', import.meta.url))
   const children = new Set<ChildProcess>()
+  process.once('exit', () => {
+    for (const child of children) child.kill('SIGKILL')
+  })
   const caster = async (port = 0) => {
     const child = fork(script, [String(broker.port), String(mounts), String(port)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     children.add(child)
-    process.once('exit', () => child.kill('SIGKILL'))
     const [used] = (await once(child, 'message')) as [number]
     return { port: used, pid: child.pid as number, kill: () => void child.kill('SIGKILL') }
   }
@@ -69,9 +71,12 @@ async function startFleet() {
 async function startRovers(ports: readonly number[], count: number) {
   const script = fileURLToPath(new URL('./fleet-rovers.js', import.meta.url))
   const child = fork(script, [ports.join(','), ...[count, mounts, epoch_bytes].map(String)])
-  process.once('exit', () => child.kill('SIGKILL'))
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
   await once(child, 'message')
   return {
+    stop: kill,
     reset: () => void child.send('reset'),
     async report() {
       child.send('report')
@@ -103,6 +108,7 @@ async function benchLoss(): Promise<Measurement[]> {
   await fleet.seconds(15)
   await new Promise((resolve) => setTimeout(resolve, 500))
   const [kept, moved, added] = [await own.report(), await theirs.report(), await late.report()]
+  for (const some of [own, theirs, late]) some.stop()
   const sent = epochs + 5 + 15
   await fleet.stop()
   return [

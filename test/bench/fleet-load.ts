@@ -231,6 +231,20 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     const steady = await generator.report()
     say(`steady: ${steady.changes} changes, ${steady.documents} documents, ${steady.epochs} epochs so far`)
 
+    // Each instance knows every station, one of them stores.
+    const second = await run()
+    await untilKnown(second)
+    await pause(5_000)
+    const secondPid = second.child.pid as number
+    const [second_s, firstAgain] = [processUse(secondPid).cpu_s, use()]
+    await pause(20_000)
+    const both = use()
+    const seconds = both.at_s - firstAgain.at_s
+    const secondCores = (processUse(secondPid).cpu_s - second_s) / seconds
+    const second_MB = processUse(secondPid).rss_bytes / 1e6
+    const firstCores = (both.fleet - firstAgain.fleet) / seconds
+    await second.end('SIGKILL')
+
     await brokers.outage()
     const back_ms = performance.now()
     await until(() => generator.up() === stations, 'the stations are back', long_ms)
@@ -278,6 +292,9 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
       ),
       { name: `${name}: resident memory of the fleet at the end`, value: last_MB, unit: 'MB' },
       atMost(`${name}: its growth under the load`, last_MB - first_MB, budgets.grown_MB, 'MB'),
+      { name: `${name}: beside a second instance, the first, cores`, value: firstCores, unit: 'cores' },
+      { name: `${name}: the second instance, cores`, value: secondCores, unit: 'cores' },
+      { name: `${name}: the second instance, resident memory`, value: second_MB, unit: 'MB' },
       atMost(`${name}: outage, all sessions back`, sessions_s, budgets.back_s, 's'),
       { name: `${name}: outage, resident memory then`, value: peak_MB, unit: 'MB' },
       { name: `${name}: outage, rows as the stations are after further`, value: settled_s, unit: 's' },

@@ -1,16 +1,22 @@
-/** The fleet on what it runs on: mosquitto, PostgreSQL, several instances. Their clocks run ten times as fast where minutes must pass. */
-import { fork } from 'node:child_process'
+/** The fleet on what it runs on: mosquitto, PostgreSQL, several instances. Their clocks run faster where minutes must pass. */
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { childEnv, until } from '../harness/index.js'
+import { encodeNmea, Framer, type FramerOptions, isMsm } from '../../runtime/gnss/index.js'
+import { Model, rtcmMessages } from '../../runtime/simulation/index.js'
+import { childEnv, freeTcpPort, until } from '../harness/index.js'
 import { type Mosquitto, startMosquitto } from '../harness/peers/mosquitto.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { type Postgres, postgresPrograms, startPostgres } from '../harness/peers/postgres.js'
 import { SpecStation } from '../harness/peers/spec-station.js'
 
 t.setTimeout(300_000)
-const speed = 10
+const speed = 12
 const count = 200
 const skip = noPeer('mosquitto') || (process.env.CI !== 'true' && !postgresPrograms() && 'PostgreSQL is not installed')
 
@@ -123,14 +129,14 @@ class Station {
   }
 }
 
-async function instance(t: Test, broker: string, database: string, factor = speed) {
+async function instance(t: Test, broker: string, database: string, factor = speed, more: string[] = []) {
   const script = fileURLToPath(new URL('../harness/children/fleet-instance.js', import.meta.url))
-  const child = fork(script, [broker, database, String(factor)], {
+  const child = fork(script, [broker, database, String(factor), ...more], {
     env: childEnv(),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   t.teardown(() => void child.kill('SIGKILL'))
-  const [url] = (await once(child, 'message')) as [string]
+  const [{ url, port }] = (await once(child, 'message')) as [{ url: string; port: number }]
   const ask = async <T>(path: string, body?: object): Promise<T> => {
     const answer = await fetch(`${url}${path}`, {
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
@@ -150,6 +156,7 @@ async function instance(t: Test, broker: string, database: string, factor = spee
     (await ask<{ verdict: string }[]>('/fleet/stations')).filter((row) => row.verdict === 'unfit').length
   return {
     ask,
+    port,
     online,
     unfit,
     shown: (id: number) => ask<Shown>(`/fleet/rollouts/${id}`),
@@ -170,9 +177,80 @@ async function instance(t: Test, broker: string, database: string, factor = spee
   }
 }
 
+interface BaseOptions {
+  url: string
+  serial: string
+  stationId: number
+  lat: number
+  verdict: string
+  cause: string
+}
+
+/** A base whose RTCM comes from the simulation, each second. */
+async function base(t: Test, { url, serial, stationId, lat, verdict, cause }: BaseOptions): Promise<void> {
+  const model = new Model({ seed: stationId, lat, lon: 4, alt: 50 })
+  const { x, y, z } = model.truth
+  const spec = await SpecStation.start({
+    ...{ url, serial, document: documentOf(serial, '1.0.0', idle) },
+    state: { verdict, cause, since: 1_700_000_000, arp: [x, y, z], version: '1.0.0' },
+  })
+  const types = [1005, 1074, 1084, 1094, 1124, 1230]
+  const epochs = setInterval(() => {
+    const second_ms = 1_000 * Math.floor(Date.now() / 1_000)
+    const epoch = model.epoch(second_ms, 1, true)
+    const frames = rtcmMessages({ epoch, stationId, arp: model.truth, due: (type) => types.includes(type) })
+    spec.say('drtk', Buffer.concat([...frames.slice(-1), ...frames.slice(0, -1)]))
+  }, 1_000)
+  t.teardown(async () => {
+    clearInterval(epochs)
+    await spec.stop()
+  })
+}
+
+function framesOf(file: string): { type: number; stationId: number }[] {
+  const frames: { type: number; stationId: number }[] = []
+  const onFrame: FramerOptions['onFrame'] = (frame) => {
+    if (frame.kind !== 'rtcm') return
+    // The station ID is in bits 12 to 23 of each message with one (RTCM 10403.3, 3.5).
+    frames.push({ type: frame.type, stationId: ((frame.bytes[4] ?? 0) & 15) * 256 + (frame.bytes[5] ?? 0) })
+  }
+  if (existsSync(file)) new Framer({ onFrame }).push(readFileSync(file), 0)
+  return frames
+}
+
+/** A receiver at 52 N 4 E on a TCP port, five fixes a second. @returns the port */
+async function nmeaReceiver(t: Test): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    const timer = setInterval(() => {
+      const now = new Date().toISOString()
+      const time = `${now.slice(11, 19).replaceAll(':', '')}.${now.slice(20, 22)}`
+      const date = `${now.slice(8, 10)}${now.slice(5, 7)}${now.slice(2, 4)}`
+      socket.write(encodeNmea(`GPRMC,${time},A,5200.0000,N,00400.0000,E,0.0,0.0,${date},,,A`))
+      socket.write(encodeNmea(`GPGGA,${time},5200.0000,N,00400.0000,E,1,12,0.8,5.0,M,44.6,M,,`))
+      socket.write(encodeNmea('GPGSA,A,3,01,02,03,04,05,06,07,08,09,10,11,12,1.5,0.8,1.2'))
+    }, 200)
+    socket.on('close', () => clearInterval(timer))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+function run(t: Test, program: string, args: string[]) {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => void child.kill('SIGKILL'))
+  const output = { text: '' }
+  child.stdout.on('data', (chunk) => {
+    output.text += chunk
+  })
+  return { output }
+}
+
 const rollout = (given: object = {}) => ({
   ...{ name: 'test', filter: {}, what: { image: 'https://example.net/2.0.0.rtkb', version: '2.0.0' } },
-  ...{ waves: [{ count: 10 }, { count: 100 }], soak_s: 10, prove_s: 10, atOnce: 100, apart_km: 0 },
+  ...{ waves: [{ count: 10 }, { count: 100 }], soak_s: 4, prove_s: 10, atOnce: 100, apart_km: 0 },
   ...given,
 })
 
@@ -288,5 +366,39 @@ t.test('mosquitto and PostgreSQL', { skip }, async (t) => {
          where serial = station.serial and kind = 'verdict' order by t desc, id desc limit 1)`,
     )
     t.strictSame(wrong, [], 'the last word of each in the record is how it is')
+  })
+
+  t.test('NEAR serves programs that people use, never from a base that was moved', async (t) => {
+    const url = `mqtt://127.0.0.1:${peers.broker.port}`
+    const fleet = await instance(t, url, await peers.postgres.create('near'), 1, ['caster'])
+    // The moved one is where the rovers are, the other one 20 km away.
+    await base(t, { url, serial: 'MOVED', stationId: 2, lat: 52, verdict: 'unfit', cause: 'moved' })
+    await base(t, { url, serial: 'GOOD', stationId: 1, lat: 52.18, verdict: 'fit', cause: 'ok' })
+    await until(async () => (await fleet.online()) === 2, 'both are known')
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-near-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+
+    t.test('RTKLIB str2str', { skip: noPeer('str2str') }, async (t) => {
+      const file = join(folder, 'near.rtcm3')
+      const position = ['-n', '1000', '-p', '52.0', '4.0', '50']
+      run(t, 'str2str', [...position, '-in', `ntrip://127.0.0.1:${fleet.port}/NEAR`, '-out', `file://${file}`])
+      await until(() => framesOf(file).filter(({ type }) => isMsm(type)).length >= 12, 'three epochs')
+      t.equal(framesOf(file)[0]?.type, 1005, 'the position first')
+      t.strictSame([...new Set(framesOf(file).map(({ stationId }) => stationId))], [1])
+    })
+
+    t.test('gpsd, with a receiver that has a position', { skip: noPeer('gpsd') }, async (t) => {
+      const receiver = await nmeaReceiver(t)
+      const own = await freeTcpPort()
+      const caster = `ntrip://127.0.0.1:${fleet.port}/NEAR`
+      run(t, 'gpsd', ['-N', '-n', '-S', `${own}`, `tcp://127.0.0.1:${receiver}`, caster])
+      await pause(500)
+      const { output } = run(t, 'gpspipe', ['-w', `127.0.0.1:${own}`])
+      const types = () => [...output.text.matchAll(/"class":"RTCM3"[^}]*?"type":(\d+)/g)].map(([, type]) => type)
+      await until(() => types().filter((type) => type === '1074').length > 2 && types().includes('1005'), 'RTCM')
+      // gpsd decodes the station of a few types only.
+      const bases = [...output.text.matchAll(/"class":"RTCM3"[^}]*?"station_id":(\d+)/g)].map(([, id]) => id)
+      t.strictSame([...new Set(bases)], ['1'])
+    })
   })
 })

@@ -144,6 +144,9 @@ export class Registry implements Fleet {
       this.#refuse(serial, 'its message on `state` cannot be read')
       return
     }
+    // A node of a cluster may keep an older state than the others after an outage.
+    const known = this.#all.get(serial)
+    if (message.retained && known && isOlder({ ...facts, source: 'state' }, known)) return
     this.#heard(message, (station) => ({
       ...facts,
       why: facts.cause === station.cause ? station.why : '',
@@ -248,7 +251,7 @@ export class Registry implements Fleet {
       // A stored `online` may be of any age.
       const stored: FleetStation = { ...unheard, ...station, online: 'unknown' }
       const known = this.#all.get(serial)
-      if (known) this.#put({ ...stored, ...heardIn(known), firstSeen_s: station.firstSeen_s }, known)
+      if (known) this.#put({ ...stored, ...heardIn(known, station), firstSeen_s: station.firstSeen_s }, known)
       else this.#all.set(serial, stored)
     }
   }
@@ -404,11 +407,25 @@ export class Registry implements Fleet {
   }
 }
 
-/** What was heard of a station since the start: whatever differs from a station that was never heard. */
-const heardIn = (station: FleetStation): Partial<FleetStation> =>
-  Object.fromEntries(
-    Object.entries(station).filter(([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name]),
+/** What the topic `state` says. */
+const ofState = ['verdict', 'cause', 'why', 'verdictSince_s', 'source', 'arp', 'place', 'reference', 'version']
+
+/** Both come from the topic `state`, by a clock that is set, and the one is of an earlier time. */
+const isOlder = (one: Facts, other: Facts): boolean =>
+  one.source === 'state' &&
+  other.source === 'state' &&
+  (one.verdictSince_s ?? 0) > 0 &&
+  (one.verdictSince_s ?? 0) < (other.verdictSince_s ?? 0)
+
+/** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
+const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
+  const skipped = isOlder(station, stored) ? ofState : []
+  return Object.fromEntries(
+    Object.entries(station).filter(
+      ([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name] && !skipped.includes(name),
+    ),
   )
+}
 
 const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
   station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s

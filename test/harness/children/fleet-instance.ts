@@ -1,14 +1,17 @@
 /**
  * Run as a child: an instance of a fleet with the real plugins on a real broker and database, whose clock is faster than that of the
- * machine. Its arguments: URL of the broker, URL of the database, speed. Its URL goes to the parent.
+ * machine. Its arguments: URL of the broker, URL of the database, speed, and `caster` if it has one. Its URL goes to the parent, and the
+ * port of its caster.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fleet from '../../../plugins/fleet/index.js'
+import fleetCaster from '../../../plugins/fleet-caster/index.js'
 import fleetRegistry from '../../../plugins/fleet-registry/index.js'
 import fleetRollout from '../../../plugins/fleet-rollout/index.js'
 import httpApi from '../../../plugins/http-api/index.js'
+import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { createRuntime } from '../../../runtime/index.js'
 import { createLogger } from '../../../runtime/log/log.js'
 import type { PluginDefinition } from '../../../runtime/plugin.js'
@@ -16,7 +19,7 @@ import { type Clock, systemClock } from '../../../runtime/ports/clock.js'
 import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 
-const [broker = '', database = '', speed = '1'] = process.argv.slice(2)
+const [broker = '', database = '', speed = '1', caster] = process.argv.slice(2)
 const factor = Number(speed)
 const started_ms = Date.now()
 const clock: Clock = {
@@ -26,8 +29,12 @@ const clock: Clock = {
 }
 const data = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
 process.once('exit', () => rmSync(data, { recursive: true, force: true }))
-const definitions = { fleet, 'fleet-registry': fleetRegistry, 'fleet-rollout': fleetRollout, 'http-api': httpApi }
-const { address } = await createRuntime({
+const definitions = {
+  ...{ fleet, 'fleet-registry': fleetRegistry, 'fleet-rollout': fleetRollout, 'http-api': httpApi },
+  ...{ 'ntrip-caster': ntripCaster, 'fleet-caster': fleetCaster },
+}
+const casters = { 'ntrip-caster': { host: '127.0.0.1' }, 'fleet-caster': { anonymous: true } }
+const { address, station } = await createRuntime({
   base: process.cwd(),
   machine: new SimulatedMachine(() => {}),
   release: { version: '0.0.0-test', sha256: '0'.repeat(64), built: '2026-01-01T00:00:00.000Z' },
@@ -41,8 +48,17 @@ const { address } = await createRuntime({
     serial: 'FLEET',
     simulator: true,
     http: { host: '127.0.0.1', port: 0 },
-    plugins: { 'http-api': {}, fleet: { broker, database }, 'fleet-registry': {}, 'fleet-rollout': {} },
+    changes: caster ? { 'ntrip-caster-port': 0 } : {},
+    plugins: {
+      ...{ 'http-api': {}, fleet: { broker, database }, 'fleet-registry': {}, 'fleet-rollout': {} },
+      ...(caster && casters),
+    },
   },
 })
-process.send?.(`http://127.0.0.1:${address.port}`)
+const portOf = () => (station.document() as { ntrip?: { caster?: { port: number } } }).ntrip?.caster?.port ?? 0
+const look = setInterval(() => {
+  if (caster && portOf() === 0) return
+  clearInterval(look)
+  process.send?.({ url: `http://127.0.0.1:${address.port}`, port: portOf() })
+}, 20)
 process.once('disconnect', () => process.exit(0))

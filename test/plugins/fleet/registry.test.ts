@@ -211,6 +211,32 @@ t.test('stations of this make and of others', async (t) => {
       [],
     )
   })
+
+  await t.test('a retained state that is older than the one that is stored does not count', async (t) => {
+    const state = {
+      verdict: 'fit',
+      cause: 'ok',
+      since: 1_700_000_000,
+      arp: [3_925_405, 274_491, 5_002_842],
+      version: '1',
+    }
+    const late = await rig.station('LATE1', { document: foreignDocument('LATE1'), state })
+    await passes(async () => (await row('LATE1'))?.verdict === 'fit', 'its state')
+    // The broker keeps the older one, as a node of a cluster that missed the newer one.
+    late.say('state', JSON.stringify({ ...state, verdict: 'unfit', cause: 'moved', since: 1_700_000_100 }))
+    await passes(async () => (await record('&serial=LATE1&kind=verdict')).length === 2, 'stored')
+    await fleet.reload('fleet-registry')
+    const isMoved = async () => {
+      const { online, cause } = (await row('LATE1')) ?? {}
+      return online === 'online' && cause === 'moved'
+    }
+    await passes(isMoved, 'heard again, and as stored')
+    await fleet.clock.advance(5_000)
+    t.ok(await isMoved())
+    t.equal((await record('&serial=LATE1&kind=verdict')).length, 2)
+    late.say('state', JSON.stringify(state))
+    await passes(async () => (await row('LATE1'))?.verdict === 'fit', 'what a station says live always counts')
+  })
 })
 
 t.test('people: keys, roles, and the end of a session', async (t) => {
