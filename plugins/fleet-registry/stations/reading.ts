@@ -16,9 +16,12 @@ const mostDepth = 16
 export const at = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), value)
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value.replace(/\p{Cc}/gu, ' ').slice(0, mostText) : undefined
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** PostgreSQL stores no NUL and no half of a surrogate pair, which JSON may contain: one such text would block the rest of its statement. */
+export const storable = (value: string): string => value.replaceAll('\u0000', '').replace(/\p{Cs}/gu, '\ufffd')
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? storable(value.replace(/\p{Cc}/gu, ' ').slice(0, mostText)) : undefined
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined
 const time = (value: unknown): number | undefined => {
@@ -130,10 +133,10 @@ const secret = /^(pwd|pswd|psk|password|passwd|secret|token|pin|puk)$/i
 export function withoutSecrets(value: unknown, depth = 0): unknown {
   if (depth > mostDepth) return null
   if (Array.isArray(value)) return value.map((part) => withoutSecrets(part, depth + 1))
-  if (!isObject(value)) return typeof value === 'string' ? value.replaceAll('\u0000', '') : value
+  if (!isObject(value)) return typeof value === 'string' ? storable(value) : value
   return Object.fromEntries(
     Object.entries(value).map(([key, part]) => [
-      key.replaceAll('\u0000', ''),
+      storable(key),
       secret.test(key) && typeof part === 'string' ? '' : withoutSecrets(part, depth + 1),
     ]),
   )

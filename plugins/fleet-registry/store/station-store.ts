@@ -9,6 +9,9 @@ const tidy_ms = 3_600_000
 const mostWaiting = 10_000
 /** Rows in one statement. */
 const rowsAtOnce = 500
+/** Former documents of one station in an hour: one that changes its settings every second must not fill the disk. */
+const mostFormer = 12
+const former_ms = 3_600_000
 
 /** What people set for a station; it wins over what the station says. */
 export interface Given {
@@ -48,6 +51,8 @@ export class StationStore {
   #marks = new Map<string, string>()
   readonly #dirty = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()
+  /** Former documents since `from_ms`, monotonic, of the stations that had some lately. */
+  readonly #former = new Map<string, { from_ms: number; count: number }>()
   #entries: FleetEvent[] = []
   #isFlushing = false
   lost = 0
@@ -168,9 +173,13 @@ export class StationStore {
     )
     const documents = new Map(serials.map((serial) => [serial, this.#documents.get(serial)]))
     const rows = stations.map((station) => {
-      const given = documents.get(station.serial)
-      return { serial: station.serial, station, document: given?.document ?? null, mark: given?.mark ?? null }
+      const { serial } = station
+      const given = documents.get(serial)
+      // Without its mark, a document is the newest but none of the record; a later one with the same settings is.
+      const mark = given && !this.#hasEnough(serial) ? given.mark : null
+      return { serial, station, document: given?.document ?? null, mark }
     })
+    const changed = rows.filter(({ serial, mark }) => mark !== null && this.#marks.get(serial) !== mark)
     await this.#database.transaction(async (query) => {
       await query(
         `insert into fleet_station (serial, station, document, document_at, mark)
@@ -182,7 +191,6 @@ export class StationStore {
            mark = case when excluded.mark = '' then fleet_station.mark else excluded.mark end`,
         [JSON.stringify(rows)],
       )
-      const changed = rows.filter(({ serial, mark }) => mark !== null && this.#marks.get(serial) !== mark)
       if (changed.length > 0)
         await query(
           `insert into fleet_document (serial, document)
@@ -196,12 +204,24 @@ export class StationStore {
       stored.set(station.serial, station)
       if (this.#now(station.serial) === station) this.#dirty.delete(station.serial)
     }
+    for (const { serial } of changed) this.#count(serial)
+    for (const { serial, mark } of rows) if (mark !== null) this.#marks.set(serial, mark)
     for (const [serial, given] of documents) {
-      if (given === undefined) continue
-      this.#marks.set(serial, given.mark)
-      if (this.#documents.get(serial) === given) this.#documents.delete(serial)
+      if (given && this.#documents.get(serial) === given) this.#documents.delete(serial)
     }
     for (const serial of serials) if (this.#now(serial) === undefined) this.#dirty.delete(serial)
+  }
+
+  #hasEnough(serial: string): boolean {
+    const { from_ms = 0, count = 0 } = this.#former.get(serial) ?? {}
+    return count >= mostFormer && this.#ctx.clock.monotonic() - from_ms < former_ms
+  }
+
+  #count(serial: string): void {
+    const now_ms = this.#ctx.clock.monotonic()
+    const known = this.#former.get(serial)
+    if (known && now_ms - known.from_ms < former_ms) known.count += 1
+    else this.#former.set(serial, { from_ms: now_ms, count: 1 })
   }
 
   async #insert(query: FleetDatabase['query'], events: readonly FleetEvent[]): Promise<void> {
@@ -215,6 +235,8 @@ export class StationStore {
 
   /** Makes the parts of the next month, and drops those that are too old. */
   async #tidy(): Promise<void> {
+    for (const [serial, { from_ms }] of this.#former)
+      if (this.#ctx.clock.monotonic() - from_ms >= former_ms) this.#former.delete(serial)
     if (!this.#database.leads) return
     const { query } = this.#database
     const now = this.#ctx.clock.now()
