@@ -218,7 +218,7 @@ export class Engine {
     const now: Target = {
       ...target,
       state: trouble ? 'failed' : 'proving',
-      reason: trouble.slice(0, 300),
+      reason: [...trouble].slice(0, 300).join(''),
       since_s: now_s,
     }
     const isStored = await store.storeTargets(this.#database.query, id, [{ before: target, now }])

@@ -133,17 +133,15 @@ export const PlanRequest = Type.Object(
 )
 export const planOf = (request: Static<typeof PlanRequest>): Plan => ({ ...defaults, ...request })
 
-export function matches(
-  { serials, group, labels: wanted = {}, variant, version }: Filter,
-  station: FleetStation,
-): boolean {
-  return (
-    (serials === undefined || serials.includes(station.serial)) &&
+/** @returns whether a station fits */
+export function matching({ serials, group, labels: wanted = {}, variant, version }: Filter) {
+  const named = serials && new Set(serials)
+  return (station: FleetStation): boolean =>
+    (named === undefined || named.has(station.serial)) &&
     (group === undefined || station.group === group) &&
     (variant === undefined || station.variant === variant) &&
     (version === undefined || station.version === version) &&
     hasLabels(station, wanted)
-  )
 }
 
 const hasLabels = (station: FleetStation, wanted: Readonly<Record<string, string>>) =>
@@ -156,7 +154,7 @@ const hasLabels = (station: FleetStation, wanted: Readonly<Record<string, string
 export function wavesOf({ filter, waves }: Plan, stations: readonly FleetStation[]): string[][] {
   const left = new Map(
     stations
-      .filter((station) => matches(filter, station))
+      .filter(matching(filter))
       .sort((one, other) => scatter(one.serial) - scatter(other.serial) || one.serial.localeCompare(other.serial))
       .map((station) => [station.serial, station]),
   )

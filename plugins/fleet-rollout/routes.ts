@@ -2,8 +2,8 @@ import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { channel } from './engine.js'
+import { neighboursOf } from './neighbours.js'
 import { isOpen, Plan, PlanRequest, planOf, wavesOf } from './plan.js'
-import { isNear } from './steps.js'
 import * as store from './store.js'
 
 const mostLive = 20
@@ -161,13 +161,6 @@ function preview(plan: Plan, stations: readonly FleetStation[], now_ms: number) 
     if (online !== 'online') return [{ serial, reason: `it is ${online}` }]
     return rovers > 0 && !plan.force ? [{ serial, reason: `${rovers} rovers are connected` }] : []
   })
-  const neighbours: string[][] = []
-  for (const [at, one] of chosen.entries()) {
-    for (const other of chosen.slice(at + 1)) {
-      if (neighbours.length < mostPairs && isNear(one, other, plan.apart_km))
-        neighbours.push([one.serial, other.serial])
-    }
-    if (neighbours.length >= mostPairs) break
-  }
+  const neighbours = neighboursOf(chosen, plan.apart_km, mostPairs)
   return { waves, waits, neighbours, open: isOpen(plan, now_ms / 1000) }
 }

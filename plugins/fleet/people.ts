@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { Account, Accounts, FleetDatabase } from 'rtk-base/services'
 
@@ -45,6 +45,7 @@ export class People implements Accounts {
   readonly #database: FleetDatabase
   #byHash = new Map<string, Person>()
   #byName = new Map<string, Person>()
+  #hashes = new Map<string, string>()
   #key: Uint8Array = randomBytes(32)
   /** The people were read at least once. */
   #isKnown = false
@@ -76,6 +77,7 @@ export class People implements Accounts {
       }))
       this.#byHash = new Map(people.map(({ hash, person }) => [hash, person]))
       this.#byName = new Map(people.map(({ person }) => [person.user, person]))
+      this.#hashes = new Map(people.map(({ hash, person }) => [person.user, hash]))
       this.#isKnown = true
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the people of the fleet cannot be read: those known stay as they are')
@@ -88,8 +90,9 @@ export class People implements Accounts {
     return !this.#isKnown || this.#byName.size > 0
   }
 
-  get key(): Uint8Array {
-    return this.#key
+  keyOf(user: string): Uint8Array | undefined {
+    const hash = this.#hashes.get(user)
+    return hash === undefined ? undefined : createHmac('sha256', this.#key).update(hash).digest()
   }
 
   find(accessKey: string): Account | undefined {

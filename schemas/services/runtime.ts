@@ -85,14 +85,17 @@ export interface Account {
 export interface Accounts {
   /** There are people (or this is not known yet), so a login is needed. */
   readonly isOn: boolean
-  /** Signs the sessions of people, 32 random bytes: the same in every instance. */
-  readonly key: Uint8Array
+  /**
+   * Signs the sessions of a person, 32 secret bytes: the same in every instance, and other ones once the person has another access key, so
+   * that a new key ends the sessions of a stolen one. undefined: nobody has this name.
+   */
+  keyOf(user: string): Uint8Array | undefined
   find(accessKey: string): Account | undefined
   /** The role that a person has now; undefined: no access any more, and sessions end. */
   roleOf(user: string): Account['role'] | undefined
 }
 export const accounts = defineService<Accounts>('accounts', {
-  shape: { isOn: 'value', key: 'value', find: 'function', roleOf: 'function' },
+  shape: { isOn: 'value', keyOf: 'function', find: 'function', roleOf: 'function' },
 })
 
 /** The MQTT topics of the running plugins, for a description of the interface. */

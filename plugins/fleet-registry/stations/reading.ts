@@ -16,9 +16,12 @@ const mostDepth = 16
 export const at = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), value)
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value.replace(/\p{Cc}/gu, ' ').slice(0, mostText) : undefined
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** PostgreSQL stores no NUL and no half of a surrogate pair, which JSON may contain: one such text would block the rest of its statement. */
+export const storable = (value: string): string => value.replaceAll('\u0000', '').replace(/\p{Cs}/gu, '\ufffd')
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? storable(value.replace(/\p{Cc}/gu, ' ').slice(0, mostText)) : undefined
 const number = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined
 const time = (value: unknown): number | undefined => {
@@ -133,15 +136,15 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
     const parts = value.map((part) => withoutSecrets(part, depth + 1))
     return parts.every((part, n) => part === value[n]) ? value : parts
   }
-  if (!isObject(value)) return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '') : value
+  if (!isObject(value)) return typeof value === 'string' ? storable(value) : value
   const keys = Object.keys(value)
   const parts = keys.map((key) => {
     const part = value[key]
     return typeof part === 'string' && secret.test(key) ? '' : withoutSecrets(part, depth + 1)
   })
   // Most parts stay as they are: to copy all of them takes five times as long as to parse them.
-  if (keys.every((key, n) => parts[n] === value[key] && !key.includes('\0'))) return value
-  return Object.fromEntries(keys.map((key, n) => [key.replaceAll('\0', ''), parts[n]]))
+  if (keys.every((key, n) => parts[n] === value[key] && storable(key) === key)) return value
+  return Object.fromEntries(keys.map((key, n) => [storable(key), parts[n]]))
 }
 
 /** Changes with the settings, the identity and the reference of a station; not with counters and times. */

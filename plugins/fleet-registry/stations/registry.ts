@@ -10,7 +10,16 @@ import {
   fleetDatabase,
 } from 'rtk-base/services'
 import { type Given, StationStore, type StoredStation } from '../store/station-store.js'
-import { documentMark, type Facts, parseObject, readDocument, readState, verdictOf, withoutSecrets } from './reading.js'
+import {
+  documentMark,
+  type Facts,
+  parseObject,
+  readDocument,
+  readState,
+  storable,
+  verdictOf,
+  withoutSecrets,
+} from './reading.js'
 import { Requests } from './requests.js'
 import { isSameStation } from './transitions.js'
 
@@ -25,6 +34,8 @@ const mostAsked = 100
 /** A station is told about in the record at most once in this time for things that are refused. */
 const refusedAgain_ms = 3_600_000
 const mostRefused = 1_000
+/** Of an entry of the record. */
+const mostText = 1_000
 
 const serialPattern = /^[A-Za-z0-9_-]{1,64}$/
 const statuses: Readonly<Record<string, FleetStation['online']>> = {
@@ -173,8 +184,8 @@ export class Registry implements Fleet {
     }
     const clean = withoutSecrets(document) as Record<string, unknown>
     const { name = '', arp, place, why = '', ...facts } = readDocument(clean)
-    this.#ownNames.set(serial, name)
     const isKnown = this.#heard(message, (station) => {
+      this.#ownNames.set(serial, name)
       const hasState = station.source === 'state'
       const own = hasState ? { ...(isOwnVerdict(clean, station) && { why }) } : verdictOf(clean)
       return {
@@ -401,7 +412,7 @@ export class Registry implements Fleet {
   }
 
   record(event: Omit<FleetEvent, 't_s'>): void {
-    const stamped = { t_s: this.#now_s(), ...event, text: event.text.replaceAll('\u0000', '') }
+    const stamped = { t_s: this.#now_s(), ...event, text: storable(event.text.slice(0, mostText)) }
     this.#store.record(stamped)
     this.#recorded.emit(stamped)
   }

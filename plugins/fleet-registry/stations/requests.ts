@@ -1,7 +1,7 @@
 import { Mutex } from 'async-mutex'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type Fleet, type FleetBroker, type FleetMessage, fleetBroker } from 'rtk-base/services'
-import { parseObject } from './reading.js'
+import { isObject, parseObject, text, withoutSecrets } from './reading.js'
 
 const answer_ms = 30_000
 /** Requests that wait for an answer, of this instance. */
@@ -13,7 +13,26 @@ const refusals: Readonly<Record<number, 'RTK_ERR_COMMAND_VALUE' | 'RTK_ERR_NOT_F
   404: 'RTK_ERR_NOT_FOUND',
 }
 
+/** Errors of an answer that are kept. */
+const mostErrors = 100
+
 type Answer = Awaited<ReturnType<Fleet['change']>>
+
+/** What a station answers to a change, of this shape whatever it sends. Undefined: it is no answer. */
+export function answerOf(payload: Buffer): Answer | undefined {
+  const { result, leftover, errors } = (withoutSecrets(parseObject(payload)) ?? {}) as Record<string, unknown>
+  const said = text(result)
+  if (said === undefined) return undefined
+  const messages = (Array.isArray(errors) ? errors : [])
+    .filter(isObject)
+    .slice(0, mostErrors)
+    .map(({ name, message }) => ({ name: text(name) ?? '', message: text(message) ?? '' }))
+  return {
+    result: said,
+    leftover: isObject(leftover) ? leftover : {},
+    ...(Array.isArray(errors) && { errors: messages }),
+  }
+}
 
 /**
  * Changes and commands over MQTT. With MQTT 5, each names a topic for its answer. Without, a station answers changes on `change/resp`, in
@@ -54,9 +73,9 @@ export class Requests {
     try {
       return await turn.runExclusive(async () => {
         const { payload } = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'])
-        const answer = parseObject(payload)
-        if (!answer || typeof answer.result !== 'string') throw unavailable(`the answer of ${serial} cannot be read`)
-        return { ...answer, leftover: answer.leftover ?? {} } as Answer
+        const answer = answerOf(payload)
+        if (!answer) throw unavailable(`the answer of ${serial} cannot be read`)
+        return answer
       })
     } finally {
       if (!turn.isLocked()) this.#turns.delete(serial)

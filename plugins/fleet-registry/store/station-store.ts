@@ -13,6 +13,9 @@ const rowsAtOnce = 500
 const documentsAtOnce = 50
 /** After an outage of the broker, every station sends its document: those that come while so much waits are not stored. */
 const mostDocuments_bytes = 300 << 20
+/** Former documents of one station in an hour: one that changes its settings every second must not fill the disk. */
+const mostFormer = 12
+const former_ms = 3_600_000
 
 /** What people set for a station; it wins over what the station says. */
 export interface Given {
@@ -54,6 +57,8 @@ export class StationStore {
   readonly #dirty = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()
   #documents_bytes = 0
+  /** Former documents since `from_ms`, monotonic, of the stations that had some lately. */
+  readonly #former = new Map<string, { from_ms: number; count: number }>()
   #entries: FleetEvent[] = []
   #isFlushing = false
   lost = 0
@@ -209,7 +214,6 @@ export class StationStore {
       // A station may have been forgotten meanwhile.
       await this.#writeSomeDocuments(some.filter(([serial]) => this.#now(serial) !== undefined))
       for (const [serial, given] of some) {
-        this.#marks.set(serial, given.mark)
         if (this.#documents.get(serial) !== given) continue
         this.#documents.delete(serial)
         this.#documents_bytes -= given.text.length
@@ -219,13 +223,15 @@ export class StationStore {
 
   async #writeSomeDocuments(some: readonly [string, NewDocument][]): Promise<void> {
     const [serials, texts] = [some.map(([serial]) => serial), some.map(([, { text }]) => text)]
-    const isNew = some.map(([serial, { mark }]) => this.#marks.get(serial) !== mark)
+    // Without its mark, a document is the newest but none of the record; a later one with the same settings is.
+    const marks = some.map(([serial, { mark }]) => (this.#hasEnough(serial) ? (this.#marks.get(serial) ?? '') : mark))
+    const isNew = some.map(([serial], n) => marks[n] !== this.#marks.get(serial))
     await this.#database.transaction(async (query) => {
       await query(
         `update fleet_station set document = row.document, document_at = now(), mark = row.mark
          from unnest($1::text[], $2::jsonb[], $3::text[]) as row (serial, document, mark)
          where fleet_station.serial = row.serial`,
-        [serials, texts, some.map(([, { mark }]) => mark)],
+        [serials, texts, marks],
       )
       if (isNew.includes(true))
         await query(
@@ -234,6 +240,22 @@ export class StationStore {
           [serials.filter((_, n) => isNew[n]), texts.filter((_, n) => isNew[n])],
         )
     })
+    for (const [n, serial] of serials.entries()) {
+      if (isNew[n]) this.#count(serial)
+      this.#marks.set(serial, marks[n] ?? '')
+    }
+  }
+
+  #hasEnough(serial: string): boolean {
+    const { from_ms = 0, count = 0 } = this.#former.get(serial) ?? {}
+    return count >= mostFormer && this.#ctx.clock.monotonic() - from_ms < former_ms
+  }
+
+  #count(serial: string): void {
+    const now_ms = this.#ctx.clock.monotonic()
+    const known = this.#former.get(serial)
+    if (known && now_ms - known.from_ms < former_ms) known.count += 1
+    else this.#former.set(serial, { from_ms: now_ms, count: 1 })
   }
 
   async #insert(query: FleetDatabase['query'], events: readonly FleetEvent[]): Promise<void> {
@@ -247,6 +269,8 @@ export class StationStore {
 
   /** Makes the parts of the next month, and drops those that are too old. */
   async #tidy(): Promise<void> {
+    for (const [serial, { from_ms }] of this.#former)
+      if (this.#ctx.clock.monotonic() - from_ms >= former_ms) this.#former.delete(serial)
     if (!this.#database.leads) return
     const { query } = this.#database
     const now = this.#ctx.clock.now()

@@ -21,6 +21,9 @@ export interface BrokerTarget {
   readonly password?: string
 }
 
+/** An address may have a user and a password in front of its host: they belong in no log. */
+const withoutLogin = (url: string) => url.replace(/\/\/.*@/, '//')
+
 type Take = (message: FleetMessage) => unknown
 
 /** One connection to the broker of the stations, for all plugins of the fleet. */
@@ -85,11 +88,12 @@ export class BrokerLink implements FleetBroker {
     try {
       this.#use(connect(url, options), url)
     } catch (error) {
-      this.#failed(`${url}: ${(error as Error).message}`)
+      this.#failed(`${withoutLogin(url)}: ${(error as Error).message}`)
     }
   }
 
-  #use(client: MqttClient, url: string): void {
+  #use(client: MqttClient, address: string): void {
+    const url = withoutLogin(address)
     this.#client = client
     let reason = 'the broker closed the connection'
     let isOldBroker = false

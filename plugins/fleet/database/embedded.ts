@@ -5,6 +5,11 @@ import { Mutex } from 'async-mutex'
 import type { FleetQuery } from 'rtk-base/services'
 import { type Engine, type EngineEvents, quoted } from './engine.js'
 
+/** A query takes milliseconds. Without space on the disk, its thread can loop for ever. */
+const answer_ms = 60_000
+/** The first start makes the tables of PostgreSQL; after a crash it repeats what was not in them yet. */
+const open_ms = 300_000
+
 const packageName = '@electric-sql/pglite'
 
 /** Runs in a thread of its own: a query blocks its thread, and the first start takes seconds. */
@@ -47,17 +52,25 @@ type Notice = { channel: string; payload: string }
  * PGlite: PostgreSQL inside the service, for one desk. Only this process can use it. It survives the end of the process, but not every
  * power cut, as it does not wait for the disk.
  */
-export async function openEmbedded(folder: string, events: EngineEvents): Promise<Engine> {
+export async function openEmbedded(
+  folder: string,
+  events: EngineEvents,
+  limits = { answer_ms, open_ms },
+): Promise<Engine> {
   const worker = new Worker(program, { eval: true, workerData: { folder, code: codeOfPackage() } })
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
   /** There is one connection: a transaction keeps everything else waiting. */
   const turn = new Mutex()
   let nextId = 1
   let isClosing = false
+  /** Why the thread is gone: it answers nothing any more. */
+  let over: string | undefined
   const ended = (reason: string) => {
+    const isFirst = over === undefined
+    over ??= reason
     for (const { reject } of waiting.values()) reject(new Error(reason))
     waiting.clear()
-    if (!isClosing) events.ended(reason)
+    if (isFirst && !isClosing) events.ended(reason)
   }
   worker.on('message', (message: Answer | Notice) => {
     if ('channel' in message) {
@@ -71,18 +84,32 @@ export async function openEmbedded(folder: string, events: EngineEvents): Promis
   })
   worker.on('error', (error) => ended(`the embedded database failed: ${error.message}`))
   worker.on('exit', () => ended('the embedded database ended'))
-  const answerOf = <T>(id: number) =>
-    new Promise<T>((resolve, reject) => waiting.set(id, { resolve: resolve as (result: unknown) => void, reject }))
+  const answerOf = async <T>(id: number, most_ms: number): Promise<T> => {
+    // Of the machine, as in `pg`: the thread does not know the clock of the service.
+    const late = setTimeout(() => {
+      ended(`the embedded database did not answer in ${most_ms / 1_000} s: free space on its disk`)
+      void worker.terminate()
+    }, most_ms)
+    late.unref()
+    try {
+      return await new Promise<T>((resolve, reject) =>
+        waiting.set(id, { resolve: resolve as (result: unknown) => void, reject }),
+      )
+    } finally {
+      clearTimeout(late)
+    }
+  }
   const ask = <T>(what: 'query' | 'listen' | 'unlisten' | 'close', ...given: unknown[]) => {
+    if (over !== undefined) return Promise.reject<T>(new Error(over))
     const id = nextId++
     worker.postMessage({ id, what, given })
-    return answerOf<T>(id)
+    return answerOf<T>(id, limits.answer_ms)
   }
-  await answerOf(0).catch(async (error: Error) => {
+  await answerOf(0, limits.open_ms).catch(async (error: Error) => {
     isClosing = true
     await worker.terminate()
     throw new Error(
-      `the embedded database in ${folder} cannot be opened (${error.message}): restore a copy, or move the folder away`,
+      `the embedded database in ${folder} cannot be opened (${error.message}): free space on its disk, restore a copy, or move the folder away`,
     )
   })
   const inside: FleetQuery = <R extends object>(sql: string, values?: readonly unknown[]) =>

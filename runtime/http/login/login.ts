@@ -315,7 +315,8 @@ export class Login {
 
   #keyFor({ role, user }: Pick<Session, 'role' | 'user'>): Buffer {
     if (user === undefined) return this.#keyOf(role)
-    const { key } = this.#people() ?? { key: this.#kept.key }
+    // Of nobody: no key that anything was signed with.
+    const key = this.#people()?.keyOf(user) ?? randomBytes(32)
     return createHmac('sha256', key).update('rtk-base session of a person').digest()
   }
 

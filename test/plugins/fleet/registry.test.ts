@@ -1,5 +1,6 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
 import t from 'tap'
+import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
 import { fleetRig, foreignDocument } from './rig.js'
 
 interface Row {
@@ -186,6 +187,44 @@ t.test('stations of this make and of others', async (t) => {
     t.strictSame(all, ['LIAR1', 'MUTE1', 'OTHER1', 'OWN1'])
     t.equal((await record('&kind=refused')).length, 1, 'at most one entry an hour')
   })
+  await t.test('hostile: texts that the database cannot store do not stop the others', async (t) => {
+    const odd = await rig.station('ODD1')
+    odd.say('state', '{"verdict":"unfit","cause":"\\ud800","reference":"\\u0000"}')
+    // Cut off in the middle of a character.
+    odd.say('info', JSON.stringify({ ...foreignDocument('ODD1'), base: { name: `${'x'.repeat(199)}\u{1f4e1}` } }))
+    odd.say('info', '{"esp":{"version":"\\udc00"},"\\ud800":["\\ud800\\u0000"]}')
+    odd.say('info', '{"esp":{"serial":"\\ud800"}}')
+    await rig.station('LATER1', { state: fit })
+    await passes(async () => (await record('&serial=LATER1&kind=verdict')).length > 0, 'the record of another station')
+    t.match(await row('ODD1'), { verdict: 'unfit', cause: '\ufffd' })
+    t.match(answerOf(Buffer.from('{"result":"\\ud800","leftover":7,"errors":[7,{"name":1,"message":"\\udfff"}]}')), {
+      ...{ result: '\ufffd', leftover: {} },
+      errors: [{ name: '', message: '\ufffd' }],
+    })
+    for (const serial of ['ODD1', 'LATER1']) await send('DELETE', `/fleet/stations/${serial}`)
+  })
+  await t.test('hostile: changed settings in every document do not fill the disk', async (t) => {
+    const busy = await rig.station('BUSY1')
+    const name = (number: number) => ({ base: { name: `n${number}` } })
+    const shown = () => row('BUSY1').then((found) => found?.name)
+    const former = () => get<{ document: { base: unknown } }[]>('/fleet/stations/BUSY1/documents')
+    for (let number = 0; number < 16; number++) {
+      busy.document = foreignDocument('BUSY1', name(number))
+      busy.sayDocument()
+      await passes(async () => (await shown()) === `n${number}`, 'the document')
+      await fleet.clock.advance(2_000)
+      await passes(
+        async () => (await record('&serial=BUSY1&kind=name')).some((e) => e.text === `n${number}`) || number === 0,
+        'its row',
+      )
+    }
+    t.equal((await former()).length, 12)
+    await fleet.clock.advance(3_600_000)
+    busy.sayDocument()
+    await passes(async () => (await former()).length === 13, 'the last settings, an hour later')
+    t.match((await former())[0], { document: name(15) })
+    await send('DELETE', '/fleet/stations/BUSY1')
+  })
   await t.test('a station that is forgotten is gone until it is heard', async (t) => {
     t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 200 })
     await passes(async () => (await row('MUTE1')) === undefined, 'gone')
@@ -290,6 +329,8 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
   t.match(await send('DELETE', '/fleet/people/bob', undefined, annas), { status: 200 })
   t.equal((await fleet.request('/fleet/stations', { headers: { cookie } })).status, 401, 'the session is over')
   await passes(async () => (await fleet.request('/fleet/stations', { headers: bobs })).status !== 200, 'so is the key')
+  t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, annas), { status: 200 })
+  t.equal((await fleet.request('/fleet/stations', { headers: { cookie } })).status, 401, 'also with a new key')
   t.notOk(
     fleet.lines.some((line) => JSON.stringify(line).includes(String(bob.key))),
     'no key in the log',

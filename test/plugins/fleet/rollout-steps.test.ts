@@ -1,6 +1,7 @@
 /** The steps of a rollout, on simulated stations: pure, so that every order of events can be tried. */
 import fc from 'fast-check'
 import t from 'tap'
+import { neighboursOf } from '../../../plugins/fleet-rollout/neighbours.js'
 import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet-rollout/plan.js'
 import {
   type Action,
@@ -343,4 +344,39 @@ t.test('waves: by number, by share, by label, and the rest; the same in each cal
   t.equal(new Set(waves.flat()).size, 100)
   t.strictSame(wavesOf(planWith({ filter: { serials: ['S001'], version: '9' } }), stations), [])
   t.ok(Math.abs(distance_km({ lat: 48, lon: 8 }, { lat: 49, lon: 8 }) - 111.2) < 0.1)
+})
+
+t.test('pairs of neighbours: the same as by comparing all', async (t) => {
+  const place = fc.option(
+    fc.record({ lat: fc.integer({ min: -90, max: 90 }), lon: fc.integer({ min: -180, max: 179 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(place, { maxLength: 30 }), fc.integer({ min: 0, max: 1_000 }), (places, apart_km) => {
+      const stations = places.map((found, at) =>
+        fleetStation(`S${at}`, { place: found ? { ...found, alt: 0 } : undefined }),
+      )
+      const all = stations.flatMap((one, at) =>
+        stations
+          .slice(at + 1)
+          .filter((other) => isNear(one, other, apart_km))
+          .map((other) => `${one.serial} ${other.serial}`),
+      )
+      const found = neighboursOf(stations, apart_km, 1_000).map((pair) =>
+        pair.sort((one, other) => Number(one.slice(1)) - Number(other.slice(1))).join(' '),
+      )
+      return [...found].sort().join() === all.sort().join()
+    }),
+  )
+  let looked = 0
+  const many = Array.from({ length: 2_000 }, (_, at) => {
+    const station = fleetStation(`S${at}`)
+    return Object.defineProperty({ ...station }, 'place', {
+      get: () => {
+        looked += 1
+        return { lat: -89 + at * 0.089, lon: 0, alt: 0 }
+      },
+    }) as FleetStation
+  })
+  t.strictSame(neighboursOf(many, 0, 50), [])
+  t.ok(looked < 200_000, 'not every pair is compared')
 })

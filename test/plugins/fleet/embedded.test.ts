@@ -1,0 +1,35 @@
+/** The embedded database. */
+import t from 'tap'
+import { openEmbedded } from '../../../plugins/fleet/database/embedded.js'
+
+t.test('once its thread is gone, every query fails, and none waits for ever', async (t) => {
+  const engine = await openEmbedded(t.testdir(), { notified: () => {}, ended: () => {} })
+  t.strictSame(await engine.query('select 1 as one'), [{ one: 1 }])
+  await engine.close()
+  await t.rejects(engine.query('select 1'), { message: /embedded database ended/ })
+  await t.rejects(
+    engine.transaction((query) => query('select 1')),
+    { message: /embedded database ended/ },
+  )
+})
+
+t.test('a folder that is damaged: the error says what to do', async (t) => {
+  const folder = t.testdir({ PG_VERSION: 'seven', base: 'a file', global: {} })
+  await t.rejects(openEmbedded(folder, { notified: () => {}, ended: () => {} }), {
+    message: /restore a copy, or move the folder away/,
+  })
+})
+
+t.test('a query without an answer, as on a full disk: the thread is ended, and the service is told', async (t) => {
+  const told: string[] = []
+  const events = { notified: () => {}, ended: (reason: string) => told.push(reason) }
+  const engine = await openEmbedded(t.testdir(), events, { answer_ms: 5_000, open_ms: 300_000 })
+  const waits = engine.query('select 1')
+  const loops = engine.transaction((query) => query('select count(*) from generate_series(1, 1000000000000)'))
+  const behind = engine.query('select 1')
+  t.strictSame((await waits).length, 1)
+  await t.rejects(loops, { message: /did not answer in 5 s: free space/ })
+  await t.rejects(behind, { message: /did not answer in 5 s/ })
+  t.equal(told.length, 1)
+  await engine.close()
+})
