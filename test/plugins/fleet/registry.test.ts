@@ -261,6 +261,7 @@ t.test('stations of this make and of others', async (t) => {
     }
     const late = await rig.station('LATE1', { document: foreignDocument('LATE1'), state })
     await passes(async () => (await row('LATE1'))?.verdict === 'fit', 'its state')
+    await passes(async () => (await record('&serial=LATE1&kind=verdict')).length === 1, 'its entry')
     // The broker keeps the older one, as a node of a cluster that missed the newer one.
     late.say('state', JSON.stringify({ ...state, verdict: 'unfit', cause: 'moved', since: 1_700_000_100 }))
     await passes(async () => (await record('&serial=LATE1&kind=verdict')).length === 2, 'stored')
