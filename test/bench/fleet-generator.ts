@@ -256,7 +256,8 @@ class Station {
 const started_ms = performance.now()
 const stations = Array.from({ length: count }, (_, n) => new Station(n, started_ms))
 const upCount = () => stations.reduce((sum, { isUp }) => sum + Number(isUp), 0)
-let mayChange = true
+/** Not before the first states are stored: a change before that is no entry of the record. */
+let mayChange = false
 let last_ms = started_ms
 let n = 0
 setInterval(() => {

@@ -212,6 +212,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     await until(async () => (await rowsOf(postgres, 'fleet_station')) === stations, 'all are stored', long_ms)
     const stored_s = (performance.now() - started_ms) / 1_000
     say(`known after ${first_s.toFixed(1)} s, stored after ${stored_s.toFixed(1)} s`)
+    generator.say('changing')
     await pause(10_000)
 
     const watch = await watchDelays(postgres.url(), fleet.url)
