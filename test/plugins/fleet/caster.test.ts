@@ -48,7 +48,7 @@ t.test('a base is subscribed while it has rovers, and each gets its position fir
   await seconds(2, base)
   t.same(shared.topics, [], 'nobody asked for it')
   const one = await rover('A1')
-  t.same(shared.topics.sort(), ['base/A1/drtk', 'base/A1/drtk/cert', 'base/A1/drtk/sig'])
+  t.same(new Set(shared.topics), new Set(['base/A1/drtk', 'base/A1/drtk/cert', 'base/A1/drtk/sig']))
   await get(one, 'an epoch', base)
   const [first, ...rest] = one.frames()
   t.equal(messageNumber(first as Uint8Array), 1005)
