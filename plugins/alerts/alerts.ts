@@ -172,7 +172,7 @@ export class Alerts {
 
   #add(content: NoticeContent): void {
     const { log, clock } = this.#ctx
-    const to = this.#settings.takers(content.severity)
+    const to = this.#settings.recipients(content.severity)
     this.outbox.add({ ...this.#message(content), made_ms: clock.monotonic() }, to)
     log.info({ what: content.what, kind: content.kind, count: content.count }, `alert: ${content.subject}`)
   }

@@ -16,7 +16,7 @@ export interface AlertSettings {
   readonly names: readonly string[]
   channels(): Channel[]
   /** Names of the channels that take a notice of this severity. */
-  takers(severity: 'warning' | 'critical'): string[]
+  recipients(severity: 'warning' | 'critical'): string[]
   quiet(): QuietHours | undefined
   /** IANA name; `''`: that of the machine. */
   zone(): string
@@ -119,7 +119,7 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
   return {
     names: [host, port, tls, user, password, from, to, hooks, quiet, zone].map(({ name }) => name),
     channels: () => [...mail(), ...usable().map((hook) => new HookChannel(ctx, hook, pem))],
-    takers: (severity) => [
+    recipients: (severity) => [
       ...mail().map(({ name }) => name),
       ...usable().flatMap(({ name, least }) => (severity === 'warning' && least === 'critical' ? [] : [name])),
     ],

@@ -1,9 +1,10 @@
 import { definePlugin, handedOver, RtkError, readRecordSync } from 'rtk-base/plugin'
-import { device, fleet, fleetAccess, fleetBroker, fleetDatabase, mountSource } from 'rtk-base/services'
+import { device, fleet, fleetAccess, fleetBroker, fleetDatabase, fleetRovers, mountSource } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Accounts } from './accounts/accounts.js'
 import { Connections } from './accounts/connections.js'
 import { accountRoutes } from './accounts/routes.js'
+import { BaseRovers } from './bases/base-rovers.js'
 import { Bases } from './bases/bases.js'
 import { Signatures } from './bases/signatures.js'
 import { Delivery } from './delivery.js'
@@ -22,7 +23,7 @@ export default definePlugin({
   version: '1.0.0',
   api: '^1.2.0',
   needs: [fleetBroker, fleetDatabase, fleet, fleetAccess, device],
-  provides: [mountSource],
+  provides: [mountSource, fleetRovers],
   options: FleetCasterOptions,
 
   setup(ctx, settings) {
@@ -42,9 +43,11 @@ export default definePlugin({
     const near = new Near(ctx, settings, bases, metrics.moved)
     const mounts = new FleetMounts(settings.anonymous, bases, near, accounts, connections)
     metrics.watch({ subscribed: () => bases.subscribed, rovers: () => mounts.rovers })
-    const upkeep = new Upkeep(ctx, { delivery, signatures, connections, days: settings.deliveryDays, utc_ms })
+    const rovers = new BaseRovers(ctx, () => bases.rovers())
+    const upkeep = new Upkeep(ctx, { delivery, signatures, connections, rovers, days: settings.deliveryDays, utc_ms })
 
     ctx.services.provide(mountSource, mounts)
+    ctx.services.provide(fleetRovers, rovers)
     accountRoutes(ctx, {
       accounts,
       near: () => near.rovers(),
@@ -52,21 +55,23 @@ export default definePlugin({
       why: (mount) => mounts.why(mount),
     })
     deliveryRoute(ctx, delivery, utc_ms)
-    return { signatures, accounts, connections, bases, near, upkeep }
+    return { signatures, accounts, connections, bases, rovers, near, upkeep }
   },
 
-  start(_ctx, handoff, { signatures, accounts, connections, bases, near, upkeep }) {
+  start(_ctx, handoff, { signatures, accounts, connections, bases, rovers, near, upkeep }) {
     signatures.resume(handedOver(handoff, 'signers', HandedSigners) ?? [])
     accounts.start()
     connections.start()
     bases.start()
+    rovers.start()
     near.start()
     upkeep.start()
   },
 
-  async stop(reason, { signatures, connections, bases, upkeep }) {
+  async stop(reason, { signatures, connections, bases, rovers, upkeep }) {
     bases.stop()
     await upkeep.store()
+    await rovers.stop()
     if (reason !== 'reload') await connections.stop()
     return [['signers', signatures.all()]]
   },

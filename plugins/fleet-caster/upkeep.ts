@@ -3,6 +3,7 @@ import { fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { accountSteps } from './accounts/accounts.js'
 import type { Connections } from './accounts/connections.js'
+import { type BaseRovers, roverSteps } from './bases/base-rovers.js'
 import type { Signatures, SignerRow } from './bases/signatures.js'
 import { type Delivery, dayOf, deliverySteps } from './delivery.js'
 
@@ -14,6 +15,7 @@ interface Parts {
   readonly delivery: Delivery
   readonly signatures: Signatures
   readonly connections: Connections
+  readonly rovers: BaseRovers
   readonly days: number
   readonly utc_ms: () => number
 }
@@ -38,7 +40,7 @@ export class Upkeep {
   async #makeTables(): Promise<void> {
     const database = this.#ctx.services.use(fleetDatabase)
     try {
-      await database.migrate('fleet-caster', [...accountSteps, ...deliverySteps])
+      await database.migrate('fleet-caster', [...accountSteps, ...deliverySteps, ...roverSteps])
       this.#parts.signatures.resume(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
       this.#isReady = true
     } catch (error) {
@@ -71,10 +73,11 @@ export class Upkeep {
   async #forget(): Promise<void> {
     const database = this.#ctx.services.use(fleetDatabase)
     if (!database.leads || !this.#isReady) return
-    const { delivery, connections, days, utc_ms } = this.#parts
+    const { delivery, connections, rovers, days, utc_ms } = this.#parts
     try {
       await delivery.forget(dayOf(utc_ms() - days * 86_400_000))
       await connections.forget()
+      await rovers.forget()
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'old rows are deleted in an hour')
     }

@@ -1,5 +1,5 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase, fleetRovers } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
 import { type Action, isBusy, next, type Target, type View } from './steps.js'
 import * as store from './store.js'
@@ -66,6 +66,7 @@ export class Engine {
       await this.#storeAnswers()
       if (!this.#database.leads) {
         this.#live = undefined
+        this.#deaf_s = undefined
         this.#epochs.stop()
         return
       }
@@ -145,12 +146,15 @@ export class Engine {
   }
 
   #view(id: number, all: readonly Live[]): View {
-    const { clock } = this.#ctx
+    const { clock, services } = this.#ctx
+    // Of the station's own outputs, and of the fleet's caster.
+    const rovers = (serial: string) =>
+      (this.#fleet.station(serial)?.rovers ?? 0) + (services.find(fleetRovers)?.on(serial) ?? 0)
     return {
+      rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
-      rovers: (serial) => this.#fleet.station(serial)?.rovers ?? 0,
       elsewhere: all
         .filter(({ rollout }) => rollout.id !== id)
         .flatMap(({ targets }) => [...targets.values()].filter(isBusy))

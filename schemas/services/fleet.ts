@@ -183,6 +183,13 @@ export const fleet = defineService<Fleet>('fleet-stations', {
   },
 })
 
+/** Provided by fleet-caster: the rovers that would miss a base. */
+export interface FleetRovers {
+  /** Rovers of this base at the casters of all instances. */
+  on(serial: string): number
+}
+export const fleetRovers = defineService<FleetRovers>('fleet-rovers', { shape: { on: 'function' } })
+
 /** A problem that a person should know of. */
 export interface Alert {
   /** Identifies the alert from its begin to its end, e.g. `SIM00001 moved`. */

@@ -122,7 +122,7 @@ async function benchLoss(): Promise<Measurement[]> {
   ]
 }
 
-/** Share of a core with so many rovers; those beyond one for each mountpoint only let the system take what they get. */
+/** Share of a core with a number of rovers; those beyond one for each mountpoint only let the system take what they get. */
 async function measure(
   { port, pid, seconds }: { port: number; pid: number; seconds: (count: number) => Promise<void> },
   count: number,

@@ -55,7 +55,7 @@ export const StoredBatches = Type.Object({
 })
 export type StoredBatches = Type.Static<typeof StoredBatches>
 
-/** Collects changes into notices: by kind, severity and group, outside quiet hours, at most so many an hour. */
+/** Collects changes into notices: by kind, severity and group, outside quiet hours, at most a given number an hour. */
 export class Batches {
   readonly #options: BatchOptions
   #batches: Batch[] = []

@@ -73,6 +73,7 @@ export class BaseFeed {
   /** Why the last publication was refused. It is the reason once there was no good one for long. */
   #refusal = ''
   #reason = ''
+  #written = 0
   /** The reference of the station that the relayed position was compared with. */
   #compared = ''
   /** UTC ms of the newest epoch that was relayed. */
@@ -98,8 +99,9 @@ export class BaseFeed {
     this.#reason = this.#find()
   }
 
+  /** Those that got the newest epoch; before the first one, one for each mountpoint. */
   get rovers(): number {
-    return this.#feeds.size
+    return this.#feeds.size === 0 ? 0 : Math.max(this.#feeds.size, this.#written)
   }
 
   /** Why it is not relayed now; `''`: it is, or nothing speaks against it. */
@@ -251,6 +253,7 @@ export class BaseFeed {
     for (const frame of frames) if (referenceTypes.includes(frame.type)) this.#references.set(frame.type, frame)
     let rovers = 0
     for (const feed of this.#feeds) rovers += feed.take(frames)
+    this.#written = rovers
     if (rovers === 0 || newest_ms === undefined) return
     this.#delivery.relayed(now_utc_ms)
     this.#ports.relayed(1, rovers)

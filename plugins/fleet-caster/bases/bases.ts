@@ -57,6 +57,12 @@ export class Bases {
     return this.#changes.on
   }
 
+  /** {SN} → rovers of this instance. */
+  rovers(): Map<string, number> {
+    const found = [...this.#feeds].map(([serial, feed]) => [serial, feed.rovers] as const)
+    return new Map(found.filter(([, rovers]) => rovers > 0))
+  }
+
   get subscribed(): number {
     return this.#feeds.size
   }

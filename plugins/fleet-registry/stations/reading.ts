@@ -76,14 +76,23 @@ function ecef([x, y, z]: readonly unknown[]): Ecef | undefined {
   return radius > 6.3e6 && radius < 6.5e6 ? { x: px, y: py, z: pz } : undefined
 }
 
+/**
+ * Clients of the station's own outputs. The broker is none of them. Of `ntrip`, the caster's own number counts: pushes to casters have the
+ * same name.
+ */
+function roversOf(document: Json): number | undefined {
+  const subscribers = at(document, 'gnss.rtcm.subscribers')
+  if (!Array.isArray(subscribers)) return undefined
+  const others = subscribers.filter((one) => isObject(one) && one.via !== 'mqtt' && one.via !== 'ntrip').length
+  return others + (number(at(document, 'ntrip.caster.connected')) ?? 0)
+}
+
 /** What the document says besides the verdict. */
 export function readDocument(document: Json): Facts {
   const errors = at(document, 'base.state.errors')
   const chosen = text(at(document, 'gnss.ref.chosen'))
   const reference = chosen === 'manual' || chosen === 'survey' ? at(document, `gnss.ref.${chosen}`) : undefined
   const arp = isObject(reference) ? ecef([reference.x, reference.y, reference.z]) : undefined
-  const subscribers = at(document, 'gnss.rtcm.subscribers')
-  const rovers = at(document, 'ntrip.caster.connected')
   return said({
     version: text(at(document, 'esp.version')),
     variant: text(at(document, 'esp.hardware')),
@@ -92,7 +101,7 @@ export function readDocument(document: Json): Facts {
       signed: at(document, 'mqtt.rtcm.sign') === true,
       rate_s: Math.min(3_600, Math.max(1, number(at(document, 'mqtt.rtcm.rate')) ?? 1)),
     },
-    rovers: number(rovers) ?? (Array.isArray(subscribers) ? subscribers.length : undefined),
+    rovers: roversOf(document),
     uplink: text(at(document, 'mqtt.via')),
     certificateUntil_s: time(at(document, 'mqtt.state.cert.until')),
     update: {

@@ -285,6 +285,7 @@ export class Registry implements Fleet {
     this.#forgotten.add(serial)
     this.#all.delete(serial)
     this.#given.delete(serial)
+    this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }
 

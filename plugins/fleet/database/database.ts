@@ -25,6 +25,8 @@ export class Database implements FleetDatabase {
   readonly #heard = new Map<string, Set<Heard>>()
   #waiting: Migration[] = []
   #engine: Engine | undefined
+  /** Ends the present connection. */
+  #end: (reason: string) => void = () => {}
   #leads = false
   #isClosed = false
   #isAsking = false
@@ -53,26 +55,34 @@ export class Database implements FleetDatabase {
   }
 
   async #connect(): Promise<void> {
+    let engine: Engine | undefined
+    let isOver = false
+    /** Once for each connection, however often and from where its end is told. */
+    const end = (reason: string) => {
+      if (isOver) return
+      isOver = true
+      if (engine && this.#engine === engine) {
+        this.#engine = undefined
+        this.#setLeads(false)
+      }
+      void engine?.close().catch(() => {})
+      if (!this.#isClosed) this.#again(reason)
+    }
     try {
-      let gone: string | undefined
-      let current: Engine | undefined
-      const engine = await this.#open({
+      engine = await this.#open({
         notified: (channel, payload) => {
           for (const take of this.#heard.get(channel) ?? []) take(payload)
         },
-        ended: (reason) => {
-          gone = reason
-          if (this.#engine !== undefined && this.#engine === current) this.#lost(reason)
-        },
+        ended: end,
       })
-      current = engine
-      if (this.#isClosed) return await engine.close()
+      if (isOver || this.#isClosed) return await engine.close()
       await engine.query(
         'create table if not exists fleet_migration (owner text, step int, at timestamptz not null default now(), primary key (owner, step))',
       )
-      for (const channel of this.#heard.keys()) await engine.listen(channel)
-      if (gone !== undefined) throw new Error(gone)
+      if (isOver) return
       this.#engine = engine
+      this.#end = end
+      for (const channel of this.#heard.keys()) await engine.listen(channel)
       this.#backoff.reset()
       this.#ctx.errors.clear('fleet-database')
       this.#ctx.log.info('connected to the database of the fleet')
@@ -81,16 +91,11 @@ export class Database implements FleetDatabase {
       // What was said meanwhile was not heard.
       for (const takes of this.#heard.values()) for (const take of takes) take(undefined)
     } catch (error) {
-      this.#lost((error as Error).message)
+      end((error as Error).message)
     }
   }
 
-  #lost(reason: string): void {
-    const engine = this.#engine
-    this.#engine = undefined
-    void engine?.close().catch(() => {})
-    this.#setLeads(false)
-    if (this.#isClosed) return
+  #again(reason: string): void {
     this.#ctx.errors.raise('fleet-database', {
       text: `the fleet stores nothing: no connection to its database (${reason})`,
       advice:
@@ -155,7 +160,8 @@ export class Database implements FleetDatabase {
     const isNew = takes.size === 0
     takes.add(guarded)
     this.#heard.set(channel, takes)
-    if (isNew) void this.#engine?.listen(channel).catch((error: Error) => this.#lost(error.message))
+    const end = this.#end
+    if (isNew) void this.#engine?.listen(channel).catch((error: Error) => end(error.message))
     return () => {
       takes.delete(guarded)
       if (takes.size > 0) return
@@ -171,10 +177,12 @@ export class Database implements FleetDatabase {
   // ── the leader ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #lead(): Promise<void> {
-    if (!this.#engine || this.#leads || this.#isAsking) return
+    const engine = this.#engine
+    if (!engine || this.#leads || this.#isAsking) return
     this.#isAsking = true
     try {
-      if (await this.#engine.lead()) this.#setLeads(true)
+      // A connection that ended meanwhile has lost the lock.
+      if ((await engine.lead()) && this.#engine === engine) this.#setLeads(true)
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'the lock of the leader cannot be asked for')
     } finally {

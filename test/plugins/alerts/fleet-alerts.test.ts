@@ -102,7 +102,7 @@ function fakeDatabase() {
   return { rows, instance }
 }
 
-t.test('one instance sends; the next one goes on where it was', async (t) => {
+t.test('one instance sends; the next one continues where it was', async (t) => {
   const hook = await HookServer.make(t)
   const { rows, instance } = fakeDatabase()
   const [one, two] = [instance(), instance()]

@@ -14,13 +14,15 @@ import {
   type FleetDatabase,
   type FleetEvent,
   type FleetMessage,
+  type FleetRovers,
   type FleetStation,
   fleet,
   fleetAccess,
   fleetBroker,
   fleetDatabase,
+  fleetRovers,
 } from '../../../schemas/services.js'
-import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import { createTestStation, ManualClock, probe, until } from '../../harness/index.js'
 import type { IdentityFile } from '../../harness/peers/certificates.js'
 import { Client } from '../ntrip/rig.js'
 import { fleetStation } from './stations.js'
@@ -218,10 +220,15 @@ export function ggaAt(lat: number, lon: number, quality = 1): string {
 
 /** An instance: the real application with ntrip-caster and fleet-caster. */
 export async function startInstance(t: Test, shared: FakeFleet, options: Record<string, unknown> = {}) {
+  let counted: FleetRovers | undefined
+  const ears = probe([fleetRovers], (ctx) => {
+    counted = ctx.services.use(fleetRovers)
+  })
   const station = await createTestStation({
     clock: shared.clock,
     plugins: {
       'fake-fleet': shared.plugin(),
+      probe: ears,
       'http-api': httpApi as AnyPlugin,
       'ntrip-caster': [ntripCaster as AnyPlugin, { host: '127.0.0.1', maxPerAddress: 500 }],
       'fleet-caster': [fleetCaster as AnyPlugin, { anonymous: true, ...options }],
@@ -245,5 +252,7 @@ export async function startInstance(t: Test, shared: FakeFleet, options: Record<
     // biome-ignore lint/suspicious/noExplicitAny: each test knows the answer that it asks for
     return { status: answer.status, body: answer.json() as any }
   }
-  return { station, block, rover, json }
+  /** Rovers of a base at the casters of all instances. */
+  const roversOn = (serial: string) => counted?.on(serial) ?? 0
+  return { station, block, rover, json, roversOn }
 }

@@ -42,6 +42,26 @@ const epochsOf = (client: Client) => client.types().filter((type) => type >= 107
 const countOf = (shared: FakeFleet, part: RegExp) => shared.events.filter(({ text }) => part.test(text)).length
 const near = { lat: 52, lon: 4 }
 
+t.test('the rovers of a base are counted over all instances', async (t) => {
+  const { shared, rover, get, seconds, roversOn } = await setUp(t)
+  const base = new SimulatedBase(shared, 'A1', near.lat, near.lon)
+  const other = await startInstance(t, shared)
+  const clients = [await rover('A1'), await rover('A1'), await other.rover('A1')]
+  for (const client of clients) await get(client, 'an epoch', base)
+  const both = async (count: number) => {
+    await until(async () => {
+      await seconds(5, base)
+      return roversOn('A1') === count && other.roversOn('A1') === count
+    }, `${count} rovers`)
+  }
+  await both(3)
+  clients[2]?.socket.destroy()
+  await both(2)
+  await other.station.stop()
+  t.equal(roversOn('A1'), 2)
+  t.equal(roversOn('B1'), 0)
+})
+
 t.test('a base is subscribed while it has rovers, and each gets its position first', async (t) => {
   const { shared, clock, rover, get, seconds, block, station } = await setUp(t)
   const base = new SimulatedBase(shared, 'A1', near.lat, near.lon)

@@ -53,6 +53,18 @@ t.test('stations of this make and of others', async (t) => {
       since: 1_790_000_000,
     })
   })
+  await t.test('rovers are those of its own outputs: neither the broker nor a push is one', async (t) => {
+    const subscribers = ['mqtt', 'udp', 'tcp', 'ntrip', 'ntrip'].map((via) => ({ via }))
+    other.document = foreignDocument('OTHER1', { ntrip: { caster: { connected: 1 } } })
+    Object.assign(other.document.gnss as object, { rtcm: { subscribers } })
+    other.sayDocument()
+    await passes(async () => (await get<{ rovers: number }>('/fleet/stations/OTHER1')).rovers === 3, 'three')
+    other.document = foreignDocument('OTHER1', {})
+    Object.assign(other.document.gnss as object, { rtcm: { subscribers: [{ via: 'mqtt' }] } })
+    other.sayDocument()
+    await passes(async () => (await get<{ rovers: number }>('/fleet/stations/OTHER1')).rovers === 0, 'none')
+    t.pass()
+  })
   await t.test('passwords are not kept', async (t) => {
     let document = ''
     await passes(async () => {

@@ -98,7 +98,7 @@ const latAt = (y: number): number => (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))
 
 export const worldOf = ({ zoom }: View): number => tile_px * 2 ** zoom
 
-/** The view that is so many pixels to the east and south. */
+/** The view moved by pixels to the east and south. */
 export function moved(view: View, east_px: number, south_px: number): View {
   const world = worldOf(view)
   const x = Math.min(1, Math.max(0, xOf(view.lon) + east_px / world))
