@@ -159,13 +159,22 @@ export async function freeUdpPort(): Promise<number> {
   return port
 }
 
-/** A TCP port that is free on loopback right now. */
+/**
+ * A TCP port that is free on loopback right now. It is below those that the system gives out by itself (32768 and up on Linux), so that no
+ * other program gets it meanwhile.
+ */
 export async function freeTcpPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  await new Promise<void>((resolve) => probe.close(() => resolve()))
-  return port
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000)
+    const probe = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false))
+      probe.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    if (!isFree) continue
+    await new Promise<void>((resolve) => probe.close(() => resolve()))
+    return port
+  }
 }
 
 /** Arguments for a test that needs RTCM immediately, without a survey-in: a receiver that is already configured as a base. */

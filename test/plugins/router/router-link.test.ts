@@ -11,7 +11,7 @@ import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runti
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, cellularRouter, device } from '../../../schemas/services.js'
-import { gateOnly, ManualClock, sample, until } from '../../harness/index.js'
+import { freeTcpPort, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { type Args, FakeRouter } from './fake-router.js'
 import { type Rig, startRig } from './rig.js'
@@ -167,7 +167,7 @@ t.test('the IP block is set at the first login only', async (t) => {
 })
 
 t.test('a router that is not there, goes, and comes back', async (t) => {
-  const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+  const router = await new FakeRouter({ ubus: current().ubus }).listen(t, await freeTcpPort())
   const { port, url } = router
   await router.close()
   const rig = await startRig(t, { url, ...withPassword })
