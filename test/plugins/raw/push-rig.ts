@@ -143,7 +143,8 @@ export async function pushRig(
   const waitFor = (condition: () => unknown, what: string, always = false) =>
     until(async () => {
       if (await condition()) return true
-      for (let i = 0; i < (always ? 1 : 100) && (always || !isSending()); i++)
+      // A busy machine needs real time to begin: much less passes at once than a file is put aside for.
+      for (let i = 0; i < (always ? 1 : 20) && (always || !isSending()); i++)
         await clock.advance(always ? 1_000 : 10_000)
       return false
     }, what)
