@@ -25,7 +25,9 @@ async function enter(name: string, value: unknown): Promise<boolean> {
     if (isList) await field.getByRole('button', { name: 'Add' }).click()
     const whole = (isList ? value[0] : value) as Record<string, unknown>
     if (typeof whole !== 'object') {
-      await field.locator('.row select').last().selectOption(String(whole))
+      const entry = field.locator('.row').last().locator('select, input')
+      const isChoice = (await entry.evaluate((element) => element.tagName)) === 'SELECT'
+      await (isChoice ? entry.selectOption(String(whole)) : entry.fill(String(whole)))
       return true
     }
     for (const [part, own] of Object.entries(whole)) await field.locator(`[name=${part}]`).fill(String(own))

@@ -1,4 +1,4 @@
-/** Another value than the one in force for any parameter, from its schema. */
+/** Another value than the present one for any parameter, from its schema. */
 export interface Parameter {
   name: string
   plugin: string
@@ -37,6 +37,7 @@ const texts = [
   '1077(2)',
   '1077',
   '12:30',
+  '22:00-06:30',
   'me@example.org',
   '7',
   '',
@@ -44,6 +45,8 @@ const texts = [
 
 /** Where a value has to fit another, or the station: a place on Earth, a gateway in its network, an interval that the receiver has. */
 const fitting: Readonly<Record<string, unknown>> = {
+  'alerts-hooks': [{ name: 'other', url: 'https://other.example/path' }],
+  'alerts-zone': 'Europe/Berlin',
   'eth-gateway': '192.168.9.1',
   'gnss-msm-interval': 2,
   'map-tiles': 'https://other.example/{z}/{x}/{y}.png',
