@@ -39,10 +39,8 @@ export interface Floats {
   /** Of the arcs with an ambiguity of their own, cycles. */
   readonly ambiguities: Float64Array
   readonly arcs: readonly number[]
-  /** Of all, geometry first, without `scale`. */
+  /** Of all, geometry first. */
   readonly covariance: Matrix
-  /** By how much the variances are larger, because errors of consecutive epochs are alike. */
-  readonly scale: number
   /** How much larger than assumed the noise of code and of phase is. */
   readonly noise: Factors
   readonly satellites: number
@@ -85,18 +83,18 @@ export function adjust(
     const solution = product(covariance, normal.right, n)
     const residuals = new Residuals(n)
     for (const block of blocks) residuals.add(block, solution)
-    const { misfit, correlation, redundancy, satellites } = residuals
+    const { misfit, alike, redundancy, satellites } = residuals
+    const noiseOf = (of: 0 | 1) => misfit[of] * factors[of]
     if (redundancy <= 0) return undefined
     floats = {
       geometry: solution.slice(0, geometry),
       ambiguities: Float64Array.from(numbering.arcs, (arc, k) => solution[geometry + k] + numbering.starts[arc]),
       arcs: numbering.arcs,
       covariance,
-      scale: (1 + correlation) / (1 - correlation),
-      noise: [misfit[0] * factors[0], misfit[1] * factors[1]],
+      noise: [noiseOf(0), noiseOf(1)],
       satellites,
     }
-    factors = [Math.max(leastFactor, floats.noise[0]), Math.max(leastFactor, floats.noise[1])]
+    factors = [Math.max(leastFactor, noiseOf(0)) * alike[0], Math.max(leastFactor, noiseOf(1)) * alike[1]]
     for (const id of residuals.outliers) excluded.add(id)
   }
   return floats
@@ -338,23 +336,17 @@ class Clocks {
   }
 }
 
-/** Normalised: an observation beyond this many standard deviations is left out. */
+/** An observation beyond this many times the usual residual is left out. */
 const outlier = 4.5
-/** Correlation of consecutive epochs: even without a sign of it there is some. */
-const correlations = { least: 0.3, most: 0.95 }
+/** Correlation of the errors of consecutive epochs: even without a sign of it there is some. */
+const correlations = { least: 0.3, most: 0.98 }
 
-/** How well a solution fits. */
+/** How well a solution fits. Pairs: code, phase. */
 class Residuals {
-  readonly outliers: string[] = []
   readonly #unknowns: number
   readonly #satellites = new Set<string>()
-  /** By code and phase. */
-  readonly #squares = [0, 0]
-  readonly #counts = [0, 0]
-  readonly #clocks = [0, 0]
-  #products = 0
-  #pairs = 0
-  #last = new Map<string, { index: number; value: number }>()
+  readonly #kinds: Readonly<[KindOfResidual, KindOfResidual]> = [new KindOfResidual(), new KindOfResidual()]
+  readonly #largest: { id: string; of: 0 | 1; size: number }[] = []
 
   constructor(unknowns: number) {
     this.#unknowns = unknowns
@@ -372,33 +364,35 @@ class Residuals {
     })
     const seen = new Set<number>()
     for (const [n, row] of rows.entries()) {
-      const rest = left[n].map((value, kind) => value - clocks.values[kind])
-      const weighted = product(row.weight, rest, kinds)
-      let worst: { kind: number; size: number } | undefined
+      const { id, index, weight } = row
+      this.#satellites.add(id)
+      const weighted = product(
+        weight,
+        left[n].map((value, kind) => value - clocks.values[kind]),
+        kinds,
+      )
+      // Without both phases the ionosphere is in the residual too.
+      if (weight[10] === 0 || weight[15] === 0) continue
+      let worst: { id: string; of: 0 | 1; size: number } | undefined
       for (let kind = 0; kind < kinds; kind++) {
-        const w = row.weight[kind * kinds + kind]
+        const w = weight[kind * kinds + kind]
         if (w === 0) continue
         // Of what the other observations of the satellite leave open.
-        const normalised = weighted[kind] / Math.sqrt(w)
+        const value = weighted[kind] / Math.sqrt(w)
         const of = isPhase(kind) ? 1 : 0
-        this.#squares[of] += normalised ** 2
-        this.#counts[of] += 1
+        this.#kinds[of].add(`${id} ${kind}`, index, value)
         seen.add(kind)
-        if (Math.abs(normalised) > Math.max(outlier, worst?.size ?? 0)) worst = { kind, size: Math.abs(normalised) }
-        if (kind === kinds - 1) this.#correlate(row, normalised)
+        if (Math.abs(value) > (worst?.size ?? 0)) worst = { id: `${id} ${index} ${kind}`, of, size: Math.abs(value) }
       }
-      if (worst) this.outliers.push(`${row.id} ${row.index} ${worst.kind}`)
-      this.#satellites.add(row.id)
+      if (worst && worst.size > 2) this.#largest.push(worst)
     }
-    for (const kind of seen) this.#clocks[isPhase(kind) ? 1 : 0] += 1
+    for (const kind of seen) this.#kinds[isPhase(kind) ? 1 : 0].unknowns += 1
   }
 
-  #correlate({ id, index }: Row, value: number): void {
-    const last = this.#last.get(id)
-    this.#last.set(id, { index, value })
-    if (last?.index !== index - 1) return
-    this.#products += last.value * value
-    this.#pairs += value ** 2
+  /** Of each satellite and epoch the worst observation. */
+  get outliers(): string[] {
+    const { misfit } = this
+    return this.#largest.flatMap(({ id, of, size }) => (size > outlier * misfit[of] ? [id] : []))
   }
 
   get satellites(): number {
@@ -407,17 +401,46 @@ class Residuals {
 
   /** Phases beyond the unknowns. */
   get redundancy(): number {
-    return this.#counts[1] - this.#clocks[1] - this.#unknowns
+    return this.#kinds[1].count - this.#kinds[1].unknowns - this.#unknowns
   }
 
-  /** RMS of the normalised residuals of code and phase. */
+  /** RMS of the normalised residuals. */
   get misfit(): Factors {
-    const codes = Math.max(1, this.#counts[0] - this.#clocks[0])
-    return [Math.sqrt(this.#squares[0] / codes), Math.sqrt(this.#squares[1] / Math.max(1, this.redundancy))]
+    const [code, phase] = this.#kinds
+    return [code.rms(code.count - code.unknowns), phase.rms(this.redundancy)]
   }
 
-  get correlation(): number {
+  /** By how much standard deviations are larger, because errors of consecutive epochs are alike. */
+  get alike(): Factors {
+    return [this.#kinds[0].alike, this.#kinds[1].alike]
+  }
+}
+
+class KindOfResidual {
+  count = 0
+  unknowns = 0
+  #squares = 0
+  #products = 0
+  #pairs = 0
+  readonly #last = new Map<string, { index: number; value: number }>()
+
+  add(id: string, index: number, value: number): void {
+    this.count += 1
+    this.#squares += value ** 2
+    const last = this.#last.get(id)
+    this.#last.set(id, { index, value })
+    if (last?.index !== index - 1) return
+    this.#products += last.value * value
+    this.#pairs += (value ** 2 + last.value ** 2) / 2
+  }
+
+  rms(redundancy: number): number {
+    return Math.sqrt(this.#squares / Math.max(1, redundancy))
+  }
+
+  get alike(): number {
     const found = this.#pairs > 0 ? this.#products / this.#pairs : 0
-    return Math.min(Math.max(found, correlations.least), correlations.most)
+    const correlation = Math.min(Math.max(found, correlations.least), correlations.most)
+    return Math.sqrt((1 + correlation) / (1 - correlation))
   }
 }

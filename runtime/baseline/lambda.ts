@@ -2,7 +2,7 @@
  * Integer least squares: the LAMBDA method (Teunissen 1995, J. Geodesy 70:65-82) with the search of MLAMBDA (Chang, Yang, Zhou
  * 2005, J. Geodesy 79:552-565). `Q = Lᵀ D L` throughout, so the last ambiguity is the one that no other conditions.
  */
-import { type Matrix, part } from './linear.js'
+import { type Matrix, part, product } from './linear.js'
 
 export interface Fixing {
   /** How many integer combinations were fixed, of as many as there are ambiguities. */
@@ -18,47 +18,43 @@ export interface Fixing {
 
 export interface FixingLimits {
   readonly success: number
+  readonly ratio: number
   /** Fewer combinations are not worth fixing. */
   readonly least: number
 }
 
+/** Of the combinations that are left after a ratio was too small. */
+const share = 0.85
+
 /**
- * Fixes as many of the decorrelated ambiguities as can be fixed with this probability (partial ambiguity resolution).
+ * Fixes as many of the decorrelated ambiguities as can be fixed with this probability and ratio, the most certain ones first
+ * (partial ambiguity resolution).
  * @param floats real-valued ambiguities, cycles @param covariance theirs, cycles²
  * @returns undefined: too few can be fixed
  */
-export function fixIntegers(
-  floats: ArrayLike<number>,
-  covariance: Matrix,
-  { success: wanted, least }: FixingLimits,
-): Fixing | undefined {
+export function fixIntegers(floats: ArrayLike<number>, covariance: Matrix, limits: FixingLimits): Fixing | undefined {
   const n = floats.length
-  const factors = n >= least ? factorise(covariance, n) : undefined
+  const factors = n >= limits.least ? factorise(covariance, n) : undefined
   if (!factors) return undefined
   const { lower, diagonal } = factors
   const z = decorrelate(lower, diagonal, n)
-  let first = n
+  const decorrelated = product(z, floats, n)
+  let fixed = 0
   let success = 1
-  while (first > 0) {
-    const next = success * roundedRight(Math.sqrt(diagonal[first - 1]))
-    if (next < wanted) break
+  for (; fixed < n; fixed++) {
+    const next = success * roundedRight(Math.sqrt(diagonal[n - 1 - fixed]))
+    if (next < limits.success) break
     success = next
-    first -= 1
   }
-  const fixed = n - first
-  if (fixed < least) return undefined
-  const transformation = z.slice(first * n)
-  const decorrelated = new Float64Array(fixed)
-  for (let i = 0; i < fixed; i++) {
-    for (let j = 0; j < n; j++) {
-      decorrelated[i] = decorrelated[i] + transformation[i * n + j] * floats[j]
-    }
+  for (; fixed >= limits.least; fixed = Math.floor(share * fixed)) {
+    const first = n - fixed
+    const kept = Array.from({ length: fixed }, (_, i) => first + i)
+    const found = search(decorrelated.slice(first), part(lower, n, kept), diagonal.slice(first), fixed)
+    const ratio = found ? found[1].distance / found[0].distance : 0
+    if (!found || ratio < limits.ratio) continue
+    return { fixed, transformation: z.slice(first * n), integers: found[0].integers, ratio, success }
   }
-  const kept = Array.from({ length: fixed }, (_, i) => first + i)
-  const found = search(decorrelated, part(lower, n, kept), diagonal.slice(first), fixed)
-  if (!found) return undefined
-  const [best, second] = found
-  return { fixed, transformation, integers: best.integers, ratio: second.distance / best.distance, success }
+  return undefined
 }
 
 /** The probability that a normal value with this standard deviation rounds to its mean. */

@@ -68,9 +68,8 @@ const least_s = 300
 const displaced_m = 25
 /** Ranges of two receivers tell the difference of their places this well. */
 const difference_m = 3
-const wantedSuccess = 0.999
-const leastFixed = 6
-const leastRatio = 2
+/** Of fixing integers. */
+const limits = { success: 0.999, ratio: 2, least: 6 }
 
 /**
  * ```ts
@@ -154,7 +153,6 @@ export class BaselineWindow {
 
 /** Of one adjustment. */
 interface Solution {
-  readonly isFixed: boolean
   readonly correction: Ecef
   readonly covariance: Matrix
   readonly satellites: number
@@ -177,7 +175,7 @@ function solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): Solved {
   const whole = spanOf(epochs) >= least_s ? solve(epochs) : undefined
   if (!whole || whole.floats.satellites < leastSatellites) return { reason: 'too-little', solution: undefined }
   const { floats, fixed } = whole
-  if (!fixed) return { status: 'float', reason: 'not-fixed', solution: floatFrom(floats) }
+  if (!fixed || !isPrecise(fixed)) return { status: 'float', reason: 'not-fixed', solution: floatFrom(floats) }
   const half = epochs.length >> 1
   const only = (names: readonly string[]) =>
     epochs.map(({ at_s, satellites }) => ({
@@ -190,35 +188,48 @@ function solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): Solved {
   ]
   let isConfirmed = false
   for (const halves of halvings) {
-    const both = halves().map((some) => solve(some)?.fixed)
-    if (both.some((one) => one && !agree(one, fixed)))
+    const found = halves().flatMap((some) => solve(some)?.fixed ?? [])
+    const [one = fixed, other = fixed] = found
+    if (!agree(one, fixed) || !agree(other, fixed) || !agree(one, other)) {
       return { status: 'float', reason: 'not-confirmed', solution: floatFrom(floats) }
-    if (both.every(Boolean)) isConfirmed = true
+    }
+    isConfirmed ||= found.filter(isPrecise).length === 2
   }
-  if (!isConfirmed) return { status: 'float', reason: 'not-confirmed', solution: floatFrom(floats) }
-  return { status: 'fixed', reason: 'ok', solution: fixed }
+  return isConfirmed
+    ? { status: 'fixed', reason: 'ok', solution: fixed }
+    : { status: 'float', reason: 'not-confirmed', solution: floatFrom(floats) }
 }
 
 const spanOf = (epochs: readonly DifferencedEpoch[]) =>
   epochs.length < 2 ? 0 : epochs[epochs.length - 1].at_s - epochs[0].at_s
 
-function floatFrom({ geometry, covariance, scale, satellites, arcs }: Floats): Solution {
+function floatFrom({ geometry, covariance, satellites, arcs }: Floats): Solution {
   const [x, y, z] = geometry
   const n = 4 + arcs.length
-  const own = part(covariance, n, [0, 1, 2]).map((value) => value * scale)
-  return { isFixed: false, correction: { x, y, z }, covariance: own, satellites, fixed: 0, ratio: 0, success: 0 }
+  const own = part(covariance, n, [0, 1, 2])
+  return { correction: { x, y, z }, covariance: own, satellites, fixed: 0, ratio: 0, success: 0 }
 }
 
 /** GLONASS has a wavelength for each channel: its ambiguities stay real. */
 function fixedFrom(floats: Floats, arcs: readonly Arc[]): Solution | undefined {
-  const { geometry, ambiguities, covariance, scale, satellites } = floats
+  const { geometry, ambiguities, covariance, satellites } = floats
   const n = 4 + ambiguities.length
   const integer = floats.arcs.flatMap((arc, k) => (arcs[arc].constellation === 'GLONASS' ? [] : [k]))
   const values = Float64Array.from(integer, (k) => ambiguities[k])
   const columns = integer.map((k) => 4 + k)
-  const own = part(covariance, n, columns).map((value) => value * scale)
-  const fixing = fixIntegers(values, own, { success: wantedSuccess, least: leastFixed })
-  if (!fixing || fixing.ratio < leastRatio) return undefined
+  const own = part(covariance, n, columns)
+  const fixing = fixIntegers(values, own, limits)
+  if (process.env.DBG)
+    console.log(
+      '   fix',
+      values.length,
+      fixing?.fixed,
+      fixing?.ratio.toFixed(2),
+      fixing?.success.toFixed(4),
+      'noise',
+      floats.noise.map((v) => v.toFixed(2)).join(),
+    )
+  if (!fixing) return undefined
   // x − Qxz Qz⁻¹ (z − ž), for the combinations that were fixed.
   const { transformation, fixed } = fixing
   const cross = timesTransposed(part(covariance, n, [0, 1, 2], columns), transformation, 3, columns.length, fixed)
@@ -244,12 +255,10 @@ function fixedFrom(floats: Floats, arcs: readonly Arc[]): Solution | undefined {
   for (let p = 0; p < 3; p++) {
     for (let q = 0; q < 3; q++) {
       for (let k = 0; k < fixed; k++) left[3 * p + q] -= gain[p * fixed + k] * cross[q * fixed + k]
-      left[3 * p + q] *= scale
     }
   }
   const [x, y, z] = place
   return {
-    isFixed: true,
     correction: { x, y, z },
     covariance: left,
     satellites,
@@ -279,15 +288,22 @@ function timesTransposed(a: Matrix, b: Matrix, rows: number, n: number, columns:
   return result
 }
 
-/** Standard deviations within which two solutions are the same, and what they may differ by besides. */
-const same = { sigmas: 4, besides_m: 0.005 }
+/** A vector with integers is right to centimetres, or it says less than it seems to. */
+const precise_m = 0.04
+/** Two solutions are the same within these standard deviations and this besides, and never farther apart than this. */
+const same = { sigmas: 4, besides_m: 0.005, most_m: 0.04 }
+
+const isPrecise = ({ covariance }: Solution) => Math.sqrt(covariance[0] + covariance[4] + covariance[8]) <= precise_m
 
 function agree(one: Solution, other: Solution): boolean {
   const { x, y, z } = minus(one.correction, other.correction)
-  return [x, y, z].every((difference, axis) => {
-    const sigma = Math.sqrt(one.covariance[4 * axis] + other.covariance[4 * axis])
-    return Math.abs(difference) <= same.sigmas * sigma + same.besides_m
-  })
+  return (
+    Math.hypot(x, y, z) <= same.most_m &&
+    [x, y, z].every((difference, axis) => {
+      const sigma = Math.sqrt(one.covariance[4 * axis] + other.covariance[4 * axis])
+      return Math.abs(difference) <= same.sigmas * sigma + same.besides_m
+    })
+  )
 }
 
 /** Parts per distance of the broadcast orbits: a metre of 20,000 km. */

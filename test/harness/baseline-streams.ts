@@ -1,0 +1,202 @@
+/**
+ * The streams of two stations whose true places are known: the satellites of the simulated sky, and on their way to each station
+ * an ionosphere with a gradient and travelling waves, wet air that differs between the stations, multipath of the phases that
+ * lasts for minutes, and broadcast orbits that are wrong by a metre. None of it is computed as the baseline's code does.
+ */
+import {
+  type Constellation,
+  encodeMsm,
+  type Geodetic,
+  gpsSeconds,
+  knownLeap_s,
+  type MsmObservation,
+  msmEpochTime,
+  msmType,
+  unixToGps,
+} from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import {
+  type ConstellationModel,
+  ephemerisFrame,
+  GaussMarkov,
+  glonassInfo,
+  Model,
+  msmObservations,
+  Random,
+  type Sight,
+  type Track,
+} from 'rtk-base/simulation'
+
+/** How rough the air and the surroundings are. Delays in metres on the first frequency, in the zenith. */
+export interface Roughness {
+  /** Gradient of the ionosphere, per km, and amplitude of waves of 150 km that travel with 150 m/s. */
+  readonly gradient_mpkm: number
+  readonly waves_m: number
+  /** Wet delay that one station has more than the other, per km of their distance. */
+  readonly wet_mpkm: number
+  /** Multipath of a phase in the zenith, standard deviation, and how long it lasts. */
+  readonly multipath_m: number
+  readonly multipath_s: number
+  readonly noise: 'quiet' | 'typical' | 'obstructed'
+}
+
+export const roughness = {
+  calm: {
+    gradient_mpkm: 0.0005,
+    waves_m: 0.01,
+    wet_mpkm: 0.0002,
+    multipath_m: 0.002,
+    multipath_s: 120,
+    noise: 'quiet',
+  },
+  rough: {
+    gradient_mpkm: 0.002,
+    waves_m: 0.05,
+    wet_mpkm: 0.0005,
+    multipath_m: 0.005,
+    multipath_s: 240,
+    noise: 'typical',
+  },
+  bad: {
+    gradient_mpkm: 0.004,
+    waves_m: 0.1,
+    wet_mpkm: 0.001,
+    multipath_m: 0.008,
+    multipath_s: 400,
+    noise: 'obstructed',
+  },
+} as const satisfies Record<string, Roughness>
+
+export interface StreamsOptions {
+  readonly seed: number
+  readonly from: Geodetic
+  readonly to: Geodetic
+  readonly roughness: Roughness
+  /** Sky of each receiver. Default: that of a ZED-F9P. */
+  readonly sky?: { readonly from?: readonly ConstellationModel[]; readonly to?: readonly ConstellationModel[] }
+  /** 4 to 7. Default: 7. */
+  readonly msm?: 4 | 5 | 6 | 7
+}
+
+export interface StreamEpoch {
+  readonly now_s: number
+  readonly from: readonly Uint8Array[]
+  readonly to: readonly Uint8Array[]
+}
+
+const l1_hz = 1575.42e6
+const radians = Math.PI / 180
+const earth_m = 6_371_000
+const shell_m = 400_000
+const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
+
+export class Streams {
+  readonly truth: { readonly from: Ecef; readonly to: Ecef }
+  readonly #options: StreamsOptions
+  readonly #models: readonly [Model, Model]
+  readonly #multipath: Map<string, GaussMarkov>[] = [new Map(), new Map()]
+  readonly #random: Random
+  readonly #heading: number
+  readonly #wet_m: number
+  /** By how much the broadcast orbit of a satellite is wrong, ECEF metres. */
+  readonly #orbitErrors = new Map<number, Ecef>()
+  #orbitsAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: StreamsOptions) {
+    const {
+      seed,
+      from,
+      to,
+      roughness: { noise },
+      sky,
+    } = options
+    this.#options = options
+    const model = (place: Geodetic, own: number, constellations?: readonly ConstellationModel[]) =>
+      new Model({ ...place, seed: own, noise, ...(constellations && { constellations }) })
+    this.#models = [model(from, 2 * seed + 1, sky?.from), model(to, 2 * seed + 2, sky?.to)]
+    this.truth = { from: this.#models[0].truth, to: this.#models[1].truth }
+    this.#random = new Random(seed ^ 0x2545f491)
+    this.#heading = 2 * Math.PI * this.#random.uniform()
+    const { x, y, z } = this.truth.to
+    const apart_km = Math.hypot(x - this.truth.from.x, y - this.truth.from.y, z - this.truth.from.z) / 1_000
+    this.#wet_m = options.roughness.wet_mpkm * apart_km * this.#random.normal()
+  }
+
+  /** One epoch of both. @param utc_ms its time @param dt_s since the last one */
+  epoch(utc_ms: number, dt_s: number): StreamEpoch {
+    const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
+    const [from, to] = this.#models.map((model, side) => {
+      const epoch = model.epoch(utc_ms, dt_s, true)
+      const frames = order.flatMap((name, n) => {
+        const tracks = epoch.tracks.filter(({ sight }) => sight.constellation.name === name)
+        const type = msmType(name, this.#options.msm ?? 7)
+        const observations = tracks.flatMap((track) =>
+          this.#disturbed(track, msmObservations(track, epoch, type % 10 >= 6), side, now_s, dt_s),
+        )
+        const head = { type, stationId: side + 1, epochTime: msmEpochTime(name, epoch.tow_ms, knownLeap_s) }
+        const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
+        return encodeMsm({ ...head, multiple: n < order.length - 1, observations, info }, { outOfRange: 'invalid' })
+      })
+      return side === 0 ? [...this.#ephemerides(epoch.sky, now_s), ...frames] : frames
+    }) as [Uint8Array[], Uint8Array[]]
+    return { now_s, from, to }
+  }
+
+  /** Every ten minutes. */
+  #ephemerides(sky: readonly Sight[], now_s: number): Uint8Array[] {
+    if (now_s - this.#orbitsAt < 600) return []
+    this.#orbitsAt = now_s
+    return sky.flatMap((sight) => ephemerisFrame(sight, now_s) ?? [])
+  }
+
+  #disturbed(
+    { sight }: Track,
+    observations: readonly MsmObservation[],
+    side: number,
+    now_s: number,
+    dt_s: number,
+  ): MsmObservation[] {
+    const { multipath_m, multipath_s } = this.#options.roughness
+    const sine = Math.sin(sight.elevation_deg * radians)
+    const ionosphere_m = this.#ionosphere_m(sight, side, now_s)
+    const wet_m = side === 1 ? this.#wet_m / Math.max(0.1, sine) : 0
+    const both_m = wet_m + this.#orbit_m(sight)
+    return observations.map((one, n) => {
+      const { frequency_hz } = sight.constellation.signals[n] ?? { frequency_hz: l1_hz }
+      const delay_m = ionosphere_m * (l1_hz / frequency_hz) ** 2
+      const id = `${sight.key} ${n}`
+      const own = this.#multipath[side]?.get(id) ?? new GaussMarkov(this.#random, multipath_s)
+      this.#multipath[side]?.set(id, own)
+      const detour_m = (multipath_m * own.step(dt_s)) / Math.sqrt(Math.max(0.1, sine))
+      const phase_m = one.phase_m === undefined ? undefined : one.phase_m - delay_m + both_m + detour_m
+      return {
+        ...one,
+        pseudorange_m: (one.pseudorange_m ?? 0) + delay_m + both_m,
+        ...(phase_m !== undefined && { phase_m }),
+      }
+    })
+  }
+
+  #orbit_m({ key, los }: Sight): number {
+    const known = this.#orbitErrors.get(key)
+    const [x, y, z] = [this.#random.normal(), this.#random.normal(), this.#random.normal()]
+    const error = known ?? { x, y, z }
+    this.#orbitErrors.set(key, error)
+    return los.x * error.x + los.y * error.y + los.z * error.z
+  }
+
+  /** Where the signal passes the layer decides. */
+  #ionosphere_m({ elevation_deg, azimuth_deg }: Sight, side: number, now_s: number): number {
+    const place = side === 0 ? this.#options.from : this.#options.to
+    const beyond = Math.asin((earth_m / (earth_m + shell_m)) * Math.cos(elevation_deg * radians))
+    const arc_m = (Math.PI / 2 - elevation_deg * radians - beyond) * earth_m
+    const metresPerDegree = earth_m * radians
+    const north_m = place.lat * metresPerDegree + arc_m * Math.cos(azimuth_deg * radians)
+    const east_m = place.lon * metresPerDegree * Math.cos(place.lat * radians) + arc_m * Math.sin(azimuth_deg * radians)
+    const along_km = (east_m * Math.sin(this.#heading) + north_m * Math.cos(this.#heading)) / 1_000
+    const { gradient_mpkm, waves_m } = this.#options.roughness
+    const wave = waves_m * Math.sin(2 * Math.PI * (along_km / 150 - (now_s * 0.15) / 150))
+    // The gradient is that of one direction; its zero is far away, which the clocks take up.
+    return (gradient_mpkm * (along_km % 20_000) + wave) / Math.cos(beyond)
+  }
+}
