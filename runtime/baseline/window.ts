@@ -139,7 +139,7 @@ export class BaselineWindow {
     const { status, reason, solution } = found
     const vector = plus(minus(end, start), solution.correction)
     const length_m = Math.hypot(vector.x, vector.y, vector.z)
-    const covariance = withOrbits(solution.covariance, length_m)
+    const covariance = withDistance(solution.covariance, length_m)
     return {
       ...{ status, reason, vector, covariance, displaced, length_m },
       offset: enu(from, plus(from, minus(vector, minus(to, from)))),
@@ -306,8 +306,8 @@ function agree(one: Solution, other: Solution): boolean {
   )
 }
 
-/** Parts per distance of the broadcast orbits: a metre of 20,000 km. */
-const orbits = 5e-8
+/** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
+const perDistance = 1e-7
 
 /** The residual errors of the atmosphere grow with the distance: in quiet weather, of the middle latitudes. */
 function noiseOf(start: Ecef, end: Ecef, epochs: readonly DifferencedEpoch[]): NoiseModel {
@@ -323,9 +323,9 @@ function noiseOf(start: Ecef, end: Ecef, epochs: readonly DifferencedEpoch[]): N
 }
 const ionosphereTime_s = 900
 
-function withOrbits(covariance: Matrix, length_m: number): Matrix {
+function withDistance(covariance: Matrix, length_m: number): Matrix {
   const sum = covariance.slice()
-  for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (orbits * length_m) ** 2
+  for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
   return sum
 }
 

@@ -1,0 +1,254 @@
+/** The vector between two stations, on streams whose air, multipath and orbits are as rough as real ones. */
+import t from 'tap'
+import { sky as mosaicSky } from '../../plugins/simulated-mosaic/sky.js'
+import { um980Sky } from '../../plugins/simulated-um980/sky.js'
+import { type Baseline, type BaselineOptions, BaselineWindow, type Side } from '../../runtime/baseline/index.js'
+import { fixIntegers } from '../../runtime/baseline/lambda.js'
+import { inverse } from '../../runtime/baseline/linear.js'
+import { distance, encodeMsm, geodeticToEcef, msmType, offsetEnu } from '../../runtime/gnss/index.js'
+import { Random } from '../../runtime/simulation/index.js'
+import type { Ecef } from '../../schemas/services.js'
+import { type Roughness, roughness, Streams, type StreamsOptions } from '../harness/baseline-streams.js'
+import { few, sample } from '../harness/index.js'
+
+t.setTimeout(600_000)
+
+const origin = { lat: 52, lon: 4.5, alt: 40 }
+/** To the north-east of it. */
+const away = (km: number) => ({ lat: 52 + km / 157, lon: 4.5 + km / 97, alt: 60 })
+/** A multiple of 30 s of GPS time. */
+const noon_ms = Date.UTC(2026, 5, 1, 12) - 18_000
+
+interface Case extends Partial<StreamsOptions> {
+  readonly km?: number
+  readonly minutes?: number
+  /** What the stations announce; default: the truth. */
+  readonly announced?: (truth: Record<Side, Ecef>) => Partial<BaselineOptions>
+  /** Changes what arrives. */
+  readonly through?: (side: Side, frames: readonly Uint8Array[], epoch: number) => readonly Uint8Array[]
+}
+
+function run({ km = 10, minutes = 60, announced, through, ...options }: Case): Baseline {
+  const streams = new Streams({ seed: 1, from: origin, to: away(km), roughness: roughness.calm, ...options })
+  const window = new BaselineWindow({ ...streams.truth, ...announced?.(streams.truth) })
+  for (let epoch = 0; epoch < 2 * minutes; epoch++) {
+    const arrived = streams.epoch(noon_ms + (options.seed ?? 1) * 5 * 3_600_000 + epoch * 30_000, 30)
+    for (const side of ['from', 'to'] as const) {
+      const frames = through ? through(side, arrived[side], epoch) : arrived[side]
+      for (const frame of frames) window.take(side, frame, arrived.now_s)
+    }
+  }
+  return window.solve()
+}
+
+const size = ({ offset: { east, north, up } }: Baseline) => ({ level: Math.hypot(east, north), up: Math.abs(up) })
+
+t.test('integers', async (t) => {
+  const random = new Random(7)
+  const covarianceOf = (n: number, noise: number) => {
+    const weights = new Float64Array(n * n)
+    for (let k = 0; k < 3 * n; k++) {
+      const row = Array.from({ length: n }, () => random.normal())
+      for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) weights[i * n + j] += (row[i] ?? 0) * (row[j] ?? 0)
+    }
+    // Ambiguities of a window are strongly correlated: one combination of them is known badly.
+    for (let i = 0; i < n; i++)
+      for (let j = 0; j < n; j++) weights[i * n + j] -= (i === j ? 0 : 0.5) * (weights[i * n + j] ?? 0)
+    const covariance = inverse(weights, n)
+    if (!covariance) throw new Error('not positive definite')
+    return covariance.map((value, k) => noise * value + 4 * noise * (Math.floor(k / n) % 2) * ((k % n) % 2))
+  }
+  await t.test('the nearest integers are those of a search of all', async (t) => {
+    for (let trial = 0; trial < 200; trial++) {
+      const n = 2 + (trial % 3)
+      const covariance = covarianceOf(n, 0.3)
+      const weights = inverse(covariance, n)
+      const floats = Float64Array.from({ length: n }, () => 10 * (random.uniform() - 0.5))
+      const found = fixIntegers(floats, covariance, { success: 0, ratio: 1, least: n })
+      if (!weights || !found) return t.fail('nothing found')
+      const cost = (integers: readonly number[]) => {
+        let sum = 0
+        for (let i = 0; i < n; i++) {
+          for (let j = 0; j < n; j++) {
+            sum += ((integers[i] ?? 0) - floats[i]) * weights[i * n + j] * ((integers[j] ?? 0) - floats[j])
+          }
+        }
+        return sum
+      }
+      let best: { integers: readonly number[]; cost: number } | undefined
+      let second = Number.POSITIVE_INFINITY
+      const visit = (chosen: readonly number[]): void => {
+        if (chosen.length < n) {
+          const near = Math.round(floats[chosen.length])
+          for (let step = -6; step <= 6; step++) visit([...chosen, near + step])
+          return
+        }
+        const own = cost(chosen)
+        if (!best || own < best.cost) {
+          second = best?.cost ?? second
+          best = { integers: chosen, cost: own }
+        } else second = Math.min(second, own)
+      }
+      visit([])
+      const combined = Array.from({ length: n }, (_, i) =>
+        (best?.integers ?? []).reduce((sum, value, j) => sum + value * found.transformation[i * n + j], 0),
+      )
+      t.same([...found.integers], combined, `trial ${trial}`)
+      t.ok(Math.abs(found.ratio - second / (best?.cost ?? 0)) < 1e-6 * found.ratio, 'and the ratio')
+    }
+  })
+  await t.test('uncertain ones stay real, certain ones are fixed', async (t) => {
+    const n = 8
+    const covariance = new Float64Array(n * n)
+    for (let i = 0; i < n; i++) covariance[i * n + i] = i < 6 ? 1e-3 : 4
+    const floats = Float64Array.of(3.02, -1.99, 7.01, 0.01, 5, -8.02, 0.4, 2.6)
+    const found = fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 4 })
+    t.equal(found?.fixed, 6)
+    t.same(
+      [...(found?.integers ?? [])].sort((p, q) => p - q),
+      [-8, -2, 0, 3, 5, 7],
+    )
+    t.equal(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 }), undefined)
+  })
+})
+
+t.test('two stations that announce the truth', async (t) => {
+  for (const { km, level_m, up_m } of [
+    { km: 0.02, level_m: 0.005, up_m: 0.01 },
+    { km: 10, level_m: 0.005, up_m: 0.015 },
+    { km: 30, level_m: 0.01, up_m: 0.02 },
+  ]) {
+    await t.test(`${km} km`, async (t) => {
+      const found = run({ km, seed: 2 })
+      t.match(found, { status: 'fixed', reason: 'ok', displaced: { from: undefined, to: undefined } })
+      const { level, up } = size(found)
+      t.ok(level < level_m, `${(1_000 * level).toFixed(1)} mm in level`)
+      t.ok(up < up_m, `${(1_000 * up).toFixed(1)} mm in height`)
+    })
+  }
+  await t.test('100 km: a decimetre at least, and no more is said than is known', async (t) => {
+    const found = run({ km: 100, seed: 3 })
+    t.not(found.status, 'none')
+    t.ok(size(found).level < 0.1 && size(found).up < 0.15)
+    t.ok(size(found).level < 4 * Math.hypot(found.sigma.east, found.sigma.north))
+  })
+})
+
+t.test('wrong announced positions', async (t) => {
+  const moved = (offset: { east: number; north: number; up: number }) => (truth: Record<Side, Ecef>) => ({
+    to: offsetEnu(truth.to, { east: -offset.east, north: -offset.north, up: -offset.up }),
+  })
+  for (const [name, offset] of [
+    ['2 cm to the east', { east: 0.02, north: 0, up: 0 }],
+    ['the height of an antenna', { east: 0, north: 0, up: 0.134 }],
+    ['another frame', { east: 0.55, north: 0.6, up: -0.3 }],
+    ['20 m', { east: 0, north: -20, up: 3 }],
+  ] as const) {
+    await t.test(name, async (t) => {
+      const found = run({ announced: moved(offset), seed: 2 })
+      t.equal(found.status, 'fixed')
+      for (const axis of ['east', 'north', 'up'] as const) {
+        const left = found.offset[axis] - offset[axis]
+        t.ok(Math.abs(left) < (axis === 'up' ? 0.02 : 0.006), `${axis}: ${(1_000 * left).toFixed(1)} mm`)
+      }
+    })
+  }
+  await t.test('two stations that were swapped', async (t) => {
+    const found = run({ announced: ({ from, to }) => ({ from: to, to: from }), seed: 2 })
+    t.equal(found.status, 'fixed')
+    t.ok(Math.abs((found.displaced.from ?? 0) - 10_500) < 2_000, 'the first is elsewhere')
+    t.ok(Math.abs((found.displaced.to ?? 0) - 10_500) < 2_000, 'and the second')
+    t.ok(Math.abs(found.length_m - distance(geodeticToEcef(origin), geodeticToEcef(away(10)))) < 0.01)
+  })
+})
+
+t.test('receivers of different makes', async (t) => {
+  await t.test('three frequencies at one, two at the other', async (t) => {
+    const found = run({ sky: { from: um980Sky, to: mosaicSky }, seed: 2 })
+    t.equal(found.status, 'fixed')
+    t.ok(size(found).level < 0.006 && size(found).up < 0.02)
+  })
+  await t.test('MSM4', async (t) => {
+    const found = run({ msm: 4, seed: 2 })
+    t.equal(found.status, 'fixed')
+    t.ok(size(found).level < 0.006 && size(found).up < 0.02)
+  })
+})
+
+t.test('never fixed wrongly, and no surer than right', async (t) => {
+  const families = Object.entries(roughness) as [string, Roughness][]
+  for (const [name, family] of families) {
+    for (const km of few(1, [10, 30])) {
+      const all = Array.from({ length: sample(3, 60, 8) }, (_, k) =>
+        run({ km, roughness: family, seed: 11 + k, minutes: 30 }),
+      )
+      const wrong = all.filter((one) => one.status === 'fixed' && (size(one).level > 0.03 || size(one).up > 0.06))
+      t.same(
+        wrong,
+        [],
+        `${name}, ${km} km: ${all.filter(({ status }) => status === 'fixed').length} of ${all.length} are fixed`,
+      )
+    }
+  }
+})
+
+t.test('streams that are not what they should be', async (t) => {
+  const random = new Random(3)
+  const none = async (reason: string, through: Case['through'], minutes = 30) => {
+    const found = run({ ...(through && { through }), minutes, seed: 2 })
+    t.match(found, { status: 'none', reason }, reason)
+    t.same(found.sigma, { east: Infinity, north: Infinity, up: Infinity })
+  }
+  await none('too-little', (side, frames) => (side === 'to' ? [] : frames))
+  await none('no-orbits', (_, frames) =>
+    frames.filter((frame) => (((frame[3] ?? 0) << 4) | ((frame[4] ?? 0) >> 4)) > 1_060),
+  )
+  await none('too-little', undefined, 3)
+  await t.test('garbage of every length', async (t) => {
+    const noise = (frame: Uint8Array) => frame.map((byte) => (random.uniform() < 0.05 ? 256 * random.uniform() : byte))
+    const found = run({
+      through: (_, frames) => frames.flatMap((frame) => [frame, noise(frame), frame.slice(0, 40 * random.uniform())]),
+      seed: 2,
+      minutes: 20,
+    })
+    t.ok(found.status !== 'fixed' || size(found).level < 0.02)
+  })
+  await t.test('an hour sent again does not count twice', async (t) => {
+    const kept: Uint8Array[][] = []
+    const found = run({
+      through: (side, frames, epoch) => {
+        if (side === 'from') return frames
+        if (epoch < 20) kept.push([...frames])
+        return epoch < 40 ? frames : (kept[epoch % 20] ?? [])
+      },
+      seed: 2,
+    })
+    t.ok(found.epochs <= 40, `${found.epochs} epochs`)
+  })
+  await t.test('an antenna that moves by a wavelength in the middle is not fixed', async (t) => {
+    const streams = new Streams({ seed: 5, from: origin, to: away(5), roughness: roughness.calm })
+    const other = new Streams({ seed: 5, from: origin, to: { ...away(5), alt: 60.25 }, roughness: roughness.calm })
+    const window = new BaselineWindow(streams.truth)
+    for (let epoch = 0; epoch < 120; epoch++) {
+      const [first, second] = [streams, other].map((one) => one.epoch(noon_ms + epoch * 30_000, 30))
+      if (!first || !second) continue
+      for (const frame of first.from) window.take('from', frame, first.now_s)
+      for (const frame of (epoch < 60 ? first : second).to) window.take('to', frame, first.now_s)
+    }
+    t.not(window.solve().status, 'fixed')
+  })
+  await t.test('a frame of nothing', async (t) => {
+    const window = new BaselineWindow({ from: geodeticToEcef(origin), to: geodeticToEcef(away(1)) })
+    const empty = encodeMsm({
+      type: msmType('GPS', 7),
+      stationId: 1,
+      epochTime: 30_000,
+      multiple: false,
+      observations: [],
+    })
+    window.take('from', empty, 1e9)
+    window.take('to', empty, 1e9)
+    window.take('to', new Uint8Array(0), Number.NaN)
+    t.equal(window.solve().status, 'none')
+  })
+})
