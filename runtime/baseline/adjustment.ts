@@ -422,6 +422,7 @@ class KindOfResidual {
   #squares = 0
   #products = 0
   #pairs = 0
+  #runs = 0
   readonly #last = new Map<string, { index: number; value: number }>()
 
   add(id: string, index: number, value: number): void {
@@ -429,7 +430,10 @@ class KindOfResidual {
     this.#squares += value ** 2
     const last = this.#last.get(id)
     this.#last.set(id, { index, value })
-    if (last?.index !== index - 1) return
+    if (last?.index !== index - 1) {
+      this.#runs += 1
+      return
+    }
     this.#products += last.value * value
     this.#pairs += (value ** 2 + last.value ** 2) / 2
   }
@@ -439,7 +443,9 @@ class KindOfResidual {
   }
 
   get alike(): number {
-    const found = this.#pairs > 0 ? this.#products / this.#pairs : 0
+    const measured = this.#pairs > 0 ? this.#products / this.#pairs : 0
+    // Each run lost its mean to an ambiguity, so it looks less alike than it is (Kendall 1954, Biometrika 41:403-404).
+    const found = measured + ((1 + 4 * measured) * this.#runs) / Math.max(1, this.count)
     const correlation = Math.min(Math.max(found, correlations.least), correlations.most)
     return Math.sqrt((1 + correlation) / (1 - correlation))
   }
