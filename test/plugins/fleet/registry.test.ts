@@ -116,6 +116,11 @@ t.test('stations of this make and of others', async (t) => {
       t.match(await answered, { status: 200, body: { result: 'ok', leftover: {} } })
       t.strictSame(other.changes, [{ 'udp-port': 2_103 }])
       await passes(async () => (await record('&kind=change')).some(({ by }) => by === 'local'), 'the entry')
+      other.leftover = { 'udp-prot': 1 }
+      await send('POST', '/fleet/stations/OTHER1/change', { 'udp-prot': 1 })
+      other.leftover = {}
+      const said = 'udp-prot: ok, but the station does not know udp-prot'
+      await passes(async () => (await record('&kind=change')).some(({ text }) => text === said), 'the unknown name')
       other.vanish()
       await passes(async () => (await row('OTHER1'))?.online === 'offline', 'offline')
       t.match(await send('POST', '/fleet/stations/OTHER1/change', { 'udp-port': 1 }), {
