@@ -87,14 +87,14 @@ export class Upkeep {
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const DeliveryRow = Type.Object({
   serial: Type.String(),
-  expected: count('Epochs by the time in the RTCM and the interval of the station, while subscribed'),
-  published: count('Epochs that came from the broker and were good'),
+  expected: count('Epochs by the time in the RTCM and the interval of the station, while a rover is connected'),
+  published: count('Valid epochs that came from the broker while a rover was connected'),
   refused: count('Publications that were not relayed, e.g. without signature'),
   relayed: count('Epochs that were written to at least one rover'),
   acknowledged: count('Epochs that at least one rover acknowledged, by TCP'),
   lost: Type.Object({
     before: count('Lost between the station and this fleet'),
-    here: count('Not relayed: the base was not fit, or had no rover'),
+    here: count('Not relayed: the base was not fit, or a rover did not take them'),
     after: count('Lost between the fleet and the rovers, or not acknowledged yet'),
   }),
 })

@@ -238,7 +238,9 @@ export class BaseFeed {
     if (newest_ms !== undefined) {
       this.#newest_ms = newest_ms
       this.#good_ms = now_ms
-      this.#delivery.published(newest_ms, station?.rtcm.rate_s ?? 0)
+      // Without a rover there is nobody to deliver to, so nothing is lost.
+      if (this.#feeds.size > 0) this.#delivery.published(newest_ms, station?.rtcm.rate_s ?? 0)
+      else this.#delivery.paused()
     }
     this.#trouble = ''
     this.#refusal = ''

@@ -386,7 +386,9 @@ export class Registry implements Fleet {
     this.#demandOnline(serial)
     const answer = await this.#requests.change(serial, values)
     const names = Object.keys(values).join(', ').slice(0, 300)
-    this.record({ serial, kind: 'change', text: `${names}: ${answer.result}`, by })
+    const unknown = Object.keys(answer.leftover).join(', ').slice(0, 150)
+    const said = answer.result === 'ok' && unknown ? `ok, but the station does not know ${unknown}` : answer.result
+    this.record({ serial, kind: 'change', text: `${names}: ${said}`, by })
     this.ask(serial)
     return answer
   }

@@ -510,6 +510,11 @@ t.test('what was delivered is counted by base and day', async (t) => {
     )
     return rows[0]?.n === found.relayed
   }, 'it is stored')
+  client.socket.destroy()
+  await until(async () => (await json('GET', '/fleet/rovers')).body.accounts.length === 0, 'the rover has left')
+  const { published } = await row()
+  await seconds(5, base)
+  t.equal((await row()).published, published, 'without a rover nothing is lost')
   t.equal((await json('GET', '/fleet/delivery?day=2020-01-01')).body.bases.length, 0)
   t.equal((await json('GET', '/fleet/delivery?day=2020-99-01')).status, 400)
 })

@@ -36,7 +36,10 @@ t.test('stations of this make and of others', async (t) => {
     state: fit,
     document: { esp: { serial: 'OWN1', version: '0.3.0' }, base: { name: 'Barn' } },
   })
-  const other = await rig.station('OTHER1', { document: foreignDocument('OTHER1') })
+  const other = await rig.station('OTHER1', {
+    document: foreignDocument('OTHER1'),
+    change: (values) => ({ result: 'ok', leftover: 'udp-prot' in values ? values : {} }),
+  })
 
   await t.test('the verdict is that of the topic state, or read from the document', async (t) => {
     await passes(async () => (await row('OWN1'))?.name === 'Barn' && (await row('OTHER1'))?.verdict === 'fit', 'both')
@@ -116,6 +119,9 @@ t.test('stations of this make and of others', async (t) => {
       t.match(await answered, { status: 200, body: { result: 'ok', leftover: {} } })
       t.strictSame(other.changes, [{ 'udp-port': 2_103 }])
       await passes(async () => (await record('&kind=change')).some(({ by }) => by === 'local'), 'the entry')
+      await send('POST', '/fleet/stations/OTHER1/change', { 'udp-prot': 1 })
+      const said = 'udp-prot: ok, but the station does not know udp-prot'
+      await passes(async () => (await record('&kind=change')).some(({ text }) => text === said), 'the unknown name')
       other.vanish()
       await passes(async () => (await row('OTHER1'))?.online === 'offline', 'offline')
       t.match(await send('POST', '/fleet/stations/OTHER1/change', { 'udp-port': 1 }), {
@@ -340,6 +346,10 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
   const forged = cookie.replace('viewer', 'operator')
   t.equal((await fleet.request('/fleet/people', { headers: { cookie: forged } })).status, 401)
   t.match(await send('DELETE', '/fleet/people/bob', undefined, annas), { status: 200 })
+  await passes(async () => {
+    const { text } = await fleet.request('/fleet/record?kind=person', { headers: annas })
+    return /bob removed","by":"anna".*bob added as viewer","by":"anna"/.test(text)
+  }, 'the record tells who did it')
   t.equal((await fleet.request('/fleet/stations', { headers: { cookie } })).status, 401, 'the session is over')
   await passes(async () => (await fleet.request('/fleet/stations', { headers: bobs })).status !== 200, 'so is the key')
   t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, annas), { status: 200 })

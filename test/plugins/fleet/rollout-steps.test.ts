@@ -342,6 +342,11 @@ t.test('waves: by number, by share, by label, and the rest; the same in each cal
   )
   t.strictSame(wavesOf(plan, [...stations].reverse()), waves)
   t.equal(new Set(waves.flat()).size, 100)
+  const [canary = ''] = wavesOf(planWith(), stations)[0] ?? []
+  for (const down of [{ verdict: 'unfit' }, { verdict: 'degraded' }, { online: 'offline' }] as const) {
+    const some = stations.map((station) => (station.serial === canary ? { ...station, ...down } : station))
+    t.equal(wavesOf(planWith(), some).flat().at(-1), canary, 'a station that cannot prove the change comes last')
+  }
   t.strictSame(wavesOf(planWith({ filter: { serials: ['S001'], version: '9' } }), stations), [])
   t.ok(Math.abs(distance_km({ lat: 48, lon: 8 }, { lat: 49, lon: 8 }) - 111.2) < 0.1)
 })
