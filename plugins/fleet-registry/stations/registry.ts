@@ -302,6 +302,7 @@ export class Registry implements Fleet {
       const known = this.#all.get(serial)
       const { firstSeen_s, seen_s } = station
       const seen = { firstSeen_s, ...(!this.#live_ms.has(serial) && { seen_s }) }
+      if (known && isOlder(known, station) && isWorse(known, station)) this.#doubted.set(serial, verdictIn(known))
       if (known) this.#put({ ...stored, ...heardIn(known, station), ...seen }, known)
       else this.#all.set(serial, stored)
     }
@@ -385,11 +386,12 @@ export class Registry implements Fleet {
     return length_s >= (isHeard ? silent_s : confirmed_s)
   }
 
-  /** When it is due to be asked, in seconds since it was asked or sent its document. */
-  #wanted_s(station: FleetStation): number {
+  #isDue(station: FleetStation, now_s: number): boolean {
     const regular_s = asked_s[station.source === 'state' ? 'state' : 'document']
+    const asked_ago_s = now_s - (this.#asked.get(station.serial) ?? 0)
     const { length_s, isHeard } = this.#silence(station)
-    return length_s >= (isHeard ? regular_s + doubted_s : doubted_s) ? askedAgain_s : regular_s
+    if (length_s >= (isHeard ? regular_s + doubted_s : doubted_s)) return asked_ago_s >= askedAgain_s
+    return Math.min(asked_ago_s, now_s - station.document_s) >= regular_s
   }
 
   /** Goes around all stations, some in each look. */
@@ -398,8 +400,7 @@ export class Registry implements Fleet {
     const next = all.length === 0 ? 0 : this.#next % all.length
     let asked = 0
     for (const [looked, station] of [...all.slice(next), ...all.slice(0, next)].entries()) {
-      const age_s = now_s - Math.max(station.document_s, this.#asked.get(station.serial) ?? 0)
-      if (station.online !== 'online' || age_s < this.#wanted_s(station)) continue
+      if (station.online !== 'online' || !this.#isDue(station, now_s)) continue
       this.ask(station.serial)
       asked += 1
       this.#next = next + looked + 1
@@ -497,7 +498,7 @@ const isOlder = (one: Facts, other: Facts): boolean =>
 
 /** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
 const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
-  const skipped = isOlder(station, stored) ? ofState : []
+  const skipped = isOlder(station, stored) && !isWorse(station, stored) ? ofState : []
   return Object.fromEntries(
     Object.entries(station).filter(
       ([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name] && !skipped.includes(name),
@@ -506,7 +507,8 @@ const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStat
 }
 
 const ranks = { fit: 0, degraded: 1, unfit: 2, unknown: 3 } as const
-const isWorse = ({ verdict = 'unknown' }: Facts, than: FleetStation): boolean => ranks[verdict] > ranks[than.verdict]
+const isWorse = ({ verdict = 'unknown' }: Facts, than: Pick<FleetStation, 'verdict'>): boolean =>
+  ranks[verdict] > ranks[than.verdict]
 
 /**
  * Whether a verdict can have begun when the station says: without a clock it does not know, and a wrong clock gives times of the future, or
