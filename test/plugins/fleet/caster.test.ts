@@ -401,6 +401,15 @@ t.test('NEAR', async (t) => {
       await until(() => epochsOf(client) - before >= 4 * 58, 'no second is lost')
       t.match(await ofRover(), { base: 'FAR', changes: 0 })
     }
+    // It sends observations, but no position yet.
+    await seconds(300, far)
+    for (let second = 0; second < 100; second++) {
+      const frames: Uint8Array[] = []
+      new Framer({ onFrame: ({ bytes }) => void frames.push(Buffer.from(bytes)) }).push(dead.payload(), 0)
+      dead.publish(Buffer.concat(frames.filter((frame) => messageNumber(frame) !== 1005)))
+      await seconds(1, far)
+    }
+    t.match(await ofRover(), { base: 'FAR', changes: 0 }, 'without its position it is of no use')
     await seconds(400, far, dead)
     t.match(await ofRover(), { base: 'DEAD', changes: 1 }, 'it is repaired')
     client.socket.write(ggaAt(0, 0))

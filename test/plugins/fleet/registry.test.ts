@@ -348,7 +348,7 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live, whatever its time')
   })
 
-  await t.test('of two retained verdicts the worse counts, until a document decides', async (t) => {
+  await t.test('of two retained verdicts the worse counts, until a document decides', async () => {
     const two = await rig.station('TWO1', { document: documentOf('TWO1', 'fit', 'ok') })
     two.say('state', JSON.stringify({ ...fit, since: now_s() - 10 }))
     await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'live')
