@@ -1,6 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase, fleetRovers } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
+import { neighboursAt } from './neighbours.js'
 import { type Action, isBusy, next, type Target, type View } from './steps.js'
 import * as store from './store.js'
 
@@ -8,8 +9,8 @@ export const channel = 'fleet_rollout'
 const tick_ms = 2_000
 /** Stations need this long to return to a broker. */
 const return_s = 60
-/** Retries of an order to go back, whose station may be restarting. */
-const backAgain_ms = [15_000, 60_000, 180_000]
+/** Retries of an order to go back: the station may be restarting, or may still be loading the image. */
+const backAgain_ms = [15_000, 60_000, 180_000, 600_000, 900_000]
 
 interface Live {
   readonly rollout: store.StoredRollout
@@ -154,6 +155,7 @@ export class Engine {
       rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
+      neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all
         .filter(({ rollout }) => rollout.id !== id)
@@ -237,7 +239,8 @@ export class Engine {
     const by = `rollout ${id}`
     try {
       if ('image' in what) {
-        if (this.#fleet.station(serial)?.version !== what.version) return
+        // Not yet, as far as is known: it may have it in a minute, and is only on trial then.
+        if (this.#fleet.station(serial)?.version !== what.version) throw new Error('it does not have the image')
         await this.#fleet.command(serial, 'ota-revert', by)
       } else if (what.back) await this.#fleet.change(serial, what.back, by)
     } catch {
@@ -249,7 +252,9 @@ export class Engine {
   async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
     const rollout = await store.rollout(this.#database, id)
     const target = (await store.targetsOf(this.#database, id)).find((one) => one.serial === serial)
-    if (rollout && target && (target.state === 'failed' || target.state === 'undone'))
+    // Meanwhile another rollout may change it, maybe to the same version.
+    const isTaken = busyIn(this.#live).has(serial)
+    if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))
       await this.#back(rollout, target, attempt)
   }
 }

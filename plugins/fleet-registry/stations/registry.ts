@@ -29,6 +29,15 @@ const look_ms = 10_000
 const asked_s = { document: 600, state: 3_600 } as const
 /** A verdict from a document is worth nothing after this time. */
 const trusted_s = 1_500
+/**
+ * `online` and `state` are retained: the broker has them also of a station that died while the broker was down, without its last will. So
+ * an online station must say something itself: within `confirmed_s` after the fleet has connected, and within `silent_s` later.
+ */
+const confirmed_s = 1_800
+const silent_s = 5_400
+/** A station that has said nothing is asked so long after the connection, and so often. */
+const doubted_s = 60
+const askedAgain_s = 300
 /** Requests for documents in one look: the answers of ten thousand stations at once would be 200 MB. */
 const mostAsked = 100
 /** A station is told about in the record at most once in this time for things that are refused. */
@@ -88,6 +97,11 @@ export class Registry implements Fleet {
   readonly #store: StationStore
   readonly #requests: Requests
   readonly #asked = new Map<string, number>()
+  /** When each station said something itself, monotonic ms: what the broker has kept is no sign of life. */
+  readonly #live_ms = new Map<string, number>()
+  /** What the broker has kept of stations that are silent, or of which it has kept two verdicts: their next document decides. */
+  readonly #doubted = new Map<string, Verdict>()
+  #connected_ms = 0
   readonly #refused = new Map<string, number>()
   #next = 0
   ignored = 0
@@ -110,7 +124,11 @@ export class Registry implements Fleet {
   }
 
   start(): void {
-    const { log, timers } = this.#ctx
+    const { clock, log, on, timers } = this.#ctx
+    this.#connected_ms = clock.monotonic()
+    on(this.#broker.onConnected, () => {
+      this.#connected_ms = clock.monotonic()
+    })
     const topics: Readonly<Record<string, (message: FleetMessage) => void>> = {
       'base/+/online': (message) => this.#heardOnline(message),
       'base/+/state': (message) => this.#heardState(message),
@@ -145,6 +163,7 @@ export class Registry implements Fleet {
       online,
       ...(station.online !== online && { onlineSince_s: this.#now_s() }),
     }))
+    if (!message.retained && this.#all.get(serial)?.cause === 'silent' && this.#database.leads) this.ask(serial)
   }
 
   #heardState(message: FleetMessage): void {
@@ -155,15 +174,26 @@ export class Registry implements Fleet {
       this.#refuse(serial, 'its message on `state` cannot be read')
       return
     }
-    // A node of a cluster may keep an older state than the others after an outage.
     const known = this.#all.get(serial)
-    if (message.retained && known && isOlder({ ...facts, source: 'state' }, known)) return
+    if (message.retained && known) {
+      if (known.cause === 'silent') {
+        this.#doubted.set(serial, verdictIn(facts))
+        return
+      }
+      // A node of a cluster may keep an older state than the others after an outage. The clock of the station may also have been set back:
+      // of two verdicts the worse counts, until a document decides.
+      if (isOlder({ ...facts, source: 'state' }, known)) {
+        if (!isWorse(facts, known)) return
+        this.#doubted.set(serial, verdictIn(facts))
+      }
+    } else this.#doubted.delete(serial)
+    const now_s = this.#now_s()
     this.#heard(message, (station) => ({
       ...facts,
       why: facts.cause === station.cause ? station.why : '',
-      // Without a clock the station does not know since when.
-      ...(!facts.verdictSince_s && { verdictSince_s: sinceOf(station, facts, this.#now_s()) }),
+      ...(!isPossible(facts, station, now_s) && { verdictSince_s: sinceOf(station, facts, now_s) }),
     }))
+    if (this.#doubted.has(serial) && this.#database.leads) this.ask(serial)
     // The document explains the verdict.
     const station = this.#all.get(serial)
     if (station && station.why === '' && station.cause !== 'ok' && this.#database.leads) this.ask(serial)
@@ -184,19 +214,26 @@ export class Registry implements Fleet {
     }
     const clean = withoutSecrets(document) as Record<string, unknown>
     const { name = '', arp, place, why = '', ...facts } = readDocument(clean)
+    const doubted = this.#doubted.get(serial)
     const isKnown = this.#heard(message, (station) => {
       this.#ownNames.set(serial, name)
       const hasState = station.source === 'state'
-      const own = hasState ? { ...(isOwnVerdict(clean, station) && { why }) } : verdictOf(clean)
+      const isDecided = hasState && station.cause !== 'silent' && !doubted
+      const own: Partial<Verdict> = isDecided
+        ? { ...(isOwnVerdict(clean, station) && { why }) }
+        : decided(clean, doubted)
       return {
         ...facts,
         ...own,
         // The topic `state` has the position as announced, the document as it was determined.
-        ...(!hasState && { source: 'document', arp, place, verdictSince_s: sinceOf(station, own, this.#now_s()) }),
+        ...(!hasState && { source: 'document', arp, place }),
+        ...(own.verdict && { verdictSince_s: sinceOf(station, own, this.#now_s()) }),
         document_s: this.#now_s(),
       }
     })
-    if (isKnown) this.#store.document(serial, clean, documentMark(clean))
+    if (!isKnown) return
+    this.#doubted.delete(serial)
+    this.#store.document(serial, clean, documentMark(clean))
   }
 
   /** @returns false: not a station that is kept */
@@ -221,7 +258,8 @@ export class Registry implements Fleet {
       return false
     }
     const station: FleetStation = before ?? { ...unheard, serial, firstSeen_s: now_s, seen_s: now_s }
-    this.#put({ ...station, ...facts(station), seen_s: now_s }, before)
+    if (!retained) this.#live_ms.set(serial, this.#ctx.clock.monotonic())
+    this.#put({ ...station, ...facts(station), seen_s: retained ? station.seen_s : now_s }, before)
     return true
   }
 
@@ -262,7 +300,10 @@ export class Registry implements Fleet {
       // A stored `online` may be of any age.
       const stored: FleetStation = { ...unheard, ...station, online: 'unknown' }
       const known = this.#all.get(serial)
-      if (known) this.#put({ ...stored, ...heardIn(known, station), firstSeen_s: station.firstSeen_s }, known)
+      const { firstSeen_s, seen_s } = station
+      const seen = { firstSeen_s, ...(!this.#live_ms.has(serial) && { seen_s }) }
+      if (known && isOlder(known, station) && isWorse(known, station)) this.#doubted.set(serial, verdictIn(known))
+      if (known) this.#put({ ...stored, ...heardIn(known, station), ...seen }, known)
       else this.#all.set(serial, stored)
     }
   }
@@ -284,6 +325,8 @@ export class Registry implements Fleet {
     const before = this.#all.get(serial)
     this.#forgotten.add(serial)
     this.#all.delete(serial)
+    this.#live_ms.delete(serial)
+    this.#doubted.delete(serial)
     this.#given.delete(serial)
     this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
@@ -317,12 +360,38 @@ export class Registry implements Fleet {
 
   #look(): void {
     const now_s = this.#now_s()
+    const isConnected = this.#broker.connected
     for (const station of this.#all.values()) {
-      if (station.source !== 'document' || station.verdict === 'unknown' || now_s - station.document_s < trusted_s)
-        continue
-      this.#put({ ...station, verdict: 'unknown', cause: 'silent', why: 'its document is too old' }, station)
+      if (station.verdict === 'unknown') continue
+      const isOld = station.source === 'document' && now_s - station.document_s >= trusted_s
+      if (!isOld && !(isConnected && this.#isSilent(station))) continue
+      if (station.source === 'state') this.#doubted.set(station.serial, verdictIn(station))
+      const why = isOld ? 'its document is too old' : 'it has not said anything itself for too long'
+      this.#put({ ...station, verdict: 'unknown', cause: 'silent', why, verdictSince_s: now_s }, station)
     }
-    if (this.#database.leads && this.#broker.connected) this.#askSome(now_s)
+    if (this.#database.leads && isConnected) this.#askSome(now_s)
+  }
+
+  /** Seconds since it said something; without a word since the fleet connected: since then. */
+  #silence({ serial }: FleetStation): { readonly length_s: number; readonly isHeard: boolean } {
+    const live_ms = this.#live_ms.get(serial) ?? Number.NEGATIVE_INFINITY
+    const isHeard = live_ms >= this.#connected_ms
+    const since_ms = isHeard ? live_ms : this.#connected_ms
+    return { length_s: (this.#ctx.clock.monotonic() - since_ms) / 1_000, isHeard }
+  }
+
+  #isSilent(station: FleetStation): boolean {
+    if (station.online !== 'online') return false
+    const { length_s, isHeard } = this.#silence(station)
+    return length_s >= (isHeard ? silent_s : confirmed_s)
+  }
+
+  #isDue(station: FleetStation, now_s: number): boolean {
+    const regular_s = asked_s[station.source === 'state' ? 'state' : 'document']
+    const asked_ago_s = now_s - (this.#asked.get(station.serial) ?? 0)
+    const { length_s, isHeard } = this.#silence(station)
+    if (length_s >= (isHeard ? regular_s + doubted_s : doubted_s)) return asked_ago_s >= askedAgain_s
+    return Math.min(asked_ago_s, now_s - station.document_s) >= regular_s
   }
 
   /** Goes around all stations, some in each look. */
@@ -331,9 +400,7 @@ export class Registry implements Fleet {
     const next = all.length === 0 ? 0 : this.#next % all.length
     let asked = 0
     for (const [looked, station] of [...all.slice(next), ...all.slice(0, next)].entries()) {
-      const wanted_s = asked_s[station.source === 'state' ? 'state' : 'document']
-      const age_s = now_s - Math.max(station.document_s, this.#asked.get(station.serial) ?? 0)
-      if (station.online !== 'online' || age_s < wanted_s) continue
+      if (station.online !== 'online' || !this.#isDue(station, now_s)) continue
       this.ask(station.serial)
       asked += 1
       this.#next = next + looked + 1
@@ -433,7 +500,7 @@ const isOlder = (one: Facts, other: Facts): boolean =>
 
 /** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
 const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
-  const skipped = isOlder(station, stored) ? ofState : []
+  const skipped = isOlder(station, stored) && !isWorse(station, stored) ? ofState : []
   return Object.fromEntries(
     Object.entries(station).filter(
       ([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name] && !skipped.includes(name),
@@ -441,8 +508,32 @@ const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStat
   )
 }
 
+const ranks = { fit: 0, degraded: 1, unfit: 2, unknown: 3 } as const
+const isWorse = ({ verdict = 'unknown' }: Facts, than: Pick<FleetStation, 'verdict'>): boolean =>
+  ranks[verdict] > ranks[than.verdict]
+
+/**
+ * Whether a verdict can have begun when the station says: without a clock it does not know, and a wrong clock gives times of the future, or
+ * before the verdict that it replaces.
+ */
+const isPossible = ({ verdict, cause, verdictSince_s = 0 }: Facts, before: FleetStation, now_s: number): boolean =>
+  verdictSince_s > 0 &&
+  verdictSince_s <= now_s + 5 &&
+  ((verdict === before.verdict && cause === before.cause) ||
+    before.source !== 'state' ||
+    verdictSince_s >= before.verdictSince_s)
+
 const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
   station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s
+
+type Verdict = Pick<FleetStation, 'verdict' | 'cause' | 'why'>
+const verdictIn = ({ verdict = 'unknown', cause = '', why = '' }: Facts): Verdict => ({ verdict, cause, why })
+
+/** A document without a verdict is a sign of life all the same: then what the broker has kept is so. */
+function decided(document: Record<string, unknown>, kept: Verdict | undefined): Partial<Verdict> {
+  const own = verdictOf(document)
+  return own.verdict === 'unknown' && kept ? kept : own
+}
 
 /** The document explains the verdict that the station has now. */
 const isOwnVerdict = (document: Record<string, unknown>, { cause }: FleetStation): boolean =>

@@ -297,6 +297,83 @@ t.test('stations of this make and of others', async (t) => {
   })
 })
 
+t.test('what the broker has kept is no sign of life', async (t) => {
+  const rig = await fleetRig(t)
+  const { fleet, passes, get } = rig
+  const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
+  const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
+  const now_s = () => Math.floor(fleet.clock.now() / 1000)
+  const documentOf = (serial: string, fitness: string, code: string) => ({
+    esp: { serial, version: '1' },
+    base: { state: { verdict: { fitness, code, why: '' } } },
+  })
+  const alive = await rig.station('ALIVE1', {
+    document: documentOf('ALIVE1', 'fit', 'ok'),
+    state: { ...fit, since: now_s() - 100 },
+  })
+
+  await t.test('a station that died without its last will is unknown, and an alert; the others stay fit', async (t) => {
+    for (const [part, payload] of [['online', 'y'] as const, ['state', JSON.stringify(fit)] as const])
+      alive.lie(`base/DEAD1/${part}`, payload, true)
+    await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'as the broker has it')
+    await passes(async () => (await record('&serial=DEAD1&kind=verdict')).length === 1, 'stored')
+    const { seen } = await get<{ seen: number }>('/fleet/stations/DEAD1')
+    await fleet.clock.advance(5_000)
+    await fleet.reload('fleet-registry')
+    await passes(async () => (await row('DEAD1'))?.online === 'online', 'heard again: retained')
+    t.match(await row('DEAD1'), { verdict: 'fit' }, 'it may be asked first')
+    const isAsBefore = async () => (await get<{ seen: number }>('/fleet/stations/DEAD1')).seen === seen
+    await passes(isAsBefore, 'it was not seen, as the database has it')
+    await passes(async () => (await row('DEAD1'))?.verdict === 'unknown', 'half an hour later', 30_000)
+    t.match(await row('DEAD1'), { cause: 'silent' })
+    t.match(await row('ALIVE1'), { verdict: 'fit' }, 'it was asked, and answered')
+    t.ok(alive.asked > 0)
+    await passes(() => fleet.clock.advance(60_000).then(() => alive.asked > 2), 'hours', 600_000)
+    t.match(await row('ALIVE1'), { verdict: 'fit' })
+    // It is back.
+    alive.lie('base/DEAD1/info', JSON.stringify(documentOf('DEAD1', 'fit', 'ok')))
+    await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'its document decides')
+  })
+
+  await t.test('the clock of a station is wrong: nobody takes an older `fit` for the newer', async (t) => {
+    const day_s = 86_400
+    const state = { ...fit, since: now_s() + day_s }
+    const wrong = await rig.station('WRONG1', { document: documentOf('WRONG1', 'unfit', 'moved'), state })
+    await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'its state')
+    const since = async () => (await get<{ since: number }>('/fleet/stations/WRONG1')).since
+    t.ok((await since()) <= now_s(), 'not in the future')
+    wrong.say('state', JSON.stringify({ ...state, since: now_s() - 20 * day_s, verdict: 'unfit', cause: 'antenna' }))
+    await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live')
+    t.ok((await since()) > now_s() - 3_600, 'it did not begin before the verdict that it replaces')
+    // Fit, by a clock that is set back before the next start of the fleet.
+    wrong.say('state', JSON.stringify({ ...fit, since: now_s() }))
+    await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'fit')
+    await passes(async () => (await record('&serial=WRONG1&kind=verdict')).length >= 3, 'stored')
+    const back = { ...fit, since: now_s() - day_s, verdict: 'unfit', cause: 'moved' }
+    wrong.lie('base/WRONG1/state', JSON.stringify(back), true)
+    await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live, whatever its time')
+  })
+
+  await t.test('of two retained verdicts the worse counts, until a document decides', async () => {
+    const two = await rig.station('TWO1', { document: documentOf('TWO1', 'fit', 'ok') })
+    two.say('state', JSON.stringify({ ...fit, since: now_s() - 10 }))
+    await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'live')
+    await passes(async () => (await record('&serial=TWO1&kind=verdict')).length >= 1, 'stored')
+    const { version: _version, ...document } = { version: 0, ...two.document }
+    two.document = 'nothing' as never
+    const older = { ...fit, since: now_s() - 5_000, verdict: 'unfit', cause: 'moved' }
+    // Retained by the broker while the fleet is away.
+    const gone = fleet.reload('fleet-registry')
+    two.lie('base/TWO1/state', JSON.stringify(older), true)
+    await gone
+    await passes(async () => (await row('TWO1'))?.online === 'online', 'heard again')
+    await passes(async () => (await row('TWO1'))?.verdict === 'unfit', 'the worse')
+    two.document = document
+    two.sayDocument()
+    await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'the document decides')
+  })
+})
+
 t.test('people: keys, roles, and the end of a session', async (t) => {
   const { passes, send, fleet } = await fleetRig(t)
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
