@@ -21,6 +21,7 @@ import {
   withoutSecrets,
 } from './reading.js'
 import { Requests } from './requests.js'
+import { StationBudgets } from './station-budgets.js'
 import { isSameStation } from './transitions.js'
 
 const channel = 'fleet_station'
@@ -31,6 +32,10 @@ const asked_s = { document: 600, state: 3_600 } as const
 const trusted_s = 1_500
 /** Requests for documents in one look: the answers of ten thousand stations at once would be 200 MB. */
 const mostAsked = 100
+/** A station whose verdict changes all the time is asked for the reason at most this often. */
+const askedAgain_s = 10
+/** Documents of one station: so many at once, then one a second. To read one of 140 kB takes milliseconds. */
+const documentBurst = 20
 /** A station is told about in the record at most once in this time for things that are refused. */
 const refusedAgain_ms = 3_600_000
 const mostRefused = 1_000
@@ -89,6 +94,11 @@ export class Registry implements Fleet {
   readonly #requests: Requests
   readonly #asked = new Map<string, number>()
   readonly #refused = new Map<string, number>()
+  readonly #documents = new StationBudgets(documentBurst, 1)
+  /** Stations whose verdict is not explained, and that could not be asked yet. */
+  readonly #unexplained = new Set<string>()
+  /** For explanations since the last look. */
+  #explained = 0
   #next = 0
   ignored = 0
 
@@ -166,12 +176,27 @@ export class Registry implements Fleet {
     }))
     // The document explains the verdict.
     const station = this.#all.get(serial)
-    if (station && station.why === '' && station.cause !== 'ok' && this.#database.leads) this.ask(serial)
+    if (station && isUnexplained(station) && this.#database.leads) this.#askWhy(serial)
+  }
+
+  /** At once if possible. The states of all stations come after an outage of the broker, and must not cause all documents. */
+  #askWhy(serial: string): void {
+    const isRecent = this.#now_s() - (this.#asked.get(serial) ?? 0) < askedAgain_s
+    if (isRecent || this.#explained >= mostAsked) {
+      this.#unexplained.add(serial)
+      return
+    }
+    this.#explained += 1
+    this.ask(serial)
   }
 
   #heardDocument(message: FleetMessage): void {
     const { serial, payload, retained } = message
     if (retained) return
+    if (!this.#documents.admits(serial, this.#ctx.clock.monotonic())) {
+      this.#refuse(serial, `it sent more than ${documentBurst} documents at once: further ones are ignored`)
+      return
+    }
     const document = parseObject(payload)
     if (!document) {
       this.#refuse(serial, 'its document is not a JSON object')
@@ -285,6 +310,7 @@ export class Registry implements Fleet {
     this.#forgotten.add(serial)
     this.#all.delete(serial)
     this.#given.delete(serial)
+    this.#asked.delete(serial)
     this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }
@@ -322,7 +348,21 @@ export class Registry implements Fleet {
         continue
       this.#put({ ...station, verdict: 'unknown', cause: 'silent', why: 'its document is too old' }, station)
     }
-    if (this.#database.leads && this.#broker.connected) this.#askSome(now_s)
+    this.#explained = 0
+    if (!this.#database.leads || !this.#broker.connected) return
+    this.#askUnexplained()
+    this.#askSome(now_s)
+  }
+
+  #askUnexplained(): void {
+    for (const serial of this.#unexplained) {
+      if (this.#explained >= mostAsked) return
+      this.#unexplained.delete(serial)
+      const station = this.#all.get(serial)
+      if (!station || !isUnexplained(station)) continue
+      this.#explained += 1
+      this.ask(serial)
+    }
   }
 
   /** Goes around all stations, some in each look. */
@@ -438,6 +478,8 @@ const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStat
     ),
   )
 }
+
+const isUnexplained = ({ why, cause }: FleetStation): boolean => why === '' && cause !== 'ok'
 
 const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
   station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s
