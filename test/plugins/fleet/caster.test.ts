@@ -462,7 +462,16 @@ t.test('rover accounts', async (t) => {
   t.equal((await json('PATCH', `${accounts}/bob`, { most: 1 })).status, 404)
 
   const tom = await add({ name: 'tom', most: 2 })
-  const crowd = await Promise.all(Array.from({ length: 20 }, () => rover('A1', tom)))
+  let resolve = () => {}
+  const answered = new Promise<void>((done) => {
+    resolve = done
+  })
+  shared.held = { text: 'sum(connections)', until: answered, waiting: 0 }
+  const logins = Promise.all(Array.from({ length: 20 }, () => rover('A1', tom)))
+  await until(() => shared.held?.waiting === 20, 'all of them ask for the connections at other instances')
+  resolve()
+  const crowd = await logins
+  shared.held = undefined
   t.equal(crowd.filter(({ text }) => text.startsWith('ICY 200')).length, 2, 'of twenty logins at once, two are served')
   for (const { socket } of crowd) socket.destroy()
 
