@@ -105,17 +105,22 @@ export function deliveryRoute(ctx: PluginContext, delivery: Delivery, utc_ms: ()
     url: '/fleet/delivery',
     config: { role: 'viewer' },
     schema: {
-      summary: 'Epochs delivered on a day, by base, of all instances together',
+      summary: 'Epochs delivered on a day, by base or of one base, of all instances together',
       querystring: Type.Object(
-        { day: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC; default: today' })) },
+        {
+          day: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC; default: today' })),
+          serial: Type.Optional(
+            Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Only this base; default: all' }),
+          ),
+        },
         { additionalProperties: false },
       ),
       response: { 200: Type.Object({ day: Type.String(), bases: Type.Array(DeliveryRow) }) },
     },
     handler: async (request) => {
-      const { day = dayOf(utc_ms()) } = request.query as { day?: string }
+      const { day = dayOf(utc_ms()), serial } = request.query as { day?: string; serial?: string }
       if (Number.isNaN(Date.parse(day))) throw new RtkError('RTK_ERR_COMMAND_VALUE', `${day} is not a day`)
-      const rows = await delivery.read(day)
+      const rows = await delivery.read(day, serial)
       const bases = rows.map((row) => ({
         ...row,
         lost: {

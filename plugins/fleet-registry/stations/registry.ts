@@ -10,36 +10,32 @@ import {
   fleetDatabase,
 } from 'rtk-base/services'
 import { type Given, StationStore, type StoredStation } from '../store/station-store.js'
-import {
-  documentMark,
-  type Facts,
-  parseObject,
-  readDocument,
-  readState,
-  storable,
-  verdictOf,
-  withoutSecrets,
-} from './reading.js'
+import { Asking } from './asking.js'
+import { documentMark, type Facts, parseObject, readDocument, readState, storable, withoutSecrets } from './reading.js'
 import { Requests } from './requests.js'
+import { SignsOfLife } from './signs-of-life.js'
+import { StationBudgets } from './station-budgets.js'
 import { isSameStation } from './transitions.js'
+import {
+  decided,
+  heardIn,
+  isOlder,
+  isOwnVerdict,
+  isPossible,
+  isUnexplained,
+  isWorse,
+  sinceOf,
+  unheard,
+  type Verdict,
+  verdictIn,
+} from './verdicts.js'
 
 const channel = 'fleet_station'
 const look_ms = 10_000
-/** A station without the topic `state` is asked for its document this often, and any other one this often. */
-const asked_s = { document: 600, state: 3_600 } as const
 /** A verdict from a document is worth nothing after this time. */
 const trusted_s = 1_500
-/**
- * `online` and `state` are retained: the broker has them also of a station that died while the broker was down, without its last will. So
- * an online station must say something itself: within `confirmed_s` after the fleet has connected, and within `silent_s` later.
- */
-const confirmed_s = 1_800
-const silent_s = 5_400
-/** A station that has said nothing is asked so long after the connection, and so often. */
-const doubted_s = 60
-const askedAgain_s = 300
-/** Requests for documents in one look: the answers of ten thousand stations at once would be 200 MB. */
-const mostAsked = 100
+/** Documents of one station: so many at once, then one a second. To read one of 140 kB takes milliseconds. */
+const documentBurst = 20
 /** A station is told about in the record at most once in this time for things that are refused. */
 const refusedAgain_ms = 3_600_000
 const mostRefused = 1_000
@@ -52,31 +48,6 @@ const statuses: Readonly<Record<string, FleetStation['online']>> = {
   r: 'offline',
   q: 'offline',
   L: 'offline',
-}
-
-const unheard: Omit<FleetStation, 'serial' | 'firstSeen_s' | 'seen_s'> = {
-  name: '',
-  group: '',
-  labels: {},
-  online: 'unknown',
-  onlineSince_s: 0,
-  verdict: 'unknown',
-  cause: 'not-heard',
-  why: '',
-  verdictSince_s: 0,
-  source: 'none',
-  arp: undefined,
-  place: undefined,
-  reference: '',
-  version: '',
-  variant: '',
-  rtcm: { signed: false, rate_s: 1 },
-  rovers: 0,
-  uplink: '',
-  certificateUntil_s: 0,
-  update: { state: '', failed: false },
-  errors: [],
-  document_s: 0,
 }
 
 /** Every station that was ever heard, as it is now. Each instance has the whole picture, the leader stores it. */
@@ -96,14 +67,12 @@ export class Registry implements Fleet {
   readonly #recorded: EventSource<FleetEvent>
   readonly #store: StationStore
   readonly #requests: Requests
-  readonly #asked = new Map<string, number>()
-  /** When each station said something itself, monotonic ms: what the broker has kept is no sign of life. */
-  readonly #live_ms = new Map<string, number>()
+  readonly #life: SignsOfLife
+  readonly #asking: Asking
   /** What the broker has kept of stations that are silent, or of which it has kept two verdicts: their next document decides. */
   readonly #doubted = new Map<string, Verdict>()
-  #connected_ms = 0
   readonly #refused = new Map<string, number>()
-  #next = 0
+  readonly #documents = new StationBudgets(documentBurst, 1)
   ignored = 0
 
   constructor(ctx: PluginContext, { most, retention_days }: { most: number; retention_days: number }) {
@@ -113,6 +82,8 @@ export class Registry implements Fleet {
     this.#recorded = ctx.event()
     this.#store = new StationStore(ctx, (serial) => this.#all.get(serial), retention_days)
     this.#requests = new Requests(ctx)
+    this.#life = new SignsOfLife(ctx)
+    this.#asking = new Asking(ctx, this.#life, (serial) => this.#broker.publish(`base/${serial}/info/get`, ''))
   }
 
   get #broker(): FleetBroker {
@@ -124,11 +95,8 @@ export class Registry implements Fleet {
   }
 
   start(): void {
-    const { clock, log, on, timers } = this.#ctx
-    this.#connected_ms = clock.monotonic()
-    on(this.#broker.onConnected, () => {
-      this.#connected_ms = clock.monotonic()
-    })
+    const { log, timers } = this.#ctx
+    this.#life.start(this.#broker)
     const topics: Readonly<Record<string, (message: FleetMessage) => void>> = {
       'base/+/online': (message) => this.#heardOnline(message),
       'base/+/state': (message) => this.#heardState(message),
@@ -196,12 +164,16 @@ export class Registry implements Fleet {
     if (this.#doubted.has(serial) && this.#database.leads) this.ask(serial)
     // The document explains the verdict.
     const station = this.#all.get(serial)
-    if (station && station.why === '' && station.cause !== 'ok' && this.#database.leads) this.ask(serial)
+    if (station && isUnexplained(station) && this.#database.leads) this.#asking.why(serial)
   }
 
   #heardDocument(message: FleetMessage): void {
     const { serial, payload, retained } = message
     if (retained) return
+    if (!this.#documents.admits(serial, this.#ctx.clock.monotonic())) {
+      this.#refuse(serial, `it sent more than ${documentBurst} documents at once: further ones are ignored`)
+      return
+    }
     const document = parseObject(payload)
     if (!document) {
       this.#refuse(serial, 'its document is not a JSON object')
@@ -258,7 +230,7 @@ export class Registry implements Fleet {
       return false
     }
     const station: FleetStation = before ?? { ...unheard, serial, firstSeen_s: now_s, seen_s: now_s }
-    if (!retained) this.#live_ms.set(serial, this.#ctx.clock.monotonic())
+    if (!retained) this.#life.heard(serial)
     this.#put({ ...station, ...facts(station), seen_s: retained ? station.seen_s : now_s }, before)
     return true
   }
@@ -301,7 +273,7 @@ export class Registry implements Fleet {
       const stored: FleetStation = { ...unheard, ...station, online: 'unknown' }
       const known = this.#all.get(serial)
       const { firstSeen_s, seen_s } = station
-      const seen = { firstSeen_s, ...(!this.#live_ms.has(serial) && { seen_s }) }
+      const seen = { firstSeen_s, ...(!this.#life.isHeard(serial) && { seen_s }) }
       if (known && isOlder(known, station) && isWorse(known, station)) this.#doubted.set(serial, verdictIn(known))
       if (known) this.#put({ ...stored, ...heardIn(known, station), ...seen }, known)
       else this.#all.set(serial, stored)
@@ -325,9 +297,10 @@ export class Registry implements Fleet {
     const before = this.#all.get(serial)
     this.#forgotten.add(serial)
     this.#all.delete(serial)
-    this.#live_ms.delete(serial)
+    this.#life.forget(serial)
     this.#doubted.delete(serial)
     this.#given.delete(serial)
+    this.#asking.forget(serial)
     this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }
@@ -364,48 +337,12 @@ export class Registry implements Fleet {
     for (const station of this.#all.values()) {
       if (station.verdict === 'unknown') continue
       const isOld = station.source === 'document' && now_s - station.document_s >= trusted_s
-      if (!isOld && !(isConnected && this.#isSilent(station))) continue
+      if (!isOld && !(isConnected && this.#life.isSilent(station))) continue
       if (station.source === 'state') this.#doubted.set(station.serial, verdictIn(station))
       const why = isOld ? 'its document is too old' : 'it has not said anything itself for too long'
       this.#put({ ...station, verdict: 'unknown', cause: 'silent', why, verdictSince_s: now_s }, station)
     }
-    if (this.#database.leads && isConnected) this.#askSome(now_s)
-  }
-
-  /** Seconds since it said something; without a word since the fleet connected: since then. */
-  #silence({ serial }: FleetStation): { readonly length_s: number; readonly isHeard: boolean } {
-    const live_ms = this.#live_ms.get(serial) ?? Number.NEGATIVE_INFINITY
-    const isHeard = live_ms >= this.#connected_ms
-    const since_ms = isHeard ? live_ms : this.#connected_ms
-    return { length_s: (this.#ctx.clock.monotonic() - since_ms) / 1_000, isHeard }
-  }
-
-  #isSilent(station: FleetStation): boolean {
-    if (station.online !== 'online') return false
-    const { length_s, isHeard } = this.#silence(station)
-    return length_s >= (isHeard ? silent_s : confirmed_s)
-  }
-
-  #isDue(station: FleetStation, now_s: number): boolean {
-    const regular_s = asked_s[station.source === 'state' ? 'state' : 'document']
-    const asked_ago_s = now_s - (this.#asked.get(station.serial) ?? 0)
-    const { length_s, isHeard } = this.#silence(station)
-    if (length_s >= (isHeard ? regular_s + doubted_s : doubted_s)) return asked_ago_s >= askedAgain_s
-    return Math.min(asked_ago_s, now_s - station.document_s) >= regular_s
-  }
-
-  /** Goes around all stations, some in each look. */
-  #askSome(now_s: number): void {
-    const all = [...this.#all.values()]
-    const next = all.length === 0 ? 0 : this.#next % all.length
-    let asked = 0
-    for (const [looked, station] of [...all.slice(next), ...all.slice(0, next)].entries()) {
-      if (station.online !== 'online' || !this.#isDue(station, now_s)) continue
-      this.ask(station.serial)
-      asked += 1
-      this.#next = next + looked + 1
-      if (asked >= mostAsked) return
-    }
+    if (this.#database.leads && isConnected) this.#asking.look(this.#all)
   }
 
   #now_s(): number {
@@ -445,8 +382,7 @@ export class Registry implements Fleet {
   }
 
   ask(serial: string): void {
-    this.#asked.set(serial, this.#now_s())
-    this.#broker.publish(`base/${serial}/info/get`, '')
+    this.#asking.ask(serial)
   }
 
   async change(serial: string, values: Readonly<Record<string, unknown>>, by: string) {
@@ -487,54 +423,3 @@ export class Registry implements Fleet {
     this.#recorded.emit(stamped)
   }
 }
-
-/** What the topic `state` says. */
-const ofState = ['verdict', 'cause', 'why', 'verdictSince_s', 'source', 'arp', 'place', 'reference', 'version']
-
-/** Both come from the topic `state`, by a clock that is set, and the one is of an earlier time. */
-const isOlder = (one: Facts, other: Facts): boolean =>
-  one.source === 'state' &&
-  other.source === 'state' &&
-  (one.verdictSince_s ?? 0) > 0 &&
-  (one.verdictSince_s ?? 0) < (other.verdictSince_s ?? 0)
-
-/** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
-const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
-  const skipped = isOlder(station, stored) && !isWorse(station, stored) ? ofState : []
-  return Object.fromEntries(
-    Object.entries(station).filter(
-      ([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name] && !skipped.includes(name),
-    ),
-  )
-}
-
-const ranks = { fit: 0, degraded: 1, unfit: 2, unknown: 3 } as const
-const isWorse = ({ verdict = 'unknown' }: Facts, than: Pick<FleetStation, 'verdict'>): boolean =>
-  ranks[verdict] > ranks[than.verdict]
-
-/**
- * Whether a verdict can have begun when the station says: without a clock it does not know, and a wrong clock gives times of the future, or
- * before the verdict that it replaces.
- */
-const isPossible = ({ verdict, cause, verdictSince_s = 0 }: Facts, before: FleetStation, now_s: number): boolean =>
-  verdictSince_s > 0 &&
-  verdictSince_s <= now_s + 5 &&
-  ((verdict === before.verdict && cause === before.cause) ||
-    before.source !== 'state' ||
-    verdictSince_s >= before.verdictSince_s)
-
-const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
-  station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s
-
-type Verdict = Pick<FleetStation, 'verdict' | 'cause' | 'why'>
-const verdictIn = ({ verdict = 'unknown', cause = '', why = '' }: Facts): Verdict => ({ verdict, cause, why })
-
-/** A document without a verdict is a sign of life all the same: then what the broker has kept is so. */
-function decided(document: Record<string, unknown>, kept: Verdict | undefined): Partial<Verdict> {
-  const own = verdictOf(document)
-  return own.verdict === 'unknown' && kept ? kept : own
-}
-
-/** The document explains the verdict that the station has now. */
-const isOwnVerdict = (document: Record<string, unknown>, { cause }: FleetStation): boolean =>
-  verdictOf(document).cause === cause

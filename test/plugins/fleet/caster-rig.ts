@@ -42,6 +42,8 @@ export class FakeFleet {
   isDown = false
   #isConnected = true
   readonly #connections = new Set<EventSource<boolean>>()
+  /** Queries with this text wait. */
+  held: { text: string; until: Promise<void>; waiting: number } | undefined
 
   constructor(database: PGlite) {
     this.#database = database
@@ -103,6 +105,10 @@ export class FakeFleet {
           },
           query: async (sql, values) => {
             if (shared.isDown) throw unavailable('the database is down')
+            if (shared.held && sql.includes(shared.held.text)) {
+              shared.held.waiting += 1
+              await shared.held.until
+            }
             return (await shared.#database.query(sql, values as unknown[])).rows as never
           },
           transaction: async (work) => work(database.query),

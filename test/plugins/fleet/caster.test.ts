@@ -528,6 +528,20 @@ t.test('rover accounts', async (t) => {
   t.equal((await json('DELETE', `${accounts}/bob`)).status, 404)
   t.equal((await json('PATCH', `${accounts}/bob`, { most: 1 })).status, 404)
 
+  const tom = await add({ name: 'tom', most: 2 })
+  let resolve = () => {}
+  const answered = new Promise<void>((done) => {
+    resolve = done
+  })
+  shared.held = { text: 'sum(connections)', until: answered, waiting: 0 }
+  const logins = Promise.all(Array.from({ length: 20 }, () => rover('A1', tom)))
+  await until(() => shared.held?.waiting === 20, 'all of them ask for the connections at other instances')
+  resolve()
+  const crowd = await logins
+  shared.held = undefined
+  t.equal(crowd.filter(({ text }) => text.startsWith('ICY 200')).length, 2, 'of twenty logins at once, two are served')
+  for (const { socket } of crowd) socket.destroy()
+
   const eve = await add({ name: 'eve', until_s: Math.floor(clock.now() / 1000) + 100 })
   const client = await rover('B2', eve)
   t.match(client.text, 'ICY 200 OK')
@@ -584,6 +598,9 @@ t.test('what was delivered is counted by base and day', async (t) => {
   t.equal((await row()).published, published, 'without a rover nothing is lost')
   t.equal((await json('GET', '/fleet/delivery?day=2020-01-01')).body.bases.length, 0)
   t.equal((await json('GET', '/fleet/delivery?day=2020-99-01')).status, 400)
+  t.match((await json('GET', '/fleet/delivery?serial=DEL')).body.bases, [{ serial: 'DEL' }])
+  t.strictSame((await json('GET', '/fleet/delivery?serial=OTHER')).body.bases, [])
+  t.equal((await json('GET', '/fleet/delivery?serial=a%20b')).status, 400)
 })
 
 t.test('the time of an epoch is read in the time scale of its constellation', async (t) => {

@@ -147,6 +147,11 @@ t.test('stations of this make and of others', async (t) => {
     await passes(() => mute.changes.length === 1, 'the change')
     await fleet.clock.advance(31_000)
     t.match(await answer, { status: 503, body: { message: /did not answer in 30 s: whether it did it is not known/ } })
+    const next = send('POST', '/fleet/stations/MUTE1/change', { b: 2 })
+    await passes(() => mute.changes.length === 2, 'the next change')
+    mute.say('change/resp', '{"result":"late"}')
+    mute.say('change/resp', '{"result":"next"}')
+    t.match(await next, { status: 200, body: { result: 'next' } }, 'a late answer is not that to the next change')
     await mute.stop()
   })
 
@@ -160,6 +165,16 @@ t.test('stations of this make and of others', async (t) => {
     t.match(await send('PATCH', '/fleet/stations/OWN1', { name: '' }), { status: 200 })
     await passes(async () => (await row('OWN1'))?.name === 'Barn', 'its own name again')
     t.match(await send('PATCH', '/fleet/stations/OWN1', { name: 'x'.repeat(65) }), { status: 400 })
+    for (const given of [
+      { name: 'a\u0000b' },
+      { group: '\u0000' },
+      { labels: { a: '\u0000' } },
+      { labels: { a: '\ud800' } },
+    ])
+      t.match(await send('PATCH', '/fleet/stations/OWN1', given), {
+        status: 400,
+        body: { message: /cannot be stored/ },
+      })
   })
   await t.test('former documents: one for each change of settings, none for counters', async (t) => {
     const documents = () => get<{ document: { udp?: { port: number } } }[]>('/fleet/stations/OTHER1/documents')
@@ -242,6 +257,44 @@ t.test('stations of this make and of others', async (t) => {
     await passes(async () => (await former()).length === 13, 'the last settings, an hour later')
     t.match((await former())[0], { document: name(15) })
     await send('DELETE', '/fleet/stations/BUSY1')
+  })
+  await t.test('hostile: a flood of states causes neither a flood of requests nor of entries', async (t) => {
+    const busy = await rig.station('FLOOD1', { state: fit })
+    await passes(async () => (await row('FLOOD1'))?.verdict === 'fit', 'its state')
+    const { asked } = busy
+    for (let number = 0; number < 80; number++) {
+      busy.say('state', JSON.stringify({ verdict: 'unfit', cause: `c${number}` }))
+      await passes(async () => (await row('FLOOD1'))?.cause === `c${number}`, 'the state', 1_000)
+      await passes(
+        async () => number > 50 || (await record('&serial=FLOOD1')).some((e) => e.text.endsWith(`c${number}`)),
+        'its row',
+        1_000,
+      )
+    }
+    t.ok(busy.asked - asked < 60, `${busy.asked - asked} requests`)
+    t.ok((await record('&serial=FLOOD1')).length < 75, 'some are left out')
+    await passes(
+      async () => (await record('&serial=FLOOD1'))[0]?.text === 'unfit: c79',
+      'the last one is there',
+      10_000,
+    )
+    await send('DELETE', '/fleet/stations/FLOOD1')
+  })
+  await t.test('hostile: a flood of documents is not read, and others are', async (t) => {
+    const busy = await rig.station('FLOOD2', { state: fit })
+    const later = await rig.station('CALM1', { state: fit })
+    await passes(async () => (await row('FLOOD2')) !== undefined && (await row('CALM1')) !== undefined, 'both')
+    for (let number = 0; number < 200; number++)
+      busy.say('info', JSON.stringify(foreignDocument('FLOOD2', { base: { name: `n${number}` } })))
+    later.say('info', JSON.stringify(foreignDocument('CALM1', { base: { name: 'calm' } })))
+    await passes(async () => (await row('CALM1'))?.name === 'calm', 'the document of the other')
+    t.match(await record('&serial=FLOOD2&kind=refused'), [{ text: /more than 20 documents at once/ }])
+    t.not((await row('FLOOD2'))?.name, 'n199')
+    busy.document = foreignDocument('FLOOD2', { base: { name: 'again' } })
+    await fleet.clock.advance(5_000)
+    busy.sayDocument()
+    await passes(async () => (await row('FLOOD2'))?.name === 'again', 'its document after the flood')
+    for (const serial of ['FLOOD2', 'CALM1']) await send('DELETE', `/fleet/stations/${serial}`)
   })
   await t.test('a station that is forgotten is gone until it is heard', async (t) => {
     t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 200 })
@@ -411,6 +464,12 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
     body: { message: /last admin/ },
   })
 
+  // A proxy that is not listed, or a provider, gives strangers and people the same address.
+  for (let tries = 0; tries < 5; tries++)
+    t.equal((await fleet.request('/fleet/me', { headers: as(`rtk_${tries}`) })).status, 401)
+  t.equal((await fleet.request('/fleet/me', { headers: as('rtk_5') })).status, 429)
+  t.equal((await fleet.request('/fleet/me', { headers: annas })).status, 200, 'wrong keys of others lock no person out')
+  await fleet.clock.advance(60_000)
   const login = await fleet.request('/session', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
