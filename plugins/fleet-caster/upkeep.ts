@@ -41,7 +41,7 @@ export class Upkeep {
     const database = this.#ctx.services.use(fleetDatabase)
     try {
       await database.migrate('fleet-caster', [...accountSteps, ...deliverySteps, ...roverSteps])
-      this.#parts.signatures.resume(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
+      this.#parts.signatures.begin(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
       this.#isReady = true
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the tables of the caster cannot be made or read: it is tried again')

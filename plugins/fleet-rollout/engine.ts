@@ -17,6 +17,16 @@ interface Live {
   readonly targets: Map<string, Target>
 }
 
+/** Of a station to a change. */
+interface Answer {
+  readonly id: number
+  readonly target: Target
+  /** Why it is not as wanted; `''`: it is. */
+  readonly trouble: string
+  /** Something was changed, at least the parameters that the station knows. */
+  readonly isChanged: boolean
+}
+
 /** Carries rollouts out, on the instance that leads. All that it knows is in the database before it acts. */
 export class Engine {
   readonly #ctx: PluginContext
@@ -24,9 +34,10 @@ export class Engine {
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
   /** Answers to changes, until they are stored: a station is not told again because the database was away. */
-  readonly #answers = new Map<string, { id: number; target: Target; trouble: string }>()
+  readonly #answers = new Map<string, Answer>()
   #isReady = false
   #isWorking = false
+  #hasLed = false
   /** Since when the broker was away, and since when it is back, UTC seconds. */
   #deaf_s: number | undefined
   #heard_s: number | undefined
@@ -68,10 +79,13 @@ export class Engine {
       if (!this.#database.leads) {
         this.#live = undefined
         this.#deaf_s = undefined
+        this.#hasLed = false
         this.#epochs.stop()
         return
       }
       this.#live ??= await this.#read()
+      if (!this.#hasLed) await this.#resumeBack()
+      this.#hasLed = true
       if (await this.#isDeaf(this.#live)) return
       for (const live of this.#live) await this.#step(live, this.#live)
       this.#epochs.watch(busyIn(this.#live))
@@ -204,7 +218,7 @@ export class Engine {
           : unknown.length > 0
             ? `the station does not know ${unknown.join(', ')}`
             : ''
-      this.#answers.set(`${id} ${serial}`, { id, target, trouble })
+      this.#answers.set(`${id} ${serial}`, { id, target, trouble, isChanged: result === 'ok' })
     } catch (error) {
       // It is told again after a minute.
       this.#ctx.log.info({ serial, rollout: id, err: error }, 'a station of a rollout did not answer')
@@ -213,17 +227,19 @@ export class Engine {
 
   /** Answers to changes, also if another instance leads meanwhile: the next step begins from what is stored. */
   async #storeAnswers(): Promise<void> {
-    for (const [key, { id, target, trouble }] of this.#answers) {
-      await this.#answered(id, target, trouble)
+    for (const [key, answer] of this.#answers) {
+      await this.#answered(answer)
       this.#answers.delete(key)
     }
   }
 
-  async #answered(id: number, target: Target, trouble: string): Promise<void> {
+  async #answered({ id, target, trouble, isChanged }: Answer): Promise<void> {
     const now_s = Math.floor(this.#ctx.clock.now() / 1000)
     const now: Target = {
       ...target,
       state: trouble ? 'failed' : 'proving',
+      // Without a change there is nothing to go back to.
+      ...(!isChanged && { before: undefined }),
       reason: [...trouble].slice(0, 300).join(''),
       since_s: now_s,
     }
@@ -232,6 +248,7 @@ export class Engine {
     if (!this.#database.leads) await this.#database.notify(channel, String(id))
     this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(now.serial, now)
     this.#fleet.ask(now.serial)
+    if (trouble && isChanged) await this.#backAgain(id, now.serial, 0)
   }
 
   /** Best effort: a station that cannot be reached is as its own trial leaves it. */
@@ -247,6 +264,14 @@ export class Engine {
       const wait_ms = backAgain_ms[attempt]
       if (wait_ms !== undefined) this.#ctx.timers.after(wait_ms, () => this.#backAgain(id, serial, attempt + 1))
     }
+  }
+
+  /** The instance that led before may have ended before it told them; those that have gone back already are told nothing new. */
+  async #resumeBack(): Promise<void> {
+    const since_s = (this.#ctx.clock.now() - backAgain_ms.reduce((sum, wait_ms) => sum + wait_ms, 0)) / 1_000
+    const [first_ms = 0] = backAgain_ms
+    for (const { id, serial } of await store.sentBack(this.#database, Math.floor(since_s)))
+      this.#ctx.timers.after(first_ms, () => this.#backAgain(id, serial, 1))
   }
 
   async #backAgain(id: number, serial: string, attempt: number): Promise<void> {

@@ -210,7 +210,7 @@ export class BaseFeed {
 
   get #mustSign(): boolean {
     const { signatures } = this.#ports
-    return signatures.signed(this.#serial) || this.#ports.station(this.#serial)?.rtcm.signed === true
+    return signatures.mustSign(this.#serial) || this.#ports.station(this.#serial)?.rtcm.signed === true
   }
 
   #judge(payload: Buffer, signature: Readonly<Record<string, unknown>> | undefined): void {

@@ -236,6 +236,16 @@ t.test('stations of this make and of others', async (t) => {
     })
     for (const serial of ['ODD1', 'LATER1']) await send('DELETE', `/fleet/stations/${serial}`)
   })
+  await t.test('what cannot be stored is an error of the fleet, and is stored later', async (t) => {
+    const { query } = rig.database
+    await query('alter table fleet_event rename to fleet_event_away')
+    await rig.station('ROW1', { state: fit })
+    await passes(() => rig.errors().includes('fleet-store'), 'the error')
+    await query('alter table fleet_event_away rename to fleet_event')
+    await passes(() => !rig.errors().includes('fleet-store'), 'its end')
+    t.ok((await record('&serial=ROW1&kind=verdict')).length > 0)
+    await send('DELETE', '/fleet/stations/ROW1')
+  })
   await t.test('hostile: changed settings in every document do not fill the disk', async (t) => {
     const busy = await rig.station('BUSY1')
     const name = (number: number) => ({ base: { name: `n${number}` } })
