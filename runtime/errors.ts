@@ -122,7 +122,10 @@ export const errorTable = {
     help: 'Choose another password, or set the password of the operator before that of the viewer.',
   },
   RTK_ERR_CONFLICT: { status: 409, help: 'Resolve the conflict that the message names, then send the request again.' },
-  RTK_ERR_FORBIDDEN_ROLE: { status: 403, help: "Log in with the operator's password or token: POST /session." },
+  RTK_ERR_FORBIDDEN_ROLE: {
+    status: 403,
+    help: "Log in with the operator's password or token (in a fleet: with the key of a person who has this role).",
+  },
   RTK_ERR_TOO_MANY_REQUESTS: {
     status: 429,
     help: 'Send fewer requests: the limit is 100 per second and address. Only a few passwords may wait to be checked.',
@@ -138,7 +141,7 @@ export const errorTable = {
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },
   RTK_ERR_UNAUTHORIZED: {
     status: 401,
-    help: 'Send `Authorization: Bearer <http.token or password>`, or log in: POST /session.',
+    help: 'Send `Authorization: Bearer <http.token or password; in a fleet: your access key>`, or log in: POST /session.',
   },
   RTK_ERR_NET_LISTEN: {
     status: 503,

@@ -7,6 +7,8 @@ const none = (): Counts => ({ expected: 0, published: 0, refused: 0, relayed: 0,
 
 /** A longer gap is not one of lost epochs: nobody had subscribed, or the station was off. */
 const longestGap_ms = 3_600_000
+/** Bases in one answer: a fleet has at most 100,000 stations. */
+const mostRead = 100_000
 
 export const deliverySteps: readonly string[] = [
   `create table fleet_caster_delivery (
@@ -120,16 +122,17 @@ export class Delivery {
     }
   }
 
-  /** Of one day, by base, with those of this instance that are not stored yet. */
-  async read(day: string): Promise<({ serial: string } & Counts)[]> {
+  /** Of one day, by base, with those of this instance that are not stored yet. @param only one base; undefined: all */
+  async read(day: string, only?: string): Promise<({ serial: string } & Counts)[]> {
     const rows = await this.#database().query<{ serial: string } & Counts>(
-      `select serial, ${counts.join(', ')} from fleet_caster_delivery where day = $1 order by serial`,
-      [day],
+      `select serial, ${counts.join(', ')} from fleet_caster_delivery
+       where day = $1 and ($2::text is null or serial = $2) order by serial limit ${mostRead}`,
+      [day, only ?? null],
     )
     const found = new Map(rows.map(({ serial, ...values }) => [serial, numbers(values)]))
     for (const [key, values] of this.#waiting) {
       const [of, serial] = key.split(' ') as [string, string]
-      if (of !== day) continue
+      if (of !== day || (only !== undefined && serial !== only)) continue
       const sum = found.get(serial) ?? none()
       for (const name of counts) sum[name] += values[name]
       found.set(serial, sum)

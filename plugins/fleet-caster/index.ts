@@ -59,7 +59,8 @@ export default definePlugin({
   },
 
   start(_ctx, handoff, { signatures, accounts, connections, bases, rovers, near, upkeep }) {
-    signatures.resume(handedOver(handoff, 'signers', HandedSigners) ?? [])
+    const handed = handedOver(handoff, 'signers', HandedSigners)
+    if (handed) signatures.begin(handed)
     accounts.start()
     connections.start()
     bases.start()

@@ -41,7 +41,7 @@ export class Upkeep {
     const database = this.#ctx.services.use(fleetDatabase)
     try {
       await database.migrate('fleet-caster', [...accountSteps, ...deliverySteps, ...roverSteps])
-      this.#parts.signatures.resume(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
+      this.#parts.signatures.begin(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
       this.#isReady = true
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the tables of the caster cannot be made or read: it is tried again')
@@ -87,14 +87,14 @@ export class Upkeep {
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const DeliveryRow = Type.Object({
   serial: Type.String(),
-  expected: count('Epochs by the time in the RTCM and the interval of the station, while subscribed'),
-  published: count('Epochs that came from the broker and were good'),
+  expected: count('Epochs by the time in the RTCM and the interval of the station, while a rover is connected'),
+  published: count('Valid epochs that came from the broker while a rover was connected'),
   refused: count('Publications that were not relayed, e.g. without signature'),
   relayed: count('Epochs that were written to at least one rover'),
   acknowledged: count('Epochs that at least one rover acknowledged, by TCP'),
   lost: Type.Object({
     before: count('Lost between the station and this fleet'),
-    here: count('Not relayed: the base was not fit, or had no rover'),
+    here: count('Not relayed: the base was not fit, or a rover did not take them'),
     after: count('Lost between the fleet and the rovers, or not acknowledged yet'),
   }),
 })
@@ -105,17 +105,22 @@ export function deliveryRoute(ctx: PluginContext, delivery: Delivery, utc_ms: ()
     url: '/fleet/delivery',
     config: { role: 'viewer' },
     schema: {
-      summary: 'Epochs delivered on a day, by base, of all instances together',
+      summary: 'Epochs delivered on a day, by base or of one base, of all instances together',
       querystring: Type.Object(
-        { day: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC; default: today' })) },
+        {
+          day: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC; default: today' })),
+          serial: Type.Optional(
+            Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Only this base; default: all' }),
+          ),
+        },
         { additionalProperties: false },
       ),
       response: { 200: Type.Object({ day: Type.String(), bases: Type.Array(DeliveryRow) }) },
     },
     handler: async (request) => {
-      const { day = dayOf(utc_ms()) } = request.query as { day?: string }
+      const { day = dayOf(utc_ms()), serial } = request.query as { day?: string; serial?: string }
       if (Number.isNaN(Date.parse(day))) throw new RtkError('RTK_ERR_COMMAND_VALUE', `${day} is not a day`)
-      const rows = await delivery.read(day)
+      const rows = await delivery.read(day, serial)
       const bases = rows.map((row) => ({
         ...row,
         lost: {

@@ -45,9 +45,15 @@ export function alertsOf(station: FleetStation, { now_s, offline_s }: AlertLimit
   return found.flatMap((one) => (one ? [{ key: `${serial} ${one.kind}`, serial, name, group, ...one }] : []))
 }
 
-function offline({ online, onlineSince_s }: FleetStation, now_s: number, offline_s: number): Found | undefined {
-  if (online !== 'offline' || now_s - onlineSince_s < offline_s) return undefined
+function offline(station: FleetStation, now_s: number, offline_s: number): Found | undefined {
+  const { online, onlineSince_s, verdict, cause, verdictSince_s } = station
   const advice = 'check its power and its network'
+  // Its last will was lost, with the broker.
+  if (online === 'online' && verdict === 'unknown' && cause === 'silent') {
+    const text = 'the station does not answer, though the broker says that it is online'
+    return { kind: 'offline', severity: 'warning', text, advice, since_s: verdictSince_s }
+  }
+  if (online !== 'offline' || now_s - onlineSince_s < offline_s) return undefined
   return { kind: 'offline', severity: 'warning', text: 'the station is offline', advice, since_s: onlineSince_s }
 }
 

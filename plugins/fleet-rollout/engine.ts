@@ -1,6 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase, fleetRovers } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
+import { neighboursAt } from './neighbours.js'
 import { type Action, isBusy, next, type Target, type View } from './steps.js'
 import * as store from './store.js'
 
@@ -8,12 +9,22 @@ export const channel = 'fleet_rollout'
 const tick_ms = 2_000
 /** Stations need this long to return to a broker. */
 const return_s = 60
-/** Retries of an order to go back, whose station may be restarting. */
-const backAgain_ms = [15_000, 60_000, 180_000]
+/** Retries of an order to go back: the station may be restarting, or may still be loading the image. */
+const backAgain_ms = [15_000, 60_000, 180_000, 600_000, 900_000]
 
 interface Live {
   readonly rollout: store.StoredRollout
   readonly targets: Map<string, Target>
+}
+
+/** Of a station to a change. */
+interface Answer {
+  readonly id: number
+  readonly target: Target
+  /** Why it is not as wanted; `''`: it is. */
+  readonly trouble: string
+  /** Something was changed, at least the parameters that the station knows. */
+  readonly isChanged: boolean
 }
 
 /** Carries rollouts out, on the instance that leads. All that it knows is in the database before it acts. */
@@ -23,9 +34,10 @@ export class Engine {
   /** As stored; undefined: to be read. */
   #live: Live[] | undefined
   /** Answers to changes, until they are stored: a station is not told again because the database was away. */
-  readonly #answers = new Map<string, { id: number; target: Target; trouble: string }>()
+  readonly #answers = new Map<string, Answer>()
   #isReady = false
   #isWorking = false
+  #hasLed = false
   /** Since when the broker was away, and since when it is back, UTC seconds. */
   #deaf_s: number | undefined
   #heard_s: number | undefined
@@ -67,10 +79,13 @@ export class Engine {
       if (!this.#database.leads) {
         this.#live = undefined
         this.#deaf_s = undefined
+        this.#hasLed = false
         this.#epochs.stop()
         return
       }
       this.#live ??= await this.#read()
+      if (!this.#hasLed) await this.#resumeBack()
+      this.#hasLed = true
       if (await this.#isDeaf(this.#live)) return
       for (const live of this.#live) await this.#step(live, this.#live)
       this.#epochs.watch(busyIn(this.#live))
@@ -154,6 +169,7 @@ export class Engine {
       rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
+      neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all
         .filter(({ rollout }) => rollout.id !== id)
@@ -202,7 +218,7 @@ export class Engine {
           : unknown.length > 0
             ? `the station does not know ${unknown.join(', ')}`
             : ''
-      this.#answers.set(`${id} ${serial}`, { id, target, trouble })
+      this.#answers.set(`${id} ${serial}`, { id, target, trouble, isChanged: result === 'ok' })
     } catch (error) {
       // It is told again after a minute.
       this.#ctx.log.info({ serial, rollout: id, err: error }, 'a station of a rollout did not answer')
@@ -211,17 +227,19 @@ export class Engine {
 
   /** Answers to changes, also if another instance leads meanwhile: the next step begins from what is stored. */
   async #storeAnswers(): Promise<void> {
-    for (const [key, { id, target, trouble }] of this.#answers) {
-      await this.#answered(id, target, trouble)
+    for (const [key, answer] of this.#answers) {
+      await this.#answered(answer)
       this.#answers.delete(key)
     }
   }
 
-  async #answered(id: number, target: Target, trouble: string): Promise<void> {
+  async #answered({ id, target, trouble, isChanged }: Answer): Promise<void> {
     const now_s = Math.floor(this.#ctx.clock.now() / 1000)
     const now: Target = {
       ...target,
       state: trouble ? 'failed' : 'proving',
+      // Without a change there is nothing to go back to.
+      ...(!isChanged && { before: undefined }),
       reason: [...trouble].slice(0, 300).join(''),
       since_s: now_s,
     }
@@ -230,6 +248,7 @@ export class Engine {
     if (!this.#database.leads) await this.#database.notify(channel, String(id))
     this.#live?.find(({ rollout }) => rollout.id === id)?.targets.set(now.serial, now)
     this.#fleet.ask(now.serial)
+    if (trouble && isChanged) await this.#backAgain(id, now.serial, 0)
   }
 
   /** Best effort: a station that cannot be reached is as its own trial leaves it. */
@@ -237,7 +256,8 @@ export class Engine {
     const by = `rollout ${id}`
     try {
       if ('image' in what) {
-        if (this.#fleet.station(serial)?.version !== what.version) return
+        // Not yet, as far as is known: it may have it in a minute, and is only on trial then.
+        if (this.#fleet.station(serial)?.version !== what.version) throw new Error('it does not have the image')
         await this.#fleet.command(serial, 'ota-revert', by)
       } else if (what.back) await this.#fleet.change(serial, what.back, by)
     } catch {
@@ -246,10 +266,20 @@ export class Engine {
     }
   }
 
+  /** The instance that led before may have ended before it told them; those that have gone back already are told nothing new. */
+  async #resumeBack(): Promise<void> {
+    const since_s = (this.#ctx.clock.now() - backAgain_ms.reduce((sum, wait_ms) => sum + wait_ms, 0)) / 1_000
+    const [first_ms = 0] = backAgain_ms
+    for (const { id, serial } of await store.sentBack(this.#database, Math.floor(since_s)))
+      this.#ctx.timers.after(first_ms, () => this.#backAgain(id, serial, 1))
+  }
+
   async #backAgain(id: number, serial: string, attempt: number): Promise<void> {
     const rollout = await store.rollout(this.#database, id)
     const target = (await store.targetsOf(this.#database, id)).find((one) => one.serial === serial)
-    if (rollout && target && (target.state === 'failed' || target.state === 'undone'))
+    // Meanwhile another rollout may change it, maybe to the same version.
+    const isTaken = busyIn(this.#live).has(serial)
+    if (rollout && target && !isTaken && (target.state === 'failed' || target.state === 'undone'))
       await this.#back(rollout, target, attempt)
   }
 }

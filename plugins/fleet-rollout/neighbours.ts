@@ -24,3 +24,14 @@ export function neighboursOf(stations: readonly FleetStation[], apart_km: number
   }
   return pairs
 }
+
+/** Of one station, among all. Most are ruled out by their latitude: this is asked for each station that is about to be changed. */
+export function neighboursAt(station: FleetStation, all: Iterable<FleetStation>, apart_km: number): FleetStation[] {
+  const found: FleetStation[] = []
+  for (const other of all) {
+    if (other.serial === station.serial) continue
+    if (Math.abs(latitudeOf(other) - latitudeOf(station)) > apart_km / degree_km) continue
+    if (isNear(station, other, apart_km)) found.push(other)
+  }
+  return found
+}

@@ -148,14 +148,20 @@ const hasLabels = (station: FleetStation, wanted: Readonly<Record<string, string
   Object.entries(wanted).every(([name, value]) => station.labels[name] === value)
 
 /**
- * The stations of each wave. The order is the same in each call: by serial number, scattered, so that a wave is spread over the country.
+ * The stations of each wave. Stations that are offline or not fit come last, because they cannot prove a change. Otherwise the order is the
+ * same in each call: by serial number, scattered, so that a wave is spread over the country.
  * @returns serial numbers by wave, no empty waves
  */
 export function wavesOf({ filter, waves }: Plan, stations: readonly FleetStation[]): string[][] {
   const left = new Map(
     stations
       .filter(matching(filter))
-      .sort((one, other) => scatter(one.serial) - scatter(other.serial) || one.serial.localeCompare(other.serial))
+      .sort(
+        (one, other) =>
+          Number(isWell(other)) - Number(isWell(one)) ||
+          scatter(one.serial) - scatter(other.serial) ||
+          one.serial.localeCompare(other.serial),
+      )
       .map((station) => [station.serial, station]),
   )
   const all = left.size
@@ -170,6 +176,8 @@ export function wavesOf({ filter, waves }: Plan, stations: readonly FleetStation
   found.push([...left.keys()])
   return found.filter((serials) => serials.length > 0)
 }
+
+const isWell = ({ online, verdict }: FleetStation) => online === 'online' && verdict === 'fit'
 
 /** FNV-1a, 32 bits. */
 function scatter(text: string): number {

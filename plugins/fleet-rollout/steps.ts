@@ -55,6 +55,8 @@ export interface View {
   rovers(serial: string): number
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]
+  /** All stations of the fleet nearer to this one than that, without itself. */
+  neighbours(station: FleetStation, apart_km: number): readonly FleetStation[]
 }
 
 export type Action =
@@ -76,7 +78,7 @@ const undoneChange = ['mqtt-broker-change', 'change-rolled-back']
 
 export const isBusy = ({ state }: Pick<Target, 'state'>) =>
   state === 'measuring' || state === 'asked' || state === 'proving'
-const isOver = ({ state }: Target) => state === 'done' || state === 'failed' || state === 'undone'
+const isOver = ({ state }: Pick<Target, 'state'>) => state === 'done' || state === 'failed' || state === 'undone'
 
 export function next(rollout: Rollout, targets: readonly Target[], view: View): Action[] {
   const { plan, wave } = rollout
@@ -232,7 +234,7 @@ function begin(
   for (const target of current) {
     if (target.state !== 'waiting') continue
     const station = view.station(target.serial)
-    const reason = waitsFor(target.serial, station, plan, view, free, taken)
+    const reason = waitsFor(target.serial, station, plan, view, free, taken) || whyLastFit(station, plan, view, all)
     if (reason === '' && station) {
       put({ ...target, state: 'measuring', reason: '', since_s: view.now_s, before: undefined })
       taken.push(station)
@@ -256,6 +258,21 @@ function waitsFor(
   if (near)
     return near.serial === serial ? 'another rollout changes it' : `its neighbour ${near.serial} is being changed`
   return free > 0 ? '' : 'others are being changed'
+}
+
+const isServing = ({ online, verdict }: FleetStation) => online === 'online' && verdict === 'fit'
+
+/** Why rovers near this station would be left without a fit base; '': they would not, or nobody else ever served them. */
+function whyLastFit(station: FleetStation | undefined, plan: Plan, view: View, all: readonly Target[]): string {
+  if (!station || plan.force || !isServing(station)) return ''
+  const neighbours = view.neighbours(station, plan.apart_km)
+  const broken = neighbours.find(
+    (one) => !isServing(one) && all.some(({ serial, state }) => serial === one.serial && isOver({ state })),
+  )
+  if (broken) return `its neighbour ${broken.serial} was changed and is not fit`
+  const [first] = neighbours
+  if (!first || neighbours.some(isServing)) return ''
+  return `it is the only fit base: its neighbour ${first.serial} is ${first.online === 'online' ? first.verdict : first.online}`
 }
 
 /** A station of unknown place may be anywhere: it is the neighbour of all others of unknown place. */

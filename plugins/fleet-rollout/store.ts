@@ -116,6 +116,15 @@ export async function targetsOf({ query }: Database, id: number): Promise<Target
   return rows.map(targetOf)
 }
 
+/** Stations that were told to go back since then, each by its newest rollout. @param since_s UTC seconds */
+export async function sentBack({ query }: Database, since_s: number): Promise<{ id: number; serial: string }[]> {
+  return query<{ id: number; serial: string }>(
+    `select distinct on (serial) rollout as id, serial from fleet_rollout_target
+     where state in ('failed', 'undone') and before is not null and since > to_timestamp($1) order by serial, rollout desc limit 10000`,
+    [since_s],
+  )
+}
+
 /** @returns false: it is not in one of these states (any more) */
 export async function setState(
   { query }: Pick<Database, 'query'>,

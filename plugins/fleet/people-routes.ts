@@ -1,5 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { FleetAccess, FleetRole } from 'rtk-base/services'
+import { type FleetAccess, type FleetRole, fleet } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { People } from './people.js'
 
@@ -28,6 +28,8 @@ const Me = Type.Object({
 
 /** Only an admin sees and changes people; everybody sees the own role. */
 export function peopleRoutes(ctx: PluginContext, people: People, access: FleetAccess): void {
+  const record = (text: string, by: string) =>
+    ctx.services.find(fleet)?.record({ serial: '', kind: 'person', text, by })
   const config = { role: 'viewer' } as const
   ctx.http.route({
     method: 'GET',
@@ -64,6 +66,7 @@ export function peopleRoutes(ctx: PluginContext, people: People, access: FleetAc
       const { user, role } = request.body as { user: string; role: FleetRole }
       const key = await people.add(user, role)
       ctx.log.info({ user, role, by }, 'a person was added')
+      record(`${user} added as ${role}`, by)
       return { user, role, key }
     },
   })
@@ -81,6 +84,7 @@ export function peopleRoutes(ctx: PluginContext, people: People, access: FleetAc
       const { user } = request.params as { user: string }
       const deleted = await people.delete(user)
       ctx.log.info({ user, by, deleted }, 'a person was removed')
+      if (deleted) record(`${user} removed`, by)
       return { deleted }
     },
   })

@@ -291,8 +291,9 @@ export class Caster {
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
     }
     if (user && login) {
-      const same = this.rovers.ofUser(login.user, isOfSource)
-      const all = same + (isOfSource ? ((await this.#sourced.source?.elsewhere(login.user)) ?? 0) : 0)
+      const elsewhere = isOfSource ? ((await this.#sourced.source?.elsewhere(login.user)) ?? 0) : 0
+      // After the wait: others may have logged in meanwhile.
+      const all = this.rovers.ofUser(login.user, isOfSource) + elsewhere
       if (all >= user.most && !(await this.rovers.displace(login.user, isOfSource)))
         return this.#refuse(connection, 503, `${login.user} has ${all} connections already`, version)
     }

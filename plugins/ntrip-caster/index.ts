@@ -53,7 +53,8 @@ export default definePlugin({
     ctx.info.block('ntrip.caster', () => caster.block(enabled.get() === 1))
     ctx.banner('NTRIP', () => {
       const { address } = caster
-      return address ? `port ${address.port}, mountpoint ${options.mounts?.[0]?.name ?? ctx.serial}` : ''
+      const own = caster.mountNames.find((name) => caster.isOwn(name))
+      return address ? `port ${address.port}${own ? `, mountpoint ${own}` : ''}` : ''
     })
 
     addCommands(ctx, { caster, users, bases })

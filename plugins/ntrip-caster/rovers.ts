@@ -136,7 +136,7 @@ export class Rovers {
   async displace(user: string, isSourced = false): Promise<boolean> {
     for (const { rover } of this.#all.values()) {
       const { connection } = rover
-      if (!isOf(rover, user, isSourced) || !(await connection.isCut())) continue
+      if (!isOf(rover, user, isSourced) || !(await connection.isCut()) || connection.closed) continue
       connection.destroy()
       this.#ctx.log.info(
         { address: connection.remoteAddress },

@@ -299,7 +299,8 @@ export const rules: readonly Rule[] = [
         { output: failed.name, reason: failed.reason },
       ],
   ],
-  ['error', 'degraded', (facts) => reported(facts, () => true)],
+  // A request that was refused changed nothing: whoever mistypes a command takes no base out of service.
+  ['error', 'degraded', (facts) => reported(facts, ({ code }) => code !== 'mqtt-refused')],
   ['override', 'fit', ({ reference }) => overrideOf(reference, 0)],
 ]
 

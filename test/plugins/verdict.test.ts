@@ -365,6 +365,7 @@ t.test('the verdict', async (t) => {
   t.match(judge({ ...good, ...cases.output?.[0] }), {
     values: { output: 'ntrip-server a:2101/B', reason: 'bad password' },
   })
+  t.match(judge({ ...good, ...error('mqtt-refused') }), { fitness: 'fit' }, 'a mistyped request is no fault')
   t.match(judge({ ...good, ...cases.moved?.[0] }), { code: 'moved', why_code: 'gnss-moved' }, 'the words of an error')
   t.match(judge({ ...good, linkFailure: 'config' }), { fitness: 'fit' }, 'a link that nobody set up is not missed')
   const reasons: string[] = []

@@ -1,4 +1,4 @@
-import { distance } from 'rtk-base/gnss'
+import { distance, isObservation } from 'rtk-base/gnss'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import {
   type FleetMessage,
@@ -47,6 +47,8 @@ export interface FeedPorts {
   readonly reader: PublicationReader
   readonly utc_ms: () => number
   station(serial: string): FleetStation | undefined
+  /** Since when the broker is connected, monotonic ms; undefined: it is not. */
+  connected_ms(): number | undefined
   refused(kind: Refusal): void
   garbage(bytes: number): void
   relayed(epochs: number, rovers: number): void
@@ -76,8 +78,9 @@ export class BaseFeed {
   #written = 0
   /** The reference of the station that the relayed position was compared with. */
   #compared = ''
-  /** UTC ms of the newest epoch that was relayed. */
+  /** UTC ms of the newest epoch that was relayed, and its messages: a station may publish them one by one. */
   #newest_ms = Number.NEGATIVE_INFINITY
+  #newestTypes = new Set<number>()
   #good_ms: number
   /** MQTT 3.1.1: a publication that waits for its signature. */
   #unsigned: Buffer | undefined
@@ -109,6 +112,18 @@ export class BaseFeed {
     return this.#reason
   }
 
+  /** It sends good RTCM, with its position. */
+  get isProven(): boolean {
+    return this.#reason === '' && this.#compared !== '' && this.#newest_ms > Number.NEGATIVE_INFINITY
+  }
+
+  /** It is observed for a minute, with or without rovers. */
+  warm(): void {
+    if (this.#feeds.size > 0) return
+    void this.#linger()
+    this.#linger = this.#ports.ctx.timers.after(linger_ms, () => this.#ports.idle(this.#serial))
+  }
+
   open(feed: MountFeed): OpenMount {
     void this.#linger()
     this.#feeds.add(feed)
@@ -116,8 +131,7 @@ export class BaseFeed {
     return {
       acknowledged: (epochs) => this.#delivery.acknowledged(epochs, this.#ports.utc_ms()),
       close: () => {
-        if (!this.#feeds.delete(feed) || this.#feeds.size > 0) return
-        this.#linger = this.#ports.ctx.timers.after(linger_ms, () => this.#ports.idle(this.#serial))
+        if (this.#feeds.delete(feed)) this.warm()
       },
     }
   }
@@ -145,7 +159,9 @@ export class BaseFeed {
   #find(): string {
     const { ctx, settings } = this.#ports
     const station = this.#ports.station(this.#serial)
-    const silent_s = (ctx.clock.monotonic() - this.#good_ms) / 1000
+    const connected_ms = this.#ports.connected_ms()
+    if (connected_ms === undefined) return 'the fleet has no connection to its broker'
+    const silent_s = (ctx.clock.monotonic() - Math.max(this.#good_ms, connected_ms)) / 1000
     const limit_s = Math.max(settings.maxAge_s, 2.5 * (station?.rtcm.rate_s ?? 0))
     const silence = silent_s > limit_s ? this.#refusal || `no RTCM for ${Math.floor(limit_s)} s` : ''
     return whyUnfit(station, settings) || this.#trouble || silence
@@ -194,7 +210,7 @@ export class BaseFeed {
 
   get #mustSign(): boolean {
     const { signatures } = this.#ports
-    return signatures.signed(this.#serial) || this.#ports.station(this.#serial)?.rtcm.signed === true
+    return signatures.mustSign(this.#serial) || this.#ports.station(this.#serial)?.rtcm.signed === true
   }
 
   #judge(payload: Buffer, signature: Readonly<Record<string, unknown>> | undefined): void {
@@ -235,11 +251,16 @@ export class BaseFeed {
     }
     const { newest_ms, positions, frames } = publication
     const unfit = whyUnfit(station, settings)
-    if (newest_ms !== undefined) {
+    const isNew = newest_ms !== undefined && newest_ms > this.#newest_ms
+    if (isNew) {
       this.#newest_ms = newest_ms
+      this.#newestTypes = new Set()
       this.#good_ms = now_ms
-      this.#delivery.published(newest_ms, station?.rtcm.rate_s ?? 0)
+      // Without a rover there is nobody to deliver to, so nothing is lost.
+      if (this.#feeds.size > 0) this.#delivery.published(newest_ms, station?.rtcm.rate_s ?? 0)
+      else this.#delivery.paused()
     }
+    for (const { type } of frames) if (isObservation(type)) this.#newestTypes.add(type)
     this.#trouble = ''
     this.#refusal = ''
     this.look()
@@ -254,13 +275,13 @@ export class BaseFeed {
     let rovers = 0
     for (const feed of this.#feeds) rovers += feed.take(frames)
     this.#written = rovers
-    if (rovers === 0 || newest_ms === undefined) return
+    if (rovers === 0 || !isNew) return
     this.#delivery.relayed(now_utc_ms)
     this.#ports.relayed(1, rovers)
   }
 
   #whyNot(
-    { newest_ms, oldest_ms, positions }: Publication,
+    { newest_ms, oldest_ms, positions, frames }: Publication,
     station: FleetStation | undefined,
     now_ms: number,
   ): [Refusal, string?] | undefined {
@@ -271,7 +292,10 @@ export class BaseFeed {
       if ((now_ms - newest_ms) / 1000 < -early_s)
         return ['stale', `its RTCM is ${((newest_ms - now_ms) / 1000).toFixed(1)} s in the future`]
       // The station repeats its newest epoch on request; anything older is a replay.
-      if (newest_ms <= this.#newest_ms) return ['repeated']
+      const isRest =
+        newest_ms === this.#newest_ms &&
+        frames.every(({ type }) => !isObservation(type) || !this.#newestTypes.has(type))
+      if (newest_ms <= this.#newest_ms && !isRest) return ['repeated']
     }
     const arp = station?.arp
     for (const position of positions) {

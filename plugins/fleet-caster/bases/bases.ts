@@ -1,6 +1,6 @@
 import { ecefToGeodetic } from 'rtk-base/gnss'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import { type BaseMount, type FleetStation, fleet, type LatLon, type OpenMount } from 'rtk-base/services'
+import { type BaseMount, type FleetStation, fleet, fleetBroker, type LatLon, type OpenMount } from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import { BaseFeed, type FeedPorts } from './base-feed.js'
 import { whyUnfit } from './fitness.js'
@@ -30,11 +30,12 @@ export class Bases {
   /** Label → {SN}, where mountpoints are named by labels. */
   #labels: Map<string, string> | undefined
   readonly #changes: EventSource<string>
+  #connected_ms: number | undefined
 
   constructor(
     ctx: PluginContext,
     settings: Settings,
-    ports: Omit<FeedPorts, 'changed' | 'idle' | 'station' | 'reader'>,
+    ports: Omit<FeedPorts, 'changed' | 'connected_ms' | 'idle' | 'station' | 'reader'>,
   ) {
     this.#ctx = ctx
     this.#settings = settings
@@ -43,6 +44,7 @@ export class Bases {
       ...ports,
       reader: new PublicationReader(settings.leap_s),
       station: (serial) => this.#stations.station(serial),
+      connected_ms: () => this.#connected_ms,
       changed: (serial) => this.#feedChanged(serial),
       idle: (serial) => this.#idle(serial),
     }
@@ -67,8 +69,22 @@ export class Bases {
     return this.#feeds.size
   }
 
+  /** Without the broker every base looks silent: nothing is said by that. */
+  get isConnected(): boolean {
+    return this.#connected_ms !== undefined
+  }
+
   start(): void {
-    this.#ctx.on(this.#stations.onStation, ({ serial, station, before }) => {
+    const { clock, on, services } = this.#ctx
+    services.watch(fleetBroker, (broker) => {
+      const take = (isConnected: boolean) => {
+        this.#connected_ms = isConnected ? clock.monotonic() : undefined
+        for (const feed of this.#feeds.values()) feed.look()
+      }
+      take(broker?.connected === true)
+      return broker && on(broker.onConnected, take)
+    })
+    on(this.#stations.onStation, ({ serial, station, before }) => {
       if (station?.labels.mount !== before?.labels.mount || !station || !before) this.#labels = undefined
       if (!station) this.#mounts.delete(serial)
       this.#feeds.get(serial)?.look()
@@ -141,6 +157,14 @@ export class Bases {
     return mount
   }
 
+  /** Observes a base, so that it has proved itself before a rover is moved to it. @returns whether it has */
+  prove(serial: string): boolean {
+    const found = this.#feeds.get(serial) ?? new BaseFeed(serial, this.#ports)
+    this.#feeds.set(serial, found)
+    found.warm()
+    return found.isProven
+  }
+
   #open(serial: string, feed: Parameters<BaseMount['open']>[0]): OpenMount {
     const found = this.#feeds.get(serial) ?? new BaseFeed(serial, this.#ports)
     this.#feeds.set(serial, found)
@@ -155,7 +179,7 @@ export class Bases {
 
   #feedChanged(serial: string): void {
     const why = this.#feeds.get(serial)?.reason ?? ''
-    const isOwnFault = why !== '' && whyUnfit(this.#stations.station(serial), this.#settings) === ''
+    const isOwnFault = why !== '' && this.isConnected && whyUnfit(this.#stations.station(serial), this.#settings) === ''
     if (isOwnFault) this.#avoided.set(serial, { until_ms: this.#ctx.clock.monotonic() + avoided_ms, why })
     else this.#avoided.delete(serial)
     this.#changes.emit(serial)

@@ -16,13 +16,19 @@ export class Signatures {
   readonly #signers = new Map<string, number>()
   /** Signers whose number is to be stored. */
   readonly #changed = new Set<string>()
+  #hasBegun = false
 
   /** @param ca PEM of the authorities; `''`: signatures cannot be verified */
   constructor(ca: string, maxAge_s: number, now: () => number) {
     this.#verifier = ca ? new RtcmVerifier({ ca, maxAge_s, now }) : undefined
   }
 
-  /** From the database, or from the instance before. */
+  /** All that are known, from the database or from the instance before. */
+  begin(rows: Iterable<SignerRow>): void {
+    this.resume(rows)
+    this.#hasBegun = true
+  }
+
   resume(rows: Iterable<SignerRow>): void {
     for (const { serial, sequence } of rows) {
       this.#signers.set(serial, Math.max(sequence, this.#signers.get(serial) ?? 0))
@@ -42,8 +48,9 @@ export class Signatures {
     return rows
   }
 
-  signed(serial: string): boolean {
-    return this.#signers.has(serial)
+  /** Until the signers are read, any station may be one: to take an unsigned publication would be to believe without evidence. */
+  mustSign(serial: string): boolean {
+    return this.#signers.has(serial) || (this.verifies && !this.#hasBegun)
   }
 
   certificate(serial: string, { payload }: FleetMessage): string | undefined {

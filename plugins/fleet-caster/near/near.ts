@@ -113,7 +113,8 @@ export class Near implements NearMount {
 
   #look(chosen: Chosen): void {
     const { position, base } = chosen
-    if (!position) return
+    // Without the broker no base sends, and another one would be no better.
+    if (!position || (base !== '' && !this.#bases.isConnected)) return
     const now_ms = this.#ctx.clock.monotonic()
     chosen.looked_ms = now_ms
     const trouble = base === '' ? '' : this.#bases.why(base)
@@ -135,8 +136,10 @@ export class Near implements NearMount {
       chosen.better = undefined
       return
     }
+    // Its RTCM must arrive, with its position, before the rover gives up one that works: `fit` may be what the broker has kept.
+    const isProven = this.#bases.prove(best.name)
     if (chosen.better?.name !== best.name) chosen.better = { name: best.name, since_ms: now_ms }
-    else if (now_ms - chosen.better.since_ms >= nearerFor_ms)
+    else if (isProven && now_ms - chosen.better.since_ms >= nearerFor_ms)
       this.#serve(chosen, best.name, `${(gain_m / 1_000).toFixed(1)} km nearer than ${base}`)
   }
 

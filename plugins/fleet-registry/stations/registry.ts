@@ -10,27 +10,32 @@ import {
   fleetDatabase,
 } from 'rtk-base/services'
 import { type Given, StationStore, type StoredStation } from '../store/station-store.js'
-import {
-  documentMark,
-  type Facts,
-  parseObject,
-  readDocument,
-  readState,
-  storable,
-  verdictOf,
-  withoutSecrets,
-} from './reading.js'
+import { Asking } from './asking.js'
+import { documentMark, type Facts, parseObject, readDocument, readState, storable, withoutSecrets } from './reading.js'
 import { Requests } from './requests.js'
+import { SignsOfLife } from './signs-of-life.js'
+import { StationBudgets } from './station-budgets.js'
 import { isSameStation } from './transitions.js'
+import {
+  decided,
+  heardIn,
+  isOlder,
+  isOwnVerdict,
+  isPossible,
+  isUnexplained,
+  isWorse,
+  sinceOf,
+  unheard,
+  type Verdict,
+  verdictIn,
+} from './verdicts.js'
 
 const channel = 'fleet_station'
 const look_ms = 10_000
-/** A station without the topic `state` is asked for its document this often, and any other one this often. */
-const asked_s = { document: 600, state: 3_600 } as const
 /** A verdict from a document is worth nothing after this time. */
 const trusted_s = 1_500
-/** Requests for documents in one look: the answers of ten thousand stations at once would be 200 MB. */
-const mostAsked = 100
+/** Documents of one station: so many at once, then one a second. To read one of 140 kB takes milliseconds. */
+const documentBurst = 20
 /** A station is told about in the record at most once in this time for things that are refused. */
 const refusedAgain_ms = 3_600_000
 const mostRefused = 1_000
@@ -43,31 +48,6 @@ const statuses: Readonly<Record<string, FleetStation['online']>> = {
   r: 'offline',
   q: 'offline',
   L: 'offline',
-}
-
-const unheard: Omit<FleetStation, 'serial' | 'firstSeen_s' | 'seen_s'> = {
-  name: '',
-  group: '',
-  labels: {},
-  online: 'unknown',
-  onlineSince_s: 0,
-  verdict: 'unknown',
-  cause: 'not-heard',
-  why: '',
-  verdictSince_s: 0,
-  source: 'none',
-  arp: undefined,
-  place: undefined,
-  reference: '',
-  version: '',
-  variant: '',
-  rtcm: { signed: false, rate_s: 1 },
-  rovers: 0,
-  uplink: '',
-  certificateUntil_s: 0,
-  update: { state: '', failed: false },
-  errors: [],
-  document_s: 0,
 }
 
 /** Every station that was ever heard, as it is now. Each instance has the whole picture, the leader stores it. */
@@ -87,9 +67,12 @@ export class Registry implements Fleet {
   readonly #recorded: EventSource<FleetEvent>
   readonly #store: StationStore
   readonly #requests: Requests
-  readonly #asked = new Map<string, number>()
+  readonly #life: SignsOfLife
+  readonly #asking: Asking
+  /** What the broker has kept of stations that are silent, or of which it has kept two verdicts: their next document decides. */
+  readonly #doubted = new Map<string, Verdict>()
   readonly #refused = new Map<string, number>()
-  #next = 0
+  readonly #documents = new StationBudgets(documentBurst, 1)
   ignored = 0
 
   constructor(ctx: PluginContext, { most, retention_days }: { most: number; retention_days: number }) {
@@ -99,6 +82,8 @@ export class Registry implements Fleet {
     this.#recorded = ctx.event()
     this.#store = new StationStore(ctx, (serial) => this.#all.get(serial), retention_days)
     this.#requests = new Requests(ctx)
+    this.#life = new SignsOfLife(ctx)
+    this.#asking = new Asking(ctx, this.#life, (serial) => this.#broker.publish(`base/${serial}/info/get`, ''))
   }
 
   get #broker(): FleetBroker {
@@ -111,6 +96,7 @@ export class Registry implements Fleet {
 
   start(): void {
     const { log, timers } = this.#ctx
+    this.#life.start(this.#broker)
     const topics: Readonly<Record<string, (message: FleetMessage) => void>> = {
       'base/+/online': (message) => this.#heardOnline(message),
       'base/+/state': (message) => this.#heardState(message),
@@ -145,6 +131,7 @@ export class Registry implements Fleet {
       online,
       ...(station.online !== online && { onlineSince_s: this.#now_s() }),
     }))
+    if (!message.retained && this.#all.get(serial)?.cause === 'silent' && this.#database.leads) this.ask(serial)
   }
 
   #heardState(message: FleetMessage): void {
@@ -155,23 +142,38 @@ export class Registry implements Fleet {
       this.#refuse(serial, 'its message on `state` cannot be read')
       return
     }
-    // A node of a cluster may keep an older state than the others after an outage.
     const known = this.#all.get(serial)
-    if (message.retained && known && isOlder({ ...facts, source: 'state' }, known)) return
+    if (message.retained && known) {
+      if (known.cause === 'silent') {
+        this.#doubted.set(serial, verdictIn(facts))
+        return
+      }
+      // A node of a cluster may keep an older state than the others after an outage. The clock of the station may also have been set back:
+      // of two verdicts the worse counts, until a document decides.
+      if (isOlder({ ...facts, source: 'state' }, known)) {
+        if (!isWorse(facts, known)) return
+        this.#doubted.set(serial, verdictIn(facts))
+      }
+    } else this.#doubted.delete(serial)
+    const now_s = this.#now_s()
     this.#heard(message, (station) => ({
       ...facts,
       why: facts.cause === station.cause ? station.why : '',
-      // Without a clock the station does not know since when.
-      ...(!facts.verdictSince_s && { verdictSince_s: sinceOf(station, facts, this.#now_s()) }),
+      ...(!isPossible(facts, station, now_s) && { verdictSince_s: sinceOf(station, facts, now_s) }),
     }))
+    if (this.#doubted.has(serial) && this.#database.leads) this.ask(serial)
     // The document explains the verdict.
     const station = this.#all.get(serial)
-    if (station && station.why === '' && station.cause !== 'ok' && this.#database.leads) this.ask(serial)
+    if (station && isUnexplained(station) && this.#database.leads) this.#asking.why(serial)
   }
 
   #heardDocument(message: FleetMessage): void {
     const { serial, payload, retained } = message
     if (retained) return
+    if (!this.#documents.admits(serial, this.#ctx.clock.monotonic())) {
+      this.#refuse(serial, `it sent more than ${documentBurst} documents at once: further ones are ignored`)
+      return
+    }
     const document = parseObject(payload)
     if (!document) {
       this.#refuse(serial, 'its document is not a JSON object')
@@ -184,19 +186,26 @@ export class Registry implements Fleet {
     }
     const clean = withoutSecrets(document) as Record<string, unknown>
     const { name = '', arp, place, why = '', ...facts } = readDocument(clean)
+    const doubted = this.#doubted.get(serial)
     const isKnown = this.#heard(message, (station) => {
       this.#ownNames.set(serial, name)
       const hasState = station.source === 'state'
-      const own = hasState ? { ...(isOwnVerdict(clean, station) && { why }) } : verdictOf(clean)
+      const isDecided = hasState && station.cause !== 'silent' && !doubted
+      const own: Partial<Verdict> = isDecided
+        ? { ...(isOwnVerdict(clean, station) && { why }) }
+        : decided(clean, doubted)
       return {
         ...facts,
         ...own,
         // The topic `state` has the position as announced, the document as it was determined.
-        ...(!hasState && { source: 'document', arp, place, verdictSince_s: sinceOf(station, own, this.#now_s()) }),
+        ...(!hasState && { source: 'document', arp, place }),
+        ...(own.verdict && { verdictSince_s: sinceOf(station, own, this.#now_s()) }),
         document_s: this.#now_s(),
       }
     })
-    if (isKnown) this.#store.document(serial, clean, documentMark(clean))
+    if (!isKnown) return
+    this.#doubted.delete(serial)
+    this.#store.document(serial, clean, documentMark(clean))
   }
 
   /** @returns false: not a station that is kept */
@@ -221,7 +230,8 @@ export class Registry implements Fleet {
       return false
     }
     const station: FleetStation = before ?? { ...unheard, serial, firstSeen_s: now_s, seen_s: now_s }
-    this.#put({ ...station, ...facts(station), seen_s: now_s }, before)
+    if (!retained) this.#life.heard(serial)
+    this.#put({ ...station, ...facts(station), seen_s: retained ? station.seen_s : now_s }, before)
     return true
   }
 
@@ -262,7 +272,10 @@ export class Registry implements Fleet {
       // A stored `online` may be of any age.
       const stored: FleetStation = { ...unheard, ...station, online: 'unknown' }
       const known = this.#all.get(serial)
-      if (known) this.#put({ ...stored, ...heardIn(known, station), firstSeen_s: station.firstSeen_s }, known)
+      const { firstSeen_s, seen_s } = station
+      const seen = { firstSeen_s, ...(!this.#life.isHeard(serial) && { seen_s }) }
+      if (known && isOlder(known, station) && isWorse(known, station)) this.#doubted.set(serial, verdictIn(known))
+      if (known) this.#put({ ...stored, ...heardIn(known, station), ...seen }, known)
       else this.#all.set(serial, stored)
     }
   }
@@ -284,7 +297,10 @@ export class Registry implements Fleet {
     const before = this.#all.get(serial)
     this.#forgotten.add(serial)
     this.#all.delete(serial)
+    this.#life.forget(serial)
+    this.#doubted.delete(serial)
     this.#given.delete(serial)
+    this.#asking.forget(serial)
     this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }
@@ -317,28 +333,16 @@ export class Registry implements Fleet {
 
   #look(): void {
     const now_s = this.#now_s()
+    const isConnected = this.#broker.connected
     for (const station of this.#all.values()) {
-      if (station.source !== 'document' || station.verdict === 'unknown' || now_s - station.document_s < trusted_s)
-        continue
-      this.#put({ ...station, verdict: 'unknown', cause: 'silent', why: 'its document is too old' }, station)
+      if (station.verdict === 'unknown') continue
+      const isOld = station.source === 'document' && now_s - station.document_s >= trusted_s
+      if (!isOld && !(isConnected && this.#life.isSilent(station))) continue
+      if (station.source === 'state') this.#doubted.set(station.serial, verdictIn(station))
+      const why = isOld ? 'its document is too old' : 'it has not said anything itself for too long'
+      this.#put({ ...station, verdict: 'unknown', cause: 'silent', why, verdictSince_s: now_s }, station)
     }
-    if (this.#database.leads && this.#broker.connected) this.#askSome(now_s)
-  }
-
-  /** Goes around all stations, some in each look. */
-  #askSome(now_s: number): void {
-    const all = [...this.#all.values()]
-    const next = all.length === 0 ? 0 : this.#next % all.length
-    let asked = 0
-    for (const [looked, station] of [...all.slice(next), ...all.slice(0, next)].entries()) {
-      const wanted_s = asked_s[station.source === 'state' ? 'state' : 'document']
-      const age_s = now_s - Math.max(station.document_s, this.#asked.get(station.serial) ?? 0)
-      if (station.online !== 'online' || age_s < wanted_s) continue
-      this.ask(station.serial)
-      asked += 1
-      this.#next = next + looked + 1
-      if (asked >= mostAsked) return
-    }
+    if (this.#database.leads && isConnected) this.#asking.look(this.#all)
   }
 
   #now_s(): number {
@@ -378,15 +382,16 @@ export class Registry implements Fleet {
   }
 
   ask(serial: string): void {
-    this.#asked.set(serial, this.#now_s())
-    this.#broker.publish(`base/${serial}/info/get`, '')
+    this.#asking.ask(serial)
   }
 
   async change(serial: string, values: Readonly<Record<string, unknown>>, by: string) {
     this.#demandOnline(serial)
     const answer = await this.#requests.change(serial, values)
     const names = Object.keys(values).join(', ').slice(0, 300)
-    this.record({ serial, kind: 'change', text: `${names}: ${answer.result}`, by })
+    const unknown = Object.keys(answer.leftover).join(', ').slice(0, 150)
+    const said = answer.result === 'ok' && unknown ? `ok, but the station does not know ${unknown}` : answer.result
+    this.record({ serial, kind: 'change', text: `${names}: ${said}`, by })
     this.ask(serial)
     return answer
   }
@@ -418,30 +423,3 @@ export class Registry implements Fleet {
     this.#recorded.emit(stamped)
   }
 }
-
-/** What the topic `state` says. */
-const ofState = ['verdict', 'cause', 'why', 'verdictSince_s', 'source', 'arp', 'place', 'reference', 'version']
-
-/** Both come from the topic `state`, by a clock that is set, and the one is of an earlier time. */
-const isOlder = (one: Facts, other: Facts): boolean =>
-  one.source === 'state' &&
-  other.source === 'state' &&
-  (one.verdictSince_s ?? 0) > 0 &&
-  (one.verdictSince_s ?? 0) < (other.verdictSince_s ?? 0)
-
-/** What was heard of a station since the start, unless it is older than what is stored: whatever differs from one that was never heard. */
-const heardIn = (station: FleetStation, stored: FleetStation): Partial<FleetStation> => {
-  const skipped = isOlder(station, stored) ? ofState : []
-  return Object.fromEntries(
-    Object.entries(station).filter(
-      ([name, value]) => value !== (unheard as Readonly<Record<string, unknown>>)[name] && !skipped.includes(name),
-    ),
-  )
-}
-
-const sinceOf = (station: FleetStation, { verdict, cause }: Facts, now_s: number): number =>
-  station.verdict === verdict && station.cause === cause ? station.verdictSince_s : now_s
-
-/** The document explains the verdict that the station has now. */
-const isOwnVerdict = (document: Record<string, unknown>, { cause }: FleetStation): boolean =>
-  verdictOf(document).cause === cause

@@ -1,9 +1,11 @@
 import { Mutex } from 'async-mutex'
-import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { type Dispose, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type Fleet, type FleetBroker, type FleetMessage, fleetBroker } from 'rtk-base/services'
 import { isObject, parseObject, text, withoutSecrets } from './reading.js'
 
 const answer_ms = 30_000
+/** An answer that did not come in time may still come for so long. */
+const owed_ms = 120_000
 /** Requests that wait for an answer, of this instance. */
 const mostWaiting = 2_000
 
@@ -46,6 +48,8 @@ export class Requests {
   /** Of everything that waits, for the end of this plugin. */
   readonly #ends = new Set<() => void>()
   readonly #turns = new Map<string, Mutex>()
+  /** Stations whose answer to a change did not come in time, and may still come on `change/resp` → ends the wait. */
+  readonly #owed = new Map<string, Dispose>()
   #nextId = 1
 
   constructor(ctx: PluginContext) {
@@ -61,7 +65,10 @@ export class Requests {
       for (const end of this.#ends) end()
     })
     const answered = (message: FleetMessage) => {
-      if (!message.retained) this.#waiting.get(`${message.serial} ${message.part}`)?.(message)
+      if (message.retained) return
+      // Nothing in an answer says which change it belongs to, but they come in order.
+      if (message.part === 'change/resp' && this.#settle(message.serial)) return
+      this.#waiting.get(`${message.serial} ${message.part}`)?.(message)
     }
     this.#ctx.defer(this.#broker.subscribe('base/+/change/resp', answered))
     this.#ctx.defer(this.#broker.subscribe(`base/+/fleet/${this.#instance}/+`, answered))
@@ -72,7 +79,12 @@ export class Requests {
     this.#turns.set(serial, turn)
     try {
       return await turn.runExclusive(async () => {
-        const { payload } = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'])
+        const wasOwed = this.#owed.has(serial)
+        const missed = () => {
+          // One came, and was taken for the late one: it may have been the only one.
+          if (!wasOwed || this.#owed.has(serial)) this.#owe(serial)
+        }
+        const { payload } = await this.#ask(serial, 'change/post', JSON.stringify(values), ['change/resp'], missed)
         const answer = answerOf(payload)
         if (!answer) throw unavailable(`the answer of ${serial} cannot be read`)
         return answer
@@ -80,6 +92,18 @@ export class Requests {
     } finally {
       if (!turn.isLocked()) this.#turns.delete(serial)
     }
+  }
+
+  #owe(serial: string): void {
+    void this.#owed.get(serial)?.()
+    const end = this.#ctx.timers.after(owed_ms, () => this.#owed.delete(serial))
+    this.#owed.set(serial, end)
+  }
+
+  /** @returns whether an answer was owed */
+  #settle(serial: string): boolean {
+    void this.#owed.get(serial)?.()
+    return this.#owed.delete(serial)
   }
 
   async command(serial: string, text: string): Promise<string> {
@@ -100,8 +124,14 @@ export class Requests {
     if (sent === 'full') throw unavailable('too much waits for the broker: try again in a minute')
   }
 
-  /** @param also further parts of the topic on which an answer may come */
-  #ask(serial: string, part: string, text: string, also: readonly string[]): Promise<FleetMessage> {
+  /** @param also further parts of the topic on which an answer may come @param missed no answer came in time */
+  #ask(
+    serial: string,
+    part: string,
+    text: string,
+    also: readonly string[],
+    missed: () => void = () => {},
+  ): Promise<FleetMessage> {
     if (this.#waiting.size >= mostWaiting) throw unavailable('too many requests wait for the answers of stations')
     const own = `fleet/${this.#instance}/${this.#nextId++}`
     const keys = [own, ...also].map((topic) => `${serial} ${topic}`)
@@ -113,6 +143,7 @@ export class Requests {
       }
       const late = this.#ctx.timers.after(answer_ms, () => {
         finish()
+        missed()
         reject(unavailable(`${serial} did not answer in ${answer_ms / 1000} s: whether it did it is not known`))
       })
       const gone = () => {

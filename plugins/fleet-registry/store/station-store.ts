@@ -1,5 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { type FleetDatabase, type FleetEvent, type FleetStation, fleetDatabase } from 'rtk-base/services'
+import { StationBudgets } from '../stations/station-budgets.js'
 import { transitions } from '../stations/transitions.js'
 import { monthly, partsBefore, partsFor, tables } from './tables.js'
 
@@ -16,6 +17,12 @@ const mostDocuments_bytes = 300 << 20
 /** Former documents of one station in an hour: one that changes its settings every second must not fill the disk. */
 const mostFormer = 12
 const former_ms = 3_600_000
+/**
+ * Entries of one station in the record: so many at once, then one in this time. The difference to the last entry waits. A station that
+ * changes its state every second would add 100,000 entries a day.
+ */
+const entryBurst = 60
+const entryEvery_s = 30
 
 /** What people set for a station; it wins over what the station says. */
 export interface Given {
@@ -59,6 +66,7 @@ export class StationStore {
   #documents_bytes = 0
   /** Former documents since `from_ms`, monotonic, of the stations that had some lately. */
   readonly #former = new Map<string, { from_ms: number; count: number }>()
+  readonly #budgets = new StationBudgets(entryBurst, entryEvery_s)
   #entries: FleetEvent[] = []
   #isFlushing = false
   lost = 0
@@ -149,10 +157,17 @@ export class StationStore {
         await this.#writeStations()
         await this.#writeDocuments()
       }
+      this.#ctx.errors.clear('fleet-store')
     } catch (error) {
       // What is stored is not known any more: it is read again.
       this.#stored = undefined
-      this.#ctx.log.warn({ err: error }, 'the stations cannot be stored: it is tried again every second')
+      const reason = (error as Error).message
+      this.#ctx.errors.raise('fleet-store', {
+        text: `the fleet cannot store its stations (${reason})`,
+        advice: 'it is tried again every second: check the disk and the permissions of the database',
+        values: { reason },
+      })
+      this.#ctx.log.debug({ err: error }, 'the stations cannot be stored: it is tried again every second')
     } finally {
       this.#isFlushing = false
     }
@@ -184,9 +199,15 @@ export class StationStore {
   async #writeSome(serials: readonly string[], stored: Map<string, FleetStation>): Promise<void> {
     const stations = serials.map((serial) => this.#now(serial)).filter((station) => station !== undefined)
     const t_s = Math.floor(this.#ctx.clock.now() / 1000)
-    const events = stations.flatMap((station) =>
-      transitions(stored.get(station.serial), station).map((entry) => ({ ...entry, t_s, by: '' })),
-    )
+    const now_ms = this.#ctx.clock.monotonic()
+    const waiting = new Set<string>()
+    const events = stations.flatMap((station) => {
+      const entries = transitions(stored.get(station.serial), station)
+      if (entries.length === 0 || this.#budgets.admits(station.serial, now_ms, entries.length))
+        return entries.map((entry) => ({ ...entry, t_s, by: '' }))
+      waiting.add(station.serial)
+      return []
+    })
     const rows = stations.map((station) => ({ serial: station.serial, station }))
     await this.#database.transaction(async (query) => {
       await query(
@@ -199,6 +220,8 @@ export class StationStore {
       await query('delete from fleet_forgotten where serial = any($1)', [stations.map(({ serial }) => serial)])
     })
     for (const station of stations) {
+      // Compared with the last entry again in the next second.
+      if (waiting.has(station.serial)) continue
       stored.set(station.serial, station)
       if (this.#now(station.serial) === station) this.#dirty.delete(station.serial)
     }

@@ -1,5 +1,5 @@
 import { Backoff } from 'rtk-base/link'
-import { type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { badValue, type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
 import type { Engine, OpenEngine } from './engine.js'
 
@@ -112,7 +112,13 @@ export class Database implements FleetDatabase {
 
   async #use<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
     if (!this.#engine) throw unavailable('the database of the fleet cannot be reached: it is tried again')
-    return work(this.#engine)
+    try {
+      return await work(this.#engine)
+    } catch (error) {
+      throw isUnstorable(error)
+        ? badValue('a text contains NUL or half of a surrogate pair, which cannot be stored: remove this character')
+        : error
+    }
   }
 
   // ── tables ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,4 +209,13 @@ export class Database implements FleetDatabase {
     this.#setLeads(false)
     await engine?.close().catch(() => {})
   }
+}
+
+/**
+ * Texts from people that PostgreSQL does not take, by its error codes (PostgreSQL documentation, appendix A): NUL in a text
+ * (`character_not_in_repertoire`), and NUL or half of a surrogate pair in JSON (`untranslatable_character`, `invalid_text_representation`).
+ */
+const isUnstorable = (error: unknown): boolean => {
+  const { code, message = '' } = error as { code?: unknown; message?: string }
+  return code === '22021' || code === '22P05' || (code === '22P02' && /type json/.test(message))
 }

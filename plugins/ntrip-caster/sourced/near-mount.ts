@@ -62,8 +62,8 @@ export class SourcedNear implements MountPoint {
 
   located(rover: Rover): void {
     const { lat, lon, quality } = rover.gga?.position ?? {}
-    // A receiver without a fix sends zeros, or the last position.
-    if (lat === undefined || lon === undefined || quality === 0) return
+    // A receiver without a fix sends zeros, or the last position. Zeros also come with another quality, from programs that make the GGA.
+    if (lat === undefined || lon === undefined || quality === 0 || (lat === 0 && lon === 0)) return
     this.#served.get(rover)?.choosing.located({ lat, lon })
   }
 

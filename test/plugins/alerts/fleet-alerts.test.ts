@@ -21,6 +21,7 @@ t.test('the alerts of one station', (t) => {
   t.strictSame(kinds({ online: 'unknown', verdict: 'unknown', cause: 'not-heard' }), [], 'nothing is known of it')
   t.strictSame(kinds({ online: 'offline', onlineSince_s: now_s - 179 }), [])
   t.strictSame(kinds({ online: 'offline', onlineSince_s: now_s - 180 }), ['offline warning'])
+  t.strictSame(kinds({ verdict: 'unknown', cause: 'silent' }), ['offline warning'], 'its last will was lost')
   const lost = { online: 'offline', onlineSince_s: 1, verdict: 'unfit' } as const
   t.strictSame(kinds({ ...lost, cause: 'antenna' }), ['offline warning'], 'one alert for one cause')
   t.strictSame(kinds({ ...lost, cause: 'moved' }), ['offline warning', 'moved critical'])

@@ -40,6 +40,10 @@ export class FakeFleet {
   readonly changes = new Set<EventSource<Change>>()
   readonly #database: PGlite
   isDown = false
+  #isConnected = true
+  readonly #connections = new Set<EventSource<boolean>>()
+  /** Queries with this text wait. */
+  held: { text: string; until: Promise<void>; waiting: number } | undefined
 
   constructor(database: PGlite) {
     this.#database = database
@@ -60,6 +64,12 @@ export class FakeFleet {
   publish(topic: string, payload: Buffer, properties: Record<string, string> = {}, retain = false): void {
     if (retain) this.retained.set(topic, payload)
     for (const take of this.subscriptions.get(topic) ?? []) take(messageOf(topic, payload, properties, false))
+  }
+
+  /** The connection of all instances to the broker. */
+  connect(isConnected: boolean): void {
+    this.#isConnected = isConnected
+    for (const source of this.#connections) source.emit(isConnected)
   }
 
   /** Topics that somebody is subscribed to. */
@@ -84,6 +94,9 @@ export class FakeFleet {
       setup(ctx) {
         const changes = ctx.event<Change>()
         const never = ctx.event<never>().on
+        const connections = ctx.event<boolean>()
+        shared.#connections.add(connections)
+        ctx.defer(() => void shared.#connections.delete(connections))
         shared.changes.add(changes)
         ctx.defer(() => void shared.changes.delete(changes))
         const database: FleetDatabase = {
@@ -92,6 +105,10 @@ export class FakeFleet {
           },
           query: async (sql, values) => {
             if (shared.isDown) throw unavailable('the database is down')
+            if (shared.held && sql.includes(shared.held.text)) {
+              shared.held.waiting += 1
+              await shared.held.until
+            }
             return (await shared.#database.query(sql, values as unknown[])).rows as never
           },
           transaction: async (work) => work(database.query),
@@ -115,7 +132,10 @@ export class FakeFleet {
           onLeads: never,
         }
         const broker: FleetBroker = {
-          ...{ connected: true, answers: true, onConnected: never, publish: () => 'sent' },
+          get connected() {
+            return shared.#isConnected
+          },
+          ...{ answers: true, onConnected: connections.on, publish: () => 'sent' },
           subscribe(filter, take) {
             const takes = shared.subscriptions.get(filter) ?? new Set()
             shared.subscriptions.set(filter, takes.add(take))

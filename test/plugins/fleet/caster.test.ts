@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import t, { type Test } from 'tap'
-import { epochUtc_ms, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
+import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
 import { parseTable } from '../../../runtime/ntrip/index.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
@@ -246,6 +246,27 @@ t.test('without authorities a station that signs is not relayed', async (t) => {
   t.match((await json('GET', '/fleet/rovers')).body.silent, [{ why: /has no signature|authorities is not set/ }])
 })
 
+t.test('a station that publishes the messages of an epoch one by one is relayed whole, and once', async (t) => {
+  const { shared, rover, get, seconds, clock } = await setUp(t)
+  const base = new SimulatedBase(shared, 'A1', near.lat, near.lon)
+  const client = await rover('A1')
+  await get(client, 'an epoch', base)
+  await seconds(1)
+  const before = client.types().length
+  const frames = client.frames().slice(0, 0)
+  new Framer({ onFrame: (frame) => void frames.push(Buffer.from(frame.bytes)) }).push(base.payload(), clock.monotonic())
+  for (const frame of [...frames, ...frames.slice(1)]) base.publish(Buffer.from(frame))
+  await until(() => client.types().length >= before + frames.length, 'all messages')
+  await seconds(1)
+  t.strictSame(
+    client
+      .types()
+      .slice(before)
+      .filter((type) => type > 1070 && type < 1138),
+    [1074, 1084, 1094, 1124],
+  )
+})
+
 t.test('hostile publications are bounded, counted, and harm nobody', async (t) => {
   const { shared, clock, rover, get, seconds, station } = await setUp(t)
   const base = new SimulatedBase(shared, 'A1', near.lat, near.lon)
@@ -366,6 +387,52 @@ t.test('NEAR', async (t) => {
     t.match(await baseOf(), { base: 'ONE' }, 'after five minutes it gets another chance')
   })
 
+  t.test('a rover is moved to a nearer base only once that base sends', async (t) => {
+    const { shared, rover, get, seconds, json } = await setUp(t)
+    const far = new SimulatedBase(shared, 'FAR', 52, 4.3)
+    const client = await rover('NEAR', { gga: ggaAt(52, 4) })
+    await get(client, 'the only one', far)
+    // Online and fit, as the broker has kept it; it died long ago.
+    const dead = new SimulatedBase(shared, 'DEAD', 52, 4)
+    const ofRover = async () => (await json('GET', '/fleet/rovers')).body.near[0]
+    for (let minute = 0; minute < 15; minute++) {
+      const before = epochsOf(client)
+      await seconds(60, far)
+      await until(() => epochsOf(client) - before >= 4 * 58, 'no second is lost')
+      t.match(await ofRover(), { base: 'FAR', changes: 0 })
+    }
+    // It sends observations, but no position yet.
+    for (let second = 0; second < 400; second++) {
+      const frames: Uint8Array[] = []
+      new Framer({ onFrame: ({ bytes }) => void frames.push(Buffer.from(bytes)) }).push(dead.payload(), 0)
+      dead.publish(Buffer.concat(frames.filter((frame) => messageNumber(frame) !== 1005)))
+      await seconds(1, far)
+    }
+    t.match(await ofRover(), { base: 'FAR', changes: 0 }, 'without its position it is of no use')
+    await seconds(400, far, dead)
+    t.match(await ofRover(), { base: 'DEAD', changes: 1 }, 'it is repaired')
+    client.socket.write(ggaAt(0, 0))
+    await seconds(10, far, dead)
+    t.match(await ofRover(), { base: 'DEAD', changes: 1 }, 'zeros are no position')
+  })
+
+  t.test('without the broker no rover is moved, and afterwards it has its base at once', async (t) => {
+    const { shared, rover, get, seconds, json } = await setUp(t)
+    const [one, other] = [new SimulatedBase(shared, 'ONE', 52, 4), new SimulatedBase(shared, 'OTHER', 52, 4.5)]
+    const client = await rover('NEAR', { gga: ggaAt(52, 4) })
+    await get(client, 'the nearest', one, other)
+    const ofRover = async () => (await json('GET', '/fleet/rovers')).body.near[0]
+    shared.connect(false)
+    await seconds(180)
+    t.match(await ofRover(), { base: 'ONE', changes: 0 })
+    t.match((await rover('NEAR', { gga: ggaAt(52, 4) })).types(), [])
+    shared.connect(true)
+    await seconds(10)
+    t.match(await ofRover(), { base: 'ONE', changes: 0 }, 'stations need a moment to come back')
+    await get(client, 'again', one, other)
+    t.match(await ofRover(), { base: 'ONE', changes: 0 })
+  })
+
   t.test('finds the nearest of 10,000 as a search through all of them does', async (t) => {
     const { Grid, greatCircle_m } = await import('../../../plugins/fleet-caster/near/grid.js')
     const grid = new Grid()
@@ -461,6 +528,20 @@ t.test('rover accounts', async (t) => {
   t.equal((await json('DELETE', `${accounts}/bob`)).status, 404)
   t.equal((await json('PATCH', `${accounts}/bob`, { most: 1 })).status, 404)
 
+  const tom = await add({ name: 'tom', most: 2 })
+  let resolve = () => {}
+  const answered = new Promise<void>((done) => {
+    resolve = done
+  })
+  shared.held = { text: 'sum(connections)', until: answered, waiting: 0 }
+  const logins = Promise.all(Array.from({ length: 20 }, () => rover('A1', tom)))
+  await until(() => shared.held?.waiting === 20, 'all of them ask for the connections at other instances')
+  resolve()
+  const crowd = await logins
+  shared.held = undefined
+  t.equal(crowd.filter(({ text }) => text.startsWith('ICY 200')).length, 2, 'of twenty logins at once, two are served')
+  for (const { socket } of crowd) socket.destroy()
+
   const eve = await add({ name: 'eve', until_s: Math.floor(clock.now() / 1000) + 100 })
   const client = await rover('B2', eve)
   t.match(client.text, 'ICY 200 OK')
@@ -510,8 +591,16 @@ t.test('what was delivered is counted by base and day', async (t) => {
     )
     return rows[0]?.n === found.relayed
   }, 'it is stored')
+  client.socket.destroy()
+  await until(async () => (await json('GET', '/fleet/rovers')).body.accounts.length === 0, 'the rover has left')
+  const { published } = await row()
+  await seconds(5, base)
+  t.equal((await row()).published, published, 'without a rover nothing is lost')
   t.equal((await json('GET', '/fleet/delivery?day=2020-01-01')).body.bases.length, 0)
   t.equal((await json('GET', '/fleet/delivery?day=2020-99-01')).status, 400)
+  t.match((await json('GET', '/fleet/delivery?serial=DEL')).body.bases, [{ serial: 'DEL' }])
+  t.strictSame((await json('GET', '/fleet/delivery?serial=OTHER')).body.bases, [])
+  t.equal((await json('GET', '/fleet/delivery?serial=a%20b')).status, 400)
 })
 
 t.test('the time of an epoch is read in the time scale of its constellation', async (t) => {

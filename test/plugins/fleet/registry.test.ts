@@ -36,7 +36,10 @@ t.test('stations of this make and of others', async (t) => {
     state: fit,
     document: { esp: { serial: 'OWN1', version: '0.3.0' }, base: { name: 'Barn' } },
   })
-  const other = await rig.station('OTHER1', { document: foreignDocument('OTHER1') })
+  const other = await rig.station('OTHER1', {
+    document: foreignDocument('OTHER1'),
+    change: (values) => ({ result: 'ok', leftover: 'udp-prot' in values ? values : {} }),
+  })
 
   await t.test('the verdict is that of the topic state, or read from the document', async (t) => {
     await passes(async () => (await row('OWN1'))?.name === 'Barn' && (await row('OTHER1'))?.verdict === 'fit', 'both')
@@ -116,6 +119,9 @@ t.test('stations of this make and of others', async (t) => {
       t.match(await answered, { status: 200, body: { result: 'ok', leftover: {} } })
       t.strictSame(other.changes, [{ 'udp-port': 2_103 }])
       await passes(async () => (await record('&kind=change')).some(({ by }) => by === 'local'), 'the entry')
+      await send('POST', '/fleet/stations/OTHER1/change', { 'udp-prot': 1 })
+      const said = 'udp-prot: ok, but the station does not know udp-prot'
+      await passes(async () => (await record('&kind=change')).some(({ text }) => text === said), 'the unknown name')
       other.vanish()
       await passes(async () => (await row('OTHER1'))?.online === 'offline', 'offline')
       t.match(await send('POST', '/fleet/stations/OTHER1/change', { 'udp-port': 1 }), {
@@ -141,6 +147,11 @@ t.test('stations of this make and of others', async (t) => {
     await passes(() => mute.changes.length === 1, 'the change')
     await fleet.clock.advance(31_000)
     t.match(await answer, { status: 503, body: { message: /did not answer in 30 s: whether it did it is not known/ } })
+    const next = send('POST', '/fleet/stations/MUTE1/change', { b: 2 })
+    await passes(() => mute.changes.length === 2, 'the next change')
+    mute.say('change/resp', '{"result":"late"}')
+    mute.say('change/resp', '{"result":"next"}')
+    t.match(await next, { status: 200, body: { result: 'next' } }, 'a late answer is not that to the next change')
     await mute.stop()
   })
 
@@ -154,6 +165,16 @@ t.test('stations of this make and of others', async (t) => {
     t.match(await send('PATCH', '/fleet/stations/OWN1', { name: '' }), { status: 200 })
     await passes(async () => (await row('OWN1'))?.name === 'Barn', 'its own name again')
     t.match(await send('PATCH', '/fleet/stations/OWN1', { name: 'x'.repeat(65) }), { status: 400 })
+    for (const given of [
+      { name: 'a\u0000b' },
+      { group: '\u0000' },
+      { labels: { a: '\u0000' } },
+      { labels: { a: '\ud800' } },
+    ])
+      t.match(await send('PATCH', '/fleet/stations/OWN1', given), {
+        status: 400,
+        body: { message: /cannot be stored/ },
+      })
   })
   await t.test('former documents: one for each change of settings, none for counters', async (t) => {
     const documents = () => get<{ document: { udp?: { port: number } } }[]>('/fleet/stations/OTHER1/documents')
@@ -215,6 +236,16 @@ t.test('stations of this make and of others', async (t) => {
     })
     for (const serial of ['ODD1', 'LATER1']) await send('DELETE', `/fleet/stations/${serial}`)
   })
+  await t.test('what cannot be stored is an error of the fleet, and is stored later', async (t) => {
+    const { query } = rig.database
+    await query('alter table fleet_event rename to fleet_event_away')
+    await rig.station('ROW1', { state: fit })
+    await passes(() => rig.errors().includes('fleet-store'), 'the error')
+    await query('alter table fleet_event_away rename to fleet_event')
+    await passes(() => !rig.errors().includes('fleet-store'), 'its end')
+    t.ok((await record('&serial=ROW1&kind=verdict')).length > 0)
+    await send('DELETE', '/fleet/stations/ROW1')
+  })
   await t.test('hostile: changed settings in every document do not fill the disk', async (t) => {
     const busy = await rig.station('BUSY1')
     const name = (number: number) => ({ base: { name: `n${number}` } })
@@ -236,6 +267,44 @@ t.test('stations of this make and of others', async (t) => {
     await passes(async () => (await former()).length === 13, 'the last settings, an hour later')
     t.match((await former())[0], { document: name(15) })
     await send('DELETE', '/fleet/stations/BUSY1')
+  })
+  await t.test('hostile: a flood of states causes neither a flood of requests nor of entries', async (t) => {
+    const busy = await rig.station('FLOOD1', { state: fit })
+    await passes(async () => (await row('FLOOD1'))?.verdict === 'fit', 'its state')
+    const { asked } = busy
+    for (let number = 0; number < 80; number++) {
+      busy.say('state', JSON.stringify({ verdict: 'unfit', cause: `c${number}` }))
+      await passes(async () => (await row('FLOOD1'))?.cause === `c${number}`, 'the state', 1_000)
+      await passes(
+        async () => number > 50 || (await record('&serial=FLOOD1')).some((e) => e.text.endsWith(`c${number}`)),
+        'its row',
+        1_000,
+      )
+    }
+    t.ok(busy.asked - asked < 60, `${busy.asked - asked} requests`)
+    t.ok((await record('&serial=FLOOD1')).length < 75, 'some are left out')
+    await passes(
+      async () => (await record('&serial=FLOOD1'))[0]?.text === 'unfit: c79',
+      'the last one is there',
+      10_000,
+    )
+    await send('DELETE', '/fleet/stations/FLOOD1')
+  })
+  await t.test('hostile: a flood of documents is not read, and others are', async (t) => {
+    const busy = await rig.station('FLOOD2', { state: fit })
+    const later = await rig.station('CALM1', { state: fit })
+    await passes(async () => (await row('FLOOD2')) !== undefined && (await row('CALM1')) !== undefined, 'both')
+    for (let number = 0; number < 200; number++)
+      busy.say('info', JSON.stringify(foreignDocument('FLOOD2', { base: { name: `n${number}` } })))
+    later.say('info', JSON.stringify(foreignDocument('CALM1', { base: { name: 'calm' } })))
+    await passes(async () => (await row('CALM1'))?.name === 'calm', 'the document of the other')
+    t.match(await record('&serial=FLOOD2&kind=refused'), [{ text: /more than 20 documents at once/ }])
+    t.not((await row('FLOOD2'))?.name, 'n199')
+    busy.document = foreignDocument('FLOOD2', { base: { name: 'again' } })
+    await fleet.clock.advance(5_000)
+    busy.sayDocument()
+    await passes(async () => (await row('FLOOD2'))?.name === 'again', 'its document after the flood')
+    for (const serial of ['FLOOD2', 'CALM1']) await send('DELETE', `/fleet/stations/${serial}`)
   })
   await t.test('a station that is forgotten is gone until it is heard', async (t) => {
     t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 200 })
@@ -291,6 +360,83 @@ t.test('stations of this make and of others', async (t) => {
   })
 })
 
+t.test('what the broker has kept is no sign of life', async (t) => {
+  const rig = await fleetRig(t)
+  const { fleet, passes, get } = rig
+  const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
+  const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
+  const now_s = () => Math.floor(fleet.clock.now() / 1000)
+  const documentOf = (serial: string, fitness: string, code: string) => ({
+    esp: { serial, version: '1' },
+    base: { state: { verdict: { fitness, code, why: '' } } },
+  })
+  const alive = await rig.station('ALIVE1', {
+    document: documentOf('ALIVE1', 'fit', 'ok'),
+    state: { ...fit, since: now_s() - 100 },
+  })
+
+  await t.test('a station that died without its last will is unknown, and an alert; the others stay fit', async (t) => {
+    for (const [part, payload] of [['online', 'y'] as const, ['state', JSON.stringify(fit)] as const])
+      alive.lie(`base/DEAD1/${part}`, payload, true)
+    await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'as the broker has it')
+    await passes(async () => (await record('&serial=DEAD1&kind=verdict')).length === 1, 'stored')
+    const { seen } = await get<{ seen: number }>('/fleet/stations/DEAD1')
+    await fleet.clock.advance(5_000)
+    await fleet.reload('fleet-registry')
+    await passes(async () => (await row('DEAD1'))?.online === 'online', 'heard again: retained')
+    t.match(await row('DEAD1'), { verdict: 'fit' }, 'it may be asked first')
+    const isAsBefore = async () => (await get<{ seen: number }>('/fleet/stations/DEAD1')).seen === seen
+    await passes(isAsBefore, 'it was not seen, as the database has it')
+    await passes(async () => (await row('DEAD1'))?.verdict === 'unknown', 'half an hour later', 30_000)
+    t.match(await row('DEAD1'), { cause: 'silent' })
+    t.match(await row('ALIVE1'), { verdict: 'fit' }, 'it was asked, and answered')
+    t.ok(alive.asked > 0)
+    await passes(() => fleet.clock.advance(60_000).then(() => alive.asked > 2), 'hours', 600_000)
+    t.match(await row('ALIVE1'), { verdict: 'fit' })
+    // It is back.
+    alive.lie('base/DEAD1/info', JSON.stringify(documentOf('DEAD1', 'fit', 'ok')))
+    await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'its document decides')
+  })
+
+  await t.test('the clock of a station is wrong: nobody takes an older `fit` for the newer', async (t) => {
+    const day_s = 86_400
+    const state = { ...fit, since: now_s() + day_s }
+    const wrong = await rig.station('WRONG1', { document: documentOf('WRONG1', 'unfit', 'moved'), state })
+    await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'its state')
+    const since = async () => (await get<{ since: number }>('/fleet/stations/WRONG1')).since
+    t.ok((await since()) <= now_s(), 'not in the future')
+    wrong.say('state', JSON.stringify({ ...state, since: now_s() - 20 * day_s, verdict: 'unfit', cause: 'antenna' }))
+    await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live')
+    t.ok((await since()) > now_s() - 3_600, 'it did not begin before the verdict that it replaces')
+    // Fit, by a clock that is set back before the next start of the fleet.
+    wrong.say('state', JSON.stringify({ ...fit, since: now_s() }))
+    await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'fit')
+    await passes(async () => (await record('&serial=WRONG1&kind=verdict')).length >= 3, 'stored')
+    const back = { ...fit, since: now_s() - day_s, verdict: 'unfit', cause: 'moved' }
+    wrong.lie('base/WRONG1/state', JSON.stringify(back), true)
+    await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live, whatever its time')
+  })
+
+  await t.test('of two retained verdicts the worse counts, until a document decides', async () => {
+    const two = await rig.station('TWO1', { document: documentOf('TWO1', 'fit', 'ok') })
+    two.say('state', JSON.stringify({ ...fit, since: now_s() - 10 }))
+    await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'live')
+    await passes(async () => (await record('&serial=TWO1&kind=verdict')).length >= 1, 'stored')
+    const { version: _version, ...document } = { version: 0, ...two.document }
+    two.document = 'nothing' as never
+    const older = { ...fit, since: now_s() - 5_000, verdict: 'unfit', cause: 'moved' }
+    // Retained by the broker while the fleet is away.
+    const gone = fleet.reload('fleet-registry')
+    two.lie('base/TWO1/state', JSON.stringify(older), true)
+    await gone
+    await passes(async () => (await row('TWO1'))?.online === 'online', 'heard again')
+    await passes(async () => (await row('TWO1'))?.verdict === 'unfit', 'the worse')
+    two.document = document
+    two.sayDocument()
+    await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'the document decides')
+  })
+})
+
 t.test('people: keys, roles, and the end of a session', async (t) => {
   const { passes, send, fleet } = await fleetRig(t)
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
@@ -328,6 +474,12 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
     body: { message: /last admin/ },
   })
 
+  // A proxy that is not listed, or a provider, gives strangers and people the same address.
+  for (let tries = 0; tries < 5; tries++)
+    t.equal((await fleet.request('/fleet/me', { headers: as(`rtk_${tries}`) })).status, 401)
+  t.equal((await fleet.request('/fleet/me', { headers: as('rtk_5') })).status, 429)
+  t.equal((await fleet.request('/fleet/me', { headers: annas })).status, 200, 'wrong keys of others lock no person out')
+  await fleet.clock.advance(60_000)
   const login = await fleet.request('/session', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -340,6 +492,10 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
   const forged = cookie.replace('viewer', 'operator')
   t.equal((await fleet.request('/fleet/people', { headers: { cookie: forged } })).status, 401)
   t.match(await send('DELETE', '/fleet/people/bob', undefined, annas), { status: 200 })
+  await passes(async () => {
+    const { text } = await fleet.request('/fleet/record?kind=person', { headers: annas })
+    return /bob removed","by":"anna".*bob added as viewer","by":"anna"/.test(text)
+  }, 'the record tells who did it')
   t.equal((await fleet.request('/fleet/stations', { headers: { cookie } })).status, 401, 'the session is over')
   await passes(async () => (await fleet.request('/fleet/stations', { headers: bobs })).status !== 200, 'so is the key')
   t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, annas), { status: 200 })

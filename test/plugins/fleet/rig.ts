@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestStation, type TestStation, type TestStationOptions, until } from 'rtk-base/testing'
 import type { Test } from 'tap'
-import { type EmbeddedBroker, embeddedBroker } from '../../../schemas/services.js'
+import {
+  type Device,
+  device,
+  type EmbeddedBroker,
+  embeddedBroker,
+  type FleetDatabase,
+  fleetDatabase,
+} from '../../../schemas/services.js'
 import { SpecStation, type SpecStationOptions } from '../../harness/peers/spec-station.js'
 import { probe } from '../../harness/probe.js'
 
@@ -15,6 +22,9 @@ const placeOfDatabase = join('files', 'fleet', 'database')
 export interface FleetRig {
   readonly fleet: TestStation
   readonly url: string
+  readonly database: FleetDatabase
+  /** Codes of the present errors of the fleet itself. */
+  errors(): string[]
   station(serial: string, options?: Partial<SpecStationOptions>): Promise<SpecStation>
   /** Time passes until it is so. */
   passes(condition: () => boolean | Promise<boolean>, what: string, step_ms?: number): Promise<void>
@@ -45,7 +55,11 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
   mkdirSync(join(data, 'files', 'fleet'), { recursive: true })
   cpSync(template, join(data, placeOfDatabase), { recursive: true })
   const broker: { found: EmbeddedBroker | undefined } = { found: undefined }
-  const ears = probe([embeddedBroker], (ctx) => {
+  const database: { found: FleetDatabase | undefined } = { found: undefined }
+  const service: { found: Device | undefined } = { found: undefined }
+  const ears = probe([embeddedBroker, fleetDatabase, device], (ctx) => {
+    service.found = ctx.services.use(device)
+    database.found = ctx.services.use(fleetDatabase)
     broker.found = ctx.services.use(embeddedBroker)
   })
   const fleet = await createTestStation({
@@ -87,6 +101,8 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
   return {
     fleet,
     url,
+    database: database.found as FleetDatabase,
+    errors: () => (service.found?.errors() ?? []).map(({ code }) => code),
     passes,
     get,
     async station(serial, given) {

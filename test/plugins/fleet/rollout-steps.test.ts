@@ -1,7 +1,7 @@
 /** The steps of a rollout, on simulated stations: pure, so that every order of events can be tried. */
 import fc from 'fast-check'
 import t from 'tap'
-import { neighboursOf } from '../../../plugins/fleet-rollout/neighbours.js'
+import { neighboursAt, neighboursOf } from '../../../plugins/fleet-rollout/neighbours.js'
 import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet-rollout/plan.js'
 import {
   type Action,
@@ -74,6 +74,7 @@ class World {
         this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
       rovers: (serial) => this.rovers.get(serial) ?? 0,
       elsewhere: [],
+      neighbours: (station, apart_km) => neighboursAt(station, this.stations.values(), apart_km),
     })
     for (const action of actions) {
       if (action.do === 'target')
@@ -201,7 +202,14 @@ t.test('a station that undid its change has failed; an older document does not t
     const plan = planWith({ what: { change: { 'mqtt-host': 'broker.example' } } })
     const station = fleetStation('S', { errors: ['mqtt-broker-change'], document_s })
     const actions = next({ id: 1, plan, state: 'running', wave: 0 }, [target], {
-      ...{ now_s: 1_010, station: () => station, epochs: () => 30, rovers: () => 0, elsewhere: [] },
+      ...{
+        now_s: 1_010,
+        station: () => station,
+        epochs: () => 30,
+        rovers: () => 0,
+        elsewhere: [],
+        neighbours: () => [],
+      },
     })
     const [first] = actions
     t.equal(first?.do === 'target' ? first.target.state : undefined, state)
@@ -323,13 +331,47 @@ t.test('neighbours are never changed at the same time, whatever dies when', asyn
           }
           world.pass(10)
         }
-        // Nothing is left between, although a fifth of all orders were lost.
-        return world.rollout.state === 'done' && world.busy.length === 0
+        // Nothing is left between, although a fifth of all orders were lost. A neighbour of a station that stayed away waits.
+        const isHeld = world.targets.some(({ reason }) => /is not fit$|the only fit base/.test(reason))
+        return world.busy.length === 0 && (world.rollout.state === 'done' || isHeld)
       },
     ),
     { numRuns: sample(12, 500, 60) },
   )
   t.pass()
+})
+
+t.test('rovers keep a fit base: the last one of its neighbours is not changed', async (t) => {
+  const at = (serial: string, lat: number, more: Partial<FleetStation> = {}) =>
+    fleetStation(serial, { place: { lat, lon: 8, alt: 0 }, ...more })
+  const plan = planWith({ apart_km: 50, waves: [], errors: 5, soak_s: 10 })
+  const reasonOf = (world: World, serial: string) => world.targets.find((one) => one.serial === serial)?.reason
+  // BROKEN is no part of the rollout: another make, or another filter.
+  const world = new World(plan, [at('ONLY', 48), at('ALONE', 50)])
+  world.stations.set('BROKEN', at('BROKEN', 48.2, { verdict: 'unknown', cause: 'silent' }))
+  world.run(3_000)
+  t.strictSame(world.of('done'), ['ALONE'], 'a base that never had neighbours cannot wait for them')
+  t.equal(reasonOf(world, 'ONLY'), 'it is the only fit base: its neighbour BROKEN is unknown')
+  world.stations.set('BROKEN', at('BROKEN', 48.2))
+  world.run(3_000)
+  t.equal(world.rollout.state, 'done')
+  // Of three in a row, the first one stays away: its neighbour waits, although it has another fit one.
+  const row = new World(plan, [at('A', 48), at('B', 48.2), at('C', 48.4)], new Map([['A', 'stays silent']]))
+  const [first] = wavesOf(plan, [...row.stations.values()])[0] as string[]
+  row.run(400)
+  row.stations.set(
+    first as string,
+    at(first as string, row.stations.get(first as string)?.place?.lat ?? 0, { online: 'offline' }),
+  )
+  row.run(3_000)
+  t.match(
+    row.targets.map(({ reason }) => reason).filter((reason) => /was changed and is not fit$/.test(reason)).length,
+    1,
+  )
+  const forced = new World({ ...plan, force: true }, [at('ONLY', 48)])
+  forced.stations.set('BROKEN', at('BROKEN', 48.2, { online: 'offline' }))
+  forced.run(3_000)
+  t.equal(forced.rollout.state, 'done')
 })
 
 t.test('waves: by number, by share, by label, and the rest; the same in each call', async (t) => {
@@ -342,6 +384,11 @@ t.test('waves: by number, by share, by label, and the rest; the same in each cal
   )
   t.strictSame(wavesOf(plan, [...stations].reverse()), waves)
   t.equal(new Set(waves.flat()).size, 100)
+  const [canary = ''] = wavesOf(planWith(), stations)[0] ?? []
+  for (const down of [{ verdict: 'unfit' }, { verdict: 'degraded' }, { online: 'offline' }] as const) {
+    const some = stations.map((station) => (station.serial === canary ? { ...station, ...down } : station))
+    t.equal(wavesOf(planWith(), some).flat().at(-1), canary, 'a station that cannot prove the change comes last')
+  }
   t.strictSame(wavesOf(planWith({ filter: { serials: ['S001'], version: '9' } }), stations), [])
   t.ok(Math.abs(distance_km({ lat: 48, lon: 8 }, { lat: 49, lon: 8 }) - 111.2) < 0.1)
 })

@@ -167,12 +167,22 @@ t.test('a change: refused, unknown, without an answer, and taken back', async (t
     targets: [{ state: 'failed', reason: /refuses the change: at most 65535/ }],
   })
   answers.S0 = { result: 'ok', leftover: { 'udp-prot': 1 } }
-  t.match(await end({ change: { 'udp-prot': 1 } }), { targets: [{ reason: /does not know udp-prot/ }] })
+  const back = { 'udp-port': 2_101 }
+  t.match(await end({ change: { 'udp-port': 2_102, 'udp-prot': 1 }, back }), {
+    targets: [{ reason: /does not know udp-prot/ }],
+  })
+  await rig.passes(() => JSON.stringify(station.changes.at(-1)) === JSON.stringify(back), 'what it knew is undone')
   answers.S0 = undefined
   const before = station.changes.length
   t.match(await end({ change: { 'udp-port': 1 }, back: { 'udp-port': 2_102 } }), {
     targets: [{ reason: /told three times|in time/ }],
   })
+  // It did not hear that it should go back, and the instance that told it is killed: the next one tells it.
+  const told = station.changes.length
+  await rig.fleet.reload('fleet-rollout')
+  answers.S0 = { result: 'ok', leftover: {} }
+  await rig.passes(() => station.changes.length > told, 'it is told again', 1_000)
+  t.same(station.changes.at(-1), { 'udp-port': 2_102 })
   t.ok(station.changes.length - before >= 3, 'it was told again')
   await rig.passes(() => station.changes.some((values) => values['udp-port'] === 2_102), 'its way back')
   answers.S0 = { result: 'ok', leftover: {} }

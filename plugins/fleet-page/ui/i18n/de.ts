@@ -309,6 +309,7 @@ export const de: Texts = {
   'kind.command': 'Befehl',
   'kind.rollout': 'Rollout',
   'kind.account': 'Rover-Konto',
+  'kind.person': 'Person',
   'kind.caster': 'Caster',
   'kind.alert': 'Alarm',
 }

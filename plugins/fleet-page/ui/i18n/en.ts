@@ -307,6 +307,7 @@ export const en = {
   'kind.command': 'command',
   'kind.rollout': 'rollout',
   'kind.account': 'rover account',
+  'kind.person': 'person',
   'kind.caster': 'caster',
   'kind.alert': 'alert',
 }

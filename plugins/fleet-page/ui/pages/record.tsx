@@ -10,11 +10,11 @@ import { Field } from '../parts/forms.js'
 
 const kinds = [
   ...['verdict', 'online', 'reference', 'version', 'update', 'name', 'new', 'refused'],
-  ...['given', 'forgotten', 'change', 'command', 'rollout', 'account', 'caster', 'alert'],
+  ...['given', 'forgotten', 'change', 'command', 'rollout', 'account', 'person', 'caster', 'alert'],
 ]
 const atOnce = 200
 /** Actions of people; the other kinds are reports of stations. */
-const actions = 'given,forgotten,change,command,rollout,account'
+const actions = 'given,forgotten,change,command,rollout,account,person'
 
 /** What happened, and who did it. */
 export function RecordPage() {
