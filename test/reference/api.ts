@@ -13,6 +13,7 @@ const entries = {
   ntrip: ['runtime/ntrip/index.ts', 'parts of NTRIP casters and clients'],
   image: ['runtime/image/index.ts', 'signed images: updates of the service or of one plugin'],
   simulation: ['runtime/simulation/index.ts', 'simulated receivers'],
+  baseline: ['runtime/baseline/index.ts', 'the vector between two stations by their phases'],
   rinex: ['runtime/rinex/index.ts', 'RINEX files from raw data'],
   testing: ['test/harness/index.ts', 'tests of plugins'],
   runtime: ['runtime/index.ts', 'the whole station, for programs that embed it'],
