@@ -11,7 +11,6 @@ import { Delivery } from './delivery.js'
 import { addMetrics } from './metrics.js'
 import { Near } from './near/near.js'
 import { FleetCasterOptions } from './options.js'
-import { Recorder } from './recorder.js'
 import { FleetMounts } from './source.js'
 import { deliveryRoute, Upkeep } from './upkeep.js'
 
@@ -33,11 +32,13 @@ export default definePlugin({
     const connections = new Connections(ctx)
     const accounts = new Accounts(ctx, utc_ms, () => connections.accounts())
     const metrics = addMetrics(ctx)
-    const recorder = new Recorder(ctx)
     const bases = new Bases(ctx, settings, {
       ...{ ctx, settings, signatures, utc_ms },
       ...{ refused: metrics.refused, garbage: metrics.garbage, relayed: metrics.relayed },
-      record: (serial, kind, text) => recorder.record(serial, kind, text),
+      record: (serial, kind, text) => {
+        const isNew = ctx.services.use(fleet).recordRarely({ serial, kind: 'caster', text, by: '' }, kind)
+        if (isNew) ctx.log.warn({ base: serial, kind }, `RTCM of a base is refused: ${text}`)
+      },
       delivery: (serial) => delivery.of(serial),
     })
     const near = new Near(ctx, settings, bases, metrics.moved)

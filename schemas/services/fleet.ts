@@ -166,6 +166,11 @@ export interface Fleet {
   /** Requests a new status document. */
   ask(serial: string): void
   record(event: Omit<FleetEvent, 't_s'>): void
+  /**
+   * For trouble that somebody may cause at any rate: once an hour for each station, kind and subject.
+   * @param about the subject, e.g. `signature` @returns whether it was recorded
+   */
+  recordRarely(event: Omit<FleetEvent, 't_s'>, about: string): boolean
   readonly onRecord: Event<FleetEvent>
 }
 export const fleet = defineService<Fleet>('fleet-stations', {
@@ -179,6 +184,7 @@ export const fleet = defineService<Fleet>('fleet-stations', {
     document: 'function',
     ask: 'function',
     record: 'function',
+    recordRarely: 'function',
     onRecord: 'function',
   },
 })

@@ -32,7 +32,7 @@ const edges = definePlugin({
       ...{ transaction: (work) => work(async () => []), listen: () => () => {}, notify: async () => {} },
     })
     ctx.services.provide(fleet, {
-      ...{ size: count, onStation: never, onRecord: never, record() {}, ask() {} },
+      ...{ size: count, onStation: never, onRecord: never, record() {}, recordRarely: () => false, ask() {} },
       ...{ stations: () => stations.values(), station: (serial) => stations.get(serial) },
       ...{
         change: async () => ({ result: 'ok', leftover: {} }),

@@ -8,9 +8,9 @@ export function sample(inTest: number, onMachine: number, inGate = inTest): numb
   return process.env.CI === 'true' ? inGate : inTest
 }
 
-/** The first few cases of many in `npm test`, the first half with `CI=true`; all of them in `npm run test:machine`. */
+/** The first few cases of many in `npm test`, the first third with `CI=true`; all of them in `npm run test:machine`. */
 export function few<T>(inTest: number, all: readonly T[]): readonly T[] {
-  return all.slice(0, sample(inTest, all.length, Math.max(inTest, Math.ceil(all.length / 2))))
+  return all.slice(0, sample(inTest, all.length, Math.max(inTest, Math.ceil(all.length / 3))))
 }
 
 /** Value for the option `skip` of a test that needs another system or an hour. The test runs only in `npm run test:machine`. */

@@ -36,9 +36,8 @@ const look_ms = 10_000
 const trusted_s = 1_500
 /** Documents of one station: so many at once, then one a second. To read one of 140 kB takes milliseconds. */
 const documentBurst = 20
-/** A station is told about in the record at most once in this time for things that are refused. */
-const refusedAgain_ms = 3_600_000
-const mostRefused = 1_000
+/** The same trouble of a station is recorded once in this time. */
+const troubleEvery_s = 3_600
 /** Of an entry of the record. */
 const mostText = 1_000
 
@@ -71,7 +70,7 @@ export class Registry implements Fleet {
   readonly #asking: Asking
   /** What the broker has kept of stations that are silent, or of which it has kept two verdicts: their next document decides. */
   readonly #doubted = new Map<string, Verdict>()
-  readonly #refused = new Map<string, number>()
+  readonly #troubles = new StationBudgets(1, troubleEvery_s)
   readonly #documents = new StationBudgets(documentBurst, 1)
   ignored = 0
 
@@ -253,13 +252,8 @@ export class Registry implements Fleet {
   /** Something that a station must not do, or cannot mean: counted, and in the record once an hour. */
   #refuse(serial: string, what: string): void {
     this.ignored += 1
-    const now_ms = this.#ctx.clock.monotonic()
-    const last_ms = this.#refused.get(serial)
-    if (!this.#all.has(serial) || (last_ms !== undefined && now_ms - last_ms < refusedAgain_ms)) return
-    this.#refused.delete(serial)
-    this.#refused.set(serial, now_ms)
-    if (this.#refused.size > mostRefused) this.#refused.delete(this.#refused.keys().next().value as string)
-    if (this.#database.leads) this.record({ serial, kind: 'refused', text: what, by: '' })
+    if (!this.#all.has(serial) || !this.#database.leads) return
+    this.recordRarely({ serial, kind: 'refused', text: what, by: '' }, '')
   }
 
   // ── what people set ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -415,6 +409,12 @@ export class Registry implements Fleet {
       [serial],
     )
     return row?.document ?? undefined
+  }
+
+  recordRarely(event: Omit<FleetEvent, 't_s'>, about: string): boolean {
+    const isNew = this.#troubles.admits(`${event.serial} ${event.kind} ${about}`, this.#ctx.clock.monotonic())
+    if (isNew) this.record(event)
+    return isNew
   }
 
   record(event: Omit<FleetEvent, 't_s'>): void {

@@ -34,6 +34,7 @@ export class FakeFleet {
   readonly clock = new ManualClock(Date.now() + 3_600_000)
   readonly stations = new Map<string, FleetStation>()
   readonly events: Omit<FleetEvent, 't_s'>[] = []
+  readonly troubles = new Set<string>()
   readonly subscriptions = new Map<string, Set<(message: FleetMessage) => unknown>>()
   readonly retained = new Map<string, Buffer>()
   readonly listeners = new Map<string, Set<(payload: string | undefined) => unknown>>()
@@ -158,6 +159,12 @@ export class FakeFleet {
           document: async () => undefined,
           ask() {},
           record: (event) => void shared.events.push(event),
+          recordRarely: (event, about) => {
+            const isNew = !shared.troubles.has(`${event.serial} ${about}`)
+            shared.troubles.add(`${event.serial} ${about}`)
+            if (isNew) shared.events.push(event)
+            return isNew
+          },
           onRecord: never,
         })
         ctx.services.provide(fleetAccess, {
