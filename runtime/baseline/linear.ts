@@ -1,4 +1,5 @@
-/** Dense linear algebra for symmetric matrices: row by row in a Float64Array. */
+/** Dense linear algebra for symmetric matrices, row by row in a Float64Array, and vectors. */
+import type { Ecef } from '../../schemas/services.js'
 
 export type Matrix = Float64Array
 
@@ -64,3 +65,6 @@ export function part(matrix: Matrix, n: number, rows: readonly number[], columns
   }
   return result
 }
+
+export const plus = (p: Ecef, q: Ecef): Ecef => ({ x: p.x + q.x, y: p.y + q.y, z: p.z + q.z })
+export const minus = (p: Ecef, q: Ecef): Ecef => ({ x: p.x - q.x, y: p.y - q.y, z: p.z - q.z })

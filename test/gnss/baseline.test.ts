@@ -41,6 +41,8 @@ function run({ km = 10, minutes = 60, announced, through, ...options }: Case): B
   return window.solve()
 }
 
+const head = { type: msmType('GPS', 7), stationId: 1, multiple: false }
+
 const size = ({ offset: { east, north, up } }: Baseline) => ({ level: Math.hypot(east, north), up: Math.abs(up) })
 
 t.test('integers', async (t) => {
@@ -224,6 +226,17 @@ t.test('streams that are not what they should be', async (t) => {
       seed: 2,
     })
     t.ok(found.epochs <= 40, `${found.epochs} epochs`)
+  })
+  await t.test('an epoch of a wrong time keeps no others out', async (t) => {
+    const early: Uint8Array[] = []
+    const found = run({
+      through: (_, frames, epoch) => {
+        if (epoch === 0) early.push(encodeMsm({ ...head, epochTime: 400_000_000, observations: [] }))
+        return epoch === 0 ? [...early, ...frames] : frames
+      },
+      seed: 2,
+    })
+    t.equal(found.status, 'fixed')
   })
   await t.test('an antenna that moves by a wavelength in the middle is not fixed', async (t) => {
     const streams = new Streams({ seed: 5, from: origin, to: away(5), roughness: roughness.calm })

@@ -88,6 +88,8 @@ const l1_hz = 1575.42e6
 const radians = Math.PI / 180
 const earth_m = 6_371_000
 const shell_m = 400_000
+/** Satellites in one message, of which each may have eight signals. */
+const atOnce = 8
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
 
 export class Streams {
@@ -127,15 +129,18 @@ export class Streams {
     const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
     const [from, to] = this.#models.map((model, side) => {
       const epoch = model.epoch(utc_ms, dt_s, true)
-      const frames = order.flatMap((name, n) => {
-        const tracks = epoch.tracks.filter(({ sight }) => sight.constellation.name === name)
+      const parts = order.flatMap((name) =>
+        inParts(epoch.tracks.filter(({ sight }) => sight.constellation.name === name)),
+      )
+      const frames = parts.map((tracks, n) => {
+        const name = tracks[0]?.sight.constellation.name ?? 'GPS'
         const type = msmType(name, this.#options.msm ?? 7)
         const observations = tracks.flatMap((track) =>
           this.#disturbed(track, msmObservations(track, epoch, type % 10 >= 6), side, now_s, dt_s),
         )
         const head = { type, stationId: side + 1, epochTime: msmEpochTime(name, epoch.tow_ms, knownLeap_s) }
         const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
-        return encodeMsm({ ...head, multiple: n < order.length - 1, observations, info }, { outOfRange: 'invalid' })
+        return encodeMsm({ ...head, multiple: n < parts.length - 1, observations, info }, { outOfRange: 'invalid' })
       })
       return side === 0 ? [...this.#ephemerides(epoch.sky, now_s), ...frames] : frames
     }) as [Uint8Array[], Uint8Array[]]
@@ -199,4 +204,10 @@ export class Streams {
     // The gradient is that of one direction; its zero is far away, which the clocks take up.
     return (gradient_mpkm * (along_km % 20_000) + wave) / Math.cos(beyond)
   }
+}
+
+function inParts(tracks: readonly Track[]): Track[][] {
+  const parts: Track[][] = []
+  for (let first = 0; first < tracks.length; first += atOnce) parts.push(tracks.slice(first, first + atOnce))
+  return parts
 }
