@@ -91,16 +91,6 @@ function fixedFrom(floats: Floats, arcs: readonly Arc[]): Solution | undefined {
   const columns = integer.map((k) => 4 + k)
   const own = part(covariance, n, columns)
   const fixing = fixIntegers(values, own, limits)
-  if (process.env.DBG)
-    console.log(
-      '   fix',
-      values.length,
-      fixing?.fixed,
-      fixing?.ratio.toFixed(2),
-      fixing?.success.toFixed(4),
-      'noise',
-      floats.noise.map((v) => v.toFixed(2)).join(),
-    )
   if (!fixing) return undefined
   // x − Qxz Qz⁻¹ (z − ž), for the combinations that were fixed.
   const { transformation, fixed } = fixing
