@@ -279,7 +279,9 @@ await page.getByLabel('Name', { exact: true }).fill('ada')
 await page.getByRole('button', { name: 'Add', exact: true }).click()
 const admin = await page.locator('.once').innerText()
 compare('the key of the first admin is shown', /^rtk_[\w-]{27}$/.test(admin), true)
-await judge(page, 'the key of the first admin', troubles)
+// From now on everybody has to log in, which cuts the page's stream of events.
+const others = troubles.splice(0).filter((text) => !text.includes('ERR_INCOMPLETE_CHUNKED_ENCODING'))
+await judge(page, 'the key of the first admin', others)
 await page.getByRole('button', { name: 'Log in' }).click()
 const logIn = async (tab: Page, key: string) => {
   await tab.getByLabel('Access key').fill(key)

@@ -408,6 +408,8 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     wrong.say('state', JSON.stringify({ ...state, since: now_s() - 20 * day_s, verdict: 'unfit', cause: 'antenna' }))
     await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live')
     t.ok((await since()) > now_s() - 3_600, 'it did not begin before the verdict that it replaces')
+    // What is undone before it is stored is not recorded.
+    await passes(async () => (await record('&serial=WRONG1&kind=verdict')).length >= 2, 'stored as unfit')
     // Fit, by a clock that is set back before the next start of the fleet.
     wrong.say('state', JSON.stringify({ ...fit, since: now_s() }))
     await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'fit')
