@@ -134,8 +134,11 @@ export class BaselineWindow {
 /** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
 const perDistance = 1e-7
 
+/** Errors that last longer than the arcs in which they show: without it, variances of rough streams are too small by this. */
+const hidden = 1.4
+
 function withDistance(covariance: Matrix, length_m: number): Matrix {
-  const sum = covariance.slice()
+  const sum = covariance.map((value) => hidden * value)
   for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
   return sum
 }
