@@ -20,7 +20,7 @@ export interface RuntimeOptions {
   data: string
   log: Logger
   machine: Machine
-  /** Values of `--set`, by plugin or section name. */
+  /** Values of `--set`, by the name of a plugin or of a section of the variant (`http`, `net`, …). */
   sets?: ReadonlyMap<string, readonly SetOption[]>
   /** Values of `--change`, stored after `setup` and before `start`. Each text is converted by the schema of its parameter. */
   changes?: Readonly<Record<string, string>>
@@ -33,7 +33,7 @@ export interface RuntimeOptions {
    * little.
    */
   tracesHandles?: boolean
-  /** Detects a blocked event loop. The caller closes it. */
+  /** Detects a blocked event loop. The caller closes the watchdog. */
   watchdog?: Watchdog
   /** The supervisor that started and watches the service, e.g. systemd. */
   supervisor?: Supervisor

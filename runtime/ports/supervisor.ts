@@ -4,7 +4,7 @@
 export interface Supervisor {
   /** The service is up: every plugin has started or has reported why it did not. */
   ready(): void
-  /** The event loop turns; at most once a second. */
+  /** Reports that the event loop is turning. Called at most once a second. */
   alive(): void
   /** Current activity in one line; only when it changes. */
   status(text: string): void
