@@ -15,6 +15,7 @@ const rounds = 4
 /** Unknown before the observations: the place (metres), an ambiguity (cycles). */
 const place_m = 1_000
 const ambiguity = 1_000
+
 export interface Floats {
   /** Correction of the assumed place of the second station, ECEF metres, then the zenith delay, metres. */
   readonly geometry: Float64Array

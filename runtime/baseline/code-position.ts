@@ -3,7 +3,7 @@ import type { Ecef } from '../../schemas/services.js'
 import { median } from '../gnss/index.js'
 import { Place, type SentEpoch } from './geometry.js'
 import { inverse, product } from './linear.js'
-import { carrier_hz, constellations } from './observed.js'
+import { carrier_hz } from './observed.js'
 
 const mask_deg = 10
 const rounds = 8
@@ -78,7 +78,6 @@ function withoutIonosphere({
   constellation,
   signals,
 }: SentEpoch['satellites'][number]['observed']): number | undefined {
-  if (!constellations.includes(constellation)) return undefined
   const [first] = signals
   const hz = (band: string) => carrier_hz(constellation, band) ?? 0
   const second = first && signals.find(({ band }) => Math.abs(hz(band) - hz(first.band)) > 200e6)

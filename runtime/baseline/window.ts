@@ -47,6 +47,7 @@ const latest_s = 120
 const displaced_m = 25
 /** Ranges of two receivers tell the difference of their places this well. */
 const difference_m = 3
+
 /**
  * ```ts
  * const window = new BaselineWindow({ from, to })
