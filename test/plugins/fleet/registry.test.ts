@@ -298,6 +298,7 @@ t.test('stations of this make and of others', async (t) => {
       busy.say('info', JSON.stringify(foreignDocument('FLOOD2', { base: { name: `n${number}` } })))
     later.say('info', JSON.stringify(foreignDocument('CALM1', { base: { name: 'calm' } })))
     await passes(async () => (await row('CALM1'))?.name === 'calm', 'the document of the other')
+    await passes(async () => (await record('&serial=FLOOD2&kind=refused')).length > 0, 'the record of the refusal')
     t.match(await record('&serial=FLOOD2&kind=refused'), [{ text: /more than 20 documents at once/ }])
     t.not((await row('FLOOD2'))?.name, 'n199')
     busy.document = foreignDocument('FLOOD2', { base: { name: 'again' } })
