@@ -7,6 +7,7 @@ import type { Arc, DifferencedEpoch } from './differences.js'
 import { type Block, blocksOf, Clocks, type Factors, geometry, kinds, type NoiseModel, number } from './equations.js'
 import { inverse, type Matrix, product } from './linear.js'
 import { Residuals } from './residuals.js'
+import type { Steps } from './steps.js'
 
 /** The noise is not taken for smaller than this part of the assumed. */
 const leastFactor = 0.5
@@ -30,28 +31,28 @@ export interface Floats {
 }
 
 /** @returns undefined: too few observations */
-export function adjust(
+export function* adjust(
   epochs: readonly DifferencedEpoch[],
   arcs: readonly Arc[],
   noise: NoiseModel,
-): Floats | undefined {
+): Steps<Floats | undefined> {
   const numbering = number(epochs, arcs)
   const n = geometry + numbering.arcs.length
   let factors: Factors = [1, 1]
   let floats: Floats | undefined
   const excluded = new Set<string>()
   for (let round = 0; round < rounds; round++) {
-    const blocks = blocksOf(epochs, numbering, { ...noise, factors }, excluded)
+    const blocks = yield* blocksOf(epochs, numbering, { ...noise, factors }, excluded)
     const normal = new Normal(n)
     for (let axis = 0; axis < 3; axis++) normal.matrix[axis * n + axis] = place_m ** -2
     normal.matrix[3 * n + 3] = noise.zenith_m ** -2
     for (let k = geometry; k < n; k++) normal.matrix[k * n + k] = ambiguity ** -2
-    for (const block of blocks) normal.add(block)
+    for (const block of blocks) yield normal.add(block)
     const covariance = inverse(normal.matrix, n)
     if (!covariance) return undefined
     const solution = product(covariance, normal.right, n)
     const residuals = new Residuals(n)
-    for (const block of blocks) residuals.add(block, solution)
+    for (const block of blocks) yield residuals.add(block, solution)
     const { misfit, alike, redundancy, satellites } = residuals
     const noiseOf = (of: 0 | 1) => misfit[of] * factors[of]
     if (redundancy <= 0) return undefined

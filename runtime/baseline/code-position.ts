@@ -4,6 +4,7 @@ import { median } from '../gnss/index.js'
 import { Place, type SentEpoch } from './geometry.js'
 import { inverse, product } from './linear.js'
 import { carrier_hz } from './observed.js'
+import type { Steps } from './steps.js'
 
 const mask_deg = 10
 const rounds = 8
@@ -24,10 +25,10 @@ interface Row {
  * @param start anywhere near the surface of the Earth, ECEF metres
  * @returns undefined: too few ranges, or they contradict each other
  */
-export function codePosition(epochs: readonly SentEpoch[], start: Ecef): Ecef | undefined {
+export function* codePosition(epochs: readonly SentEpoch[], start: Ecef): Steps<Ecef | undefined> {
   let ecef = start
   for (let round = 0; round < rounds; round++) {
-    const step = stepFrom(epochs, ecef, round < 3)
+    const step = yield* stepFrom(epochs, ecef, round < 3)
     if (!step) return undefined
     ecef = { x: ecef.x + step[0], y: ecef.y + step[1], z: ecef.z + step[2] }
     if (Math.hypot(...step) < settled_m) return ecef
@@ -36,17 +37,19 @@ export function codePosition(epochs: readonly SentEpoch[], start: Ecef): Ecef | 
 }
 
 /** @param isFar satellites of any elevation count: the directions are not known yet */
-function stepFrom(epochs: readonly SentEpoch[], ecef: Ecef, isFar: boolean): Float64Array | undefined {
+function* stepFrom(epochs: readonly SentEpoch[], ecef: Ecef, isFar: boolean): Steps<Float64Array | undefined> {
   const place = new Place(ecef)
-  const rows = epochs.flatMap(({ satellites }, index) =>
-    satellites.flatMap((sent): Row[] => {
+  const rows: Row[] = []
+  for (const [index, { satellites }] of epochs.entries()) {
+    for (const sent of satellites) {
       const computed = place.computed(sent, isFar ? 0 : mask_deg)
       const range_m = withoutIonosphere(sent.observed)
-      if (!computed || range_m === undefined) return []
+      if (!computed || range_m === undefined) continue
       const clock = `${index} ${sent.observed.constellation}`
-      return [{ clock, sight: computed.sight, left_m: range_m - computed.range_m }]
-    }),
-  )
+      rows.push({ clock, sight: computed.sight, left_m: range_m - computed.range_m })
+    }
+    yield
+  }
   const kept = isFar ? rows : withoutOutliers(rows)
   if (kept.length < leastRows) return undefined
   const matrix = new Float64Array(9)

@@ -2,6 +2,7 @@
 import { type LockTime, lockBroken, median } from '../gnss/index.js'
 import type { Computed, Place, Sent, SentEpoch } from './geometry.js'
 import { type BaselineConstellation, carrier_hz, constellations } from './observed.js'
+import type { Steps } from './steps.js'
 
 const light_mps = 299_792_458
 
@@ -57,15 +58,16 @@ interface Pair {
 }
 
 /** @param places assumed, right to some metres, or slips are not found */
-export function differencesOf(
+export function* differencesOf(
   from: readonly SentEpoch[],
   to: readonly SentEpoch[],
   places: { readonly from: Place; readonly to: Place },
-): Differences {
+): Steps<Differences> {
   const pairs = pairsOf(from, to)
   const choices = new Map(constellations.map((one) => [one, signalsOf(pairs, one)]))
   const arcs = new Arcs()
-  const epochs = pairs.map(({ at_s, satellites }): DifferencedEpoch => {
+  const epochs: DifferencedEpoch[] = []
+  for (const { at_s, satellites } of pairs) {
     const seen = satellites.flatMap((pair) => {
       const [own, other] = pair
       const [here, there] = [places.from.computed(own, mask_deg), places.to.computed(other, mask_deg)]
@@ -79,7 +81,7 @@ export function differencesOf(
       at_s,
       seen.flatMap(({ measured }) => measured),
     )
-    return {
+    epochs.push({
       at_s,
       satellites: seen.map(({ own: { observed }, here, there }, n) => ({
         constellation: observed.constellation,
@@ -88,8 +90,9 @@ export function differencesOf(
         to: there,
         signals: [signals[2 * n], signals[2 * n + 1]],
       })),
-    }
-  })
+    })
+    yield
+  }
   return { epochs, arcs: arcs.all }
 }
 

@@ -2,6 +2,7 @@
 import type { Arc, DifferencedEpoch, DifferencedSatellite } from './differences.js'
 import { inverse, type Matrix, product } from './linear.js'
 import { constellations } from './observed.js'
+import type { Steps } from './steps.js'
 
 /** Standard deviations of the model. */
 export interface NoiseModel {
@@ -97,21 +98,23 @@ export interface Weighting extends NoiseModel {
   readonly factors: Factors
 }
 
-export function blocksOf(
+export function* blocksOf(
   epochs: readonly DifferencedEpoch[],
   numbering: Numbering,
   weighting: Weighting,
   excluded: ReadonlySet<string>,
-): Block[] {
-  return epochs
-    .flatMap(({ satellites }, index) =>
-      constellations.map((constellation) =>
-        satellites
-          .filter((one) => one.constellation === constellation)
-          .flatMap((one) => rowOf(one, index, numbering, weighting, excluded) ?? []),
-      ),
-    )
-    .filter((block) => block.length > 1)
+): Steps<Block[]> {
+  const blocks: Block[] = []
+  for (const [index, { satellites }] of epochs.entries()) {
+    for (const constellation of constellations) {
+      const block = satellites
+        .filter((one) => one.constellation === constellation)
+        .flatMap((one) => rowOf(one, index, numbering, weighting, excluded) ?? [])
+      if (block.length > 1) blocks.push(block)
+      yield
+    }
+  }
+  return blocks
 }
 
 function rowOf(

@@ -1,3 +1,4 @@
-/** The vector between two stations by their phases (`rtk-base/baseline`): pure, from two streams of MSM and broadcast ephemerides. */
+/** The vector between two stations by their phases (`rtk-base/baseline`): pure, from their RTCM and broadcast ephemerides. */
+export { type Baseline, baseline, baselineInSteps } from './baseline.js'
+export { type RecordedFrame, Recording, type RecordingOptions, type Station } from './recording.js'
 export type { BaselineReason } from './solution.js'
-export { type Baseline, type BaselineOptions, BaselineWindow, type Side } from './window.js'

@@ -6,6 +6,7 @@ import type { Arc, DifferencedEpoch, Differences } from './differences.js'
 import type { NoiseModel } from './equations.js'
 import { correction, fixIntegers } from './lambda.js'
 import { inverse, type Matrix, minus, part, product } from './linear.js'
+import type { Steps } from './steps.js'
 
 /** Why a vector has no integers, or why there is none. */
 export type BaselineReason =
@@ -38,29 +39,33 @@ const least_s = 300
 const limits = { success: 0.999, ratio: 2, least: 6 }
 
 /** With integers only where two independent halves of the observations have the same vector. */
-export function solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): Solved {
+export function* solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): Steps<Solved> {
   const noise = noiseOf(start, end, epochs)
-  const solve = (some: readonly DifferencedEpoch[]) => {
-    const floats = adjust(some, arcs, noise)
+  const solve = function* (some: readonly DifferencedEpoch[]) {
+    const floats = yield* adjust(some, arcs, noise)
     return floats && { floats, fixed: fixedFrom(floats, arcs) }
   }
-  const whole = spanOf(epochs) >= least_s ? solve(epochs) : undefined
+  const whole = spanOf(epochs) >= least_s ? yield* solve(epochs) : undefined
   if (!whole || whole.floats.satellites < leastSatellites) return { reason: 'too-little', solution: undefined }
   const { floats, fixed } = whole
   if (!fixed || !isPrecise(fixed)) return { status: 'float', reason: 'not-fixed', solution: floatFrom(floats) }
-  const half = epochs.length >> 1
+  const middle = epochs.length >> 1
   const only = (names: readonly string[]) =>
     epochs.map(({ at_s, satellites }) => ({
       at_s,
       satellites: satellites.filter(({ constellation }) => names.includes(constellation)),
     }))
   const halvings = [
-    () => [epochs.slice(0, half), epochs.slice(half)],
+    () => [epochs.slice(0, middle), epochs.slice(middle)],
     () => [only(['GPS', 'GLONASS']), only(['Galileo', 'BeiDou'])],
   ]
   let isConfirmed = false
   for (const halves of halvings) {
-    const found = halves().flatMap((some) => solve(some)?.fixed ?? [])
+    const found: Solution[] = []
+    for (const some of halves()) {
+      const half = yield* solve(some)
+      if (half?.fixed) found.push(half.fixed)
+    }
     const [one = fixed, other = fixed] = found
     if (!agree(one, fixed) || !agree(other, fixed) || !agree(one, other)) {
       return { status: 'float', reason: 'not-confirmed', solution: floatFrom(floats) }

@@ -2,10 +2,18 @@
 import t from 'tap'
 import { sky as mosaicSky } from '../../plugins/simulated-mosaic/sky.js'
 import { um980Sky } from '../../plugins/simulated-um980/sky.js'
-import { type Baseline, type BaselineOptions, BaselineWindow, type Side } from '../../runtime/baseline/index.js'
+import { type Baseline, baseline, baselineInSteps, Recording } from '../../runtime/baseline/index.js'
 import { fixIntegers } from '../../runtime/baseline/lambda.js'
 import { inverse } from '../../runtime/baseline/linear.js'
-import { distance, encodeMsm, geodeticToEcef, msmType, offsetEnu } from '../../runtime/gnss/index.js'
+import {
+  distance,
+  encodeMsm,
+  geodeticToEcef,
+  isMsm,
+  messageNumber,
+  msmType,
+  offsetEnu,
+} from '../../runtime/gnss/index.js'
 import { Random } from '../../runtime/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { type Roughness, roughness, Streams, type StreamsOptions } from '../harness/baseline-streams.js'
@@ -16,6 +24,7 @@ t.setTimeout(600_000)
 const origin = { lat: 52, lon: 4.5, alt: 40 }
 /** To the north-east of it. */
 const away = (km: number) => ({ lat: 52 + km / 157, lon: 4.5 + km / 97, alt: 60 })
+type Side = 'from' | 'to'
 /** A multiple of 30 s of GPS time. */
 const noon_ms = Date.UTC(2026, 5, 1, 12) - 18_000
 
@@ -23,23 +32,27 @@ interface Case extends Partial<StreamsOptions> {
   readonly km?: number
   readonly minutes?: number
   /** What the stations announce; default: the truth. */
-  readonly announced?: (truth: Record<Side, Ecef>) => Partial<BaselineOptions>
+  readonly announced?: (truth: Record<Side, Ecef>) => Partial<Record<Side, Ecef>>
   /** Changes what arrives. */
   readonly through?: (side: Side, frames: readonly Uint8Array[], epoch: number) => readonly Uint8Array[]
 }
 
-function run({ km = 10, minutes = 60, announced, through, ...options }: Case): Baseline {
+function recorded({ km = 10, minutes = 60, announced, through, ...options }: Case) {
   const streams = new Streams({ seed: 1, from: origin, to: away(km), roughness: roughness.calm, ...options })
-  const window = new BaselineWindow({ ...streams.truth, ...announced?.(streams.truth) })
+  const recordings = { from: new Recording(), to: new Recording() }
   for (let epoch = 0; epoch < 2 * minutes; epoch++) {
     const arrived = streams.epoch(noon_ms + (options.seed ?? 1) * 5 * 3_600_000 + epoch * 30_000, 30)
     for (const side of ['from', 'to'] as const) {
       const frames = through ? through(side, arrived[side], epoch) : arrived[side]
-      for (const frame of frames) window.take(side, frame, arrived.now_s)
+      for (const frame of frames) recordings[side].take(frame, arrived.now_s)
     }
   }
-  return window.solve()
+  const arps = { ...streams.truth, ...announced?.(streams.truth) }
+  const station = (side: Side) => ({ arp: arps[side], frames: recordings[side].frames })
+  return [station('from'), station('to')] as const
 }
+
+const run = (options: Case): Baseline => baseline(...recorded(options))
 
 const head = { type: msmType('GPS', 7), stationId: 1, multiple: false }
 
@@ -158,8 +171,9 @@ t.test('wrong announced positions', async (t) => {
   await t.test('two stations that were swapped', async (t) => {
     const found = run({ announced: ({ from, to }) => ({ from: to, to: from }), seed: 2 })
     t.equal(found.status, 'fixed')
-    t.ok(Math.abs((found.displaced.from ?? 0) - 10_500) < 2_000, 'the first is elsewhere')
-    t.ok(Math.abs((found.displaced.to ?? 0) - 10_500) < 2_000, 'and the second')
+    const places = [geodeticToEcef(away(10)), geodeticToEcef(origin)] as const
+    t.ok(distance(found.displaced.from ?? places[1], places[1]) < 5, 'the first is where the second should be')
+    t.ok(distance(found.displaced.to ?? places[0], places[0]) < 5, 'and the second where the first should be')
     t.ok(Math.abs(found.length_m - distance(geodeticToEcef(origin), geodeticToEcef(away(10)))) < 0.01)
   })
 })
@@ -241,17 +255,21 @@ t.test('streams that are not what they should be', async (t) => {
   await t.test('an antenna that moves by a wavelength in the middle is not fixed', async (t) => {
     const streams = new Streams({ seed: 5, from: origin, to: away(5), roughness: roughness.calm })
     const other = new Streams({ seed: 5, from: origin, to: { ...away(5), alt: 60.25 }, roughness: roughness.calm })
-    const window = new BaselineWindow(streams.truth)
+    const recordings = { from: new Recording(), to: new Recording() }
     for (let epoch = 0; epoch < 120; epoch++) {
       const [first, second] = [streams, other].map((one) => one.epoch(noon_ms + epoch * 30_000, 30))
       if (!first || !second) continue
-      for (const frame of first.from) window.take('from', frame, first.now_s)
-      for (const frame of (epoch < 60 ? first : second).to) window.take('to', frame, first.now_s)
+      for (const frame of first.from) recordings.from.take(frame, first.now_s)
+      for (const frame of (epoch < 60 ? first : second).to) recordings.to.take(frame, first.now_s)
     }
-    t.not(window.solve().status, 'fixed')
+    const found = baseline(
+      { arp: streams.truth.from, frames: recordings.from.frames },
+      { arp: streams.truth.to, frames: recordings.to.frames },
+    )
+    t.not(found.status, 'fixed')
   })
   await t.test('a frame of nothing', async (t) => {
-    const window = new BaselineWindow({ from: geodeticToEcef(origin), to: geodeticToEcef(away(1)) })
+    const [from, to] = [new Recording(), new Recording()]
     const empty = encodeMsm({
       type: msmType('GPS', 7),
       stationId: 1,
@@ -259,9 +277,43 @@ t.test('streams that are not what they should be', async (t) => {
       multiple: false,
       observations: [],
     })
-    window.take('from', empty, 1e9)
-    window.take('to', empty, 1e9)
-    window.take('to', new Uint8Array(0), Number.NaN)
-    t.equal(window.solve().status, 'none')
+    from.take(empty, 1e9)
+    to.take(empty, 1e9)
+    to.take(new Uint8Array(0), Number.NaN)
+    const found = baseline(
+      { arp: geodeticToEcef(origin), frames: from.frames },
+      { arp: geodeticToEcef(away(1)), frames: to.frames },
+    )
+    t.equal(found.status, 'none')
   })
+})
+
+t.test('in steps', async (t) => {
+  const [from, to] = recorded({ minutes: 20, seed: 2 })
+  await t.test('others have the processor in between, and the result is the same', async (t) => {
+    let pauses = 0
+    const found = await baselineInSteps(from, to, async () => {
+      pauses += 1
+    })
+    t.same(found, baseline(from, to))
+    t.ok(pauses > 3, `${pauses} pauses`)
+  })
+  await t.test('it can be given up', async (t) => {
+    await t.rejects(
+      baselineInSteps(from, to, () => Promise.reject(new Error('stopped'))),
+      { message: 'stopped' },
+    )
+  })
+})
+
+t.test('a recording is bounded', async (t) => {
+  const [{ frames }] = recorded({ minutes: 90, seed: 2 })
+  const epochs = new Set(frames.flatMap(({ frame, now_s }) => (isMsm(messageNumber(frame)) ? [now_s] : [])))
+  t.equal(epochs.size, 120, 'an hour')
+  const recording = new Recording()
+  for (let n = 0; n < 500; n++) {
+    const epochTime = 30_000 * (1 + (n % 4))
+    recording.take(encodeMsm({ ...head, epochTime, observations: [] }), 1e9 - (1e9 % 604_800) + 120)
+  }
+  t.ok(recording.frames.length <= 32 * 4, `${recording.frames.length} frames of a flood`)
 })

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { BaselineWindow } from '../../runtime/baseline/index.js'
+import { baseline, Recording } from '../../runtime/baseline/index.js'
 import { distance, enu } from '../../runtime/gnss/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { roughness, Streams } from '../harness/baseline-streams.js'
@@ -47,16 +47,17 @@ for (const { km, most_mm } of few(1, [
   t.test(`${km} km`, { skip, timeout: 300_000 }, async (t) => {
     const to = { lat: 52 + km / 157, lon: 4.5 + km / 97, alt: 60 }
     const streams = new Streams({ seed: km, from, to, roughness: roughness.calm })
-    const window = new BaselineWindow(streams.truth)
+    const recordings = { from: new Recording(), to: new Recording() }
     const heard = { from: [] as Uint8Array[], to: [] as Uint8Array[] }
     for (let epoch = 0; epoch < epochs; epoch++) {
       const arrived = streams.epoch(start_ms + epoch * 30_000, 30)
       for (const side of ['from', 'to'] as const) {
         heard[side].push(...arrived[side])
-        for (const frame of arrived[side]) window.take(side, frame, arrived.now_s)
+        for (const frame of arrived[side]) recordings[side].take(frame, arrived.now_s)
       }
     }
-    const { status, vector } = window.solve()
+    const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], frames: recordings[side].frames })
+    const { status, vector } = baseline(station('from'), station('to'))
     t.equal(status, 'fixed')
     const place = streams.truth.from
     const theirs = solve(t, place, { from: Buffer.concat(heard.from), to: Buffer.concat(heard.to) })

@@ -1,0 +1,161 @@
+/** The vector between two stations from what was recorded of both. */
+import type { Ecef, Enu } from '../../schemas/services.js'
+import { decodeEphemeris, distance, enu, MsmEpochs, nearestTime, Orbits, secondsPerWeek } from '../gnss/index.js'
+import { codePosition } from './code-position.js'
+import { differencesOf } from './differences.js'
+import { Place, type SentEpoch, sentIn } from './geometry.js'
+import { type Matrix, minus, plus } from './linear.js'
+import { type BaselineConstellation, type ObservedEpoch, observedIn } from './observed.js'
+import type { Station } from './recording.js'
+import { type BaselineReason, solved } from './solution.js'
+import type { Steps } from './steps.js'
+
+export interface Baseline {
+  readonly status: 'fixed' | 'float' | 'none'
+  readonly reason: BaselineReason
+  /** From the antenna of `from` to that of `to`, ECEF metres; the announced one with status `none`. */
+  readonly vector: Ecef
+  /** Of the vector, ECEF, m², row by row. */
+  readonly covariance: Matrix
+  /** The vector minus the announced one, along the axes at `to`, metres, and its standard deviations. */
+  readonly offset: Enu
+  readonly sigma: Enu
+  /** Where a station is by its own ranges, right to metres, if that is more than 25 m from the announced position. */
+  readonly displaced: { readonly from: Ecef | undefined; readonly to: Ecef | undefined }
+  readonly length_m: number
+  readonly satellites: number
+  readonly epochs: number
+  /** Ambiguities that were fixed, the ratio of the second-best integers to the best, and the probability of the fixing. */
+  readonly fixed: number
+  readonly ratio: number
+  readonly success: number
+}
+
+/** Farther from its own ranges than this, an announced position is not used to compute with. */
+const displaced_m = 25
+/** Ranges of two receivers tell the difference of their places this well. */
+const difference_m = 3
+/** Work without a pause: shorter than the interval of any output. */
+const step_ms = 4
+
+/** Computes for about a second. */
+export function baseline(from: Station, to: Station): Baseline {
+  const steps = stepsOf(from, to)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/**
+ * The same, for a process that has other work.
+ * @param pause called after every few milliseconds of work; the work is resumed after it
+ * @throws whatever `pause` rejects with, to give up
+ */
+export async function baselineInSteps(from: Station, to: Station, pause: () => Promise<void>): Promise<Baseline> {
+  const steps = stepsOf(from, to)
+  let until_ms = performance.now() + step_ms
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+    if (performance.now() < until_ms) continue
+    await pause()
+    until_ms = performance.now() + step_ms
+  }
+}
+
+function* stepsOf(from: Station, to: Station): Steps<Baseline> {
+  const orbits = new Orbits()
+  const own = yield* observed(from, orbits)
+  const others = yield* observed(to, orbits)
+  const middle_s = own[own.length >> 1]?.at_s ?? 0
+  // One ephemeris for all epochs of a satellite: its error is the same at both stations, and does not jump.
+  const ephemerisOf = (constellation: BaselineConstellation, satellite: number) =>
+    orbits.ephemeris(constellation, satellite, middle_s)
+  const sent: { from: SentEpoch[]; to: SentEpoch[] } = { from: [], to: [] }
+  for (const epoch of own) yield void sent.from.push(sentIn(epoch, ephemerisOf))
+  for (const epoch of others) yield void sent.to.push(sentIn(epoch, ephemerisOf))
+  const here = yield* codePosition(sent.from, from.arp)
+  const there = yield* codePosition(sent.to, to.arp)
+  if (!here || !there) {
+    const hasOrbits = sent.from.some(({ satellites }) => satellites.length > 0)
+    return unknown(from.arp, to.arp, hasOrbits ? 'too-little' : 'no-orbits')
+  }
+  const displaced = {
+    from: distance(from.arp, here) > displaced_m ? here : undefined,
+    to: distance(to.arp, there) > displaced_m ? there : undefined,
+  }
+  const start = displaced.from ?? from.arp
+  const byCode = plus(start, minus(there, here))
+  const announced = plus(start, minus(to.arp, from.arp))
+  const end = distance(byCode, announced) > difference_m ? byCode : announced
+  const differences = yield* differencesOf(sent.from, sent.to, { from: new Place(start), to: new Place(end) })
+  const found = yield* solved(differences, start, end)
+  if (!found.solution) return unknown(from.arp, to.arp, found.reason)
+  const { status, reason, solution } = found
+  const vector = plus(minus(end, start), solution.correction)
+  const length_m = Math.hypot(vector.x, vector.y, vector.z)
+  const covariance = withDistance(solution.covariance, length_m)
+  return {
+    ...{ status, reason, vector, covariance, displaced, length_m },
+    offset: enu(to.arp, plus(from.arp, vector)),
+    sigma: sigmaAt(to.arp, covariance),
+    satellites: solution.satellites,
+    epochs: differences.epochs.length,
+    ...{ fixed: solution.fixed, ratio: solution.ratio, success: solution.success },
+  }
+}
+
+/** The epochs of a station. Its ephemerides are added to `orbits`. */
+function* observed({ frames }: Station, orbits: Orbits): Steps<ObservedEpoch[]> {
+  const stream = new MsmEpochs()
+  const epochs: ObservedEpoch[] = []
+  for (const { frame, now_s } of frames) {
+    const ephemeris = decodeEphemeris(frame, now_s)
+    if (ephemeris) orbits.take(ephemeris, now_s)
+    for (const epoch of stream.push(frame)) {
+      const at_s = nearestTime(epoch.time_ms / 1_000, secondsPerWeek, now_s)
+      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY)) epochs.push(observedIn(epoch, at_s))
+    }
+    yield
+  }
+  return epochs
+}
+
+/** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
+const perDistance = 1e-7
+
+/** Errors that last longer than the arcs in which they show: without it, variances of rough streams are too small by this. */
+const hidden = 1.4
+
+function withDistance(covariance: Matrix, length_m: number): Matrix {
+  const sum = covariance.map((value) => hidden * value)
+  for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
+  return sum
+}
+
+/** Standard deviations of a vector along east, north and up. */
+function sigmaAt(origin: Ecef, covariance: Matrix): Enu {
+  const axes = (
+    [
+      { x: 1, y: 0, z: 0 },
+      { x: 0, y: 1, z: 0 },
+      { x: 0, y: 0, z: 1 },
+    ] as const
+  ).map((axis) => enu(origin, plus(origin, axis)))
+  const along = (name: keyof Enu) => {
+    let sum = 0
+    for (let p = 0; p < 3; p++) for (let q = 0; q < 3; q++) sum += axes[p][name] * covariance[3 * p + q] * axes[q][name]
+    return Math.sqrt(Math.max(0, sum))
+  }
+  return { east: along('east'), north: along('north'), up: along('up') }
+}
+
+function unknown(from: Ecef, to: Ecef, reason: BaselineReason): Baseline {
+  const infinite = { east: Infinity, north: Infinity, up: Infinity }
+  return {
+    ...{ status: 'none', reason, vector: minus(to, from), covariance: new Float64Array(9).fill(Infinity) },
+    ...{ offset: { east: 0, north: 0, up: 0 }, sigma: infinite, displaced: { from: undefined, to: undefined } },
+    ...{ length_m: distance(from, to), satellites: 0, epochs: 0, fixed: 0, ratio: 0, success: 0 },
+  }
+}

@@ -1,0 +1,124 @@
+/** The newest RTCM of one station that a vector needs: observations every 30 s, and ephemerides. */
+import type { Ecef } from '../../schemas/services.js'
+import {
+  decodeEphemeris,
+  epochUtc_ms,
+  gpsEpoch_unix_s,
+  gpsSeconds,
+  isEphemeris,
+  isMsm,
+  knownLeap_s,
+  messageNumber,
+  unixToGps,
+} from '../gnss/index.js'
+
+export interface RecordedFrame {
+  readonly frame: Uint8Array
+  /** When it arrived, `gpsSeconds`. */
+  readonly now_s: number
+}
+
+/** A station, as it takes part in a vector. */
+export interface Station {
+  /** The position that it announces, ECEF metres. */
+  readonly arp: Ecef
+  readonly frames: readonly RecordedFrame[]
+}
+
+export interface RecordingOptions {
+  /** Seconds between the epochs that are kept. Default: 30. */
+  readonly interval_s?: number
+  /** Age of the oldest epoch. Default: 3,600 s. */
+  readonly longest_s?: number
+}
+
+/** An epoch of a wrong time would keep those that follow it out. */
+const latest_s = 120
+/** Epochs are on the grid to this: a receiver's clock may be off by a millisecond. */
+const grid_s = 0.1
+/** Messages of one epoch: more than any receiver sends. */
+const mostFrames = 32
+/** Of each satellite the two newest ephemerides are kept, of at most so many satellites. */
+const mostSatellites = 200
+
+/**
+ * ```ts
+ * const recording = new Recording()
+ * recording.take(frame, now_s) // each RTCM frame of a station
+ * const found = baseline({ arp, frames: recording.frames }, other)
+ * ```
+ * An hour takes about 200 kB, and never more than 4 MB.
+ */
+export class Recording {
+  readonly #options: Required<RecordingOptions>
+  /** Observations by epoch, the oldest first. */
+  #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
+  readonly #ephemerides = new Map<string, RecordedFrame[]>()
+
+  constructor(options: RecordingOptions = {}) {
+    this.#options = { interval_s: 30, longest_s: 3_600, ...options }
+  }
+
+  /**
+   * Takes a verified frame. Frames of other types, and observations of another time, are ignored.
+   * @param now_s the time of arrival, `gpsSeconds`, right to a minute
+   */
+  take(frame: Uint8Array, now_s: number): void {
+    const type = messageNumber(frame)
+    if (isMsm(type)) this.#observed(frame, now_s)
+    else if (isEphemeris(type)) this.#ephemeris(frame, now_s)
+  }
+
+  /** Observations of whole epochs, and before them the ephemerides. */
+  get frames(): RecordedFrame[] {
+    return [...[...this.#ephemerides.values()].flat(), ...this.#epochs.flatMap(({ frames }) => frames)]
+  }
+
+  get epochs(): number {
+    return this.#epochs.length
+  }
+
+  /** Time between the oldest and the newest epoch, seconds. */
+  get span_s(): number {
+    return (this.#epochs.at(-1)?.at_s ?? 0) - (this.#epochs[0]?.at_s ?? 0)
+  }
+
+  /** Forgets the observations, but not the orbits: the antenna or the announced position is another. */
+  clear(): void {
+    this.#epochs = []
+  }
+
+  #observed(frame: Uint8Array, now_s: number): void {
+    const { interval_s, longest_s } = this.#options
+    const near_ms = 1_000 * (now_s + gpsEpoch_unix_s - knownLeap_s)
+    const utc_ms = epochUtc_ms(frame, near_ms, knownLeap_s)
+    if (utc_ms === undefined) return
+    const gps_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
+    const at_s = interval_s * Math.round(gps_s / interval_s)
+    if (!(Math.abs(gps_s - at_s) <= grid_s && Math.abs(at_s - now_s) <= latest_s)) return
+    const newest = this.#epochs.at(-1)
+    if (newest?.at_s === at_s) {
+      if (newest.frames.length < mostFrames) newest.frames.push({ frame, now_s })
+      return
+    }
+    // Time that does not advance is a stream that was sent again.
+    if (newest && at_s < newest.at_s) return
+    this.#epochs.push({ at_s, frames: [{ frame, now_s }] })
+    while ((this.#epochs[0]?.at_s ?? at_s) <= at_s - longest_s) this.#epochs.shift()
+  }
+
+  #ephemeris(frame: Uint8Array, now_s: number): void {
+    const ephemeris = decodeEphemeris(frame, now_s)
+    if (!ephemeris) return
+    const id = `${ephemeris.constellation} ${ephemeris.satellite}`
+    const kept = this.#ephemerides.get(id) ?? []
+    const newest = kept.at(-1)
+    // The same one comes every few seconds.
+    if (newest && Buffer.compare(newest.frame, frame) === 0) {
+      kept[kept.length - 1] = { frame, now_s }
+      return
+    }
+    if (!this.#ephemerides.has(id) && this.#ephemerides.size >= mostSatellites) return
+    this.#ephemerides.set(id, [...kept.slice(-1), { frame, now_s }])
+  }
+}
