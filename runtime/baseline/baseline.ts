@@ -1,11 +1,22 @@
 /** The vector between two stations from what was recorded of both. */
 import type { Ecef, Enu } from '../../schemas/services.js'
-import { decodeEphemeris, distance, enu, MsmEpochs, nearestTime, Orbits, secondsPerWeek } from '../gnss/index.js'
+import {
+  decodeEphemeris,
+  distance,
+  enu,
+  MsmEpochs,
+  nearestTime,
+  type ObservedConstellation,
+  type ObservedEpoch,
+  Orbits,
+  observedConstellations,
+  observedIn,
+  secondsPerWeek,
+} from '../gnss/index.js'
 import { codePosition } from './code-position.js'
 import { differencesOf } from './differences.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
-import { type BaselineConstellation, type ObservedEpoch, observedIn } from './observed.js'
 import type { Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
 import type { Steps } from './steps.js'
@@ -70,7 +81,7 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const others = yield* observed(to, orbits)
   const middle_s = own[own.length >> 1]?.at_s ?? 0
   // One ephemeris for all epochs of a satellite: its error is the same at both stations, and does not jump.
-  const ephemerisOf = (constellation: BaselineConstellation, satellite: number) =>
+  const ephemerisOf = (constellation: ObservedConstellation, satellite: number) =>
     orbits.ephemeris(constellation, satellite, middle_s)
   const sent: { from: SentEpoch[]; to: SentEpoch[] } = { from: [], to: [] }
   for (const epoch of own) yield void sent.from.push(sentIn(epoch, ephemerisOf))
@@ -115,12 +126,24 @@ function* observed({ frames }: Station, orbits: Orbits): Steps<ObservedEpoch[]> 
     if (ephemeris) orbits.take(ephemeris, now_s)
     for (const epoch of stream.push(frame)) {
       const at_s = nearestTime(epoch.time_ms / 1_000, secondsPerWeek, now_s)
-      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY)) epochs.push(observedIn(epoch, at_s))
+      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY))
+        epochs.push(usable(observedIn(epoch, at_s, observedConstellations)))
     }
     yield
   }
   return epochs
 }
+
+/**
+ * Without BeiDou's geostationary satellites: they hardly move, and receivers of different makes differ by half a cycle on
+ * them.
+ */
+const usable = ({ at_s, satellites }: ObservedEpoch): ObservedEpoch => ({
+  at_s,
+  satellites: satellites.filter(
+    ({ constellation, satellite }) => constellation !== 'BeiDou' || (satellite > 5 && satellite < 59),
+  ),
+})
 
 /** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
 const perDistance = 1e-7
