@@ -19,7 +19,7 @@ import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
 import type { Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
-import type { Steps } from './steps.js'
+import { allAtOnce, type Steps } from './steps.js'
 
 export interface Baseline {
   readonly status: 'fixed' | 'float' | 'none'
@@ -51,11 +51,7 @@ const step_ms = 4
 
 /** Computes for about a second. */
 export function baseline(from: Station, to: Station): Baseline {
-  const steps = stepsOf(from, to)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
+  return allAtOnce(stepsOf(from, to))
 }
 
 /**

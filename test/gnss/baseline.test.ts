@@ -5,6 +5,7 @@ import { um980Sky } from '../../plugins/simulated-um980/sky.js'
 import { type Baseline, baseline, baselineInSteps, Recording } from '../../runtime/baseline/index.js'
 import { fixIntegers } from '../../runtime/baseline/lambda.js'
 import { inverse } from '../../runtime/baseline/linear.js'
+import { allAtOnce } from '../../runtime/baseline/steps.js'
 import {
   distance,
   encodeMsm,
@@ -79,7 +80,7 @@ t.test('integers', async (t) => {
       const covariance = covarianceOf(n, 0.3)
       const weights = inverse(covariance, n)
       const floats = Float64Array.from({ length: n }, () => 10 * (random.uniform() - 0.5))
-      const found = fixIntegers(floats, covariance, { success: 0, ratio: 1, least: n })
+      const found = allAtOnce(fixIntegers(floats, covariance, { success: 0, ratio: 1, least: n }))
       if (!weights || !found) return t.fail('nothing found')
       const cost = (integers: readonly number[]) => {
         let sum = 0
@@ -117,13 +118,13 @@ t.test('integers', async (t) => {
     const covariance = new Float64Array(n * n)
     for (let i = 0; i < n; i++) covariance[i * n + i] = i < 6 ? 1e-3 : 4
     const floats = Float64Array.of(3.02, -1.99, 7.01, 0.01, 5, -8.02, 0.4, 2.6)
-    const found = fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 4 })
+    const found = allAtOnce(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 4 }))
     t.equal(found?.fixed, 6)
     t.same(
       [...(found?.integers ?? [])].sort((p, q) => p - q),
       [-8, -2, 0, 3, 5, 7],
     )
-    t.equal(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 }), undefined)
+    t.equal(allAtOnce(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 })), undefined)
   })
 })
 
