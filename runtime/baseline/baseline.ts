@@ -3,6 +3,7 @@ import type { Ecef, Enu } from '../../schemas/services.js'
 import {
   decodeEphemeris,
   distance,
+  ecefToGeodetic,
   enu,
   MsmEpochs,
   nearestTime,
@@ -102,7 +103,7 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const { status, reason, solution } = found
   const vector = plus(minus(end, start), solution.correction)
   const length_m = Math.hypot(vector.x, vector.y, vector.z)
-  const covariance = withDistance(solution.covariance, length_m)
+  const covariance = withAntennas(withDistance(solution.covariance, length_m), from, to)
   return {
     ...{ status, reason, vector, covariance, displaced, length_m },
     offset: enu(to.arp, plus(from.arp, vector)),
@@ -151,6 +152,25 @@ function withDistance(covariance: Matrix, length_m: number): Matrix {
   const sum = covariance.map((value) => hidden * value)
   for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
   return sum
+}
+
+/** In height, metres: phase centres of two calibrated antennas, and of one beside an announced phase centre. */
+const phaseCentres_m = { both: 0.03, one: 0.06 }
+const isModel = (antenna = '') => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
+
+/**
+ * The vector is that between the phase centres. They are 5 to 13 cm above the announced reference points of two antennas, and in one
+ * plane only if the antennas are of the same model. Unknown antennas are taken for equal.
+ */
+function withAntennas(covariance: Matrix, from: Station, to: Station): Matrix {
+  const known = [from, to].filter(({ antenna }) => isModel(antenna)).length
+  if (known === 0 || (known === 2 && from.antenna === to.antenna)) return covariance
+  const up_m = known === 2 ? phaseCentres_m.both : phaseCentres_m.one
+  const { lat, lon } = ecefToGeodetic(to.arp)
+  const radians = Math.PI / 180
+  const level = Math.cos(lat * radians)
+  const up = [level * Math.cos(lon * radians), level * Math.sin(lon * radians), Math.sin(lat * radians)]
+  return covariance.map((value, k) => value + up_m ** 2 * up[Math.floor(k / 3)] * up[k % 3])
 }
 
 /** Standard deviations of a vector along east, north and up. */

@@ -26,7 +26,7 @@ export async function benchBaseline(): Promise<Measurement[]> {
         for (const frame of arrived[side]) recordings[side].take(frame, arrived.now_s)
       }
     }
-    const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], frames: recordings[side].frames })
+    const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], ...recordings[side].taken })
     const before = process.cpuUsage()
     baseline(station('from'), station('to'))
     const { user, system } = process.cpuUsage(before)

@@ -9,6 +9,7 @@ import { allAtOnce } from '../../runtime/baseline/steps.js'
 import {
   distance,
   encodeMsm,
+  encodeRtcm,
   geodeticToEcef,
   isMsm,
   messageNumber,
@@ -49,7 +50,7 @@ function recorded({ km = 10, minutes = 60, announced, through, ...options }: Cas
     }
   }
   const arps = { ...streams.truth, ...announced?.(streams.truth) }
-  const station = (side: Side) => ({ arp: arps[side], frames: recordings[side].frames })
+  const station = (side: Side) => ({ arp: arps[side], ...recordings[side].taken })
   return [station('from'), station('to')] as const
 }
 
@@ -264,8 +265,8 @@ t.test('streams that are not what they should be', async (t) => {
       for (const frame of (epoch < 60 ? first : second).to) recordings.to.take(frame, first.now_s)
     }
     const found = baseline(
-      { arp: streams.truth.from, frames: recordings.from.frames },
-      { arp: streams.truth.to, frames: recordings.to.frames },
+      { arp: streams.truth.from, ...recordings.from.taken },
+      { arp: streams.truth.to, ...recordings.to.taken },
     )
     t.not(found.status, 'fixed')
   })
@@ -282,8 +283,8 @@ t.test('streams that are not what they should be', async (t) => {
     to.take(empty, 1e9)
     to.take(new Uint8Array(0), Number.NaN)
     const found = baseline(
-      { arp: geodeticToEcef(origin), frames: from.frames },
-      { arp: geodeticToEcef(away(1)), frames: to.frames },
+      { arp: geodeticToEcef(origin), ...from.taken },
+      { arp: geodeticToEcef(away(1)), ...to.taken },
     )
     t.equal(found.status, 'none')
   })
@@ -316,5 +317,25 @@ t.test('a recording is bounded', async (t) => {
     const epochTime = 30_000 * (1 + (n % 4))
     recording.take(encodeMsm({ ...head, epochTime, observations: [] }), 1e9 - (1e9 % 604_800) + 120)
   }
-  t.ok(recording.frames.length <= 32 * 4, `${recording.frames.length} frames of a flood`)
+  t.ok(recording.taken.frames.length <= 32 * 4, `${recording.taken.frames.length} frames of a flood`)
+})
+
+t.test('antennas', async (t) => {
+  const [from, to] = recorded({ minutes: 20, seed: 2 })
+  const up = (antennas: readonly [string, string]) =>
+    baseline({ ...from, antenna: antennas[0] }, { ...to, antenna: antennas[1] }).sigma.up
+  const alone = up(['', ''])
+  t.equal(up(['TRM57971.00     NONE', 'TRM57971.00     NONE']), alone, 'of one model')
+  const [different, announced] = [
+    up(['TRM57971.00     NONE', 'LEIAR25.R4      NONE']),
+    up(['ADVNULLANTENNA', 'LEIAR25.R4']),
+  ]
+  t.ok(Math.abs(Math.hypot(alone, 0.03) - different) < 1e-4, 'the height of different ones is less certain')
+  t.ok(Math.abs(Math.hypot(alone, 0.06) - announced) < 1e-4, 'and more so beside an announced phase centre')
+  const recording = new Recording()
+  const antenna = { stationId: 1, antennaDescriptor: 'LEIAR25.R4      NONE', antennaSetupId: 0, antennaSerial: '' }
+  recording.take(encodeRtcm({ type: 1008, ...antenna }), 1e9)
+  t.equal(recording.taken.antenna, 'LEIAR25.R4      NONE')
+  recording.take(encodeRtcm({ type: 1008, ...antenna }).slice(0, 12), 1e9)
+  t.equal(recording.taken.antenna, 'LEIAR25.R4      NONE', 'garbage changes nothing')
 })

@@ -29,7 +29,7 @@ for (const { km, most_mm } of few(1, [
         for (const frame of arrived[side]) recordings[side].take(frame, arrived.now_s)
       }
     }
-    const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], frames: recordings[side].frames })
+    const station = (side: 'from' | 'to') => ({ arp: streams.truth[side], ...recordings[side].taken })
     const { status, vector } = baseline(station('from'), station('to'))
     t.equal(status, 'fixed')
     const place = streams.truth.from
