@@ -4,8 +4,7 @@ import { distance, type FrameName, type PlateName } from '../../gnss/index.js'
 import { frameCause } from './frame-cause.js'
 
 export interface NetCause {
-  readonly code:
-    /** Two stations announce each other's position. */
+  readonly code: /** Two stations announce each other's position. */
     | 'swapped'
     /** The ranges of the station itself contradict the announced position. */
     | 'far'

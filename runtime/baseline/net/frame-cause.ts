@@ -53,7 +53,8 @@ export function frameCause(evidence: CauseEvidence): NetCause | undefined {
   const { own, theirs } = best
   const alike = fits.filter(({ away_m }) => away_m <= best.away_m + alike_m)
   const others = [...new Set(alike.map((fit) => nameOf(fit.own)))].filter((name) => name !== nameOf(own))
-  const more = others.length > 0 ? ` It may also be given in ${listed(others).replace(/ and ([^ ]+ at|[^ ]+$)/, ' or $1')}.` : ''
+  const more =
+    others.length > 0 ? ` It may also be given in ${listed(others).replace(/ and ([^ ]+ at|[^ ]+$)/, ' or $1')}.` : ''
   return {
     code: 'frame',
     values: {

@@ -75,10 +75,17 @@ export class Network {
   /** Everything is sound. */
   sound(): Explanation {
     const corrections = new Float64Array(3 * this.size)
+    return this.settled({ faulty: new Set(), leftOut: new Set(), corrections, cost: 0 })
+  }
+
+  /** The same faults, with all bases adjusted together. */
+  settled({ faulty, leftOut, ...from }: Explanation): Explanation {
     const all = Array.from({ length: this.size }, (_, base) => base)
-    const nothing = { faulty: new Set<number>(), leftOut: new Set<number>(), corrections, cost: 0 }
-    this.#adjust(nothing, all)
-    return { ...nothing, cost: this.#misfit(nothing, all) }
+    const corrections = Float64Array.from(from.corrections)
+    for (const base of all) if (!faulty.has(base)) corrections.fill(0, 3 * base, 3 * base + 3)
+    const next = { faulty, leftOut, corrections, cost: 0 }
+    this.#adjust(next, all)
+    return { ...next, cost: this.#misfit(next, all) + fault * (faulty.size + leftOut.size) }
   }
 
   /** The explanation with other faults, which differ from it at and around these bases only. */
