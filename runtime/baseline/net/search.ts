@@ -3,7 +3,7 @@
  * on stations and vectors, three axes at once, and a search of alternatives for each faulty base, since faults can be
  * confused (Teunissen 2018, Distributional theory for the DIA method, J. Geodesy 92).
  */
-import { inverse, product } from '../linear.js'
+import { inverse } from '../linear.js'
 import { type Explanation, fault, type Network } from './network.js'
 import { square } from './pairs.js'
 
@@ -21,7 +21,7 @@ const most = 300
 export function explained(net: Network): Explanation {
   let best = improved(net, net.sound(), { steps: most })
   // Where faults were found late, the first changes were judged in a net that these distorted.
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds && best.faulty.size + best.leftOut.size > 0; round++) {
     const settled = net.settled(best)
     best = improved(net, pruned(net, settled, settled), { steps: most })
   }
@@ -95,11 +95,17 @@ function gainOfBase(net: Network, at: Explanation, base: number, except?: number
   const normal = new Float64Array(9)
   const right = new Float64Array(3)
   for (const pair of net.at[base]) {
+    const other = net.other(pair, base)
+    if (other === except) continue
     const weight = net.weights[pair][1]
-    if (net.other(pair, base) === except) continue
-    const weighted = product(weight, word(net, at, pair, base), 3)
+    const { j, offset } = net.pairs[pair]
+    const sign = base === j ? 1 : -1
+    const isFree = at.faulty.has(other) ? 1 : 0
+    const x = sign * offset[0] + isFree * at.corrections[3 * other]
+    const y = sign * offset[1] + isFree * at.corrections[3 * other + 1]
+    const z = sign * offset[2] + isFree * at.corrections[3 * other + 2]
     for (let k = 0; k < 9; k++) normal[k] += weight[k]
-    for (let k = 0; k < 3; k++) right[k] += weighted[k]
+    for (let k = 0; k < 3; k++) right[k] += weight[3 * k] * x + weight[3 * k + 1] * y + weight[3 * k + 2] * z
   }
   const free = inverse(normal, 3)
   if (!free) return 0
