@@ -459,7 +459,8 @@ t.test('movement', async (t) => {
   )
   t.match(movementOf(broken), { code: 'moved' }, 'days that are not numbers are left out')
   let alarms = 0
-  for (const seed of seeds) {
+  const curves = seeds.slice(0, 200)
+  for (const seed of curves) {
     // Noise that lasts for days, as multipath and weather do.
     const random = new Random(seed + 1_000)
     const walk = { east: 0, north: 0, up: 0 }
@@ -469,6 +470,6 @@ t.test('movement', async (t) => {
     })
     if (movementOf(days)) alarms++
   }
-  t.comment(`${alarms} of ${seeds.length} curves without a move raise an alarm`)
-  t.ok(alarms <= seeds.length / 500)
+  t.comment(`${alarms} of ${curves.length} curves without a move raise an alarm`)
+  t.equal(alarms, 0)
 })

@@ -10,7 +10,7 @@ import { square } from './pairs.js'
 /** Changes of each kind that are tried in a step: the most promising. */
 const tried = 4
 /** Only changes that promise this part of the price of a fault. */
-const promising = 0.4
+const promising = 0.7
 /** Bases this many pairs away, and faults more, in which an alternative may differ. */
 const elsewhere = { hops: 2, most: 40, steps: 3 }
 const rounds = 2
@@ -72,14 +72,19 @@ function changes(net: Network, at: Explanation, isOpen: (base: number) => boolea
   const bases: Change[] = []
   const both: Change[] = []
   const pairs: Change[] = []
-  for (let base = 0; base < net.size; base++) {
-    if (isOpen(base)) bases.push({ bases: [base], gain: gainOfBase(net, at, base) })
+  const gains = net.pairs.map((_, pair) => gainOfPair(net, at, pair))
+  // No base gains more than its vectors do together.
+  const isSuspect = net.at.map(
+    (own, base) => isOpen(base) && own.reduce((sum, pair) => sum + gains[pair], 0) > promising * fault,
+  )
+  for (const [base, suspect] of isSuspect.entries()) {
+    if (suspect) bases.push({ bases: [base], gain: gainOfBase(net, at, base) })
   }
   for (const [pair, { i, j }] of net.pairs.entries()) {
     if (at.leftOut.has(pair) || !(isOpen(i) || isOpen(j))) continue
-    pairs.push({ bases: [], pair, gain: gainOfPair(net, at, pair) })
+    pairs.push({ bases: [], pair, gain: gains[pair] })
     // A precise vector holds each of two bases with the same fault where the other is: they only move together.
-    if (!isOpen(i) || !isOpen(j)) continue
+    if (!isSuspect[i] || !isSuspect[j]) continue
     both.push({ bases: [i, j], gain: Math.min(gainOfBase(net, at, i, j), gainOfBase(net, at, j, i)) })
   }
   return [bases, both, pairs].flatMap((some) =>
@@ -114,11 +119,12 @@ function gainOfBase(net: Network, at: Explanation, base: number, except?: number
   return held ? square(free, right[0], right[1], right[2]) - square(held, right[0], right[1], right[2]) : 0
 }
 
-function gainOfPair(net: Network, at: Explanation, pair: number): number {
-  const { j } = net.pairs[pair]
-  const [x, y, z] = word(net, at, pair, j)
-  const own = at.faulty.has(j) ? at.corrections.subarray(3 * j, 3 * j + 3) : [0, 0, 0]
-  return square(net.weights[pair][2], x - own[0], y - own[1], z - own[2])
+function gainOfPair(net: Network, { corrections, faulty }: Explanation, pair: number): number {
+  const { i, j, offset } = net.pairs[pair]
+  const iFree = faulty.has(i) ? 1 : 0
+  const jFree = faulty.has(j) ? 1 : 0
+  const left = (axis: number) => offset[axis] + iFree * corrections[3 * i + axis] - jFree * corrections[3 * j + axis]
+  return square(net.weights[pair][2], left(0), left(1), left(2))
 }
 
 /** The correction of a base that follows from one pair: a sound neighbour is right, a faulty one has its correction. */
