@@ -100,7 +100,8 @@ t.test('simulated nets of twelve bases', async (t) => {
       const angle = Math.PI * (random.uniform() - 0.5)
       const size = 0.2 + 0.8 * random.uniform()
       const flat = level(random, size * Math.cos(angle))
-      if (link) link.error = plus(link.error, turned({ ...flat, up: size * Math.sin(angle) }))
+      const wrong = turned({ ...flat, up: size * Math.sin(angle) })
+      if (link) for (const [n, error] of link.errors.entries()) link.errors[n] = plus(error, wrong)
       return []
     })
     t.comment(`no fault: ${JSON.stringify(none)}`)
@@ -335,7 +336,7 @@ t.test('windows of the same pair', async (t) => {
 })
 
 t.test('five hundred bases, some wrong', async (t) => {
-  const net = new SimulatedNet(new Random(5), 500, 380)
+  const net = new SimulatedNet(new Random(5), { size: 500, side_km: 380 })
   const wrong = [3, 77, 78, 200, 201, 333, 499]
   for (const base of wrong) net.displace(base, { east: 0.7, north: 0.4, up: 1 + base })
   const judgements = [...judgeNet(net.bases, net.vectors).values()]
