@@ -1,0 +1,3 @@
+/** The judgement of bases by the vectors between them, and the causes of their offsets. */
+export { judgeNet, type NetBase, type NetJudgement, type NetOptions, type NetReason } from './judge.js'
+export type { NetVector } from './pairs.js'
