@@ -25,7 +25,7 @@ function row(member: Member, watch: NeighbourWatch, curves: Curves, now_ms: numb
   const link = feed.state(neighbour.isSilent(now_ms))
   const own = watch.own.arp
   return {
-    ...{ name, source: sourceOf(setting), link: link.state },
+    ...{ name, source: sourceOf(setting), link: link.state, epochs: neighbour.recording.epochs },
     dist: own && arp ? Math.round(distance(own, arp)) : 0,
     status: newest?.status ?? 'none',
     ...{ east: mm(newest?.local.east ?? 0), north: mm(newest?.local.north ?? 0), up: mm(newest?.local.up ?? 0) },

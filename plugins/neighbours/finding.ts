@@ -97,6 +97,8 @@ export interface Confirmation {
   readonly isConfirmed: boolean
 }
 
+/** Windows of an hour with so much time between their ends are mostly independent. */
+const other_ms = 40 * 60_000
 /** Neighbours that have to agree with each other before RTCM is held. */
 const leastAgainst = 2
 
@@ -109,7 +111,7 @@ export function confirmed(
 ): Confirmation | undefined {
   if (state !== 'contradicts') return undefined
   if (!before) return { since_ms: now_ms, isConfirmed: false }
-  const isAgain = newest.filter((at_ms) => at_ms > before.since_ms).length >= leastAgainst
+  const isAgain = newest.filter((at_ms) => at_ms >= before.since_ms + other_ms).length >= leastAgainst
   return { ...before, isConfirmed: before.isConfirmed || isAgain }
 }
 

@@ -43,10 +43,7 @@ export function observe({ services }: PluginContext): Situation {
   const received = services.find(reception)
   put('antenna', received && { status: received.antenna })
   const neighbours = services.find(neighbourCheck)
-  put(
-    'neighbours',
-    neighbours && { state: neighbours.state, effect: neighbours.effect, text: cut(neighbours.text) },
-  )
+  put('neighbours', neighbours && { state: neighbours.state, effect: neighbours.effect, text: cut(neighbours.text) })
   const { jammed, spoofed } = received ?? {}
   if (jammed !== undefined || spoofed !== undefined)
     put('air', { jammed: jammed ?? 'unknown', spoofed: spoofed ?? 'unknown' })

@@ -395,6 +395,7 @@ export const GnssNeighbours = closed(
           name: text('Name, mountpoint or serial'),
           source: text('Origin of the stream, without login'),
           link: oneOf(['connecting', 'streaming', 'waiting'], 'State of the stream'),
+          epochs: count('Recorded epochs, one every 30 s, of the last hour'),
           dist: metres('Distance between the announced positions; 0: unknown'),
           status: oneOf(
             ['none', 'float', 'fixed'],
