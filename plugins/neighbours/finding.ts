@@ -72,7 +72,7 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
   }
   return {
     ...{ state: 'contradicts', offset, values, cause: cause?.code ?? 'unexplained' },
-    text: causes.map(({ text }) => text).join(' '),
+    text: causes.map(({ text }) => asClause(text)).join('; '),
     against: counted.filter(({ vectors }) => isOff(vectors.at(-1))).map(({ name }) => name),
     isExplained: causes.some(({ code }) => code === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
@@ -126,5 +126,8 @@ export function effectOf(
   const holds = setting === 'hold' && confirmation?.isConfirmed === true && !finding.isExplained
   return holds && finding.against.length >= leastAgainst ? 'holds' : 'degrades'
 }
+
+/** A sentence as a part of another one. */
+const asClause = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/, '')
 
 const mm = (metres: number) => Math.round(metres * 1_000) / 1_000 + 0
