@@ -37,9 +37,11 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
 
 /** @param pause ends the comparison by rejecting */
 export function compare(own: OwnBase, arp: Ecef, neighbour: Neighbour, pause: () => Promise<void>): Promise<Baseline> {
-  const frames = own.recording.frames
+  const { frames, antenna } = own.recording.taken
+  const theirs = neighbour.recording.taken
   const to = neighbour.arp as Ecef
-  return baselineInSteps({ arp, frames }, { arp: to, frames: withoutKnown(neighbour.recording.frames, frames) }, pause)
+  const others = { ...theirs, arp: to, frames: withoutKnown(theirs.frames, frames) }
+  return baselineInSteps({ arp, frames, ...(antenna && { antenna }) }, others, pause)
 }
 
 /** The orbits of this station's receiver take precedence: those of a neighbour cannot replace them. */

@@ -71,10 +71,10 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
     neighbours: counted.length,
   }
   return {
-    ...{ state: 'contradicts', offset, values, cause: cause?.code ?? 'unexplained' },
+    ...{ state: 'contradicts', offset, values, cause: cause?.cause ?? 'unexplained' },
     text: causes.map(({ text }) => asClause(text)).join('; '),
     against: counted.filter(({ vectors }) => isOff(vectors.at(-1))).map(({ name }) => name),
-    isExplained: causes.some(({ code }) => code === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
+    isExplained: causes.some(({ cause }) => cause === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
 }
 

@@ -2,6 +2,7 @@
 import { Recording } from 'rtk-base/baseline'
 import { isEphemeris, isMsm, messageNumber, referencePoint, sameReference, stationId } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { describesAntenna } from './own-base.js'
 import { mostVectors, type Vector, valid_ms } from './vector.js'
 
 /** Its stream has stopped, if nothing came for so long. */
@@ -34,7 +35,7 @@ export class Neighbour {
     this.heard_ms = now_ms
     const type = messageNumber(bytes)
     const point = referencePoint(bytes)
-    if (!isMsm(type) && !isEphemeris(type) && !point) return
+    if (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type) && !point) return
     const id = stationId(bytes)
     if (id !== undefined && id !== this.#stationId) {
       const before = this.#stationId

@@ -7,6 +7,9 @@ import { device, type Ecef, procedureStatus, receiver, rtcmStream } from 'rtk-ba
 /** The antenna is not, or not yet, at the position that goes out. */
 const unsettled = new Set(['survey', 'moved'])
 
+/** Messages with the descriptor of the antenna. */
+export const describesAntenna = (type: number): boolean => type === 1007 || type === 1008 || type === 1033
+
 export class OwnBase {
   readonly recording = new Recording()
   readonly #ctx: PluginContext
@@ -50,7 +53,10 @@ export class OwnBase {
   look(): void {
     const { services } = this.#ctx
     const procedure = services.find(procedureStatus)
-    const arp = procedure?.reference ?? services.find(rtcmStream)?.station?.arp
+    const stream = services.find(rtcmStream)
+    const arp = procedure?.reference ?? stream?.station?.arp
+    // The station itself describes the antenna behind the gate, most receivers do not.
+    for (const { bytes, type } of stream?.reference() ?? []) if (describesAntenna(type)) this.#take(bytes, type)
     const isSettled = arp !== undefined && !unsettled.has(procedure?.status ?? '')
     const isSame = arp === undefined || (this.#arp !== undefined && sameReference(arp, this.#arp))
     // While a plugin is reloaded there is none for a moment.
@@ -63,7 +69,7 @@ export class OwnBase {
   }
 
   #take(bytes: Uint8Array, type: number): void {
-    if (!isMsm(type) && !isEphemeris(type)) return
+    if (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type)) return
     const now_s = this.now_s()
     // A copy: frames are views of larger buffers, which would stay in memory.
     if (now_s !== undefined) this.recording.take(Uint8Array.from(bytes), now_s)

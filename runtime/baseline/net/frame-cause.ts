@@ -6,8 +6,6 @@ import { type CauseEvidence, isSignificant, lengthText, listed, type NetCause } 
 const least_m = 0.05
 /** A frame fits if each axis fits within this or three standard deviations. */
 const same_m = 0.03
-/** A second fit is as good as the best up to this distance more. */
-const alike_m = 0.02
 
 /** Frames of a region: its plate, and where their coordinates are used (degrees: south, north, west, east). */
 const regions: Partial<Record<FrameName, { plate: PlateName; box: readonly [number, number, number, number] }>> = {
@@ -51,11 +49,10 @@ export function frameCause(evidence: CauseEvidence): NetCause | undefined {
   const [best] = fits
   if (!best) return undefined
   const { own, theirs } = best
-  const alike = fits.filter(({ away_m }) => away_m <= best.away_m + alike_m)
-  const others = [...new Set(alike.map((fit) => nameOf(fit.own)))].filter((name) => name !== nameOf(own))
-  const more = others.length > 0 ? ` It may also be given in ${listed(others).replace(/ and ([^ ]+ at|[^ ]+$)/, ' or $1')}.` : ''
+  const others = [...new Set(fits.map((fit) => nameOf(fit.own)))].filter((name) => name !== nameOf(own))
+  const more = others.length > 0 ? ` It may also be given in ${listed(others, 'or')}.` : ''
   return {
-    code: 'frame',
+    cause: 'frame',
     values: {
       ...{ size_m: Math.round(size_m * 1_000) / 1_000, others: others.join(', ') },
       ...{ frame: own.frame, epoch: own.epoch, neighbours: theirs.frame, neighboursEpoch: theirs.epoch },

@@ -27,7 +27,11 @@ const byDeviation = 1.4826
 const ofMedian = 1.2533
 
 const axes = ['east', 'north', 'up'] as const
-const words = { east: ['to the east', 'to the west'], north: ['to the north', 'to the south'], up: ['up', 'down'] } as const
+const words = {
+  east: ['to the east', 'to the west'],
+  north: ['to the north', 'to the south'],
+  up: ['up', 'down'],
+} as const
 
 /** How one axis moved under one assumption. */
 interface Move {
@@ -54,7 +58,9 @@ export function movementOf(offsets: readonly DailyOffset[]): NetCause | undefine
   for (const axis of axes) {
     const values = series(axis)
     const drift = (some: readonly number[]) => drifted(times, some)
-    const candidates: { of: (some: readonly number[]) => Move; step: number | undefined }[] = [{ of: drift, step: undefined }]
+    const candidates: { of: (some: readonly number[]) => Move; step: number | undefined }[] = [
+      { of: drift, step: undefined },
+    ]
     const step = likelyStep(values)
     candidates.push({ of: (some) => stepped(some, step), step })
     const moves = candidates.map((candidate) => ({ ...candidate, move: candidate.of(values) }))
@@ -167,7 +173,7 @@ function cause(
   const values: Record<string, string | number> = { kind, since_s }
   for (const { axis, move } of moved) values[`${axis}_mm`] = mm(move.size_m)
   return {
-    code: 'moved',
+    cause: 'moved',
     values,
     text:
       step_s === undefined
