@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import neighbours from '../../plugins/neighbours/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import verdict from '../../plugins/verdict/index.js'
-import { offsetEnu } from '../../runtime/gnss/index.js'
+import { crc24q, enu, isMsm, messageNumber, offsetEnu } from '../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 import type { GnssNeighbours } from '../../schemas/index.js'
 import {
@@ -75,6 +75,8 @@ interface Setting {
   readonly sends?: (base: number, frames: readonly Uint8Array[], epoch: number) => readonly Uint8Array[]
   readonly arps?: (base: number, epoch: number) => Ecef
   readonly effect?: string
+  /** Own receiver reports orbits; default: true. */
+  readonly orbits?: boolean
 }
 
 async function setUp(t: Test, setting: Setting = {}) {
@@ -148,7 +150,7 @@ async function setUp(t: Test, setting: Setting = {}) {
     await clock.advance(begin_ms + epoch * step_ms - clock.now())
     const { from, to, more } = skyAt(epoch)
     receiver.emit(arpFrame(state.reference, 1))
-    for (const frame of from) receiver.emit(frame)
+    for (const frame of from) if (setting.orbits !== false || isMsm(messageNumber(frame))) receiver.emit(frame)
     for (const [base, mount] of mounts.entries()) {
       const frames = [arpFrame(arpOf(base), base + 2), ...([to, ...more][base] ?? [])]
       source.send(mount, setting.sends?.(base, frames, epoch) ?? frames)
@@ -212,4 +214,108 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   stand(streams.truth.from)
   await epochsUntil(() => check().effect === 'none', 'open again', 4)
   t.equal(check().state, 'unknown')
+})
+
+/** Another satellite than the one whose orbit it is. */
+function forged(frame: Uint8Array): Uint8Array {
+  const bytes = Uint8Array.from(frame)
+  // The number follows the 12 bits of the message number, see 1019, 1042 and 1046: DF009, DF252, DF488.
+  bytes[4] = ((bytes[4] ?? 0) & 0xf0) | (((bytes[4] ?? 0) + 1) & 0x0f)
+  const crc = crc24q(bytes, 0, bytes.length - 3)
+  bytes.set([crc >> 16, (crc >> 8) & 0xff, crc & 0xff], bytes.length - 3)
+  return bytes
+}
+
+t.test('a neighbour that lies is named, and this station stays fit; a reload keeps the evidence', async (t) => {
+  const lie = { east: 0.3, north: 0, up: 0 }
+  const { shown, epochsUntil, station, check, verdictNow } = await setUp(t, {
+    arps: (base) => (base === 1 ? offsetEnu(truth[1], lie) : (truth[base] as Ecef)),
+  })
+  await epochsUntil(() => shown().list.every(({ status }) => status === 'fixed'), 'all compared')
+  t.match(shown(), { state: 'agrees', effect: 'none' })
+  t.match(
+    shown().list.map(({ text }) => text),
+    ['', /off by 0\.\d\d m: the other neighbours confirm/, ''],
+  )
+  t.ok(Math.abs((shown().list[1]?.east ?? 0) + 0.3) < 0.02)
+  t.not(verdictNow().code, 'neighbours')
+  await station.reload('neighbours')
+  t.match(shown(), { state: 'agrees' }, 'the vectors are taken over')
+  t.equal(check().state, 'agrees')
+  const metrics = (await station.request('/metrics')).text
+  if (metrics.includes('neighbour'))
+    t.match(metrics, /neighbour_offset_meters\{neighbour="N1",axis="east"\} -0\.(29|30|31)/)
+})
+
+t.test('one neighbour alone decides nothing', async (t) => {
+  const { shown, epochsUntil, check, verdictNow } = await setUp(t, {
+    ...{ bases: 1, effect: 'hold', off: { east: 0.1, north: 0, up: 0 } },
+  })
+  await epochsUntil(() => shown().list[0]?.status === 'fixed', 'compared')
+  const first = shown().list[0]?.age
+  await epochsUntil(() => (shown().list[0]?.age ?? 0) < 60 && first !== undefined, 'compared')
+  for (let again = 0; again < 2; again++) {
+    await epochsUntil(() => (shown().list[0]?.age ?? 0) > 600, 'later')
+    await epochsUntil(() => (shown().list[0]?.age ?? 0) < 60, 'compared again')
+    t.match(shown(), { state: 'unknown', effect: 'none', text: /one neighbour alone/ })
+    t.match(shown().list[0], { text: /which of the two is wrong is not known/ })
+  }
+  t.equal(check().effect, 'none')
+  t.not(verdictNow().code, 'neighbours')
+})
+
+t.test('what neighbours send in bad faith or not at all leaves the others unaffected', async (t) => {
+  const noise = Uint8Array.from({ length: 4_000 }, (_, n) => (n * 7919 + (n >> 3)) & 0xff)
+  const { shown, epochsUntil, next, source, station, clock } = await setUp(t, {
+    sends(base, frames, epoch) {
+      if (base === 0) return [...frames, ...skyAt(epoch).ephemerides.map(forged)]
+      // Garbage before good frames, and the same epoch two hundred times.
+      if (base === 1) return [noise, ...frames, noise, ...Array.from({ length: 200 }, () => frames).flat()]
+      return epoch < 70 ? frames : []
+    },
+  })
+  await epochsUntil(() => shown().list.every(({ status }) => status === 'fixed'), 'compared, each')
+  t.match(shown(), { state: 'agrees' }, 'orbits of the receiver take precedence over forged ones')
+  t.ok(shown().list.every(({ epochs }) => epochs <= 120))
+  await epochsUntil(() => shown().list[2]?.link === 'waiting', 'silent')
+  t.match(shown().list[2], { text: /no good message for 30 s/ })
+  t.match(shown(), { state: 'agrees' })
+  source.drop('N0')
+  source.drop('N1')
+  for (let step = 0; step < 400 && shown().state !== 'unknown'; step++) await clock.advance(30_000)
+  t.match(shown(), { state: 'unknown', text: 'no neighbour was compared yet' }, 'evidence ends after 3 h')
+  t.ok(station.lines.every(({ level }) => level < 50))
+  await next()
+})
+
+t.test('a base that cannot be compared', async (t) => {
+  const far = offsetEnu(truth[0], { east: 150_000, north: 0, up: 0 })
+  await t.test('too far, the same antenna twice, its own stream', async (t) => {
+    const { shown, next } = await setUp(t, {
+      arps: (base) => [far, truth[1], offsetEnu(truth[1], { east: 0.2, north: 0, up: 0 })][base] as Ecef,
+    })
+    for (let epoch = 0; epoch < 90; epoch++) await next()
+    t.match(
+      shown().list.map(({ status, text }) => `${status} ${text}`),
+      [/^none too far: it is 15\d km away/, /^fixed $/, /^none it is at the same position as N1/],
+    )
+    const own = await setUp(t, { bases: 1, arps: () => streams.truth.from })
+    for (let epoch = 0; epoch < 50; epoch++) await own.next()
+    t.match(own.shown().list[0], { status: 'none', text: /own stream/ })
+  })
+  await t.test('without orbits', async (t) => {
+    const { shown, next } = await setUp(t, { bases: 1, orbits: false })
+    for (let epoch = 0; epoch < 50; epoch++) await next()
+    t.match(shown(), { state: 'unknown', list: [{ status: 'none', text: /neither base sends the orbits/ }] })
+  })
+  await t.test('its station ID or position changes: the evidence begins anew', async (t) => {
+    const { shown, epochsUntil, station } = await setUp(t, {
+      bases: 1,
+      arps: (_base, epoch) => (epoch < 60 ? truth[0] : offsetEnu(truth[0], { east: 0, north: 0.5, up: 0 })),
+    })
+    await epochsUntil(() => shown().state === 'agrees', 'compared')
+    await epochsUntil(() => shown().state === 'unknown', 'another position')
+    t.match(shown().list[0], { status: 'none', text: /another \d+ min/ })
+    t.ok(station.lines.some(({ msg }) => /its announced position changed/.test(msg)))
+  })
 })
