@@ -52,7 +52,9 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
   const common = { cause: '', offset: nothing, values: {}, against: [], isExplained: false }
   if (!judged || judged.state === 'unknown') {
     const reason = judged?.reason ?? 'no-vectors'
-    const text = unknowns[reason] ?? 'the neighbours contradict each other: which one is wrong is not known'
+    const isAlone = compared.length === 1 && isOff(compared[0]?.vectors.at(-1))
+    const text =
+      unknowns[isAlone ? 'too-few' : reason] ?? 'the neighbours contradict each other: which one is wrong is not known'
     return { ...common, state: 'unknown', text }
   }
   const { offset, sigma } = judged
