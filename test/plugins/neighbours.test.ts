@@ -184,11 +184,13 @@ async function setUp(t: Test, setting: Setting = {}) {
     const { from, to, more } = skyAt(epoch)
     receiver.emit(arpFrame(state.reference, 1))
     for (const frame of from) if (setting.orbits !== false || isMsm(messageNumber(frame))) receiver.emit(frame)
+    const before = shown().list[0]?.epochs ?? 0
     for (const [base, mount] of mounts.entries()) {
       const frames = [arpFrame(arpOf(base), base + 2), ...([to, ...more][base] ?? [])]
       send(mount, setting.sends?.(base, frames, epoch) ?? frames)
     }
     await turns()
+    if (sender && before < 120) await until(() => (shown().list[0]?.epochs ?? 0) > before, 'delivered')
     epoch += 1
     for (let half = 0; half < 2; half++) {
       await clock.advance(step_ms / 2 - 200)
@@ -214,7 +216,7 @@ async function setUp(t: Test, setting: Setting = {}) {
   }
   const verdictNow = () => station.field('base.state.verdict') as { fitness: string; code: string; why_code: string }
   return {
-    ...{ station, source, shown, epochsUntil, next, stand, change, verdictNow, clock, receiver },
+    ...{ station, source, send, shown, epochsUntil, next, stand, change, verdictNow, clock, receiver },
     check: () => check as NeighbourCheck,
   }
 }
@@ -353,13 +355,11 @@ t.test('a base that cannot be compared', async (t) => {
 })
 
 t.test('a station on the same broker', async (t) => {
-  const { shown, epochsUntil, next } = await setUp(t, {
-    ...{ bases: 1, mqtt: true },
-    sends: (_base, frames, epoch) => (epoch < 50 ? frames : [new Uint8Array(70_000)]),
-  })
+  const { shown, epochsUntil, send } = await setUp(t, { bases: 1, mqtt: true })
   await epochsUntil(() => shown().state === 'agrees', 'compared')
   t.match(shown().list[0], { name: 'N0', source: 'mqtt base/N0/drtk', status: 'fixed' })
-  for (let epoch = 0; epoch < 12; epoch++) await next()
+  send('N0', [new Uint8Array(70_000)])
+  await until(() => /64 KiB/.test(shown().list[0]?.text ?? ''), 'a message that is too large is ignored')
   t.match(shown(), { state: 'agrees' })
 })
 
