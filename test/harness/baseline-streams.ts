@@ -1,5 +1,5 @@
 /**
- * The streams of two stations whose true places are known: the satellites of the simulated sky, and on their way to each station
+ * The streams of stations whose true places are known: the satellites of the simulated sky, and on their way to each station
  * an ionosphere with a gradient and travelling waves, wet air that differs between the stations, multipath of the phases that
  * lasts for minutes, and broadcast orbits that are wrong by a metre. None of it is computed as the baseline's code does.
  */
@@ -71,6 +71,8 @@ export interface StreamsOptions {
   readonly seed: number
   readonly from: Geodetic
   readonly to: Geodetic
+  /** Further stations. */
+  readonly more?: readonly Geodetic[]
   readonly roughness: Roughness
   /** Sky of each receiver. Default: that of a ZED-F9P. */
   readonly sky?: { readonly from?: readonly ConstellationModel[]; readonly to?: readonly ConstellationModel[] }
@@ -82,6 +84,9 @@ export interface StreamEpoch {
   readonly now_s: number
   readonly from: readonly Uint8Array[]
   readonly to: readonly Uint8Array[]
+  readonly more: readonly (readonly Uint8Array[])[]
+  /** That the satellites send now, every ten minutes; they are in `from` too. */
+  readonly ephemerides: readonly Uint8Array[]
 }
 
 const l1_hz = 1575.42e6
@@ -93,13 +98,14 @@ const atOnce = 8
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
 
 export class Streams {
-  readonly truth: { readonly from: Ecef; readonly to: Ecef }
+  readonly truth: { readonly from: Ecef; readonly to: Ecef; readonly more: readonly Ecef[] }
   readonly #options: StreamsOptions
-  readonly #models: readonly [Model, Model]
-  readonly #multipath: Map<string, GaussMarkov>[] = [new Map(), new Map()]
+  readonly #models: readonly Model[]
+  readonly #multipath: Map<string, GaussMarkov>[]
   readonly #random: Random
   readonly #heading: number
-  readonly #wet_m: number
+  /** Of each station, more than at the first. */
+  readonly #wet_m: readonly number[]
   /** By how much the broadcast orbit of a satellite is wrong, ECEF metres. */
   readonly #orbitErrors = new Map<number, Ecef>()
   #orbitsAt = Number.NEGATIVE_INFINITY
@@ -109,26 +115,35 @@ export class Streams {
       seed,
       from,
       to,
+      more = [],
       roughness: { noise },
       sky,
     } = options
     this.#options = options
     const model = (place: Geodetic, own: number, constellations?: readonly ConstellationModel[]) =>
       new Model({ ...place, seed: own, noise, ...(constellations && { constellations }) })
-    this.#models = [model(from, 2 * seed + 1, sky?.from), model(to, 2 * seed + 2, sky?.to)]
-    this.truth = { from: this.#models[0].truth, to: this.#models[1].truth }
+    const first = model(from, 2 * seed + 1, sky?.from)
+    const second = model(to, 2 * seed + 2, sky?.to)
+    const others = more.map((place, n) => model(place, 2 * seed + 3 + n))
+    this.#models = [first, second, ...others]
+    this.#multipath = this.#models.map(() => new Map())
+    this.truth = { from: first.truth, to: second.truth, more: others.map(({ truth }) => truth) }
     this.#random = new Random(seed ^ 0x2545f491)
     this.#heading = 2 * Math.PI * this.#random.uniform()
-    const { x, y, z } = this.truth.to
-    const apart_km = Math.hypot(x - this.truth.from.x, y - this.truth.from.y, z - this.truth.from.z) / 1_000
-    this.#wet_m = options.roughness.wet_mpkm * apart_km * this.#random.normal()
+    const wet_m = ({ truth: { x, y, z } }: Model) => {
+      const apart_km = Math.hypot(x - first.truth.x, y - first.truth.y, z - first.truth.z) / 1_000
+      return options.roughness.wet_mpkm * apart_km * this.#random.normal()
+    }
+    this.#wet_m = [0, ...this.#models.slice(1).map(wet_m)]
   }
 
-  /** One epoch of both. @param utc_ms its time @param dt_s since the last one */
+  /** One epoch of all. @param utc_ms its time @param dt_s since the last one */
   epoch(utc_ms: number, dt_s: number): StreamEpoch {
     const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
-    const [from, to] = this.#models.map((model, side) => {
+    let ephemerides: readonly Uint8Array[] = []
+    const [from = [], to = [], ...more] = this.#models.map((model, side) => {
       const epoch = model.epoch(utc_ms, dt_s, true)
+      if (side === 0) ephemerides = this.#ephemerides(epoch.sky, now_s)
       const parts = order.flatMap((name) =>
         inParts(epoch.tracks.filter(({ sight }) => sight.constellation.name === name)),
       )
@@ -142,9 +157,9 @@ export class Streams {
         const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
         return encodeMsm({ ...head, multiple: n < parts.length - 1, observations, info }, { outOfRange: 'invalid' })
       })
-      return side === 0 ? [...this.#ephemerides(epoch.sky, now_s), ...frames] : frames
-    }) as [Uint8Array[], Uint8Array[]]
-    return { now_s, from, to }
+      return side === 0 ? [...ephemerides, ...frames] : frames
+    })
+    return { now_s, from, to, more, ephemerides }
   }
 
   /** Every ten minutes. */
@@ -164,7 +179,7 @@ export class Streams {
     const { multipath_m, multipath_s } = this.#options.roughness
     const sine = Math.sin(sight.elevation_deg * radians)
     const ionosphere_m = this.#ionosphere_m(sight, side, now_s)
-    const wet_m = side === 1 ? this.#wet_m / Math.max(0.1, sine) : 0
+    const wet_m = (this.#wet_m[side] ?? 0) / Math.max(0.1, sine)
     const both_m = wet_m + this.#orbit_m(sight)
     return observations.map((one, n) => {
       const { frequency_hz } = sight.constellation.signals[n] ?? { frequency_hz: l1_hz }
@@ -192,7 +207,8 @@ export class Streams {
 
   /** Where the signal passes the layer decides. */
   #ionosphere_m({ elevation_deg, azimuth_deg }: Sight, side: number, now_s: number): number {
-    const place = side === 0 ? this.#options.from : this.#options.to
+    const { from, to, more = [] } = this.#options
+    const place = [from, to, ...more][side] ?? to
     const beyond = Math.asin((earth_m / (earth_m + shell_m)) * Math.cos(elevation_deg * radians))
     const arc_m = (Math.PI / 2 - elevation_deg * radians - beyond) * earth_m
     const metresPerDegree = earth_m * radians

@@ -198,6 +198,7 @@ export const de: Texts = {
   'section.position': 'Position',
   'section.survey': 'Einmessung',
   'section.check': 'Prüfung beim Start',
+  'section.neighbours': 'Vergleich mit benachbarten Basen',
   'section.corrections': 'Korrekturen einer anderen Basis',
   'section.caster': 'NTRIP-Caster dieser Station',
   'section.outputs': 'Ausgänge',

@@ -139,6 +139,7 @@ export const en = {
   'section.position': 'Position',
   'section.survey': 'Survey-in',
   'section.check': 'Check at the start',
+  'section.neighbours': 'Comparison with neighbouring bases',
   'section.corrections': 'Corrections from another base',
   'section.caster': 'NTRIP caster of this station',
   'section.outputs': 'Outputs',
