@@ -75,9 +75,22 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
   return {
     ...{ state: 'contradicts', offset, values, cause: cause?.cause ?? 'unexplained' },
     text: causes.map(({ text }) => asClause(text)).join('; '),
-    against: counted.filter(({ vectors }) => isOff(vectors.at(-1))).map(({ name }) => name),
+    against: counted.filter(({ vectors }) => shows(offset, vectors.at(-1))).map(({ name }) => name),
     isExplained: causes.some(({ cause }) => cause === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
+}
+
+/** Whether a vector shows this offset of the station, and not another one. */
+function shows({ east, north, up }: Enu, vector: Vector | undefined): boolean {
+  if (!vector || !isOff(vector)) return false
+  const { local, sigma } = vector
+  // East, north and up are those at the neighbour: 1 degree away at most.
+  const turned_m = 0.02 * Math.hypot(east, north, up)
+  const isSame = (one: number, of: number, sigma_m: number) =>
+    Math.abs(one + of) <= turned_m + Math.max(noted.least_m, noted.sigmas * sigma_m)
+  return (
+    isSame(local.east, east, sigma.east) && isSame(local.north, north, sigma.north) && isSame(local.up, up, sigma.up)
+  )
 }
 
 /** Whether a neighbour's announced position does not fit this station's. */

@@ -426,6 +426,9 @@ t.test('the finding', async (t) => {
     values: { north_m: 0.4, size_m: 0.4 },
   })
   t.match(wrong.text, /0\.400 m too far south/)
+  const three = findingOf(arp, compared(at(0, 0.4, 0), at(0, 0.4, 0), at(2, -1, 0)), year)
+  t.match(three, { state: 'contradicts', against: ['N0', 'N1'] }, 'another offset is no confirmation')
+  t.equal(three.against.length, 2)
   const high = findingOf(arp, compared(at(0, 0, 0.09), at(0, 0, 0.09)), year)
   t.match(high, { state: 'contradicts', cause: 'height', isExplained: true }, 'antennas may differ')
   t.match(findingOf(arp, compared(at(0, 0, 1.5), at(0, 0, 1.5)), year), { cause: 'height', isExplained: false })
