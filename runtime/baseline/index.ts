@@ -1,4 +1,5 @@
 /** The vector between two stations by their phases (`rtk-base/baseline`): pure, from their RTCM and broadcast ephemerides. */
 export { type Baseline, baseline, baselineInSteps } from './baseline.js'
+export * from './net/index.js'
 export { type RecordedFrame, Recording, type RecordingOptions, type Station } from './recording.js'
 export type { BaselineReason } from './solution.js'
