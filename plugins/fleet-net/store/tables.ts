@@ -22,6 +22,8 @@ export const tables = [
      status text not null,
      measured float8[] not null,
      covariance float8[] not null,
+     one_ranges float8[],
+     other_ranges float8[],
      one_arp float8[] not null,
      other_arp float8[] not null,
      epochs int not null,
