@@ -8,8 +8,10 @@ import {
   encodeMsm,
   type Geodetic,
   gpsSeconds,
+  isEphemeris,
   knownLeap_s,
   type MsmObservation,
+  messageNumber,
   msmEpochTime,
   msmType,
   unixToGps,
@@ -92,42 +94,51 @@ const shell_m = 400_000
 const atOnce = 8
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
 
-export class Streams {
-  readonly truth: { readonly from: Ecef; readonly to: Ecef }
-  readonly #options: StreamsOptions
-  readonly #models: readonly [Model, Model]
-  readonly #multipath: Map<string, GaussMarkov>[] = [new Map(), new Map()]
+export interface NetStreamsOptions extends Pick<StreamsOptions, 'seed' | 'roughness' | 'msm'> {
+  readonly places: readonly Geodetic[]
+  /** Sky of each receiver. Default: that of a ZED-F9P. */
+  readonly skies?: readonly (readonly ConstellationModel[] | undefined)[]
+}
+
+/** The same of any number of stations, each of which sends ephemerides too. The air of the first one is the reference. */
+export class NetStreams {
+  readonly truths: readonly Ecef[]
+  readonly #options: NetStreamsOptions
+  readonly #models: readonly Model[]
+  readonly #multipath: Map<string, GaussMarkov>[]
   readonly #random: Random
   readonly #heading: number
-  readonly #wet_m: number
+  readonly #wet_m: readonly number[]
   /** By how much the broadcast orbit of a satellite is wrong, ECEF metres. */
   readonly #orbitErrors = new Map<number, Ecef>()
   #orbitsAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: StreamsOptions) {
-    const {
-      seed,
-      from,
-      to,
-      roughness: { noise },
-      sky,
-    } = options
+  constructor(options: NetStreamsOptions) {
+    const { seed, places, roughness, skies = [] } = options
     this.#options = options
-    const model = (place: Geodetic, own: number, constellations?: readonly ConstellationModel[]) =>
-      new Model({ ...place, seed: own, noise, ...(constellations && { constellations }) })
-    this.#models = [model(from, 2 * seed + 1, sky?.from), model(to, 2 * seed + 2, sky?.to)]
-    this.truth = { from: this.#models[0].truth, to: this.#models[1].truth }
+    this.#models = places.map((place, n) => {
+      const constellations = skies[n]
+      const own = places.length * seed + n + 1
+      return new Model({ ...place, seed: own, noise: roughness.noise, ...(constellations && { constellations }) })
+    })
+    this.#multipath = places.map(() => new Map())
+    this.truths = this.#models.map(({ truth }) => truth)
     this.#random = new Random(seed ^ 0x2545f491)
     this.#heading = 2 * Math.PI * this.#random.uniform()
-    const { x, y, z } = this.truth.to
-    const apart_km = Math.hypot(x - this.truth.from.x, y - this.truth.from.y, z - this.truth.from.z) / 1_000
-    this.#wet_m = options.roughness.wet_mpkm * apart_km * this.#random.normal()
+    const [first = { x: 0, y: 0, z: 0 }] = this.truths
+    this.#wet_m = this.truths.map(({ x, y, z }, n) => {
+      const apart_km = Math.hypot(x - first.x, y - first.y, z - first.z) / 1_000
+      return n === 0 ? 0 : roughness.wet_mpkm * apart_km * this.#random.normal()
+    })
   }
 
-  /** One epoch of both. @param utc_ms its time @param dt_s since the last one */
-  epoch(utc_ms: number, dt_s: number): StreamEpoch {
+  /** One epoch of all. @param utc_ms its time @param dt_s since the last one */
+  epoch(utc_ms: number, dt_s: number): { now_s: number; stations: Uint8Array[][] } {
     const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
-    const [from, to] = this.#models.map((model, side) => {
+    // Every ten minutes.
+    const hasOrbits = now_s - this.#orbitsAt >= 600
+    if (hasOrbits) this.#orbitsAt = now_s
+    const stations = this.#models.map((model, side) => {
       const epoch = model.epoch(utc_ms, dt_s, true)
       const parts = order.flatMap((name) =>
         inParts(epoch.tracks.filter(({ sight }) => sight.constellation.name === name)),
@@ -142,16 +153,10 @@ export class Streams {
         const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
         return encodeMsm({ ...head, multiple: n < parts.length - 1, observations, info }, { outOfRange: 'invalid' })
       })
-      return side === 0 ? [...this.#ephemerides(epoch.sky, now_s), ...frames] : frames
-    }) as [Uint8Array[], Uint8Array[]]
-    return { now_s, from, to }
-  }
-
-  /** Every ten minutes. */
-  #ephemerides(sky: readonly Sight[], now_s: number): Uint8Array[] {
-    if (now_s - this.#orbitsAt < 600) return []
-    this.#orbitsAt = now_s
-    return sky.flatMap((sight) => ephemerisFrame(sight, now_s) ?? [])
+      const orbits = hasOrbits ? epoch.sky.flatMap((sight) => ephemerisFrame(sight, now_s) ?? []) : []
+      return [...orbits, ...frames]
+    })
+    return { now_s, stations }
   }
 
   #disturbed(
@@ -164,7 +169,7 @@ export class Streams {
     const { multipath_m, multipath_s } = this.#options.roughness
     const sine = Math.sin(sight.elevation_deg * radians)
     const ionosphere_m = this.#ionosphere_m(sight, side, now_s)
-    const wet_m = side === 1 ? this.#wet_m / Math.max(0.1, sine) : 0
+    const wet_m = (this.#wet_m[side] ?? 0) / Math.max(0.1, sine)
     const both_m = wet_m + this.#orbit_m(sight)
     return observations.map((one, n) => {
       const { frequency_hz } = sight.constellation.signals[n] ?? { frequency_hz: l1_hz }
@@ -192,7 +197,7 @@ export class Streams {
 
   /** Where the signal passes the layer decides. */
   #ionosphere_m({ elevation_deg, azimuth_deg }: Sight, side: number, now_s: number): number {
-    const place = side === 0 ? this.#options.from : this.#options.to
+    const place = this.#options.places[side] ?? { lat: 0, lon: 0 }
     const beyond = Math.asin((earth_m / (earth_m + shell_m)) * Math.cos(elevation_deg * radians))
     const arc_m = (Math.PI / 2 - elevation_deg * radians - beyond) * earth_m
     const metresPerDegree = earth_m * radians
@@ -203,6 +208,25 @@ export class Streams {
     const wave = waves_m * Math.sin(2 * Math.PI * (along_km / 150 - (now_s * 0.15) / 150))
     // The gradient is that of one direction; its zero is far away, which the clocks take up.
     return (gradient_mpkm * (along_km % 20_000) + wave) / Math.cos(beyond)
+  }
+}
+
+export class Streams {
+  readonly truth: { readonly from: Ecef; readonly to: Ecef }
+  readonly #net: NetStreams
+
+  constructor({ from, to, sky, ...options }: StreamsOptions) {
+    this.#net = new NetStreams({ ...options, places: [from, to], skies: [sky?.from, sky?.to] })
+    const [here, there] = this.#net.truths as [Ecef, Ecef]
+    this.truth = { from: here, to: there }
+  }
+
+  /** One epoch of both. @param utc_ms its time @param dt_s since the last one */
+  epoch(utc_ms: number, dt_s: number): StreamEpoch {
+    const { now_s, stations } = this.#net.epoch(utc_ms, dt_s)
+    const [from, to] = stations as [Uint8Array[], Uint8Array[]]
+    // One of them is enough for both.
+    return { now_s, from, to: to.filter((frame) => !isEphemeris(messageNumber(frame))) }
   }
 }
 

@@ -85,7 +85,7 @@ export class FakeFleet {
   }
 
   /** The providers of one instance. */
-  plugin(): AnyPlugin {
+  plugin({ leads = true } = {}): AnyPlugin {
     const shared = this
     return definePlugin({
       name: 'fake-fleet',
