@@ -5,13 +5,13 @@ import fleetNetPlugin from '../../../plugins/fleet-net/index.js'
 import httpApi from '../../../plugins/http-api/index.js'
 import {
   ecefToGeodetic,
-  encodeRtcm,
   type Geodetic,
   gpsEpoch_unix_s,
   knownLeap_s,
   offsetEnu,
   roundEcef,
 } from '../../../runtime/gnss/index.js'
+import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
 import { NetStreams, roughness } from '../../harness/baseline-streams.js'
@@ -63,7 +63,7 @@ export class NetRig {
       const { stations } = this.streams.epoch(clock.now(), step_ms / 1_000)
       for (const [n, frames] of stations.entries()) {
         const arp = this.arps[n] as Ecef
-        const reference = encodeRtcm({ type: 1005, stationId: n + 1, ...arp } as never)
+        const reference = referenceFrame(n + 1, arp)
         const payload = Buffer.concat([reference, ...frames])
         const some = this.instead.get(`B${n}`)?.(payload) ?? [payload]
         for (const one of some) this.shared.publish(`base/B${n}/drtk`, one)
@@ -105,7 +105,7 @@ export async function startNet(
       'fake-fleet': shared.plugin({ leads }),
       probe: ears,
       'http-api': httpApi as AnyPlugin,
-      'fleet-net': [fleetNetPlugin as AnyPlugin, { window_min: 15, every_min: 15, ...options }],
+      'fleet-net': [fleetNetPlugin as AnyPlugin, { window_min: 20, every_min: 20, ...options }],
     },
   })
   t.teardown(() => station.stop())

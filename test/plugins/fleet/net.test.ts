@@ -35,7 +35,7 @@ const vectors = (rig: NetRig) =>
 /** A window of all pairs, and their computation. */
 async function window(rig: NetRig) {
   const [before] = await rig.rows<{ now: number }>('select count(*)::int as now from fleet_net_pair')
-  await rig.minutes(17)
+  await rig.minutes(22)
   const now_s = rig.shared.clock.now() / 1_000
   await rig.settles(async () => {
     const [row] = await rig.rows<{ n: number }>(
@@ -47,7 +47,7 @@ async function window(rig: NetRig) {
 }
 
 async function pairsAreThere(rig: NetRig, count: number) {
-  await rig.passes(async () => (await tried(rig)).all === count, `${count} pairs`)
+  await rig.passes(async () => (await tried(rig)).all >= count, `${count} pairs`)
 }
 
 t.test('pairs: neighbours, and the nearest three', async (t) => {
