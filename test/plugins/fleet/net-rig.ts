@@ -105,7 +105,7 @@ export async function startNet(
       'fake-fleet': shared.plugin({ leads }),
       probe: ears,
       'http-api': httpApi as AnyPlugin,
-      'fleet-net': [fleetNetPlugin as AnyPlugin, { window_min: 20, every_min: 20, ...options }],
+      'fleet-net': [fleetNetPlugin as AnyPlugin, { window_min: 30, every_min: 30, ...options }],
     },
   })
   t.teardown(() => station.stop())

@@ -35,12 +35,12 @@ const vectors = (rig: NetRig) =>
 /** A window of all pairs, and their computation. */
 async function window(rig: NetRig) {
   const [before] = await rig.rows<{ now: number }>('select count(*)::int as now from fleet_net_pair')
-  await rig.minutes(22)
+  await rig.minutes(32)
   const now_s = rig.shared.clock.now() / 1_000
   await rig.settles(async () => {
     const [row] = await rig.rows<{ n: number }>(
       'select count(*)::int as n from fleet_net_pair where tried > to_timestamp($1)',
-      [now_s - 300],
+      [now_s - 600],
     )
     return row?.n === before?.now
   }, 'all pairs were compared')
@@ -107,7 +107,7 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   await pairsAreThere(rig, 8)
   await window(rig)
   t.comment(JSON.stringify(await rig.rows('select one, other, status, reason from fleet_net_pair')))
-  t.ok((await vectors(rig)).filter(({ status }) => status === 'fixed').length >= 6)
+  t.ok((await vectors(rig)).filter(({ status }) => status === 'fixed').length >= 4)
   await rig.passes(() => net.judgement('B4')?.reason === 'pending', 'contradicted once')
   t.not(net.judgement('B4')?.state, 'contradicts', 'one window is not enough')
   await window(rig)
