@@ -1,5 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { fleet, fleetAccess, fleetBroker, fleetDatabase, fleetNet } from 'rtk-base/services'
+import { Acceptances } from './acceptance/acceptances.js'
+import { acceptanceRoutes } from './acceptance/routes.js'
 import { Judgements } from './judgement/judgements.js'
 import { addMetrics, watchPairs } from './metrics.js'
 import { NetOptions } from './options.js'
@@ -21,13 +23,15 @@ export default definePlugin({
     const planner = new Planner(ctx, settings.reach_km)
     const windows = new Windows(ctx, settings, addMetrics(ctx))
     const judgements = new Judgements(ctx, settings.retention_days)
+    const acceptances = new Acceptances(ctx)
     watchPairs(ctx, windows, judgements)
     ctx.services.provide(fleetNet, judgements)
     netRoutes(ctx, judgements)
-    return { planner, windows, judgements }
+    acceptanceRoutes(ctx, acceptances)
+    return { planner, windows, judgements, acceptances }
   },
 
-  start(ctx, _handoff, { planner, windows, judgements }) {
+  start(ctx, _handoff, { planner, windows, judgements, acceptances }) {
     ctx.services
       .use(fleetDatabase)
       .migrate('fleet-net', tables)
@@ -35,6 +39,7 @@ export default definePlugin({
         planner.start()
         windows.start()
         judgements.start()
+        acceptances.start()
       })
       .catch((error: Error) => ctx.log.error({ err: error }, 'the tables of the net cannot be made'))
   },

@@ -11,8 +11,8 @@ import {
   offsetEnu,
   roundEcef,
 } from '../../../runtime/gnss/index.js'
-import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
 import { NetStreams, roughness } from '../../harness/baseline-streams.js'
 import { createTestStation, probe, until } from '../../harness/index.js'

@@ -24,9 +24,9 @@ async function setUp(options: Partial<NetRigOptions> = {}) {
 }
 
 const tried = async (rig: NetRig) => {
-  const [row] = await rig.rows<{ all: number; tried: number }>(
-    'select count(*)::int as all, count(tried)::int as tried from fleet_net_pair',
-  ).catch(() => [])
+  const [row] = await rig
+    .rows<{ all: number; tried: number }>('select count(*)::int as all, count(tried)::int as tried from fleet_net_pair')
+    .catch(() => [])
   return row ?? { all: 0, tried: 0 }
 }
 const vectors = (rig: NetRig) =>
@@ -57,7 +57,11 @@ t.test('pairs: neighbours, and the nearest three', async (t) => {
   t.strictSame(keys(pairsOf([at(52, 4, 'A')], 50)), [])
   t.strictSame(keys(pairsOf([at(52, 4, 'A'), at(52.1, 4, 'B')], 50)), ['A-B'])
   t.strictSame(keys(pairsOf([at(52, 4, 'A'), at(53, 4, 'B')], 50)), [], 'out of reach')
-  t.strictSame(keys(pairsOf([at(10, 179.95, 'A'), at(10, -179.95, 'B'), at(10.1, 180, 'C')], 50)), ['A-B', 'A-C', 'B-C'])
+  t.strictSame(keys(pairsOf([at(10, 179.95, 'A'), at(10, -179.95, 'B'), at(10.1, 180, 'C')], 50)), [
+    'A-B',
+    'A-C',
+    'B-C',
+  ])
   const poles = ['A', 'B', 'C', 'D'].map((serial, n) => at(89.9, 90 * n, serial))
   t.ok(keys(pairsOf(poles, 50)).length >= 5, 'around the pole')
   const same = Array.from({ length: 40 }, (_, n) => at(52, 4, `S${n}`))
@@ -93,9 +97,7 @@ t.test('pairs of 10,000 stations', async (t) => {
       .filter((other) => other.serial !== serial)
       .map((other) => ({ serial: other.serial, apart: distance(other.arp, arp) }))
       .sort((one, other) => one.apart - other.apart)
-    const own = new Set(
-      pairs.flatMap(({ one, other }) => (one === serial ? [other] : other === serial ? [one] : [])),
-    )
+    const own = new Set(pairs.flatMap(({ one, other }) => (one === serial ? [other] : other === serial ? [one] : [])))
     if (!nearest.slice(0, 3).every((one) => own.has(one.serial))) t.fail(`${serial} lacks one of its nearest`)
   }
   t.ok(pairs.every(({ one, other }) => distance(arpOf.get(one) as never, arpOf.get(other) as never) <= 50_000))
@@ -116,7 +118,12 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   t.match(found, { cause: { code: 'height', text: /10\.\d cm|0\.\d+ m|\d+ mm/ } })
   t.ok(Math.abs((found?.offset.up ?? 0) + 0.1) < 0.03, `${found?.offset.up} m`)
   for (const serial of ['B0', 'B1', 'B2', 'B3']) t.equal(net.judgement(serial)?.state, 'agrees', serial)
-  t.match(rig.shared.events.find(({ serial, kind, text }) => serial === 'B4' && kind === 'position' && /contradicted/.test(text)), {
-    text: /^contradicted by \d neighbours: /,
-  })
+  t.match(
+    rig.shared.events.find(
+      ({ serial, kind, text }) => serial === 'B4' && kind === 'position' && /contradicted/.test(text),
+    ),
+    {
+      text: /^contradicted by \d neighbours: /,
+    },
+  )
 })
