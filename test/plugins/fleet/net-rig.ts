@@ -36,6 +36,7 @@ export class NetRig {
   /** In place of the publication of a base; undefined: it publishes nothing. */
   readonly instead = new Map<string, (payload: Buffer) => readonly Buffer[]>()
   readonly database: PGlite
+  readonly #newest = new Map<string, Buffer>()
 
   constructor(database: PGlite, { places, errors = {} }: NetRigOptions) {
     this.database = database
@@ -65,11 +66,17 @@ export class NetRig {
         const arp = this.arps[n] as Ecef
         const reference = referenceFrame(n + 1, arp)
         const payload = Buffer.concat([reference, ...frames])
+        this.#newest.set(`B${n}`, payload)
         const some = this.instead.get(`B${n}`)?.(payload) ?? [payload]
         for (const one of some) this.shared.publish(`base/B${n}/drtk`, one)
       }
       await new Promise((resolve) => setImmediate(resolve))
     }
+  }
+
+  /** The newest publication of a base. */
+  streamOf(serial: string): Buffer {
+    return this.#newest.get(serial) ?? Buffer.alloc(0)
   }
 
   async rows<R extends object>(sql: string, values: unknown[] = []): Promise<R[]> {

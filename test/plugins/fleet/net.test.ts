@@ -2,7 +2,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import t, { type Test } from 'tap'
 import { pairsOf } from '../../../plugins/fleet-net/pairs/pairs.js'
-import { distance, geodeticToEcef } from '../../../runtime/gnss/index.js'
+import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
 import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
 
@@ -33,9 +33,9 @@ const vectors = (rig: NetRig) =>
   rig.rows<{ one: string; other: string; status: string }>('select one, other, status from fleet_net_vector')
 
 /** A window of all pairs, and their computation. */
-async function window(rig: NetRig) {
+async function window(rig: NetRig, minutes = 32) {
   const [before] = await rig.rows<{ now: number }>('select count(*)::int as now from fleet_net_pair')
-  await rig.minutes(32)
+  await rig.minutes(minutes)
   const now_s = rig.shared.clock.now() / 1_000
   await rig.settles(async () => {
     const [row] = await rig.rows<{ n: number }>(
@@ -107,11 +107,19 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   const rig = await setUp({ errors: { 4: { east: 0, north: 0, up: 0.1 } } })
   const net = await startNet(t, rig)
   await pairsAreThere(rig, 8)
+  const begin = (serial: string) => net.json('POST', '/fleet/net/acceptance', { serial, hours: 1 })
+  t.match(await begin('B0'), { status: 200, body: { outcome: 'running', by: 'anna', serial: 'B0' } })
+  t.match(await begin('B0'), { status: 409, body: { message: /a test of B0 is running/ } })
+  t.match(await begin('NOBODY'), { status: 404 })
+  t.match(await begin('B4'), { status: 200 })
   await window(rig)
-  t.comment(JSON.stringify(await rig.rows('select one, other, status, reason from fleet_net_pair')))
   t.ok((await vectors(rig)).filter(({ status }) => status === 'fixed').length >= 4)
   await rig.passes(() => net.judgement('B4')?.reason === 'pending', 'contradicted once')
   t.not(net.judgement('B4')?.state, 'contradicts', 'one window is not enough')
+  await net.station.reload('fleet-net')
+  t.match(await net.json('GET', '/fleet/net/acceptance/1'), {
+    body: { outcome: 'running', evidence: { neighbours: [{ windows: 1, verdict: 'unknown' }] } },
+  })
   await window(rig)
   await rig.passes(() => net.judgement('B4')?.state === 'contradicts', 'contradicted')
   const found = net.judgement('B4')
@@ -126,4 +134,90 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
       text: /^contradicted by \d neighbours: /,
     },
   )
+
+  await t.test('the routes tell it', async (t) => {
+    const { body } = await net.json('GET', '/fleet/net')
+    t.equal(body.next, '')
+    t.equal(body.stations.find((one: { serial: string }) => one.serial === 'B4').state, 'contradicts')
+    t.ok(body.pairs.every(({ status }: { status: string }) => status !== ''))
+    t.match(await net.json('GET', '/fleet/net?group=none'), { body: { stations: [], pairs: [] } })
+    t.match(await net.json('GET', '/fleet/net?after=B3'), { body: { stations: [{ serial: 'B4' }] } })
+    const one = await net.json('GET', '/fleet/net/stations/B4')
+    t.match(one, { body: { judgement: { cause: { code: 'height' } }, days: [{ offset: { up: Number } }] } })
+    t.ok(Math.abs(one.body.days[0].offset.up + 0.1) < 0.03, 'the curve of the day')
+    t.match(await net.json('GET', '/fleet/net/stations/NOBODY'), { status: 404 })
+  })
+  await t.test('acceptance: the right one is accepted, the wrong one rejected, with evidence', async (t) => {
+    const test = async (id: number) => (await net.json('GET', `/fleet/net/acceptance/${id}`)).body
+    await rig.passes(async () => (await test(2)).outcome !== 'running', 'the end', 60_000)
+    const [accepted, rejected] = [await test(1), await test(2)]
+    t.match(accepted, { outcome: 'accepted', reason: /neighbours confirm the position/, evidence: { cause: '' } })
+    t.match(rejected, { outcome: 'rejected', evidence: { cause: /height/ } })
+    for (const { windows, fixed } of accepted.evidence.neighbours) t.ok(windows === 2 && fixed >= 0.5)
+    t.match((await net.json('GET', '/fleet/net/acceptance')).body, [{ serial: 'B4' }, { serial: 'B0' }])
+    t.match(await net.json('GET', '/fleet/net/acceptance/99'), { status: 404 })
+  })
+  await t.test('it announces the right position: nothing is known of this one yet', async (t) => {
+    rig.announce(4, roundEcef(rig.streams.truths[4] as never))
+    t.equal(net.judgement('B4'), undefined)
+    const { body } = await begin('B4')
+    rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
+    const path = `/fleet/net/acceptance/${body.id}`
+    await rig.passes(async () => (await net.json('GET', path)).body.outcome === 'undecided', 'no test of two positions')
+    t.match(await net.json('GET', path), { body: { reason: /announces another position/ } })
+  })
+})
+
+t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await rig.minutes(10)
+  rig.instead.set('B0', (payload) => Array.from({ length: 40 }, () => payload))
+  rig.instead.set('B1', () => [Buffer.alloc(5_000, 0xd3), Buffer.alloc(70_000)])
+  rig.instead.set('B2', () => [])
+  rig.announce(3, roundEcef(offsetEnu(rig.arps[3] as never, { east: 0, north: 0, up: 1 })))
+  rig.instead.set('B4', (payload) => [payload, rig.streamOf('B0')])
+  await window(rig, 24)
+  const reasons = (await rig.rows<{ reason: string }>('select reason from fleet_net_pair')).map(({ reason }) => reason)
+  t.comment(JSON.stringify(reasons))
+  t.strictSame(await vectors(rig), [])
+  for (const reason of [/^B0 publishes more than 25 times/, /^B1 publishes more than 64 KiB/])
+    t.ok(
+      reasons.some((text) => reason.test(text)),
+      String(reason),
+    )
+  t.ok(reasons.every((text) => /^B\d /.test(text)))
+  rig.instead.clear()
+  await window(rig, 42)
+  t.ok((await vectors(rig)).length >= 8, 'compared again')
+  t.match(
+    net.station.lines.filter(({ level }) => level >= 40),
+    [],
+  )
+})
+
+t.test('two instances share the pairs; one is killed, and the other takes its pairs over', async (t) => {
+  const rig = await setUp()
+  await startNet(t, rig, { atOnce: 5 })
+  const other = await startNet(t, rig, { atOnce: 5, leads: false })
+  await pairsAreThere(rig, 8)
+  const held = () =>
+    rig.rows<{ n: number }>(
+      `select count(*)::int as n from fleet_net_pair where leased_by <> '' group by leased_by order by n`,
+    )
+  await rig.passes(async () => (await held()).length === 2, 'both have some')
+  const [, most] = await held()
+  t.equal(most?.n, 5)
+  // A killed one cannot release its leases.
+  rig.shared.isDown = true
+  await other.station.stop()
+  rig.shared.isDown = false
+  await rig.minutes(33)
+  await rig.settles(async () => (await tried(rig)).tried >= 4, 'its own')
+  t.ok((await tried(rig)).tried < 9, 'the leases of the other have not ended')
+  await rig.minutes(20)
+  await rig.minutes(33)
+  await rig.settles(async () => (await tried(rig)).tried === (await tried(rig)).all, 'those of the other')
+  t.equal((await held()).length <= 1, true)
 })
