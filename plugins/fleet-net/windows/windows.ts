@@ -143,9 +143,8 @@ export class Windows {
 
   /** One pair after the other: the processor has other work. */
   async #finishSome(): Promise<void> {
-    const now_ms = this.#ctx.clock.monotonic()
     for (const [key, pair] of this.#active) {
-      if (pair.end_ms > now_ms) continue
+      if (pair.end_ms > this.#ctx.clock.monotonic()) continue
       const outcome = await this.#solve(pair)
       if (this.#isStopped) return
       await this.#finish(pair, outcome)
