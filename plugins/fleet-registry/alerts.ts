@@ -4,9 +4,11 @@ import {
   type Alert,
   type AlertSource,
   type Fleet,
+  type FleetJudgement,
   type FleetStation,
   fleetBroker,
   fleetDatabase,
+  fleetNet,
 } from 'rtk-base/services'
 
 const look_ms = 5_000
@@ -29,8 +31,15 @@ export interface AlertLimits {
 
 type Found = Omit<Alert, 'key' | 'serial' | 'name' | 'group'>
 
-/** Of one station. Pure. A station that was never heard, or whose verdict is not known, raises nothing by that. */
-export function alertsOf(station: FleetStation, { now_s, offline_s }: AlertLimits): Alert[] {
+/**
+ * Of one station. Pure. A station that was never heard, or whose verdict is not known, raises nothing by that.
+ * @param judgement of its position, by its neighbours
+ */
+export function alertsOf(
+  station: FleetStation,
+  { now_s, offline_s }: AlertLimits,
+  judgement?: FleetJudgement,
+): Alert[] {
   const { serial, name, group } = station
   const found = [
     offline(station, now_s, offline_s),
@@ -41,6 +50,7 @@ export function alertsOf(station: FleetStation, { now_s, offline_s }: AlertLimit
       ...{ text: 'the update failed: the previous version runs', advice: 'see the errors of the station' },
     },
     disk(station),
+    position(judgement),
   ]
   return found.flatMap((one) => (one ? [{ key: `${serial} ${one.kind}`, serial, name, group, ...one }] : []))
 }
@@ -90,9 +100,32 @@ function disk({ errors }: FleetStation): Found | undefined {
   return code ? { kind: 'disk', severity: 'warning', text, advice: 'free space on its disk', since_s: 0 } : undefined
 }
 
-/** Whether an alert that is not reported may hold all the same. Pure. */
-export function isUndecided({ online, verdict: fitness }: FleetStation, kind: string): boolean {
+function position(judgement: FleetJudgement | undefined): Found | undefined {
+  if (judgement?.state !== 'contradicts') return undefined
+  const { offset, vectors, cause, since_s } = judgement
+  const away_m = Math.hypot(offset.east, offset.north, offset.up)
+  const text = `the position is wrong by ${away_m.toFixed(3)} m (${directionOf(offset)}) according to ${vectors} neighbours: ${cause.text}`
+  const advice = 'check the entered position and the antenna, or survey it again'
+  return { kind: 'position', severity: 'critical', text, advice, since_s }
+}
+
+/** Where the announced position is, along the axis of the largest offset. @param offset true minus announced position */
+function directionOf({ east, north, up }: FleetJudgement['offset']): string {
+  const largest = Math.max(Math.abs(east), Math.abs(north), Math.abs(up))
+  if (Math.abs(up) === largest) return up > 0 ? 'too low' : 'too high'
+  if (Math.abs(north) === largest) return north > 0 ? 'too far south' : 'too far north'
+  return east > 0 ? 'too far west' : 'too far east'
+}
+
+/** Whether an alert that is not reported may hold all the same. Pure. @param judgement of its position */
+export function isUndecided(
+  { online, verdict: fitness }: FleetStation,
+  kind: string,
+  judgement?: FleetJudgement,
+): boolean {
   if (kind === 'offline') return online !== 'online'
+  // Only its neighbours can say that it is right again.
+  if (kind === 'position') return judgement?.state !== 'agrees'
   if (!verdictKinds.has(kind)) return false
   // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
   return (
@@ -128,7 +161,10 @@ export class FleetAlerts implements AlertSource {
   isUndecided({ serial, kind }: Alert): boolean {
     if (serial === '') return false
     const station = this.#stations.station(serial)
-    return !this.#ctx.services.use(fleetBroker).connected || (station !== undefined && isUndecided(station, kind))
+    return (
+      !this.#ctx.services.use(fleetBroker).connected ||
+      (station !== undefined && isUndecided(station, kind, this.#judgement(serial)))
+    )
   }
 
   start(): void {
@@ -164,9 +200,13 @@ export class FleetAlerts implements AlertSource {
     const found: Alert[] = []
     for (const station of this.#stations.stations()) {
       if (found.length >= most) break
-      found.push(...alertsOf(station, { now_s, offline_s: this.#offline_s }))
+      found.push(...alertsOf(station, { now_s, offline_s: this.#offline_s }, this.#judgement(station.serial)))
     }
     return found
+  }
+
+  #judgement(serial: string): FleetJudgement | undefined {
+    return this.#ctx.services.find(fleetNet)?.judgement(serial)
   }
 
   #lost(kind: 'broker' | 'database', isConnected: boolean, now_s: number, text: string): Alert | undefined {

@@ -1,5 +1,13 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Fleet, type FleetDatabase, fleet, fleetBroker, fleetDatabase, fleetRovers } from 'rtk-base/services'
+import {
+  type Fleet,
+  type FleetDatabase,
+  fleet,
+  fleetBroker,
+  fleetDatabase,
+  fleetNet,
+  fleetRovers,
+} from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
 import { neighboursAt } from './neighbours.js'
 import { type Action, isBusy, next, type Target, type View } from './steps.js'
@@ -169,6 +177,7 @@ export class Engine {
       rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
+      isContradicted: (serial) => services.find(fleetNet)?.judgement(serial)?.state === 'contradicts',
       neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all

@@ -23,6 +23,8 @@ export interface Before {
   readonly errors: readonly string[]
   /** It published RTCM over MQTT, so it must do so again. */
   readonly hadEpochs: boolean
+  /** Its position was contradicted by its neighbours already. Omitted in rollouts of earlier versions. */
+  readonly wasContradicted?: boolean
 }
 export interface Target {
   readonly serial: string
@@ -53,6 +55,8 @@ export interface View {
   epochs(serial: string): number | undefined
   /** Connected rovers. */
   rovers(serial: string): number
+  /** Its neighbours contradict the position that it announces (service `fleetNet`). */
+  isContradicted(serial: string): boolean
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]
   /** All stations of the fleet nearer to this one than that, without itself. */
@@ -140,7 +144,12 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
       }
       const trouble = unready(target.serial, station, plan, view)
       if (trouble || !station) return { target: to('waiting', trouble || 'unknown') }
-      const before = { version: station.version, errors: station.errors, hadEpochs: epochs > 0 }
+      const before = {
+        version: station.version,
+        errors: station.errors,
+        hadEpochs: epochs > 0,
+        ...(view.isContradicted(target.serial) && { wasContradicted: true }),
+      }
       return { target: to('asked', '', { before, asked: 1, asked_s: now_s }), also: 'ask' }
     }
     case 'asked': {
@@ -174,6 +183,9 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
     case 'done': {
       // Only while it soaks: later it is an ordinary station again.
       if (now_s - target.since_s > plan.soak_s) return undefined
+      // Neighbours of the same wave are judged as well: each is a target itself.
+      if (view.isContradicted(target.serial) && !target.before?.wasContradicted)
+        return fail('its neighbours contradict its position afterwards')
       const isDown = station?.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
       const down_s = station
         ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s)
@@ -215,6 +227,7 @@ function unproven({ serial, before }: Target, station: FleetStation | undefined,
   if (station.verdict !== 'fit') return `it is ${station.verdict}: ${station.cause}`
   const added = station.errors.filter((code) => !before?.errors.includes(code))
   if (added.length > 0) return `new errors: ${added.join(', ')}`
+  if (view.isContradicted(serial) && !before?.wasContradicted) return 'its neighbours contradict its position'
   const epochs = view.epochs(serial)
   if (before?.hadEpochs && !epochs) return epochs === 0 ? 'no RTCM arrives at the broker' : 'its RTCM is being observed'
   return ''

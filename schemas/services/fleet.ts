@@ -4,7 +4,7 @@
  */
 import type { Callback, Dispose, Event } from '../event.js'
 import { defineService } from '../token.js'
-import type { Ecef } from './receiver.js'
+import type { Ecef, Enu } from './receiver.js'
 
 /** A message from the broker of the fleet. */
 export interface FleetMessage {
@@ -139,7 +139,7 @@ export interface FleetEvent {
   readonly t_s: number
   /** `''`: of the fleet itself. */
   readonly serial: string
-  /** `new`, `online`, `verdict`, `reference`, `version`, `name`, `update`, `refused`, `change`, `command`, `given`, `forgotten`, `rollout`, `account`, `caster`. */
+  /** `new`, `online`, `verdict`, `reference`, `version`, `name`, `update`, `refused`, `change`, `command`, `given`, `forgotten`, `rollout`, `account`, `caster`, `position`. */
   readonly kind: string
   readonly text: string
   /** Person or plugin that acted; `''` for a report of a station. */
@@ -196,6 +196,36 @@ export interface FleetRovers {
 }
 export const fleetRovers = defineService<FleetRovers>('fleet-rovers', { shape: { on: 'function' } })
 
+/** What the vectors to its neighbours say about the position that a station announces. */
+export interface FleetJudgement {
+  readonly serial: string
+  /** `unknown`: too few vectors, or they do not tell. */
+  readonly state: 'agrees' | 'contradicts' | 'unknown'
+  /** A `NetReason` of `rtk-base/baseline`; `pending`: contradicted by one window, and the next one decides. */
+  readonly reason: string
+  /** True minus announced position, metres, and its standard deviations; 0 when unknown. */
+  readonly offset: Enu
+  readonly sigma: Enu
+  /** Number of neighbours that the judgement is based on. */
+  readonly vectors: number
+  readonly since_s: number
+  /** Of a contradiction: code, values and text; `''` without one. */
+  readonly cause: {
+    readonly code: string
+    readonly values: Readonly<Record<string, string | number | boolean>>
+    readonly text: string
+  }
+}
+
+/** Provided by fleet-net: which stations announce a wrong position. */
+export interface FleetNet {
+  /** undefined: the station was never judged, or announces another position since. */
+  judgement(serial: string): FleetJudgement | undefined
+  /** Judgements were made: some may have changed. */
+  readonly onChange: Event<void>
+}
+export const fleetNet = defineService<FleetNet>('fleet-net', { shape: { judgement: 'function', onChange: 'function' } })
+
 /** A problem that a person should know of. */
 export interface Alert {
   /** Identifies the alert from its begin to its end, e.g. `SIM00001 moved`. */
@@ -206,7 +236,7 @@ export interface Alert {
   readonly name: string
   /** For grouping; `''` for none. */
   readonly group: string
-  /** What happened, e.g. `unfit`, `moved`, `offline`, `update-failed`, `certificate`, `disk`. */
+  /** What happened, e.g. `unfit`, `moved`, `position`, `offline`, `update-failed`, `certificate`, `disk`. */
   readonly kind: string
   readonly severity: 'warning' | 'critical'
   readonly text: string

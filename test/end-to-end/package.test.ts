@@ -71,7 +71,7 @@ t.test('a station runs from it with every shipped plugin, prebuilt', gate, async
   t.same(
     readdirSync(join(project, 'plugins')).filter((name) => !running.includes(name)),
     [
-      ...['fleet', 'fleet-caster', 'fleet-page', 'fleet-registry', 'fleet-rollout'],
+      ...['fleet', 'fleet-caster', 'fleet-net', 'fleet-page', 'fleet-registry', 'fleet-rollout'],
       ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore', 'home-assistant'],
       ...['simulated-fleet', 'simulated-lg290p', 'simulated-mosaic', 'simulated-um980'],
     ],

@@ -10,7 +10,7 @@ import neighbours from '../../plugins/neighbours/index.js'
 import type { Vector } from '../../plugins/neighbours/vector.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import verdict from '../../plugins/verdict/index.js'
-import { crc24q, enu, isMsm, messageNumber, offsetEnu, transformed } from '../../runtime/gnss/index.js'
+import { crc24q, enu, isEphemeris, isMsm, messageNumber, offsetEnu, transformed } from '../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 import type { GnssNeighbours } from '../../schemas/index.js'
 import {
@@ -22,7 +22,7 @@ import {
   type RtcmJudge,
   rtcmGate,
 } from '../../schemas/services.js'
-import { roughness, type StreamEpoch, Streams } from '../harness/baseline-streams.js'
+import { NetStreams, roughness } from '../harness/baseline-streams.js'
 import { arpFrame, createTestStation, fakeReceiver, ManualClock, type TestStation, until } from '../harness/index.js'
 
 t.setTimeout(600_000)
@@ -33,15 +33,26 @@ const begin_ms = Date.UTC(2026, 5, 1, 12) - 18_000
 const north = { lat: 52.06, lon: 4.5, alt: 20 }
 const east = { lat: 52, lon: 4.6, alt: 20 }
 const south = { lat: 51.95, lon: 4.45, alt: 30 }
-const streams = new Streams({
-  ...{ seed: 4, from: { lat: 52, lon: 4.5, alt: 40 }, to: north, more: [east, south], roughness: roughness.calm },
-})
-const truth = [streams.truth.to, ...streams.truth.more] as const
-const sky: StreamEpoch[] = []
+const places = [{ lat: 52, lon: 4.5, alt: 40 }, north, east, south]
+const streams = new NetStreams({ seed: 4, places, roughness: roughness.calm })
+const [ownPlace, ...truth] = streams.truths as [Ecef, Ecef, Ecef, Ecef]
+interface Sky {
+  readonly own: readonly Uint8Array[]
+  /** Without ephemerides. */
+  readonly bases: readonly (readonly Uint8Array[])[]
+  readonly ephemerides: readonly Uint8Array[]
+}
+const sky: Sky[] = []
 /** All tests see the same sky. */
-function skyAt(epoch: number): StreamEpoch {
-  while (sky.length <= epoch) sky.push(streams.epoch(begin_ms + sky.length * step_ms, step_ms / 1_000))
-  return sky[epoch] as StreamEpoch
+function skyAt(epoch: number): Sky {
+  while (sky.length <= epoch) {
+    const { stations } = streams.epoch(begin_ms + sky.length * step_ms, step_ms / 1_000)
+    const [own = [], ...others] = stations
+    const isOrbit = (frame: Uint8Array) => isEphemeris(messageNumber(frame))
+    const bases = others.map((frames) => frames.filter((frame) => !isOrbit(frame)))
+    sky.push({ own, bases, ephemerides: own.filter(isOrbit) })
+  }
+  return sky[epoch] as Sky
 }
 
 /** A caster with a mountpoint for each base: `N0`, `N1`, … */
@@ -109,7 +120,7 @@ async function setUp(t: Test, setting: Setting = {}) {
   const { bases = 3 } = setting
   const clock = new ManualClock(begin_ms)
   const receiver = fakeReceiver(() => clock.monotonic())
-  const state = { reference: offsetEnu(streams.truth.from, setting.off ?? { east: 0, north: 0, up: 0 }) }
+  const state = { reference: offsetEnu(ownPlace, setting.off ?? { east: 0, north: 0, up: 0 }) }
   let judge: RtcmJudge | undefined
   let check: NeighbourCheck | undefined
   const procedure = definePlugin({
@@ -181,12 +192,12 @@ async function setUp(t: Test, setting: Setting = {}) {
   /** An epoch of all, and the time until the next. */
   const next = async () => {
     await clock.advance(begin_ms + epoch * step_ms - clock.now())
-    const { from, to, more } = skyAt(epoch)
+    const { own, bases } = skyAt(epoch)
     receiver.emit(arpFrame(state.reference, 1))
-    for (const frame of from) if (setting.orbits !== false || isMsm(messageNumber(frame))) receiver.emit(frame)
+    for (const frame of own) if (setting.orbits !== false || isMsm(messageNumber(frame))) receiver.emit(frame)
     const before = shown().list[0]?.epochs ?? 0
     for (const [base, mount] of mounts.entries()) {
-      const frames = [arpFrame(arpOf(base), base + 2), ...([to, ...more][base] ?? [])]
+      const frames = [arpFrame(arpOf(base), base + 2), ...(bases[base] ?? [])]
       send(mount, setting.sends?.(base, frames, epoch) ?? frames)
     }
     await turns()
@@ -231,7 +242,7 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   t.equal(station.field('gnss.rtcm.subscribers') !== undefined, true)
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
 
-  stand(offsetEnu(streams.truth.from, { east: 0.07, north: 0.07, up: 0 }))
+  stand(offsetEnu(ownPlace, { east: 0.07, north: 0.07, up: 0 }))
   await epochsUntil(() => shown().state === 'unknown', 'another position: the evidence is void')
   await epochsUntil(() => shown().state === 'contradicts', 'contradicted')
   t.match(check(), { effect: 'degrades', cause: 'unexplained' })
@@ -245,7 +256,7 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   await epochsUntil(() => verdictNow().code === 'silent', 'the verdict')
   t.match(verdictNow(), { fitness: 'unfit', why_code: 'neighbours-contradict' })
 
-  stand(streams.truth.from)
+  stand(ownPlace)
   await epochsUntil(() => check().effect === 'none', 'open again', 4)
   t.equal(check().state, 'unknown')
 })
@@ -333,7 +344,7 @@ t.test('a base that cannot be compared', async (t) => {
       shown().list.map(({ status, text }) => `${status} ${text}`),
       [/^none too far: it is 15\d km away/, /^fixed $/, /^none it is at the same position as N1/],
     )
-    const own = await setUp(t, { bases: 1, arps: () => streams.truth.from })
+    const own = await setUp(t, { bases: 1, arps: () => ownPlace })
     for (let epoch = 0; epoch < 50; epoch++) await own.next()
     t.match(own.shown().list[0], { status: 'none', text: /own stream/ })
   })
@@ -393,7 +404,7 @@ t.test('settings', async (t) => {
 })
 
 t.test('the finding', async (t) => {
-  const arp = streams.truth.from
+  const arp = ownPlace
   const year = 2026.9
   const compared = (...offsets: Enu[]): Compared[] =>
     offsets.map((offset, n) => {
@@ -471,7 +482,7 @@ t.test('the curve', async (t) => {
     return curves
   }
   const curves = await make()
-  const from = streams.truth.from
+  const from = ownPlace
   const start_s = Date.UTC(2026, 0, 1) / 1_000
   const add = (to: Curves, day: number, east: number, id = 'A') => {
     const place = offsetEnu(from, { east, north: 0, up: 0 })

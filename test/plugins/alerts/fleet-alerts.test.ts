@@ -2,7 +2,7 @@
 import t from 'tap'
 import { alertsOf, isUndecided } from '../../../plugins/fleet-registry/alerts.js'
 import { type AnyPlugin, definePlugin, type EventSource } from '../../../runtime/plugin.js'
-import { type FleetDatabase, type FleetStation, fleetDatabase } from '../../../schemas/services.js'
+import { type FleetDatabase, type FleetJudgement, type FleetStation, fleetDatabase } from '../../../schemas/services.js'
 import { alert, alertsRig, HookServer, hooksTo, soon } from './alerts-rig.js'
 
 const day_s = 86_400
@@ -40,6 +40,28 @@ t.test('the alerts of one station', (t) => {
   t.ok(open({ verdict: 'unfit', cause: 'starting' }, 'moved'))
   t.ok(open({ online: 'unknown' }, 'offline'))
   t.notOk(open({ verdict: 'degraded' }, 'unfit'))
+  t.end()
+})
+
+t.test('the alert of a wrong position', (t) => {
+  const judged: FleetJudgement = {
+    ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, since_s: 77 },
+    ...{ offset: { east: 0.01, north: 0, up: -0.134 }, sigma: { east: 0.003, north: 0.003, up: 0.006 } },
+    cause: { code: 'height', values: {}, text: 'The height is too large.' },
+  }
+  const of = (judgement?: FleetJudgement) => alertsOf(fit, { now_s, offline_s: 180 }, judgement)
+  t.match(of(judged), [
+    {
+      ...{ key: 'S1 position', severity: 'critical', since_s: 77 },
+      text: 'the position is wrong by 0.134 m (too high) according to 3 neighbours: The height is too large.',
+    },
+  ])
+  t.match(of({ ...judged, offset: { east: 0, north: -2, up: 0 } }), [{ text: /2\.000 m \(too far north\)/ }])
+  for (const state of ['agrees', 'unknown'] as const) t.strictSame(of({ ...judged, state }), [])
+  t.strictSame(of(), [])
+  t.notOk(isUndecided(fit, 'position', { ...judged, state: 'agrees' }), 'all clear')
+  t.ok(isUndecided(fit, 'position', { ...judged, state: 'unknown' }), 'nobody says that it is right again')
+  t.ok(isUndecided(fit, 'position'))
   t.end()
 })
 

@@ -34,6 +34,7 @@ class World {
   readonly told: string[] = []
   readonly sentBack: string[] = []
   readonly rovers = new Map<string, number>()
+  readonly contradicted = new Set<string>()
   /** Since when a station installs. */
   readonly #asked = new Map<string, number>()
   busiest = 0
@@ -73,6 +74,7 @@ class World {
       epochs: (serial) =>
         this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
       rovers: (serial) => this.rovers.get(serial) ?? 0,
+      isContradicted: (serial) => this.contradicted.has(serial),
       elsewhere: [],
       neighbours: (station, apart_km) => neighboursAt(station, this.stations.values(), apart_km),
     })
@@ -156,6 +158,27 @@ t.test('a good image reaches every station, wave by wave', async (t) => {
   t.ok(world.busiest <= 20)
 })
 
+t.test('a station whose position is newly contradicted is not proven, and one that was before is', async (t) => {
+  const stations = grid(3)
+  const [[canary = ''] = []] = wavesOf(planWith(), stations)
+  const world = new World(planWith({ soak_s: 60 }), stations)
+  world.contradicted.add(canary)
+  world.run()
+  t.equal(world.rollout.state, 'done', 'it was so before')
+  const other = new World(planWith({ limit_s: 1_000 }), stations)
+  other.run(100)
+  other.contradicted.add(canary)
+  other.run()
+  t.match(other.ended, /its neighbours contradict its position/)
+  const later = new World(planWith({ soak_s: 3_600 }), stations)
+  later.run(900)
+  t.strictSame(later.of('done'), [canary])
+  later.contradicted.add(canary)
+  later.run()
+  t.match(later.ended, /contradict its position afterwards/)
+  t.strictSame(later.sentBack, [canary])
+})
+
 for (const [fate, reason] of [
   ['goes back', /update failed/],
   ['refuses', /update failed/],
@@ -206,6 +229,7 @@ t.test('a station that undid its change has failed; an older document does not t
         now_s: 1_010,
         station: () => station,
         epochs: () => 30,
+        isContradicted: () => false,
         rovers: () => 0,
         elsewhere: [],
         neighbours: () => [],

@@ -1,0 +1,172 @@
+import { setImmediate } from 'node:timers/promises'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { type Ecef, type FleetDatabase, fleet, fleetDatabase } from 'rtk-base/services'
+import { isAnnounced, netVectors } from '../judgement/judgements.js'
+import { judgeRegions } from '../judgement/regions.js'
+import { unjudged } from '../judgement/step.js'
+import * as store from '../store/store.js'
+import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.js'
+
+const look_ms = 60_000
+const most = 200
+const mostRunning = 50
+const year_s = 365.25 * 86_400
+
+export interface Acceptance {
+  readonly id: number
+  readonly serial: string
+  readonly begun_s: number
+  readonly until_s: number
+  /** 0: it runs. */
+  readonly ended_s: number
+  readonly by: string
+  /** The position under test, ECEF metres. */
+  readonly arp: Ecef
+  /** Of the station at the begin. */
+  readonly version: string
+  readonly outcome: Outcome | 'running'
+  readonly reason: string
+  readonly evidence: Evidence | undefined
+}
+
+interface Row {
+  readonly id: number
+  readonly serial: string
+  readonly begun: Date
+  readonly until: Date
+  readonly ended: Date | null
+  readonly actor: string
+  readonly arp: number[]
+  readonly version: string
+  readonly outcome: Acceptance['outcome']
+  readonly reason: string
+  readonly evidence: Evidence | null
+}
+
+const columns = 'id, serial, begun, until, ended, actor, arp, version, outcome, reason, evidence'
+const seconds = (t: Date | null) => Math.floor((t?.getTime() ?? 0) / 1_000)
+const acceptanceOf = (row: Row): Acceptance => ({
+  ...{ id: Number(row.id), serial: row.serial, version: row.version, outcome: row.outcome, reason: row.reason },
+  ...{ begun_s: seconds(row.begun), until_s: seconds(row.until), ended_s: seconds(row.ended), by: row.actor },
+  arp: store.ecefOf(row.arp),
+  evidence: row.evidence ?? undefined,
+})
+
+/** Acceptance tests of stations. All that is known of one is in the database, and the leading instance decides it. */
+export class Acceptances {
+  readonly #ctx: PluginContext
+  #isWorking = false
+
+  constructor(ctx: PluginContext) {
+    this.#ctx = ctx
+  }
+
+  get #database(): FleetDatabase {
+    return this.#ctx.services.use(fleetDatabase)
+  }
+
+  /** The tables are there. */
+  start(): void {
+    this.#ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  /** @throws RTK_ERR_NOT_FOUND, RTK_ERR_CONFLICT */
+  async begin(serial: string, hours: number, by: string): Promise<Acceptance> {
+    const station = this.#ctx.services.use(fleet).station(serial)
+    if (!station) throw new RtkError('RTK_ERR_NOT_FOUND', `the fleet does not know a station ${serial}`)
+    if (!station.arp)
+      throw new RtkError('RTK_ERR_CONFLICT', `${serial} announces no position yet: enter or survey its position first`)
+    const now_s = this.#ctx.clock.now() / 1_000
+    const [row] = await this.#database.query<Row>(
+      `insert into fleet_net_acceptance (serial, begun, until, actor, arp, version)
+       select $1::text, to_timestamp($2), to_timestamp($3), $4, $5, $6
+       where not exists (select 1 from fleet_net_acceptance where serial = $1::text and outcome = 'running')
+         and (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
+       returning ${columns}`,
+      [serial, now_s, now_s + 3_600 * hours, by, store.listOf(station.arp), station.version],
+    )
+    if (!row)
+      throw new RtkError(
+        'RTK_ERR_CONFLICT',
+        `a test of ${serial} is running, or ${mostRunning} tests of others: wait for its end`,
+      )
+    this.#record(serial, `acceptance test begun: ${hours} h`, by)
+    return acceptanceOf(row)
+  }
+
+  /** The newest first. */
+  async list(): Promise<Acceptance[]> {
+    const rows = await this.#database.query<Row>(
+      `select ${columns} from fleet_net_acceptance order by id desc limit ${most}`,
+    )
+    return rows.map(acceptanceOf)
+  }
+
+  /** With the evidence until now, if it runs. */
+  async one(id: number): Promise<Acceptance | undefined> {
+    const [row] = await this.#database.query<Row>(`select ${columns} from fleet_net_acceptance where id = $1`, [id])
+    const found = row && acceptanceOf(row)
+    if (found?.outcome !== 'running') return found
+    return { ...found, evidence: (await this.#examine(found)).evidence }
+  }
+
+  #record(serial: string, text: string, by: string): void {
+    this.#ctx.services.use(fleet).record({ serial, kind: 'position', text: text.slice(0, 300), by })
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isWorking || !this.#database.connected || !this.#database.leads) return
+    this.#isWorking = true
+    try {
+      const rows = await this.#database.query<Row>(
+        `select ${columns} from fleet_net_acceptance where outcome = 'running'`,
+      )
+      for (const row of rows) await this.#step(acceptanceOf(row))
+      const running = rows.map(({ serial }) => serial)
+      await this.#database.query(
+        'update fleet_net_pair set first = not first where first <> (one = any($1) or other = any($1))',
+        [running],
+      )
+    } catch (error) {
+      this.#ctx.log.warn({ err: error }, 'acceptance tests could not be read or stored: it is tried again in a minute')
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  async #step(test: Acceptance): Promise<void> {
+    const { id, serial, arp, until_s } = test
+    const now_s = this.#ctx.clock.now() / 1_000
+    const isSame = isAnnounced(this.#ctx.services.use(fleet).station(serial), arp)
+    if (isSame && now_s < until_s) return
+    const { evidence, outcome, reason } = await this.#examine(test)
+    const moved = 'the station announces another position, or none: begin a new test'
+    const decided = isSame ? { outcome, reason } : { outcome: 'undecided' as const, reason: moved }
+    const rows = await this.#database.query(
+      `update fleet_net_acceptance set outcome = $2, reason = $3, evidence = $4, ended = to_timestamp($5)
+       where id = $1 and outcome = 'running' returning id`,
+      [id, decided.outcome, decided.reason, JSON.stringify(evidence), now_s],
+    )
+    if (rows.length === 0) return
+    const cause = decided.outcome === 'rejected' ? `: ${evidence.cause}` : ''
+    this.#record(serial, `acceptance test ${decided.outcome}: ${decided.reason}${cause}`, '')
+  }
+
+  /** By the vectors of its time, of the station and of its neighbours among each other. */
+  async #examine({ serial, arp, begun_s }: Acceptance) {
+    const own = await store.vectorsSince(this.#database, begun_s, [serial])
+    const around = [...new Set(own.flatMap(({ one, other }) => [one, other]))]
+    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, around) : []
+    const known = this.#ctx.services.use(fleet)
+    const { bases, vectors } = netVectors(all, (one) => known.station(one))
+    const judged = await judgeRegions(bases, vectors, () => setImmediate())
+    const judgement = judged.get(serial) ?? unjudged
+    const valid = own.filter(
+      ({ one, other, oneArp, otherArp }) =>
+        isAnnounced(known.station(one), oneArp) && isAnnounced(known.station(other), otherArp),
+    )
+    const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
+    const evidence = evidenceOf(serial, arp, valid, judgement, now)
+    return { evidence, ...outcomeOf(evidence, judgement) }
+  }
+}

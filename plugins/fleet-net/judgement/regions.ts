@@ -1,0 +1,88 @@
+/** Judges a net of any size: in regions, each with its surroundings. Pure. */
+import { judgeNet, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import type { Ecef } from 'rtk-base/services'
+
+export interface JudgedBase {
+  readonly id: string
+  readonly arp: Ecef
+}
+
+/** Bases of a region. */
+const most = 250
+/** A base is judged together with all that are so many vectors away. */
+const hops = 2
+/** Bases of the surroundings of a region. */
+const mostAround = 500
+
+/**
+ * @param pause between two regions: judging one takes some time
+ * @returns the judgement of each base that has a vector
+ */
+export async function judgeRegions(
+  bases: readonly JudgedBase[],
+  vectors: readonly NetVector[],
+  pause: () => Promise<void>,
+): Promise<Map<string, NetJudgement>> {
+  const neighbours = new Map<string, Set<string>>()
+  const of = (id: string) => {
+    const known = neighbours.get(id) ?? new Set<string>()
+    neighbours.set(id, known)
+    return known
+  }
+  const byBase = new Map<string, NetVector[]>()
+  for (const vector of vectors) {
+    of(vector.from).add(vector.to)
+    of(vector.to).add(vector.from)
+    byBase.set(vector.from, [...(byBase.get(vector.from) ?? []), vector])
+  }
+  const known = new Map(bases.filter(({ id }) => neighbours.has(id)).map((base) => [base.id, base]))
+  const judged = new Map<string, NetJudgement>()
+  for (const region of regionsOf([...known.values()])) {
+    const around = surroundings(region, neighbours)
+    const some = [...around].flatMap((id) => known.get(id) ?? [])
+    const inside = [...around].flatMap((id) => (byBase.get(id) ?? []).filter(({ to }) => around.has(to)))
+    const found = judgeNet(some, inside)
+    for (const { id } of region) {
+      const judgement = found.get(id)
+      if (judgement) judged.set(id, judgement)
+    }
+    await pause()
+  }
+  return judged
+}
+
+/** Halves along the longest axis, until each is small enough. */
+function regionsOf(bases: readonly JudgedBase[]): JudgedBase[][] {
+  if (bases.length <= most) return bases.length > 0 ? [[...bases]] : []
+  const extent = (axis: keyof Ecef) => {
+    let [least, largest] = [Infinity, -Infinity]
+    for (const { arp } of bases) {
+      least = Math.min(least, arp[axis])
+      largest = Math.max(largest, arp[axis])
+    }
+    return largest - least
+  }
+  const [longest = 'x'] = (['x', 'y', 'z'] as const).toSorted((one, other) => extent(other) - extent(one))
+  const sorted = bases.toSorted((one, other) => one.arp[longest] - other.arp[longest])
+  const middle = sorted.length >> 1
+  return [...regionsOf(sorted.slice(0, middle)), ...regionsOf(sorted.slice(middle))]
+}
+
+function surroundings(
+  region: readonly JudgedBase[],
+  neighbours: ReadonlyMap<string, ReadonlySet<string>>,
+): Set<string> {
+  const found = new Set(region.map(({ id }) => id))
+  let ring = [...found]
+  for (let hop = 0; hop < hops; hop++) {
+    const next: string[] = []
+    for (const id of ring)
+      for (const other of neighbours.get(id) ?? [])
+        if (!found.has(other) && found.size < region.length + mostAround) {
+          found.add(other)
+          next.push(other)
+        }
+    ring = next
+  }
+  return found
+}

@@ -1,0 +1,55 @@
+/** From a judgement to what is stored of a base. Pure. */
+import type { NetJudgement } from 'rtk-base/baseline'
+import type { Ecef, FleetJudgement } from 'rtk-base/services'
+
+/** What is stored of a base. */
+export interface StoredBase extends FleetJudgement {
+  /** Neighbours whose vectors were used or left out. */
+  readonly neighbours: readonly string[]
+  /** Announced position that was judged, ECEF metres. */
+  readonly arp: Ecef
+  /** Time of the newest vector with which it was first contradicted, UTC seconds; undefined: it is not. */
+  readonly doubted_s: number | undefined
+}
+
+export const noCause = { code: '', values: {}, text: '' } as const
+const nowhere = { east: 0, north: 0, up: 0 } as const
+const finite = (value: number) => (Number.isFinite(value) ? value : 0)
+
+export interface Evidence {
+  readonly serial: string
+  readonly arp: Ecef
+  readonly now_s: number
+  /** Of the newest vector of this base, UTC seconds. */
+  readonly newest_s: number
+  readonly neighbours: readonly string[]
+  readonly cause: FleetJudgement['cause']
+}
+
+/**
+ * A position is contradicted when two judgements with different windows say so. Until then the last state stays, with the reason
+ * `pending`. Every other state counts at once.
+ * @param before of the same announced position; undefined: none
+ */
+export function stepped(before: StoredBase | undefined, found: NetJudgement, evidence: Evidence): StoredBase {
+  const { serial, arp, now_s, newest_s, neighbours, cause } = evidence
+  const isNew = found.state === 'contradicts' && before?.state !== 'contradicts'
+  const isPending = isNew && !(before?.doubted_s !== undefined && newest_s > before.doubted_s)
+  const state = isPending ? (before?.state ?? 'unknown') : found.state
+  const { sigma } = found
+  return {
+    ...{ serial, arp, neighbours, state, vectors: found.vectors },
+    reason: isPending ? 'pending' : found.reason,
+    offset: found.state === 'unknown' ? nowhere : found.offset,
+    sigma: { east: finite(sigma.east), north: finite(sigma.north), up: finite(sigma.up) },
+    since_s: state === before?.state ? before.since_s : now_s,
+    cause: state === 'contradicts' ? cause : noCause,
+    doubted_s: found.state === 'contradicts' ? (before?.doubted_s ?? newest_s) : undefined,
+  }
+}
+
+/** No vector of the last hours: nothing is known any more. */
+export const unjudged: NetJudgement = {
+  ...{ state: 'unknown', reason: 'no-vectors', offset: nowhere, vectors: 0, leftOut: [] },
+  sigma: { east: Infinity, north: Infinity, up: Infinity },
+}

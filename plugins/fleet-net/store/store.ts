@@ -1,0 +1,141 @@
+import type { Baseline } from 'rtk-base/baseline'
+import type { Ecef, FleetDatabase } from 'rtk-base/services'
+
+type Database = Pick<FleetDatabase, 'query'>
+
+/** A pair that this instance compares now. */
+export interface Claimed {
+  readonly one: string
+  readonly other: string
+}
+/** A measured vector from `one` to `other`. */
+export interface StoredVector {
+  readonly id: number
+  readonly t_s: number
+  readonly one: string
+  readonly other: string
+  readonly status: 'fixed' | 'float'
+  /** ECEF metres. */
+  readonly measured: Ecef
+  /** ECEF, m², row by row. */
+  readonly covariance: Float64Array
+  /** The positions that were announced then. */
+  readonly oneArp: Ecef
+  readonly otherArp: Ecef
+  /** By their own ranges, if that is far from the announced positions. */
+  readonly oneRanges: Ecef | undefined
+  readonly otherRanges: Ecef | undefined
+  readonly epochs: number
+  readonly satellites: number
+}
+
+export const listOf = ({ x, y, z }: Ecef): number[] => [x, y, z]
+export const ecefOf = ([x = 0, y = 0, z = 0]: readonly number[]): Ecef => ({ x, y, z })
+
+/**
+ * Takes pairs that are due, the oldest hour first, and in it those that are near each other: they share stations.
+ * @param until_s when another instance may take them, UTC seconds
+ */
+export async function claim(
+  { query }: Database,
+  { by, most, now_s, until_s }: { by: string; most: number; now_s: number; until_s: number },
+): Promise<Claimed[]> {
+  return query<{ one: string; other: string }>(
+    `update fleet_net_pair as pair set leased_by = $1, leased_until = to_timestamp($4)
+     from (select one, other from fleet_net_pair
+           where due <= to_timestamp($3) and leased_until <= to_timestamp($3)
+           order by first desc, date_trunc('hour', due), cell, one, other limit $2
+           for update skip locked) as free
+     where pair.one = free.one and pair.other = free.other returning pair.one, pair.other`,
+    [by, most, now_s, until_s],
+  )
+}
+
+export interface Outcome {
+  readonly status: 'fixed' | 'float' | 'none'
+  readonly reason: string
+  /** Without it, the pair was tried, and has no vector. */
+  readonly vector?: { readonly found: Baseline; readonly oneArp: Ecef; readonly otherArp: Ecef }
+}
+
+/** @returns false: the lease had ended, and another instance compares the pair: nothing was stored */
+export async function finish(
+  { query }: Database,
+  { one, other }: Claimed,
+  { status, reason, vector }: Outcome,
+  { by, now_s, due_s }: { by: string; now_s: number; due_s: number },
+): Promise<boolean> {
+  const rows = await query(
+    `update fleet_net_pair set status = $4, reason = $5, tried = to_timestamp($6), due = to_timestamp($7),
+       leased_by = '', leased_until = 'epoch'
+     where one = $1 and other = $2 and leased_by = $3 returning one`,
+    [one, other, by, status, reason, now_s, due_s],
+  )
+  if (rows.length === 0 || !vector) return rows.length > 0
+  const { found, oneArp, otherArp } = vector
+  const { displaced, covariance, epochs, satellites } = found
+  await query(
+    `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites)
+     values (to_timestamp($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      ...[now_s, one, other, status, listOf(found.vector), [...covariance], listOf(oneArp), listOf(otherArp)],
+      ...[displaced.from ? listOf(displaced.from) : null, displaced.to ? listOf(displaced.to) : null],
+      ...[epochs, satellites],
+    ],
+  )
+  return true
+}
+
+/** Another instance may take them at once. */
+export async function release({ query }: Database, by: string): Promise<void> {
+  await query(`update fleet_net_pair set leased_by = '', leased_until = 'epoch' where leased_by = $1`, [by])
+}
+
+interface VectorRow {
+  readonly id: number
+  readonly t: Date
+  readonly one: string
+  readonly other: string
+  readonly status: 'fixed' | 'float'
+  readonly measured: number[]
+  readonly covariance: number[]
+  readonly one_arp: number[]
+  readonly other_arp: number[]
+  readonly one_ranges: number[] | null
+  readonly other_ranges: number[] | null
+  readonly epochs: number
+  readonly satellites: number
+}
+
+const columns =
+  'id, t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites'
+const vectorOf = (row: VectorRow): StoredVector => ({
+  ...{ id: row.id, t_s: row.t.getTime() / 1_000, one: row.one, other: row.other, status: row.status },
+  measured: ecefOf(row.measured),
+  covariance: Float64Array.from(row.covariance),
+  oneArp: ecefOf(row.one_arp),
+  otherArp: ecefOf(row.other_arp),
+  oneRanges: row.one_ranges ? ecefOf(row.one_ranges) : undefined,
+  otherRanges: row.other_ranges ? ecefOf(row.other_ranges) : undefined,
+  epochs: row.epochs,
+  satellites: row.satellites,
+})
+
+/** The vectors since then, the oldest first. @param of only those of these stations */
+export async function vectorsSince(
+  { query }: Database,
+  since_s: number,
+  of?: readonly string[],
+): Promise<StoredVector[]> {
+  const rows = await query<VectorRow>(
+    `select ${columns} from fleet_net_vector
+     where t > to_timestamp($1) and ($2::text[] is null or one = any($2) or other = any($2)) order by t, id`,
+    [since_s, of ? [...of] : null],
+  )
+  return rows.map(vectorOf)
+}
+
+export async function newestVector({ query }: Database): Promise<number> {
+  const [row] = await query<{ newest: number | null }>('select max(id) as newest from fleet_net_vector')
+  return Number(row?.newest ?? 0)
+}

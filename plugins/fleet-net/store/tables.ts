@@ -1,0 +1,72 @@
+/** The tables of the net, oldest step first. A step that was released never changes. Positions and offsets are ECEF, metres. */
+export const tables = [
+  `create table fleet_net_pair (
+     one text not null,
+     other text not null,
+     cell bigint not null,
+     due timestamptz not null,
+     first boolean not null default false,
+     leased_until timestamptz not null default 'epoch',
+     leased_by text not null default '',
+     tried timestamptz,
+     status text not null default '',
+     reason text not null default '',
+     primary key (one, other));
+   create index fleet_net_pair_other on fleet_net_pair (other);
+   create index fleet_net_pair_due on fleet_net_pair (due);
+   create table fleet_net_vector (
+     id bigint generated always as identity primary key,
+     t timestamptz not null,
+     one text not null,
+     other text not null,
+     status text not null,
+     measured float8[] not null,
+     covariance float8[] not null,
+     one_ranges float8[],
+     other_ranges float8[],
+     one_arp float8[] not null,
+     other_arp float8[] not null,
+     epochs int not null,
+     satellites int not null);
+   create index fleet_net_vector_t on fleet_net_vector (t);
+   create index fleet_net_vector_one on fleet_net_vector (one, t);
+   create index fleet_net_vector_other on fleet_net_vector (other, t);
+   create table fleet_net_day (
+     day date not null,
+     one text not null,
+     other text not null,
+     measured float8[] not null,
+     sigma float8[] not null,
+     one_arp float8[] not null,
+     other_arp float8[] not null,
+     windows int not null,
+     primary key (one, other, day));
+   create index fleet_net_day_other on fleet_net_day (other, day);
+   create table fleet_net_base (
+     serial text primary key,
+     state text not null,
+     reason text not null,
+     east_m float8 not null,
+     north_m float8 not null,
+     up_m float8 not null,
+     sigma float8[] not null,
+     vectors int not null,
+     neighbours text[] not null,
+     since timestamptz not null,
+     judged timestamptz not null,
+     cause jsonb not null,
+     doubted_at timestamptz,
+     arp float8[] not null)`,
+  `create table fleet_net_acceptance (
+     id bigint generated always as identity primary key,
+     serial text not null,
+     begun timestamptz not null,
+     until timestamptz not null,
+     ended timestamptz,
+     actor text not null,
+     arp float8[] not null,
+     version text not null,
+     outcome text not null default 'running',
+     reason text not null default '',
+     evidence jsonb)`,
+]

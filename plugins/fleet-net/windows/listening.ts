@@ -1,0 +1,128 @@
+import { Recording } from 'rtk-base/baseline'
+import {
+  distance,
+  type Frame,
+  Framer,
+  gpsSeconds,
+  isMsm,
+  knownLeap_s,
+  referencePoint,
+  stationId,
+  unixToGps,
+} from 'rtk-base/gnss'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
+import { type FleetMessage, fleet, fleetBroker } from 'rtk-base/services'
+
+/** An epoch of all constellations and signals has 8 kB. */
+const largest_bytes = 65_536
+/** Publications in a second, beyond the rate of any station. */
+const mostPerSecond = 25
+/** A 1005 is the announced reference within this distance. */
+const same_m = 0.01
+
+/** Why the RTCM of a station cannot be used; `''`: nothing speaks against it. */
+export type Trouble = '' | 'flood' | 'size' | 'position' | 'sources' | 'moved' | 'gone'
+
+/** The RTCM of one station while pairs need it: subscribed once, bounded, compared with the announced position. */
+export class Listening {
+  readonly recording: Recording
+  readonly #ctx: PluginContext
+  readonly #serial: string
+  readonly #framer = new Framer({ onFrame: (frame) => this.#frame(frame) })
+  readonly #subscription: Dispose
+  readonly #took: () => void
+  /** Pairs that use it. */
+  users = 0
+  #trouble: Trouble = ''
+  #trouble_ms = Number.NEGATIVE_INFINITY
+  #reference: string
+  #stationId: number | undefined
+  #now_s = 0
+  #second = { from_ms: 0, count: 0 }
+
+  /** @param took a publication was taken or refused @param window_s pairs use the RTCM of this time */
+  constructor(ctx: PluginContext, serial: string, window_s: number, took: () => void) {
+    this.#ctx = ctx
+    this.#serial = serial
+    this.#took = took
+    this.recording = new Recording({ longest_s: window_s })
+    this.#reference = this.#announced()
+    this.#subscription = ctx.services
+      .use(fleetBroker)
+      .subscribe(`base/${serial}/drtk`, (message) => this.#publication(message))
+  }
+
+  close(): void {
+    void this.#subscription()
+  }
+
+  /** What was found since then, monotonic ms. */
+  troubleSince(from_ms: number): Trouble {
+    this.#compare()
+    return this.#trouble_ms >= from_ms ? this.#trouble : ''
+  }
+
+  #announced(): string {
+    const { arp, reference } = this.#ctx.services.use(fleet).station(this.#serial) ?? {}
+    return arp ? `${reference} ${arp.x} ${arp.y} ${arp.z}` : ''
+  }
+
+  /** A window that began before another position was announced has no vector. */
+  #compare(): void {
+    const now = this.#announced()
+    if (now === this.#reference) return
+    this.#reference = now
+    this.#fails(now === '' ? 'gone' : 'moved')
+  }
+
+  #publication({ payload, retained }: FleetMessage): void {
+    if (retained) return
+    const { clock } = this.#ctx
+    this.#took()
+    this.#compare()
+    if (!this.#paced(clock.monotonic())) {
+      this.#fails('flood')
+      return
+    }
+    if (payload.length > largest_bytes) {
+      this.#fails('size')
+      return
+    }
+    this.#now_s = gpsSeconds(unixToGps(clock.now() / 1_000, knownLeap_s))
+    this.#framer.push(payload, clock.monotonic())
+    this.#framer.flush()
+  }
+
+  #frame(frame: Frame): void {
+    if (frame.kind !== 'rtcm') return
+    const { bytes, type } = frame
+    if (type === 1005 || type === 1006) {
+      const arp = this.#ctx.services.use(fleet).station(this.#serial)?.arp
+      const found = referencePoint(bytes)?.arp
+      if (arp && found && distance(arp, found) > same_m) this.#fails('position')
+    }
+    if (isMsm(type)) {
+      const id = stationId(bytes)
+      this.#stationId ??= id
+      // A second station publishes under this name.
+      if (id !== this.#stationId) {
+        this.#stationId = id
+        this.#fails('sources')
+      }
+    }
+    this.recording.take(bytes, this.#now_s)
+  }
+
+  /** Nothing of the time before can be used. */
+  #fails(why: Trouble): void {
+    this.#trouble = why
+    this.#trouble_ms = this.#ctx.clock.monotonic()
+    this.recording.clear()
+  }
+
+  #paced(now_ms: number): boolean {
+    if (now_ms - this.#second.from_ms >= 1_000) this.#second = { from_ms: now_ms, count: 0 }
+    this.#second.count += 1
+    return this.#second.count <= mostPerSecond
+  }
+}

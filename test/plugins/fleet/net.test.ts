@@ -1,0 +1,224 @@
+/** The net of a fleet: pairs, windows, judgements, from the RTCM of bases under one sky. */
+import { PGlite } from '@electric-sql/pglite'
+import t, { type Test } from 'tap'
+import { pairsOf } from '../../../plugins/fleet-net/pairs/pairs.js'
+import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
+import { Random } from '../../../runtime/simulation/index.js'
+import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
+
+const database = new PGlite()
+await database.waitReady
+t.teardown(() => database.close())
+
+const places = [
+  { lat: 52.0, lon: 4.3, alt: 50 },
+  { lat: 52.08, lon: 4.32, alt: 45 },
+  { lat: 52.02, lon: 4.45, alt: 60 },
+  { lat: 51.93, lon: 4.38, alt: 40 },
+  { lat: 52.0, lon: 4.36, alt: 55 },
+]
+
+async function setUp(options: Partial<NetRigOptions> = {}) {
+  await database.exec('drop schema public cascade; create schema public')
+  return new NetRig(database, { places, ...options })
+}
+
+const tried = async (rig: NetRig) => {
+  const [row] = await rig
+    .rows<{ all: number; tried: number }>('select count(*)::int as all, count(tried)::int as tried from fleet_net_pair')
+    .catch(() => [])
+  return row ?? { all: 0, tried: 0 }
+}
+const vectors = (rig: NetRig) =>
+  rig.rows<{ one: string; other: string; status: string }>('select one, other, status from fleet_net_vector')
+
+/** A window of all pairs, and their computation. */
+async function window(rig: NetRig, minutes = 32) {
+  const [before] = await rig.rows<{ now: number }>('select count(*)::int as now from fleet_net_pair')
+  await rig.minutes(minutes)
+  const now_s = rig.shared.clock.now() / 1_000
+  await rig.settles(async () => {
+    const [row] = await rig.rows<{ n: number }>(
+      'select count(*)::int as n from fleet_net_pair where tried > to_timestamp($1)',
+      [now_s - 600],
+    )
+    return row?.n === before?.now
+  }, 'all pairs were compared')
+}
+
+async function pairsAreThere(rig: NetRig, count: number) {
+  await rig.passes(async () => (await tried(rig)).all >= count, `${count} pairs`)
+}
+
+t.test('pairs: neighbours, and the nearest three', async (t) => {
+  const at = (lat: number, lon: number, serial: string) => ({ serial, arp: geodeticToEcef({ lat, lon, alt: 0 }) })
+  const keys = (all: readonly { one: string; other: string }[]) => all.map(({ one, other }) => `${one}-${other}`).sort()
+  t.strictSame(keys(pairsOf([], 50)), [])
+  t.strictSame(keys(pairsOf([at(52, 4, 'A')], 50)), [])
+  t.strictSame(keys(pairsOf([at(52, 4, 'A'), at(52.1, 4, 'B')], 50)), ['A-B'])
+  t.strictSame(keys(pairsOf([at(52, 4, 'A'), at(53, 4, 'B')], 50)), [], 'out of reach')
+  t.strictSame(keys(pairsOf([at(10, 179.95, 'A'), at(10, -179.95, 'B'), at(10.1, 180, 'C')], 50)), [
+    'A-B',
+    'A-C',
+    'B-C',
+  ])
+  const poles = ['A', 'B', 'C', 'D'].map((serial, n) => at(89.9, 90 * n, serial))
+  t.ok(keys(pairsOf(poles, 50)).length >= 5, 'around the pole')
+  const same = Array.from({ length: 40 }, (_, n) => at(52, 4, `S${n}`))
+  const line = Array.from({ length: 40 }, (_, n) => at(0, 4 + n / 10, `L${n}`))
+  for (const some of [same, line]) t.ok(least(pairsOf(some, 50), some) >= 3, 'at one place, and in one line')
+  t.strictSame(keys(pairsOf([at(Number.NaN, 4, 'A'), at(52, 4, 'B')], 50)), [])
+})
+
+function least(pairs: readonly { one: string; other: string }[], all: readonly { serial: string }[]): number {
+  const counts = new Map(all.map(({ serial }) => [serial, 0]))
+  for (const { one, other } of pairs) {
+    counts.set(one, (counts.get(one) ?? 0) + 1)
+    counts.set(other, (counts.get(other) ?? 0) + 1)
+  }
+  return Math.min(...counts.values())
+}
+
+t.test('pairs of 10,000 stations', async (t) => {
+  const random = new Random(1)
+  const all = Array.from({ length: 10_000 }, (_, n) => ({
+    serial: `S${n}`,
+    arp: geodeticToEcef({ lat: 47 + 8 * random.uniform(), lon: 6 + 9 * random.uniform(), alt: 100 }),
+  }))
+  const begun_ms = performance.now()
+  const pairs = pairsOf(all, 50)
+  t.comment(`${pairs.length} pairs in ${(performance.now() - begun_ms).toFixed(0)} ms`)
+  t.ok(pairs.length > 25_000 && pairs.length < 35_000)
+  t.ok(least(pairs, all) >= 3)
+  const arpOf = new Map(all.map(({ serial, arp }) => [serial, arp]))
+  // The nearest of some, by brute force.
+  for (const { serial, arp } of all.slice(0, 50)) {
+    const nearest = all
+      .filter((other) => other.serial !== serial)
+      .map((other) => ({ serial: other.serial, apart: distance(other.arp, arp) }))
+      .sort((one, other) => one.apart - other.apart)
+    const own = new Set(pairs.flatMap(({ one, other }) => (one === serial ? [other] : other === serial ? [one] : [])))
+    if (!nearest.slice(0, 3).every((one) => own.has(one.serial))) t.fail(`${serial} lacks one of its nearest`)
+  }
+  t.ok(pairs.every(({ one, other }) => distance(arpOf.get(one) as never, arpOf.get(other) as never) <= 50_000))
+})
+
+t.test('of five bases, the one that announces 10 cm too much height is found, and no other', async (t: Test) => {
+  const rig = await setUp({ errors: { 4: { east: 0, north: 0, up: 0.1 } } })
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  const begin = (serial: string) => net.json('POST', '/fleet/net/acceptance', { serial, hours: 2 })
+  t.match(await begin('B0'), { status: 200, body: { outcome: 'running', by: 'anna', serial: 'B0' } })
+  t.match(await begin('B0'), { status: 409, body: { message: /a test of B0 is running/ } })
+  t.match(await begin('NOBODY'), { status: 404 })
+  t.match(await begin('B4'), { status: 200 })
+  await window(rig)
+  t.ok((await vectors(rig)).filter(({ status }) => status === 'fixed').length >= 4)
+  await rig.passes(() => net.judgement('B4')?.reason === 'pending', 'contradicted once')
+  t.not(net.judgement('B4')?.state, 'contradicts', 'one window is not enough')
+  await net.station.reload('fleet-net')
+  t.match(await net.json('GET', '/fleet/net/acceptance/1'), {
+    body: { outcome: 'running', evidence: { neighbours: [{ windows: 1, verdict: 'unknown' }] } },
+  })
+  await window(rig)
+  await rig.passes(() => net.judgement('B4')?.state === 'contradicts', 'contradicted')
+  const found = net.judgement('B4')
+  t.match(found, { cause: { code: 'height', text: /10\.\d cm|0\.\d+ m|\d+ mm/ } })
+  t.ok(Math.abs((found?.offset.up ?? 0) + 0.1) < 0.03, `${found?.offset.up} m`)
+  for (const serial of ['B0', 'B1', 'B2', 'B3']) t.equal(net.judgement(serial)?.state, 'agrees', serial)
+  t.match(
+    rig.shared.events.find(
+      ({ serial, kind, text }) => serial === 'B4' && kind === 'position' && /contradicted/.test(text),
+    ),
+    {
+      text: /^contradicted by \d neighbours: /,
+    },
+  )
+
+  await t.test('the routes tell it', async (t) => {
+    const { body } = await net.json('GET', '/fleet/net')
+    t.equal(body.next, '')
+    t.equal(body.stations.find((one: { serial: string }) => one.serial === 'B4').state, 'contradicts')
+    t.ok(body.pairs.every(({ status }: { status: string }) => status !== ''))
+    t.match(await net.json('GET', '/fleet/net?group=none'), { body: { stations: [], pairs: [] } })
+    t.match(await net.json('GET', '/fleet/net?after=B3'), { body: { stations: [{ serial: 'B4' }] } })
+    const one = await net.json('GET', '/fleet/net/stations/B4')
+    t.match(one, { body: { judgement: { cause: { code: 'height' } }, days: [{ offset: { up: Number } }] } })
+    t.ok(Math.abs(one.body.days[0].offset.up + 0.1) < 0.03, 'the curve of the day')
+    t.match(await net.json('GET', '/fleet/net/stations/NOBODY'), { status: 404 })
+  })
+  await t.test('acceptance: the right one is accepted, the wrong one rejected, with evidence', async (t) => {
+    const test = async (id: number) => (await net.json('GET', `/fleet/net/acceptance/${id}`)).body
+    await rig.passes(async () => (await test(2)).outcome !== 'running', 'the end', 60_000)
+    const [accepted, rejected] = [await test(1), await test(2)]
+    t.match(accepted, { outcome: 'accepted', reason: /neighbours confirm the position/, evidence: { cause: '' } })
+    t.match(rejected, { outcome: 'rejected', evidence: { cause: /height/ } })
+    for (const { windows, fixed } of accepted.evidence.neighbours) t.ok(windows === 2 && fixed >= 0.5)
+    t.match((await net.json('GET', '/fleet/net/acceptance')).body, [{ serial: 'B4' }, { serial: 'B0' }])
+    t.match(await net.json('GET', '/fleet/net/acceptance/99'), { status: 404 })
+  })
+  await t.test('it announces the right position: nothing is known of this one yet', async (t) => {
+    rig.announce(4, roundEcef(rig.streams.truths[4] as never))
+    t.equal(net.judgement('B4'), undefined)
+    const { body } = await begin('B4')
+    rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
+    const path = `/fleet/net/acceptance/${body.id}`
+    await rig.passes(async () => (await net.json('GET', path)).body.outcome === 'undecided', 'no test of two positions')
+    t.match(await net.json('GET', path), { body: { reason: /announces another position/ } })
+  })
+})
+
+t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await rig.minutes(10)
+  rig.instead.set('B0', (payload) => Array.from({ length: 40 }, () => payload))
+  rig.instead.set('B1', () => [Buffer.alloc(5_000, 0xd3), Buffer.alloc(70_000)])
+  rig.instead.set('B2', () => [])
+  rig.announce(3, roundEcef(offsetEnu(rig.arps[3] as never, { east: 0, north: 0, up: 1 })))
+  rig.instead.set('B4', (payload) => [payload, rig.streamOf('B0')])
+  await window(rig, 24)
+  const reasons = (await rig.rows<{ reason: string }>('select reason from fleet_net_pair')).map(({ reason }) => reason)
+  t.comment(JSON.stringify(reasons))
+  t.strictSame(await vectors(rig), [])
+  for (const reason of [/^B0 publishes more than 25 times/, /^B1 publishes more than 64 KiB/])
+    t.ok(
+      reasons.some((text) => reason.test(text)),
+      String(reason),
+    )
+  t.ok(reasons.every((text) => /^B\d /.test(text)))
+  rig.instead.clear()
+  await window(rig, 42)
+  t.ok((await vectors(rig)).length >= 8, 'compared again')
+  t.match(
+    net.station.lines.filter(({ level }) => level >= 40),
+    [],
+  )
+})
+
+t.test('two instances share the pairs; one is killed, and the other takes its pairs over', async (t) => {
+  const rig = await setUp()
+  await startNet(t, rig, { atOnce: 5 })
+  const other = await startNet(t, rig, { atOnce: 5, leads: false })
+  await pairsAreThere(rig, 8)
+  const held = () =>
+    rig.rows<{ n: number }>(
+      `select count(*)::int as n from fleet_net_pair where leased_by <> '' group by leased_by order by n`,
+    )
+  await rig.passes(async () => (await held()).length === 2, 'both have some')
+  const [, most] = await held()
+  t.equal(most?.n, 5)
+  // A killed one cannot release its leases.
+  rig.shared.isDown = true
+  await other.station.stop()
+  rig.shared.isDown = false
+  await rig.minutes(33)
+  await rig.settles(async () => (await tried(rig)).tried >= 4, 'its own')
+  t.ok((await tried(rig)).tried < 9, 'the leases of the other have not ended')
+  // Two windows of its own, and then those.
+  await rig.minutes(33)
+  await rig.minutes(45)
+  await rig.settles(async () => (await tried(rig)).tried === (await tried(rig)).all, 'those of the other')
+  t.equal((await held()).length <= 1, true)
+})
