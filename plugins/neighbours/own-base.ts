@@ -13,13 +13,15 @@ export const describesAntenna = (type: number): boolean => type === 1007 || type
 export class OwnBase {
   readonly recording = new Recording()
   readonly #ctx: PluginContext
+  readonly #isWanted: () => boolean
   readonly #changed: () => void
   #arp: Ecef | undefined
   #isSettled = false
 
-  /** @param changed the announced position is another */
-  constructor(ctx: PluginContext, changed: () => void) {
+  /** @param isWanted false: nothing is recorded @param changed the announced position is another */
+  constructor(ctx: PluginContext, isWanted: () => boolean, changed: () => void) {
     this.#ctx = ctx
+    this.#isWanted = isWanted
     this.#changed = changed
   }
 
@@ -69,7 +71,7 @@ export class OwnBase {
   }
 
   #take(bytes: Uint8Array, type: number): void {
-    if (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type)) return
+    if (!this.#isWanted() || (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type))) return
     const now_s = this.now_s()
     // A copy: frames are views of larger buffers, which would stay in memory.
     if (now_s !== undefined) this.recording.take(Uint8Array.from(bytes), now_s)

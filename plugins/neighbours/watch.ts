@@ -62,7 +62,11 @@ export class NeighbourWatch implements NeighbourCheck {
     this.#deps = deps
     this.#changed = ctx.event()
     this.onChange = this.#changed.on
-    this.own = new OwnBase(ctx, () => this.#ownChanged())
+    this.own = new OwnBase(
+      ctx,
+      () => this.#members.length > 0,
+      () => this.#ownChanged(),
+    )
     this.#finding = findingOf({ x: 0, y: 0, z: 0 }, [], 0)
   }
 
