@@ -45,7 +45,7 @@ export function compare(own: OwnBase, arp: Ecef, neighbour: Neighbour, pause: ()
 }
 
 /** The orbits of this station's receiver take precedence: those of a neighbour cannot replace them. */
-function withoutKnown(frames: readonly RecordedFrame[], own: readonly RecordedFrame[]): RecordedFrame[] {
+export function withoutKnown(frames: readonly RecordedFrame[], own: readonly RecordedFrame[]): RecordedFrame[] {
   const newest_s = own.at(-1)?.now_s ?? 0
   const known = new Set(own.filter(({ now_s }) => newest_s - now_s < hour_s).map(satelliteOf))
   known.delete('')

@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type MqttClient } from 'mqtt'
 import t, { type Test } from 'tap'
+import { withoutKnown } from '../../plugins/neighbours/comparison.js'
 import { Curves } from '../../plugins/neighbours/curve.js'
 import { type Compared, confirmed, effectOf, findingOf } from '../../plugins/neighbours/finding.js'
 import neighbours from '../../plugins/neighbours/index.js'
@@ -331,6 +332,20 @@ t.test('what neighbours send in bad faith or not at all leaves the others unaffe
   t.match(shown(), { state: 'unknown', text: 'no neighbour was compared yet' }, 'evidence ends after 3 h')
   t.ok(station.lines.every(({ level }) => level < 50))
   await next()
+})
+
+t.test('a neighbour adds the orbits that this station lacks, and replaces none', (t) => {
+  const { ephemerides, to } = skyAt(0)
+  const at = (frames: readonly Uint8Array[], now_s = 1_000) => frames.map((frame) => ({ frame, now_s }))
+  const known = at(ephemerides.slice(0, 5))
+  const theirs = at([...ephemerides, ...ephemerides.slice(0, 5).map(forged), ...to])
+  const kept = new Set(withoutKnown(theirs, known).map(({ frame }) => frame))
+  t.ok(ephemerides.length > 10 && ephemerides.slice(0, 5).every((frame) => !kept.has(frame)))
+  t.ok(to.every((frame) => kept.has(frame)))
+  t.ok(ephemerides.slice(5).some((frame) => kept.has(frame)))
+  const stale = [...at(ephemerides.slice(0, 5), 1_000), ...at(to, 9_000)]
+  t.equal(withoutKnown(theirs, stale).length, theirs.length, 'old orbits give way')
+  t.end()
 })
 
 t.test('a base that cannot be compared', async (t) => {
