@@ -242,6 +242,34 @@ export type Change = {
   "mqtt-rtcm-rate"?: number
   /** RTCM over MQTT: signed */
   "mqtt-rtcm-sign"?: number | boolean
+  /** Neighbouring bases to compare with. e.g. [{ "host": "caster.example.org", "mount": "NEAR", "user": "me", "password": "…" }, { "serial": "OTHER" }]; at most 4 */
+  neighbours?: Array<{
+    /** for people; default: mountpoint or serial */
+    name?: string
+    /** a host name or address, without http:// */
+    host: string
+    /** 2101 where it is left out */
+    port?: number
+    /** letters, digits, _ . - */
+    mount: string
+    /** printable characters without a colon */
+    user?: string
+    /** printable characters without a space */
+    password?: string
+    /** NTRIP 1 or 2; 2 */
+    version?: 1 | 2
+    /** TLS; the certificate of the other end is checked */
+    tls?: boolean
+    /** send the position; default: if nothing comes without it */
+    gga?: boolean
+  } | {
+    /** for people; default: mountpoint or serial */
+    name?: string
+    /** serial number of another rtk-base station */
+    serial: string
+  }>
+  /** If neighbouring bases contradict the position. note: only reported. degraded: the verdict is degraded. hold: no RTCM is sent */
+  "neighbours-effect"?: "note" | "degraded" | "hold"
   /** NTRIP caster: rovers need no login. 1: rovers in the local network need no login, even if logins are set */
   "ntrip-caster-anonymous"?: number | boolean
   /** NTRIP caster */
@@ -551,6 +579,55 @@ export type GnssInfo = {
   pos: GnssPos
   ref: GnssRef
   rtcm?: GnssRtcm
+  neighbours?: GnssNeighbours
+}
+
+/** Comparison with neighbouring bases. Present while the plugin neighbours runs */
+export type GnssNeighbours = {
+  /** agrees: neighbours confirm the announced position. contradicts: at least two agree with each other against it. unknown: too little evidence */
+  state: "agrees" | "contradicts" | "unknown"
+  /** Effect of a contradiction. notes: it is only reported. degrades: the verdict is degraded. holds: no RTCM is sent */
+  effect: "none" | "notes" | "degrades" | "holds"
+  /** The result for people */
+  text: string
+  /** The difference found */
+  offset: {
+    /** True minus announced position, metres; invalid while state is unknown, to the east */
+    east: number
+    /** To the north, metres */
+    north: number
+    /** Up, metres */
+    up: number
+  }
+  /** The neighbouring bases */
+  list: Array<{
+    /** Name, mountpoint or serial */
+    name: string
+    /** Origin of the stream, without login */
+    source: string
+    /** State of the stream */
+    link: "connecting" | "streaming" | "waiting"
+    /** Recorded epochs, one every 30 s, of the last hour */
+    epochs: number
+    /** Distance between the announced positions, metres; 0: unknown */
+    dist: number
+    /** Newest measured vector. fixed: to centimetres. none: there is none */
+    status: "none" | "float" | "fixed"
+    /** Measured minus announced vector, metres; invalid while status is none, to the east */
+    east: number
+    /** To the north, metres */
+    north: number
+    /** Up, metres */
+    up: number
+    /** Accuracy of this difference, 3D 1 sigma, metres */
+    acc: number
+    /** Seconds since this comparison */
+    age: number
+    /** Why there is no newer comparison, or what it shows; empty: nothing to report */
+    text: string
+    /** Significant movement of this station relative to the neighbour; empty: none */
+    moved: string
+  }>
 }
 
 /** The last position; in fixed mode it repeats the reference */
@@ -1231,6 +1308,53 @@ export type InfoDocumentPart = {
         /** gnss-antenna-height: reference point above the marker, metres; 0: not sent */
         height?: number
       }
+    }
+    /** Comparison with neighbouring bases. Present while the plugin neighbours runs */
+    neighbours?: {
+      /** agrees: neighbours confirm the announced position. contradicts: at least two agree with each other against it. unknown: too little evidence */
+      state?: "agrees" | "contradicts" | "unknown"
+      /** Effect of a contradiction. notes: it is only reported. degrades: the verdict is degraded. holds: no RTCM is sent */
+      effect?: "none" | "notes" | "degrades" | "holds"
+      /** The result for people */
+      text?: string
+      /** The difference found */
+      offset?: {
+        /** True minus announced position, metres; invalid while state is unknown, to the east */
+        east?: number
+        /** To the north, metres */
+        north?: number
+        /** Up, metres */
+        up?: number
+      }
+      /** The neighbouring bases */
+      list?: Array<{
+        /** Name, mountpoint or serial */
+        name: string
+        /** Origin of the stream, without login */
+        source: string
+        /** State of the stream */
+        link: "connecting" | "streaming" | "waiting"
+        /** Recorded epochs, one every 30 s, of the last hour */
+        epochs: number
+        /** Distance between the announced positions, metres; 0: unknown */
+        dist: number
+        /** Newest measured vector. fixed: to centimetres. none: there is none */
+        status: "none" | "float" | "fixed"
+        /** Measured minus announced vector, metres; invalid while status is none, to the east */
+        east: number
+        /** To the north, metres */
+        north: number
+        /** Up, metres */
+        up: number
+        /** Accuracy of this difference, 3D 1 sigma, metres */
+        acc: number
+        /** Seconds since this comparison */
+        age: number
+        /** Why there is no newer comparison, or what it shows; empty: nothing to report */
+        text: string
+        /** Significant movement of this station relative to the neighbour; empty: none */
+        moved: string
+      }>
     }
   }
   /** The base: its state, its verdict, updates, LEDs */

@@ -14,7 +14,17 @@ import {
   RtcmTcpInfo,
 } from './info/corrections.js'
 import { EspInfo } from './info/esp.js'
-import { GnssInfo, GnssPos, GnssRef, GnssRtcm, GnssState, GnssStatus, GpsFixName, RfInfo } from './info/gnss.js'
+import {
+  GnssInfo,
+  GnssNeighbours,
+  GnssPos,
+  GnssRef,
+  GnssRtcm,
+  GnssState,
+  GnssStatus,
+  GpsFixName,
+  RfInfo,
+} from './info/gnss.js'
 import { LinkInfo, LinksInfo } from './info/links.js'
 import { ModemInfo, ModemNetwork, SimState } from './info/modem.js'
 import { MqttFailureCause, MqttInfo, MqttLinkState } from './info/mqtt.js'
@@ -46,6 +56,7 @@ export const named: Readonly<Record<string, object>> = {
   GnssPos,
   GnssRef,
   GnssRtcm,
+  GnssNeighbours,
   BaseInfo,
   BaseStateName,
   UpdateStateName,

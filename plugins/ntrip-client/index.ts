@@ -1,6 +1,6 @@
+import { MountStream } from 'rtk-base/ntrip'
 import { definePlugin } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
-import { NtripClient } from './client.js'
+import { correctionInput, correctionStatus, device, procedureStatus, receiver } from 'rtk-base/services'
 import { sourceRoutes } from './routes.js'
 import { Source } from './source.js'
 
@@ -17,10 +17,22 @@ export default definePlugin({
       secret: true,
       title: 'Caster for corrections',
     })
-    const client = new NtripClient(ctx)
+    const { services } = ctx
+    /** Where the station is, as far as it knows. */
+    const here = () => {
+      const fix = services.find(receiver)?.fix
+      return fix?.ok ? fix.position : services.find(procedureStatus)?.reference
+    }
+    const client = new MountStream(ctx, 'ntrip-client', {
+      here,
+      wanted: () =>
+        services.find(correctionStatus)?.input === 'on' || services.find(procedureStatus)?.wantsCorrections === true,
+      frame: (bytes, remote, host) => services.find(correctionInput)?.take(bytes, remote, host),
+      changed: (state, text) => ctx.status(text || state),
+    })
     ctx.config.onChange([source.name], () => client.apply(source.get()))
     ctx.info.block('ntrip.client', () => client.block())
-    sourceRoutes(ctx, source, () => client.here)
+    sourceRoutes(ctx, source, here)
     return { client, source }
   },
 

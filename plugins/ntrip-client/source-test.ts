@@ -1,10 +1,10 @@
 /** Tries a source of corrections once, before or after it is saved. Nothing is stored or corrected. */
 import { distance, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
-import { type StreamRow, visit } from 'rtk-base/ntrip'
+import { ggaOf, type Nearest, nearer, type StreamRow, visit } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { ggaOf, type Nearest, nearer, type Source } from './source.js'
+import type { Source } from './source.js'
 
 /** A base further away corrects no survey-in, see `survey-in`. */
 const far_m = 100_000

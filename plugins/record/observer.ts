@@ -6,6 +6,7 @@ import {
   correctionStatus,
   device,
   links,
+  neighbourCheck,
   procedureStatus,
   receiver,
   reception,
@@ -41,6 +42,8 @@ export function observe({ services }: PluginContext): Situation {
   put('receiver', source && { link: source.link, mode: source.mode, fix: source.fix?.fix ?? 'none' })
   const received = services.find(reception)
   put('antenna', received && { status: received.antenna })
+  const neighbours = services.find(neighbourCheck)
+  put('neighbours', neighbours && { state: neighbours.state, effect: neighbours.effect, text: cut(neighbours.text) })
   const { jammed, spoofed } = received ?? {}
   if (jammed !== undefined || spoofed !== undefined)
     put('air', { jammed: jammed ?? 'unknown', spoofed: spoofed ?? 'unknown' })

@@ -15,10 +15,12 @@ interface Reference {
 /** The basis of the gate. `receiver`: no verdict yet, the receiver's own mode counts. */
 type Verdict = { kind: 'receiver' } | { kind: 'trusted'; reference: Reference } | { kind: 'held'; reason: string }
 
-/** Of the operator's options. */
-const heldReasons: Readonly<Record<Exclude<Reception['held'], ''>, string>> = {
+/** What the operator's settings hold RTCM back for. */
+export type Held = Reception['held'] | 'neighbours'
+const heldReasons: Readonly<Record<Exclude<Held, ''>, string>> = {
   antenna: 'the antenna is short or open (option antennaHold)',
   spoofed: 'the receiver reports spoofing (option spoofedHold)',
+  neighbours: 'neighbouring bases contradict the reference position (neighbours-effect is hold)',
 }
 
 const gone = { kind: 'held' as const, reason: 'no plugin verifies the reference' }
@@ -26,8 +28,8 @@ const gone = { kind: 'held' as const, reason: 'no plugin verifies the reference'
 export interface GateDeps {
   /** The current receiver mode: `listening` is always trusted, `fixed` only without a verifying plugin. */
   mode(): 'listening' | 'fixed' | 'rover' | 'unknown'
-  /** What the operator's options hold RTCM back for, in every mode. */
-  held(): Reception['held']
+  /** In every mode. */
+  held(): Held
   /** Whether a plugin of this variant judges the reference, be it running yet or not. */
   isJudged(): boolean
   after(ms: number, fn: () => void): () => void | Promise<void>

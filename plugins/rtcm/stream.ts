@@ -2,6 +2,7 @@ import { isMsm, referencePoint } from 'rtk-base/gnss'
 import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
+  neighbourCheck,
   procedureStatus,
   type Receiver,
   type RtcmClient,
@@ -16,7 +17,7 @@ import {
 } from 'rtk-base/services'
 import { type Antenna, atPhaseCentre, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
-import { Gate } from './gate.js'
+import { Gate, type Held } from './gate.js'
 import { History } from './history.js'
 import { nominal_s, StationMessages } from './station-messages.js'
 import { RtcmStatistics } from './statistics.js'
@@ -40,6 +41,11 @@ function inOrder(frames: ReadonlyMap<number, RtcmFrame>): RtcmFrame[] {
 function isJudged(ctx: PluginContext): boolean {
   const plugins = ctx.services.find(station)?.plugins() ?? []
   return plugins.some(({ provides }) => provides.includes(procedureStatus.id))
+}
+
+function heldBy({ services }: PluginContext): Held {
+  const held = services.find(reception)?.held ?? ''
+  return held === '' && services.find(neighbourCheck)?.effect === 'holds' ? 'neighbours' : held
 }
 
 const isPosition = ({ type }: RtcmFrame) => type === 1005 || type === 1006
@@ -80,7 +86,7 @@ export class GatedStream implements RtcmStream {
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
-      held: () => ctx.services.find(reception)?.held ?? '',
+      held: () => heldBy(ctx),
       isJudged: () => isJudged(ctx),
       after,
       changed: (state) => this.#gateChanged(state),
@@ -108,6 +114,10 @@ export class GatedStream implements RtcmStream {
     services.watch(reception, (quality) => {
       this.gate.look()
       return quality && on(quality.onState, () => this.gate.look())
+    })
+    services.watch(neighbourCheck, (check) => {
+      this.gate.look()
+      return check && on(check.onChange, () => this.gate.look())
     })
     this.gate.look()
   }

@@ -10,6 +10,7 @@ import type {
   ErrorValues,
   Jamming,
   Link,
+  NeighbourCheck,
   ProcedureWish,
   Spoofing,
   StationError,
@@ -37,6 +38,8 @@ export interface Facts {
   /** A plugin of the station compares the reference with where the antenna is. */
   isJudged: boolean
   reference: ChosenReference | undefined
+  /** The comparison with neighbouring bases; undefined: no plugin compares. */
+  neighbours?: Pick<NeighbourCheck, 'effect' | 'text' | 'advice' | 'cause' | 'values'> | undefined
   /** Clients of the stream. */
   outputs: number
   /** An output that has been down for more than a minute, MQTT excepted. */
@@ -245,6 +248,7 @@ export const rules: readonly Rule[] = [
         { accuracy_m: acc_m, method },
       ),
   ],
+  ['neighbours', 'degraded', ({ neighbours }) => contradictionOf(neighbours, 'degrades', 'holds')],
   ['override-far', 'degraded', ({ reference }) => overrideOf(reference, coarse_m)],
   [
     'slips',
@@ -302,7 +306,15 @@ export const rules: readonly Rule[] = [
   // A request that was refused changed nothing: whoever mistypes a command takes no base out of service.
   ['error', 'degraded', (facts) => reported(facts, ({ code }) => code !== 'mqtt-refused')],
   ['override', 'fit', ({ reference }) => overrideOf(reference, 0)],
+  ['neighbours-note', 'fit', ({ neighbours }) => contradictionOf(neighbours, 'notes')],
 ]
+
+/** Neighbouring bases agree with each other against the position. */
+function contradictionOf(check: Facts['neighbours'], ...effects: NeighbourCheck['effect'][]): Finding | undefined {
+  if (!check || !effects.includes(check.effect)) return undefined
+  const why = `neighbouring bases contradict the position: ${check.text}`
+  return [why, check.advice, check.values, `neighbours-${check.cause}`]
+}
 
 /** A person's word for the position. @param least_m how far away the antenna seemed to be at least */
 function overrideOf(reference: ChosenReference | undefined, least_m: number): Finding | undefined {

@@ -6,6 +6,7 @@ import {
   type Link,
   links,
   mqttLink,
+  neighbourCheck,
   procedureStatus,
   receiver,
   reception,
@@ -127,6 +128,7 @@ export class VerdictWatch implements BaseVerdict {
         .plugins()
         .some(({ provides }) => provides.includes(procedureStatus.id)),
       reference: procedure?.chosen,
+      neighbours: services.find(neighbourCheck),
       outputs: services.find(rtcmStream)?.outputs ?? 0,
       failed: failedOutput(services.find(links)?.list ?? [], now_ms),
       linkFailure: this.#linkFailure(now_ms),

@@ -49,6 +49,7 @@ export function* adjust(
     for (let k = geometry; k < n; k++) normal.matrix[k * n + k] = ambiguity ** -2
     for (const block of blocks) yield normal.add(block)
     const covariance = inverse(normal.matrix, n)
+    yield
     if (!covariance) return undefined
     const solution = product(covariance, normal.right, n)
     const residuals = new Residuals(n)

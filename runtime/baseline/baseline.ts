@@ -1,14 +1,26 @@
 /** The vector between two stations from what was recorded of both. */
 import type { Ecef, Enu } from '../../schemas/services.js'
-import { decodeEphemeris, distance, enu, MsmEpochs, nearestTime, Orbits, secondsPerWeek } from '../gnss/index.js'
+import {
+  decodeEphemeris,
+  distance,
+  ecefToGeodetic,
+  enu,
+  MsmEpochs,
+  nearestTime,
+  type ObservedConstellation,
+  type ObservedEpoch,
+  Orbits,
+  observedConstellations,
+  observedIn,
+  secondsPerWeek,
+} from '../gnss/index.js'
 import { codePosition } from './code-position.js'
 import { differencesOf } from './differences.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
-import { type BaselineConstellation, type ObservedEpoch, observedIn } from './observed.js'
 import type { Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
-import type { Steps } from './steps.js'
+import { allAtOnce, type Steps } from './steps.js'
 
 export interface Baseline {
   readonly status: 'fixed' | 'float' | 'none'
@@ -40,11 +52,7 @@ const step_ms = 4
 
 /** Computes for about a second. */
 export function baseline(from: Station, to: Station): Baseline {
-  const steps = stepsOf(from, to)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
+  return allAtOnce(stepsOf(from, to))
 }
 
 /**
@@ -70,7 +78,7 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const others = yield* observed(to, orbits)
   const middle_s = own[own.length >> 1]?.at_s ?? 0
   // One ephemeris for all epochs of a satellite: its error is the same at both stations, and does not jump.
-  const ephemerisOf = (constellation: BaselineConstellation, satellite: number) =>
+  const ephemerisOf = (constellation: ObservedConstellation, satellite: number) =>
     orbits.ephemeris(constellation, satellite, middle_s)
   const sent: { from: SentEpoch[]; to: SentEpoch[] } = { from: [], to: [] }
   for (const epoch of own) yield void sent.from.push(sentIn(epoch, ephemerisOf))
@@ -95,7 +103,7 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const { status, reason, solution } = found
   const vector = plus(minus(end, start), solution.correction)
   const length_m = Math.hypot(vector.x, vector.y, vector.z)
-  const covariance = withDistance(solution.covariance, length_m)
+  const covariance = withAntennas(withDistance(solution.covariance, length_m), from, to)
   return {
     ...{ status, reason, vector, covariance, displaced, length_m },
     offset: enu(to.arp, plus(from.arp, vector)),
@@ -115,12 +123,24 @@ function* observed({ frames }: Station, orbits: Orbits): Steps<ObservedEpoch[]> 
     if (ephemeris) orbits.take(ephemeris, now_s)
     for (const epoch of stream.push(frame)) {
       const at_s = nearestTime(epoch.time_ms / 1_000, secondsPerWeek, now_s)
-      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY)) epochs.push(observedIn(epoch, at_s))
+      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY))
+        epochs.push(usable(observedIn(epoch, at_s, observedConstellations)))
     }
     yield
   }
   return epochs
 }
+
+/**
+ * Without BeiDou's geostationary satellites: they hardly move, and receivers of different makes differ by half a cycle on
+ * them.
+ */
+const usable = ({ at_s, satellites }: ObservedEpoch): ObservedEpoch => ({
+  at_s,
+  satellites: satellites.filter(
+    ({ constellation, satellite }) => constellation !== 'BeiDou' || (satellite > 5 && satellite < 59),
+  ),
+})
 
 /** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
 const perDistance = 1e-7
@@ -132,6 +152,25 @@ function withDistance(covariance: Matrix, length_m: number): Matrix {
   const sum = covariance.map((value) => hidden * value)
   for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
   return sum
+}
+
+/** In height, metres: phase centres of two calibrated antennas, and of one beside an announced phase centre. */
+const phaseCentres_m = { both: 0.03, one: 0.06 }
+const isModel = (antenna = '') => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
+
+/**
+ * The vector is that between the phase centres. They are 5 to 13 cm above the announced reference points of two antennas, and in one
+ * plane only if the antennas are of the same model. Unknown antennas are taken for equal.
+ */
+function withAntennas(covariance: Matrix, from: Station, to: Station): Matrix {
+  const known = [from, to].filter(({ antenna }) => isModel(antenna)).length
+  if (known === 0 || (known === 2 && from.antenna === to.antenna)) return covariance
+  const up_m = known === 2 ? phaseCentres_m.both : phaseCentres_m.one
+  const { lat, lon } = ecefToGeodetic(to.arp)
+  const radians = Math.PI / 180
+  const level = Math.cos(lat * radians)
+  const up = [level * Math.cos(lon * radians), level * Math.sin(lon * radians), Math.sin(lat * radians)]
+  return covariance.map((value, k) => value + up_m ** 2 * up[Math.floor(k / 3)] * up[k % 3])
 }
 
 /** Standard deviations of a vector along east, north and up. */

@@ -1,9 +1,8 @@
 /** The place of a station by its own ranges: right to some metres, to begin with, and to find a wrong announced position. */
 import type { Ecef } from '../../schemas/services.js'
-import { median } from '../gnss/index.js'
+import { carrier_hz, median } from '../gnss/index.js'
 import { Place, type SentEpoch } from './geometry.js'
 import { inverse, product } from './linear.js'
-import { carrier_hz } from './observed.js'
 import type { Steps } from './steps.js'
 
 const mask_deg = 10

@@ -1,7 +1,13 @@
 /** Single differences: the observations of two stations of the same satellites at the same time, one minus the other. */
-import { type LockTime, lockBroken, median } from '../gnss/index.js'
+import {
+  carrier_hz,
+  type LockTime,
+  lockBroken,
+  median,
+  type ObservedConstellation,
+  observedConstellations,
+} from '../gnss/index.js'
 import type { Computed, Place, Sent, SentEpoch } from './geometry.js'
-import { type BaselineConstellation, carrier_hz, constellations } from './observed.js'
 import type { Steps } from './steps.js'
 
 const light_mps = 299_792_458
@@ -27,7 +33,7 @@ export interface DifferencedSignal {
 }
 
 export interface DifferencedSatellite {
-  readonly constellation: BaselineConstellation
+  readonly constellation: ObservedConstellation
   readonly satellite: number
   readonly from: Computed
   readonly to: Computed
@@ -42,7 +48,7 @@ export interface DifferencedEpoch {
 
 /** An uninterrupted run of phases of one signal. */
 export interface Arc {
-  readonly constellation: BaselineConstellation
+  readonly constellation: ObservedConstellation
   readonly frequency: 0 | 1
   readonly wavelength_m: number
 }
@@ -64,7 +70,7 @@ export function* differencesOf(
   places: { readonly from: Place; readonly to: Place },
 ): Steps<Differences> {
   const pairs = pairsOf(from, to)
-  const choices = new Map(constellations.map((one) => [one, signalsOf(pairs, one)]))
+  const choices = new Map(observedConstellations.map((one) => [one, signalsOf(pairs, one)]))
   const arcs = new Arcs()
   const epochs: DifferencedEpoch[] = []
   for (const { at_s, satellites } of pairs) {
@@ -121,7 +127,7 @@ interface SignalChoice {
 }
 
 /** The two frequencies that most satellites have at both stations, each tracked in one way. */
-function signalsOf(pairs: readonly Pair[], constellation: BaselineConstellation): (SignalChoice | undefined)[] {
+function signalsOf(pairs: readonly Pair[], constellation: ObservedConstellation): (SignalChoice | undefined)[] {
   const counts = new Map<string, { band: string; from: number; to: number; count: number }>()
   for (const { satellites } of pairs) {
     for (const [own, other] of satellites) {
@@ -157,7 +163,7 @@ interface Last {
 interface Measured {
   readonly id: string
   readonly choice: SignalChoice
-  readonly constellation: BaselineConstellation
+  readonly constellation: ObservedConstellation
   readonly wavelength_m: number
   readonly code_m: number
   readonly phase_m: number | undefined

@@ -1,7 +1,7 @@
 /** The observation equations: each satellite's codes and phases of an epoch, with their weight, and the clocks that they share. */
+import { observedConstellations } from '../gnss/index.js'
 import type { Arc, DifferencedEpoch, DifferencedSatellite } from './differences.js'
 import { inverse, type Matrix, product } from './linear.js'
-import { constellations } from './observed.js'
 import type { Steps } from './steps.js'
 
 /** Standard deviations of the model. */
@@ -106,7 +106,7 @@ export function* blocksOf(
 ): Steps<Block[]> {
   const blocks: Block[] = []
   for (const [index, { satellites }] of epochs.entries()) {
-    for (const constellation of constellations) {
+    for (const constellation of observedConstellations) {
       const block = satellites
         .filter((one) => one.constellation === constellation)
         .flatMap((one) => rowOf(one, index, numbering, weighting, excluded) ?? [])

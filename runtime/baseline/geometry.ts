@@ -1,13 +1,21 @@
 /** The computed ranges of a station: satellites at the times of transmission, the troposphere, directions. */
 import type { Ecef } from '../../schemas/services.js'
-import { type Ephemeris, ecefToGeodetic, satelliteState } from '../gnss/index.js'
-import type { BaselineConstellation, ObservedEpoch, ObservedSatellite } from './observed.js'
+import {
+  type Ephemeris,
+  ecefToGeodetic,
+  type ObservedConstellation,
+  type ObservedEpoch,
+  type ObservedSatellite,
+  satelliteState,
+  troposphere_m,
+  wetMapping,
+} from '../gnss/index.js'
 
 const light_mps = 299_792_458
 const rotation_radps = 7.2921151467e-5
 const radians = Math.PI / 180
 
-export type EphemerisOf = (constellation: BaselineConstellation, satellite: number) => Ephemeris | undefined
+export type EphemerisOf = (constellation: ObservedConstellation, satellite: number) => Ephemeris | undefined
 
 /** A satellite when its signal left. */
 export interface Sent {
@@ -88,33 +96,3 @@ export class Place {
     }
   }
 }
-
-/** Sea level of the standard atmosphere: hPa, kelvin, and the relative humidity that is assumed. */
-const sea = { pressure_hPa: 1013.25, temperature_K: 288.15, humidity: 0.6 }
-
-/**
- * Slant delay of a standard atmosphere: the zenith delays of Saastamoinen (1972), each with its mapping function.
- * @param alt_m height above the ellipsoid
- */
-export function troposphere_m(elevation_deg: number, alt_m: number): number {
-  const height_m = Math.min(Math.max(alt_m, -500), 9_000)
-  const pressure_hPa = sea.pressure_hPa * (1 - 2.2557e-5 * height_m) ** 5.2568
-  const temperature_K = sea.temperature_K - 6.5e-3 * height_m
-  const vapour_hPa = 6.108 * sea.humidity * Math.exp((17.15 * temperature_K - 4684) / (temperature_K - 38.45))
-  const dry_m = 0.0022768 * pressure_hPa
-  const wet_m = 0.002277 * (1255 / temperature_K + 0.05) * vapour_hPa
-  return dry_m * dryMapping(elevation_deg) + wet_m * wetMapping(elevation_deg)
-}
-
-/** Of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude. */
-const niell = {
-  dry: [1.2465397e-3, 2.9288445e-3, 63.721774e-3],
-  wet: [5.8118019e-4, 1.4572752e-3, 4.3908931e-2],
-} as const
-
-function mapped(elevation_deg: number, [a, b, c]: readonly [number, number, number]): number {
-  const sine = Math.sin(elevation_deg * radians)
-  return (1 + a / (1 + b / (1 + c))) / (sine + a / (sine + b / (sine + c)))
-}
-const dryMapping = (elevation_deg: number) => mapped(elevation_deg, niell.dry)
-const wetMapping = (elevation_deg: number) => mapped(elevation_deg, niell.wet)

@@ -3,6 +3,7 @@
  * 2005, J. Geodesy 79:552-565). `Q = Lᵀ D L` throughout, so the last ambiguity is the one that no other conditions.
  */
 import { type Matrix, part, product } from './linear.js'
+import type { Steps } from './steps.js'
 
 export interface Fixing {
   /** How many integer combinations were fixed, of as many as there are ambiguities. */
@@ -32,12 +33,17 @@ const share = 0.85
  * @param floats real-valued ambiguities, cycles @param covariance theirs, cycles²
  * @returns undefined: too few can be fixed
  */
-export function fixIntegers(floats: ArrayLike<number>, covariance: Matrix, limits: FixingLimits): Fixing | undefined {
+export function* fixIntegers(
+  floats: ArrayLike<number>,
+  covariance: Matrix,
+  limits: FixingLimits,
+): Steps<Fixing | undefined> {
   const n = floats.length
   const factors = n >= limits.least ? factorise(covariance, n) : undefined
   if (!factors) return undefined
   const { lower, diagonal } = factors
   const z = decorrelate(lower, diagonal, n)
+  yield
   const decorrelated = product(z, floats, n)
   let fixed = 0
   let success = 1
@@ -49,7 +55,7 @@ export function fixIntegers(floats: ArrayLike<number>, covariance: Matrix, limit
   for (; fixed >= limits.least; fixed = Math.floor(share * fixed)) {
     const first = n - fixed
     const kept = Array.from({ length: fixed }, (_, i) => first + i)
-    const found = search(decorrelated.slice(first), part(lower, n, kept), diagonal.slice(first), fixed)
+    const found = yield* search(decorrelated.slice(first), part(lower, n, kept), diagonal.slice(first), fixed)
     const ratio = found ? found[1].distance / found[0].distance : 0
     if (!found || ratio < limits.ratio) continue
     return { fixed, transformation: z.slice(first * n), integers: found[0].integers, ratio, success }
@@ -149,12 +155,12 @@ interface Candidate {
 const mostNodes = 200_000
 
 /** The two nearest integer vectors, depth first from the last ambiguity, with a shrinking radius. */
-function search(
+function* search(
   floats: Float64Array,
   lower: Matrix,
   diagonal: Float64Array,
   n: number,
-): [Candidate, Candidate] | undefined {
+): Steps<[Candidate, Candidate] | undefined> {
   const found: Candidate[] = []
   let radius = Number.POSITIVE_INFINITY
   const integers = new Float64Array(n)
@@ -175,6 +181,7 @@ function search(
   let k = n - 1
   begin(k)
   for (let nodes = 0; nodes < mostNodes; nodes++) {
+    if (nodes % 1_000 === 999) yield
     const off = conditional[k] - integers[k]
     const distance = above[k + 1] + (off * off) / diagonal[k]
     if (distance < radius) {

@@ -2,6 +2,7 @@
 import type { Ecef } from '../../schemas/services.js'
 import {
   decodeEphemeris,
+  decodeRtcm,
   epochUtc_ms,
   gpsEpoch_unix_s,
   gpsSeconds,
@@ -23,6 +24,8 @@ export interface Station {
   /** The position that it announces, ECEF metres. */
   readonly arp: Ecef
   readonly frames: readonly RecordedFrame[]
+  /** Descriptor of its antenna (1008 or 1033), e.g. `TRM57971.00     NONE`; omitted or empty: unknown. */
+  readonly antenna?: string
 }
 
 export interface RecordingOptions {
@@ -45,7 +48,7 @@ const mostSatellites = 200
  * ```ts
  * const recording = new Recording()
  * recording.take(frame, now_s) // each RTCM frame of a station
- * const found = baseline({ arp, frames: recording.frames }, other)
+ * const found = baseline({ arp, ...recording.taken }, other)
  * ```
  * An hour takes about 200 kB, and never more than 4 MB.
  */
@@ -54,6 +57,7 @@ export class Recording {
   /** Observations by epoch, the oldest first. */
   #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
+  #antenna = ''
 
   constructor(options: RecordingOptions = {}) {
     this.#options = { interval_s: 30, longest_s: 3_600, ...options }
@@ -67,11 +71,16 @@ export class Recording {
     const type = messageNumber(frame)
     if (isMsm(type)) this.#observed(frame, now_s)
     else if (isEphemeris(type)) this.#ephemeris(frame, now_s)
+    else if (type === 1007 || type === 1008 || type === 1033) {
+      const message = decodeRtcm(frame)
+      if (message && 'antennaDescriptor' in message) this.#antenna = message.antennaDescriptor.trim()
+    }
   }
 
-  /** Observations of whole epochs, and before them the ephemerides. */
-  get frames(): RecordedFrame[] {
-    return [...[...this.#ephemerides.values()].flat(), ...this.#epochs.flatMap(({ frames }) => frames)]
+  /** What a vector needs besides the announced position: ephemerides, then the observations, and the antenna. */
+  get taken(): Omit<Station, 'arp'> {
+    const frames = [...[...this.#ephemerides.values()].flat(), ...this.#epochs.flatMap(({ frames }) => frames)]
+    return { frames, antenna: this.#antenna }
   }
 
   get epochs(): number {

@@ -43,7 +43,7 @@ export function* solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): 
   const noise = noiseOf(start, end, epochs)
   const solve = function* (some: readonly DifferencedEpoch[]) {
     const floats = yield* adjust(some, arcs, noise)
-    return floats && { floats, fixed: fixedFrom(floats, arcs) }
+    return floats && { floats, fixed: yield* fixedFrom(floats, arcs) }
   }
   const whole = spanOf(epochs) >= least_s ? yield* solve(epochs) : undefined
   if (!whole || whole.floats.satellites < leastSatellites) return { reason: 'too-little', solution: undefined }
@@ -88,14 +88,14 @@ function floatFrom({ geometry, covariance, satellites, arcs }: Floats): Solution
 }
 
 /** GLONASS has a wavelength for each channel: its ambiguities stay real. */
-function fixedFrom(floats: Floats, arcs: readonly Arc[]): Solution | undefined {
+function* fixedFrom(floats: Floats, arcs: readonly Arc[]): Steps<Solution | undefined> {
   const { geometry, ambiguities, covariance, satellites } = floats
   const n = 4 + ambiguities.length
   const integer = floats.arcs.flatMap((arc, k) => (arcs[arc].constellation === 'GLONASS' ? [] : [k]))
   const values = Float64Array.from(integer, (k) => ambiguities[k])
   const columns = integer.map((k) => 4 + k)
   const own = part(covariance, n, columns)
-  const fixing = fixIntegers(values, own, limits)
+  const fixing = yield* fixIntegers(values, own, limits)
   if (!fixing) return undefined
   // x − Qxz Qz⁻¹ (z − ž), for the combinations that were fixed.
   const { transformation, fixed } = fixing

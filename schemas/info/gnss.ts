@@ -3,6 +3,7 @@
  * `[]`. The description names the field that tells whether the value is valid.
  */
 import { type Static, type TSchema, Type } from 'typebox'
+import { neighbourEffects, neighbourStates } from '../services/neighbours.js'
 import { antennaStatuses, jammingStates, spoofingStates } from '../services/receiver.js'
 
 const text = (description: string) => Type.String({ description })
@@ -371,6 +372,50 @@ export const GnssRtcm = closed(
   'Outgoing RTCM',
 )
 
+const difference = (what: string) => ({
+  east: metres(`${what}, to the east`),
+  north: metres('To the north'),
+  up: metres('Up'),
+})
+export const GnssNeighbours = closed(
+  {
+    state: oneOf(
+      neighbourStates,
+      'agrees: neighbours confirm the announced position. contradicts: at least two agree with each other against it. unknown: too little evidence',
+    ),
+    effect: oneOf(
+      neighbourEffects,
+      'Effect of a contradiction. notes: it is only reported. degrades: the verdict is degraded. holds: no RTCM is sent',
+    ),
+    text: text('The result for people'),
+    offset: closed(difference('True minus announced position; invalid while state is unknown'), 'The difference found'),
+    list: Type.Array(
+      closed(
+        {
+          name: text('Name, mountpoint or serial'),
+          source: text('Origin of the stream, without login'),
+          link: oneOf(['connecting', 'streaming', 'waiting'], 'State of the stream'),
+          epochs: count('Recorded epochs, one every 30 s, of the last hour'),
+          dist: metres('Distance between the announced positions; 0: unknown'),
+          status: oneOf(
+            ['none', 'float', 'fixed'],
+            'Newest measured vector. fixed: to centimetres. none: there is none',
+          ),
+          ...difference('Measured minus announced vector; invalid while status is none'),
+          acc: metres('Accuracy of this difference, 3D 1 sigma'),
+          age: count('Seconds since this comparison'),
+          text: text('Why there is no newer comparison, or what it shows; empty: nothing to report'),
+          moved: text('Significant movement of this station relative to the neighbour; empty: none'),
+        },
+        'One neighbour',
+      ),
+      { maxItems: 4, description: 'The neighbouring bases' },
+    ),
+  },
+  'Comparison with neighbouring bases. Present while the plugin neighbours runs',
+)
+export type GnssNeighbours = Static<typeof GnssNeighbours>
+
 /** The whole block. `rtcm` is present while the plugin `rtcm` runs, `zed` with a u-blox receiver. */
 export const GnssInfo = Type.Object(
   {
@@ -381,6 +426,7 @@ export const GnssInfo = Type.Object(
     pos: GnssPos,
     ref: GnssRef,
     rtcm: Type.Optional(GnssRtcm),
+    neighbours: Type.Optional(GnssNeighbours),
   },
   { description: 'The receiver, its position and its reference' },
 )

@@ -4,6 +4,7 @@
  */
 
 import { benchApn } from './apn.js'
+import { benchBaseline } from './baseline.js'
 import { benchDashboard } from './dashboard.js'
 import { benchDay } from './day.js'
 import { benchFanOut } from './fan-out.js'
@@ -30,6 +31,7 @@ import { benchWire } from './wire.js'
 const parts: Record<string, () => Promise<Measurement[]>> = {
   framing: benchFraming,
   apn: benchApn,
+  baseline: benchBaseline,
   latency: benchLatency,
   'fan-out': benchFanOut,
   ntrip: benchNtrip,

@@ -49,6 +49,7 @@ const settings = {
   'mob-user': secret('rtr'),
   'mob-pswd': secret('mob'),
   'ntrip-client': { host: '127.0.0.1', port: 9, mount: 'NEAR', user: 'me', password: secret('client') },
+  neighbours: [{ host: '127.0.0.1', port: 9, mount: 'NEXT', password: secret('neighbour') }],
   'ntrip-server': [{ host: '127.0.0.1', port: 9, mount: 'ROOF', password: secret('push') }],
 }
 const token = 'operator-token-of-the-test'

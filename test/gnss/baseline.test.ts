@@ -5,9 +5,11 @@ import { um980Sky } from '../../plugins/simulated-um980/sky.js'
 import { type Baseline, baseline, baselineInSteps, Recording } from '../../runtime/baseline/index.js'
 import { fixIntegers } from '../../runtime/baseline/lambda.js'
 import { inverse } from '../../runtime/baseline/linear.js'
+import { allAtOnce } from '../../runtime/baseline/steps.js'
 import {
   distance,
   encodeMsm,
+  encodeRtcm,
   geodeticToEcef,
   isMsm,
   messageNumber,
@@ -48,7 +50,7 @@ function recorded({ km = 10, minutes = 60, announced, through, ...options }: Cas
     }
   }
   const arps = { ...streams.truth, ...announced?.(streams.truth) }
-  const station = (side: Side) => ({ arp: arps[side], frames: recordings[side].frames })
+  const station = (side: Side) => ({ arp: arps[side], ...recordings[side].taken })
   return [station('from'), station('to')] as const
 }
 
@@ -79,7 +81,7 @@ t.test('integers', async (t) => {
       const covariance = covarianceOf(n, 0.3)
       const weights = inverse(covariance, n)
       const floats = Float64Array.from({ length: n }, () => 10 * (random.uniform() - 0.5))
-      const found = fixIntegers(floats, covariance, { success: 0, ratio: 1, least: n })
+      const found = allAtOnce(fixIntegers(floats, covariance, { success: 0, ratio: 1, least: n }))
       if (!weights || !found) return t.fail('nothing found')
       const cost = (integers: readonly number[]) => {
         let sum = 0
@@ -117,13 +119,13 @@ t.test('integers', async (t) => {
     const covariance = new Float64Array(n * n)
     for (let i = 0; i < n; i++) covariance[i * n + i] = i < 6 ? 1e-3 : 4
     const floats = Float64Array.of(3.02, -1.99, 7.01, 0.01, 5, -8.02, 0.4, 2.6)
-    const found = fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 4 })
+    const found = allAtOnce(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 4 }))
     t.equal(found?.fixed, 6)
     t.same(
       [...(found?.integers ?? [])].sort((p, q) => p - q),
       [-8, -2, 0, 3, 5, 7],
     )
-    t.equal(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 }), undefined)
+    t.equal(allAtOnce(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 })), undefined)
   })
 })
 
@@ -263,8 +265,8 @@ t.test('streams that are not what they should be', async (t) => {
       for (const frame of (epoch < 60 ? first : second).to) recordings.to.take(frame, first.now_s)
     }
     const found = baseline(
-      { arp: streams.truth.from, frames: recordings.from.frames },
-      { arp: streams.truth.to, frames: recordings.to.frames },
+      { arp: streams.truth.from, ...recordings.from.taken },
+      { arp: streams.truth.to, ...recordings.to.taken },
     )
     t.not(found.status, 'fixed')
   })
@@ -281,8 +283,8 @@ t.test('streams that are not what they should be', async (t) => {
     to.take(empty, 1e9)
     to.take(new Uint8Array(0), Number.NaN)
     const found = baseline(
-      { arp: geodeticToEcef(origin), frames: from.frames },
-      { arp: geodeticToEcef(away(1)), frames: to.frames },
+      { arp: geodeticToEcef(origin), ...from.taken },
+      { arp: geodeticToEcef(away(1)), ...to.taken },
     )
     t.equal(found.status, 'none')
   })
@@ -315,5 +317,25 @@ t.test('a recording is bounded', async (t) => {
     const epochTime = 30_000 * (1 + (n % 4))
     recording.take(encodeMsm({ ...head, epochTime, observations: [] }), 1e9 - (1e9 % 604_800) + 120)
   }
-  t.ok(recording.frames.length <= 32 * 4, `${recording.frames.length} frames of a flood`)
+  t.ok(recording.taken.frames.length <= 32 * 4, `${recording.taken.frames.length} frames of a flood`)
+})
+
+t.test('antennas', async (t) => {
+  const [from, to] = recorded({ minutes: 20, seed: 2 })
+  const up = (antennas: readonly [string, string]) =>
+    baseline({ ...from, antenna: antennas[0] }, { ...to, antenna: antennas[1] }).sigma.up
+  const alone = up(['', ''])
+  t.equal(up(['TRM57971.00     NONE', 'TRM57971.00     NONE']), alone, 'of one model')
+  const [different, announced] = [
+    up(['TRM57971.00     NONE', 'LEIAR25.R4      NONE']),
+    up(['ADVNULLANTENNA', 'LEIAR25.R4']),
+  ]
+  t.ok(Math.abs(Math.hypot(alone, 0.03) - different) < 1e-4, 'the height of different ones is less certain')
+  t.ok(Math.abs(Math.hypot(alone, 0.06) - announced) < 1e-4, 'and more so beside an announced phase centre')
+  const recording = new Recording()
+  const antenna = { stationId: 1, antennaDescriptor: 'LEIAR25.R4      NONE', antennaSetupId: 0, antennaSerial: '' }
+  recording.take(encodeRtcm({ type: 1008, ...antenna }), 1e9)
+  t.equal(recording.taken.antenna, 'LEIAR25.R4      NONE')
+  recording.take(encodeRtcm({ type: 1008, ...antenna }).slice(0, 12), 1e9)
+  t.equal(recording.taken.antenna, 'LEIAR25.R4      NONE', 'garbage changes nothing')
 })

@@ -9,12 +9,7 @@ import type { OrbitSky } from '../../plugins/integrity/orbit-sky.js'
 import { type Anchor, type Carried, carry } from '../../plugins/integrity/outage/carry.js'
 import { CodeLevels, compareLevels } from '../../plugins/integrity/outage/code-levels.js'
 import type { Fitted } from '../../plugins/integrity/outage/fit.js'
-import {
-  type EphemerisOf,
-  type ObservedEpoch,
-  type ObservedSignal,
-  observedIn,
-} from '../../plugins/integrity/outage/observed.js'
+import { type Bridging, bridging, type EphemerisOf } from '../../plugins/integrity/outage/observed.js'
 import { OutageFile } from '../../plugins/integrity/outage/outage-file.js'
 import { Outages } from '../../plugins/integrity/outage/outages.js'
 import { sky } from '../../plugins/simulated-mosaic/sky.js'
@@ -27,7 +22,10 @@ import {
   type MsmEpoch,
   MsmEpochs,
   messageNumber,
+  type ObservedEpoch,
+  type ObservedSignal,
   Orbits,
+  observedIn,
   offsetEnu,
 } from '../../runtime/gnss/index.js'
 import type { DataDir } from '../../runtime/plugin.js'
@@ -67,7 +65,7 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
       if (!last) throw new Error('no epoch')
       return { epoch: last, now_ms, at_s: gps_s }
     },
-    step(dt_s: number): ObservedEpoch {
+    step(dt_s: number): ObservedEpoch<Bridging> {
       now_ms += dt_s * 1000
       const epoch = model.epoch(now_ms, dt_s, true)
       gps_s = epoch.gps_s
@@ -88,11 +86,11 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
       }).flatMap((frame) => collector.push(frame))
       if (!heard) throw new Error('no epoch')
       last = heard
-      return observedIn(heard, gps_s)
+      return observedIn(heard, gps_s, bridging)
     },
     newest: ((constellation, satellite) => orbits.ephemeris(constellation, satellite, gps_s)) as EphemerisOf,
     /** The reference is a metre or so from the truth. */
-    anchor(observed: ObservedEpoch): Anchor {
+    anchor(observed: ObservedEpoch<Bridging>): Anchor {
       const arp = offsetEnu(model.truth, { east: random.normal(), north: random.normal(), up: 1.3 * random.normal() })
       return { ...observed, arp, acc_m: 1.3, ephemerides: orbits.fresh(gps_s) }
     },
@@ -128,9 +126,9 @@ const folderOf = (path: string): DataDir => ({
 const error_m = ({ fitted }: Carried, { east = 0, north = 0, up = 0 }: Partial<Enu> = {}) =>
   fitted ? Math.hypot(fitted.east - east, fitted.north - north, fitted.up - up) : Number.NaN
 const signalsOf = (
-  epoch: ObservedEpoch,
+  epoch: ObservedEpoch<Bridging>,
   change: (one: ObservedSignal, i: number) => ObservedSignal,
-): ObservedEpoch => ({
+): ObservedEpoch<Bridging> => ({
   ...epoch,
   satellites: epoch.satellites.map((one, i) => ({ ...one, signals: one.signals.map((signal) => change(signal, i)) })),
 })
@@ -248,7 +246,7 @@ t.test('what outages left open is kept until positions are compared, over a rest
 t.test('what is no evidence, and what is left out', async (t) => {
   const { anchor, now, carried, site } = outage({ seed: 4 }, 120)
   t.equal(carried.stayed, true)
-  const answer = (then: Anchor, later: ObservedEpoch) => carry(then, later, site.newest).stayed
+  const answer = (then: Anchor, later: ObservedEpoch<Bridging>) => carry(then, later, site.newest).stayed
   const phases = (share: number, change: (one: ObservedSignal, i: number) => Partial<ObservedSignal>) =>
     signalsOf(now, (one, i) => (i % 10 < 10 * share ? { ...one, ...change(one, i) } : one))
   t.test('a time before, the same, or hours later', async (t) => {
@@ -259,7 +257,7 @@ t.test('what is no evidence, and what is left out', async (t) => {
     t.equal(
       answer(
         anchor,
-        phases(1, () => ({ lock_ms: [60_000, 62_000] })),
+        phases(1, () => ({ lock: { from_ms: 60_000, below_ms: 62_000 } })),
       ),
       undefined,
     )
@@ -273,7 +271,7 @@ t.test('what is no evidence, and what is left out', async (t) => {
     t.equal(
       answer(
         anchor,
-        phases(0.4, () => ({ lock_ms: [0, 32], phase_m: 2e7 })),
+        phases(0.4, () => ({ lock: { from_ms: 0, below_ms: 32 }, phase_m: 2e7 })),
       ),
       true,
       'of some satellites',
@@ -333,10 +331,10 @@ t.test('one or two slips without a flag among few satellites look like no move',
 
 t.test('a receiver that counts lock times to 64 s', async (t) => {
   const { anchor, now, site } = outage({ seed: 5 }, 300)
-  const counted = (epoch: ObservedEpoch, begun: (i: number) => number = () => 0) =>
+  const counted = (epoch: ObservedEpoch<Bridging>, begun: (i: number) => number = () => 0) =>
     signalsOf(epoch, ({ phase_m = 0, ...one }, i) => ({
       ...one,
-      lock_ms: [64_000, 66_000],
+      lock: { from_ms: 64_000, below_ms: 66_000 },
       phase_m: phase_m + begun(i),
     }))
   const then = { ...anchor, ...counted(anchor) }
@@ -399,7 +397,7 @@ t.test('recordings of a geodetic receiver, whose satellites err as they do', { s
       const at_s = week * 604_800 + time_ms / 1000
       return at_s < start_s ? at_s + 604_800 : at_s
     }
-    const epochs = observed.map(({ epoch }) => observedIn(epoch, timeOf(epoch.time_ms)))
+    const epochs = observed.map(({ epoch }) => observedIn(epoch, timeOf(epoch.time_ms), bridging))
     for (const { away_s, most_m } of [
       { away_s: 10, most_m: 0.06 },
       { away_s: 300, most_m: 0.2 },

@@ -1,5 +1,5 @@
 /**
- * The streams of two stations whose true places are known: the satellites of the simulated sky, and on their way to each station
+ * The streams of stations whose true places are known: the satellites of the simulated sky, and on their way to each station
  * an ionosphere with a gradient and travelling waves, wet air that differs between the stations, multipath of the phases that
  * lasts for minutes, and broadcast orbits that are wrong by a metre. None of it is computed as the baseline's code does.
  */
@@ -8,10 +8,8 @@ import {
   encodeMsm,
   type Geodetic,
   gpsSeconds,
-  isEphemeris,
   knownLeap_s,
   type MsmObservation,
-  messageNumber,
   msmEpochTime,
   msmType,
   unixToGps,
@@ -73,6 +71,8 @@ export interface StreamsOptions {
   readonly seed: number
   readonly from: Geodetic
   readonly to: Geodetic
+  /** Further stations. */
+  readonly more?: readonly Geodetic[]
   readonly roughness: Roughness
   /** Sky of each receiver. Default: that of a ZED-F9P. */
   readonly sky?: { readonly from?: readonly ConstellationModel[]; readonly to?: readonly ConstellationModel[] }
@@ -84,6 +84,9 @@ export interface StreamEpoch {
   readonly now_s: number
   readonly from: readonly Uint8Array[]
   readonly to: readonly Uint8Array[]
+  readonly more: readonly (readonly Uint8Array[])[]
+  /** That the satellites send now, every ten minutes; they are in `from` too. */
+  readonly ephemerides: readonly Uint8Array[]
 }
 
 const l1_hz = 1575.42e6
@@ -94,52 +97,53 @@ const shell_m = 400_000
 const atOnce = 8
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
 
-export interface NetStreamsOptions extends Pick<StreamsOptions, 'seed' | 'roughness' | 'msm'> {
-  readonly places: readonly Geodetic[]
-  /** Sky of each receiver. Default: that of a ZED-F9P. */
-  readonly skies?: readonly (readonly ConstellationModel[] | undefined)[]
-}
-
-/** The same of any number of stations, each of which sends ephemerides too. The air of the first one is the reference. */
-export class NetStreams {
-  readonly truths: readonly Ecef[]
-  readonly #options: NetStreamsOptions
+export class Streams {
+  readonly truth: { readonly from: Ecef; readonly to: Ecef; readonly more: readonly Ecef[] }
+  readonly #options: StreamsOptions
   readonly #models: readonly Model[]
   readonly #multipath: Map<string, GaussMarkov>[]
   readonly #random: Random
   readonly #heading: number
+  /** Of each station, more than at the first. */
   readonly #wet_m: readonly number[]
   /** By how much the broadcast orbit of a satellite is wrong, ECEF metres. */
   readonly #orbitErrors = new Map<number, Ecef>()
   #orbitsAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: NetStreamsOptions) {
-    const { seed, places, roughness, skies = [] } = options
+  constructor(options: StreamsOptions) {
+    const {
+      seed,
+      from,
+      to,
+      more = [],
+      roughness: { noise },
+      sky,
+    } = options
     this.#options = options
-    this.#models = places.map((place, n) => {
-      const constellations = skies[n]
-      const own = places.length * seed + n + 1
-      return new Model({ ...place, seed: own, noise: roughness.noise, ...(constellations && { constellations }) })
-    })
-    this.#multipath = places.map(() => new Map())
-    this.truths = this.#models.map(({ truth }) => truth)
+    const model = (place: Geodetic, own: number, constellations?: readonly ConstellationModel[]) =>
+      new Model({ ...place, seed: own, noise, ...(constellations && { constellations }) })
+    const first = model(from, 2 * seed + 1, sky?.from)
+    const second = model(to, 2 * seed + 2, sky?.to)
+    const others = more.map((place, n) => model(place, 2 * seed + 3 + n))
+    this.#models = [first, second, ...others]
+    this.#multipath = this.#models.map(() => new Map())
+    this.truth = { from: first.truth, to: second.truth, more: others.map(({ truth }) => truth) }
     this.#random = new Random(seed ^ 0x2545f491)
     this.#heading = 2 * Math.PI * this.#random.uniform()
-    const [first = { x: 0, y: 0, z: 0 }] = this.truths
-    this.#wet_m = this.truths.map(({ x, y, z }, n) => {
-      const apart_km = Math.hypot(x - first.x, y - first.y, z - first.z) / 1_000
-      return n === 0 ? 0 : roughness.wet_mpkm * apart_km * this.#random.normal()
-    })
+    const wet_m = ({ truth: { x, y, z } }: Model) => {
+      const apart_km = Math.hypot(x - first.truth.x, y - first.truth.y, z - first.truth.z) / 1_000
+      return options.roughness.wet_mpkm * apart_km * this.#random.normal()
+    }
+    this.#wet_m = [0, ...this.#models.slice(1).map(wet_m)]
   }
 
   /** One epoch of all. @param utc_ms its time @param dt_s since the last one */
-  epoch(utc_ms: number, dt_s: number): { now_s: number; stations: Uint8Array[][] } {
+  epoch(utc_ms: number, dt_s: number): StreamEpoch {
     const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
-    // Every ten minutes.
-    const hasOrbits = now_s - this.#orbitsAt >= 600
-    if (hasOrbits) this.#orbitsAt = now_s
-    const stations = this.#models.map((model, side) => {
+    let ephemerides: readonly Uint8Array[] = []
+    const [from = [], to = [], ...more] = this.#models.map((model, side) => {
       const epoch = model.epoch(utc_ms, dt_s, true)
+      if (side === 0) ephemerides = this.#ephemerides(epoch.sky, now_s)
       const parts = order.flatMap((name) =>
         inParts(epoch.tracks.filter(({ sight }) => sight.constellation.name === name)),
       )
@@ -153,10 +157,16 @@ export class NetStreams {
         const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
         return encodeMsm({ ...head, multiple: n < parts.length - 1, observations, info }, { outOfRange: 'invalid' })
       })
-      const orbits = hasOrbits ? epoch.sky.flatMap((sight) => ephemerisFrame(sight, now_s) ?? []) : []
-      return [...orbits, ...frames]
+      return side === 0 ? [...ephemerides, ...frames] : frames
     })
-    return { now_s, stations }
+    return { now_s, from, to, more, ephemerides }
+  }
+
+  /** Every ten minutes. */
+  #ephemerides(sky: readonly Sight[], now_s: number): Uint8Array[] {
+    if (now_s - this.#orbitsAt < 600) return []
+    this.#orbitsAt = now_s
+    return sky.flatMap((sight) => ephemerisFrame(sight, now_s) ?? [])
   }
 
   #disturbed(
@@ -197,7 +207,8 @@ export class NetStreams {
 
   /** Where the signal passes the layer decides. */
   #ionosphere_m({ elevation_deg, azimuth_deg }: Sight, side: number, now_s: number): number {
-    const place = this.#options.places[side] ?? { lat: 0, lon: 0 }
+    const { from, to, more = [] } = this.#options
+    const place = [from, to, ...more][side] ?? to
     const beyond = Math.asin((earth_m / (earth_m + shell_m)) * Math.cos(elevation_deg * radians))
     const arc_m = (Math.PI / 2 - elevation_deg * radians - beyond) * earth_m
     const metresPerDegree = earth_m * radians
@@ -208,25 +219,6 @@ export class NetStreams {
     const wave = waves_m * Math.sin(2 * Math.PI * (along_km / 150 - (now_s * 0.15) / 150))
     // The gradient is that of one direction; its zero is far away, which the clocks take up.
     return (gradient_mpkm * (along_km % 20_000) + wave) / Math.cos(beyond)
-  }
-}
-
-export class Streams {
-  readonly truth: { readonly from: Ecef; readonly to: Ecef }
-  readonly #net: NetStreams
-
-  constructor({ from, to, sky, ...options }: StreamsOptions) {
-    this.#net = new NetStreams({ ...options, places: [from, to], skies: [sky?.from, sky?.to] })
-    const [here, there] = this.#net.truths as [Ecef, Ecef]
-    this.truth = { from: here, to: there }
-  }
-
-  /** One epoch of both. @param utc_ms its time @param dt_s since the last one */
-  epoch(utc_ms: number, dt_s: number): StreamEpoch {
-    const { now_s, stations } = this.#net.epoch(utc_ms, dt_s)
-    const [from, to] = stations as [Uint8Array[], Uint8Array[]]
-    // One of them is enough for both.
-    return { now_s, from, to: to.filter((frame) => !isEphemeris(messageNumber(frame))) }
   }
 }
 

@@ -324,6 +324,10 @@ t.test('the verdict', async (t) => {
   const error = (code: string, severity: Severity = 'degrades') => ({
     errors: [{ code, why: `${code} happened`, advice: 'mend it; or not', severity }],
   })
+  const contradiction = (effect: 'notes' | 'degrades') => ({
+    ...{ effect, text: 'the announced position is 0.100 m too far east', advice: 'check it' },
+    ...{ cause: 'unexplained', values: { size_m: 0.1 } },
+  })
   /** Code of the rule → what makes it fire, how bad it is. */
   const cases: Record<string, [Partial<Facts>, Fitness]> = {
     stopping: [{ base: 'stopping' }, 'unfit'],
@@ -343,6 +347,7 @@ t.test('the verdict', async (t) => {
     reference: [error('gnss-reference-doubtful', 'doubts'), 'degraded'],
     incomplete: [{ reference: { method: 'survey', acc_m: 1.2, isComplete: false } }, 'degraded'],
     coarse: [{ reference: { method: 'survey', acc_m: 12, isComplete: true } }, 'degraded'],
+    neighbours: [{ neighbours: contradiction('degrades') }, 'degraded'],
     'override-far': [
       { reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 5 } } as never },
       'degraded',
@@ -354,6 +359,7 @@ t.test('the verdict', async (t) => {
     output: [{ failed: { name: 'ntrip-server a:2101/B', reason: 'bad password' } }, 'degraded'],
     error: [error('mqtt-cert'), 'degraded'],
     override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
+    'neighbours-note': [{ neighbours: contradiction('notes') }, 'fit'],
   }
   t.match(judge(good), { fitness: 'fit', code: 'ok', advice: '' })
   t.same(judge(good).values, { method: 'survey', accuracy_m: 1.2 }, 'fit says how well the position is known')

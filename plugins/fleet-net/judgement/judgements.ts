@@ -188,7 +188,7 @@ export class Judgements implements FleetNet {
     const byRanges = ranged.get(serial)?.byRanges
     const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
     const [first = noCause] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
-    if (first.code === 'swapped' || first.code === 'far') return first
+    if (first.cause === 'swapped' || first.cause === 'far') return first
     const except = new Set([...wrong].filter((id) => id !== serial))
     return movementOf(await curveOf(this.#database, serial, arp, except)) ?? first
   }

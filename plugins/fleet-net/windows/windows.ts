@@ -173,12 +173,12 @@ export class Windows {
       if ((listening?.recording.epochs ?? 0) < least)
         return { status: 'none', reason: `${serial} sends too little RTCM` }
     }
-    const framesOf = (serial: string) => this.#listening.get(serial)?.recording.frames ?? []
+    const takenOf = (serial: string) => this.#listening.get(serial)?.recording.taken ?? { frames: [] }
     const begun_ms = performance.now()
     try {
       const found = await baselineInSteps(
-        { arp: oneArp, frames: framesOf(one) },
-        { arp: otherArp, frames: framesOf(other) },
+        { arp: oneArp, ...takenOf(one) },
+        { arp: otherArp, ...takenOf(other) },
         async () => {
           await setImmediate()
           if (this.#isStopped) throw new Error('stopped')

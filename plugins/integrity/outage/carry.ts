@@ -1,20 +1,17 @@
 /** Carrier phases that stayed in lock over an outage: whether the antenna is where it was. Pure. */
-import { type Ephemeris, lockBroken } from 'rtk-base/gnss'
-import type { Ecef } from 'rtk-base/services'
-import { type Difference, type Fitted, fitDisplacement, type Uncertain } from './fit.js'
 import {
-  type Bridging,
-  dispersion,
-  type EphemerisOf,
-  expectedOf,
+  type Ephemeris,
+  lockBroken,
   type ObservedEpoch,
   type ObservedSatellite,
   type ObservedSignal,
-  pairOf,
-} from './observed.js'
+} from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import { type Difference, type Fitted, fitDisplacement, type Uncertain } from './fit.js'
+import { type Bridging, dispersion, type EphemerisOf, expectedOf, pairOf } from './observed.js'
 
 /** An epoch of a trusted base, with all that its phases are compared by. */
-export interface Anchor extends ObservedEpoch {
+export interface Anchor extends ObservedEpoch<Bridging> {
   /** The reference, and its accuracy: 3D, 1 sigma, metres. */
   readonly arp: Ecef
   readonly acc_m: number
@@ -83,7 +80,7 @@ export interface Carried {
 const unknown: Carried = { stayed: undefined }
 
 /** @param ephemerisOf the newest, where the anchor has none */
-export function carry(anchor: Anchor, now: ObservedEpoch, ephemerisOf: EphemerisOf): Carried {
+export function carry(anchor: Anchor, now: ObservedEpoch<Bridging>, ephemerisOf: EphemerisOf): Carried {
   const away_s = now.at_s - anchor.at_s
   if (!(away_s > 0 && away_s <= longest_s)) return unknown
   const found = now.satellites.flatMap((satellite) => differenceOf(anchor, now, satellite, ephemerisOf) ?? [])
@@ -139,8 +136,8 @@ function sumOf(before: Open | undefined, { east, north, up, sigma: { level_m, up
 
 function differenceOf(
   anchor: Anchor,
-  now: ObservedEpoch,
-  satellite: ObservedSatellite,
+  now: ObservedEpoch<Bridging>,
+  satellite: ObservedSatellite<Bridging>,
   newest: EphemerisOf,
 ): (Difference & { isProven: boolean }) | undefined {
   const { constellation } = satellite
@@ -169,7 +166,7 @@ function differenceOf(
     return {
       ...{ constellation, sight: to.sight, turn, mapping: to.mapping, mappingChange: to.mapping - from.mapping },
       ...{ change_m, sigma_m: Math.hypot(noise_m, (drift_mph[constellation] * away_ms) / 3_600_000) },
-      isProven: pair.every(({ lock_ms: [from_ms] }) => from_ms >= away_ms),
+      isProven: pair.every(({ lock }) => lock.from_ms >= away_ms),
     }
   }
   return undefined
@@ -178,8 +175,6 @@ function differenceOf(
 /** Whether lock times allow that the phase was tracked all the time. The same indicator again may be the limit of the receiver. */
 function mayBeUnbroken(before: ObservedSignal | undefined, now: ObservedSignal, away_ms: number): boolean {
   if (before?.phase_m === undefined || now.phase_m === undefined) return false
-  const [from_ms, below_ms] = now.lock_ms
-  if (from_ms === before.lock_ms[0] && from_ms > 0) return true
-  const lock = ([from_ms, below_ms]: ObservedSignal['lock_ms']) => ({ from_ms, below_ms })
-  return !lockBroken(lock(before.lock_ms), { from_ms, below_ms }, away_ms)
+  const { from_ms } = now.lock
+  return (from_ms === before.lock.from_ms && from_ms > 0) || !lockBroken(before.lock, now.lock, away_ms)
 }

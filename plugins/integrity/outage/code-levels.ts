@@ -1,8 +1,8 @@
 /** Code ranges of single satellites, averaged over minutes before and after an outage: by how much the antenna moved. Pure. */
-import { type Ephemeris, median } from 'rtk-base/gnss'
+import { type Ephemeris, median, type ObservedEpoch } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { type Fitted, fitDisplacement } from './fit.js'
-import { areApart, type Bridging, dispersion, type EphemerisOf, expectedOf, type ObservedEpoch } from './observed.js'
+import { areApart, type Bridging, dispersion, type EphemerisOf, expectedOf } from './observed.js'
 
 /** Code errors last for a minute: more samples tell nothing new. */
 const spacing_s = 5
@@ -51,7 +51,7 @@ export class CodeLevels {
   }
 
   /** @param arp place that the ranges are compared with; always the same */
-  take({ at_s, satellites }: ObservedEpoch, arp: Ecef, ephemerisOf: EphemerisOf): void {
+  take({ at_s, satellites }: ObservedEpoch<Bridging>, arp: Ecef, ephemerisOf: EphemerisOf): void {
     if (!this.isDue(at_s)) return
     this.#at_s = at_s
     this.samples++

@@ -1,15 +1,16 @@
 /** Satellites with orbits, as they were observed before and after an outage. Pure. */
 import {
-  constellationOf,
+  carrier_hz,
   type Ephemeris,
   ecefToGeodetic,
   expectedRange,
-  lockTime,
-  type MsmEpoch,
-  msmSignalName,
+  msmBandOf,
+  type ObservedSatellite,
+  type ObservedSignal,
+  troposphere_m,
+  wetMapping,
 } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { frequency_hz, troposphere_m, troposphereMapping } from '../code/range-residuals.js'
 
 /**
  * GLONASS takes no part: its broadcast orbits are used for 30 min at most, and change by decimetres meanwhile. Group delays are
@@ -17,14 +18,10 @@ import { frequency_hz, troposphere_m, troposphereMapping } from '../code/range-r
  */
 export const bridging = ['GPS', 'Galileo', 'BeiDou'] as const
 export type Bridging = (typeof bridging)[number]
-const names = { GPS: 'gps', Galileo: 'galileo', BeiDou: 'beidou' } as const
-const isBridging = (name: string | undefined): name is Bridging => bridging.some((one) => one === name)
 
 /** Carrier frequency of a signal (DF395); undefined if it is not used. */
-export function frequencyOf(constellation: Bridging, signal: number): number | undefined {
-  const name = msmSignalName(names[constellation], signal) ?? ''
-  return (frequency_hz as Readonly<Record<string, number>>)[name]
-}
+const frequencyOf = (constellation: Bridging, signal: number): number | undefined =>
+  carrier_hz(constellation, msmBandOf(constellation, signal) ?? '')
 
 const apart_hz = 200e6
 
@@ -32,56 +29,13 @@ const apart_hz = 200e6
 export const areApart = (constellation: Bridging, p: number, q: number): boolean =>
   Math.abs((frequencyOf(constellation, p) ?? 0) - (frequencyOf(constellation, q) ?? 0)) >= apart_hz
 
-/** One signal of a satellite. */
-export interface ObservedSignal {
-  /** Signal ID of MSM (DF395). */
-  readonly signal: number
-  readonly code_m: number
-  /** Undefined: none, or half a cycle of it is unknown. */
-  readonly phase_m: number | undefined
-  /** The phase was tracked for at least and less than this long. */
-  readonly lock_ms: readonly [from: number, below: number]
-}
-
-export interface ObservedSatellite {
-  readonly constellation: Bridging
-  readonly satellite: number
-  readonly signals: readonly ObservedSignal[]
-}
-
-export interface ObservedEpoch {
-  /** By the receiver's clock, `gpsSeconds`. */
-  readonly at_s: number
-  readonly satellites: readonly ObservedSatellite[]
-}
-
 export type EphemerisOf = (constellation: Bridging, satellite: number) => Ephemeris | undefined
-
-/** MSM1-3 have ranges modulo a light millisecond: they are left out. @param at_s time of the epoch, `gpsSeconds` */
-export function observedIn({ messages }: MsmEpoch, at_s: number): ObservedEpoch {
-  const found = new Map<string, ObservedSatellite & { signals: ObservedSignal[] }>()
-  for (const { type, observations } of messages) {
-    const constellation = constellationOf(type)
-    if (!isBridging(constellation) || type % 10 <= 3) continue
-    for (const { satellite, signal, pseudorange_m, phase_m, lock, halfCycle } of observations) {
-      if (pseudorange_m === undefined || frequencyOf(constellation, signal) === undefined) continue
-      const id = `${constellation} ${satellite}`
-      const one = found.get(id) ?? { constellation, satellite, signals: [] }
-      found.set(id, one)
-      if (one.signals.some((known) => known.signal === signal)) continue
-      const { from_ms, below_ms } = lockTime(type, lock)
-      const whole_m = halfCycle ? undefined : phase_m
-      one.signals.push({ signal, code_m: pseudorange_m, phase_m: whole_m, lock_ms: [from_ms, below_ms] })
-    }
-  }
-  return { at_s, satellites: [...found.values()] }
-}
 
 export type Pair = readonly [ObservedSignal, ObservedSignal]
 
 /** Two signals on frequencies far apart: the first that has both among those that are `usable`. */
 export function pairOf(
-  { constellation, signals }: ObservedSatellite,
+  { constellation, signals }: ObservedSatellite<Bridging>,
   usable: (signal: ObservedSignal) => boolean,
 ): Pair | undefined {
   const able = signals.filter(usable)
@@ -128,6 +82,6 @@ export function expectedOf(
     range_m: pseudorange_m + troposphere_m(elevation_deg, ecefToGeodetic(arp).alt),
     elevation_deg,
     sight: [level * Math.sin(azimuth), level * Math.cos(azimuth), Math.sin(elevation)],
-    mapping: troposphereMapping(elevation_deg),
+    mapping: wetMapping(elevation_deg),
   }
 }

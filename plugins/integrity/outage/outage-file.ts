@@ -1,13 +1,13 @@
 /** What a trusted base knew last, in a small file in memory: for the next process, after a kill too. */
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { crc24q, decodeEphemeris, type Ephemeris } from 'rtk-base/gnss'
+import { crc24q, decodeEphemeris, type Ephemeris, msmBandOf, type ObservedSatellite } from 'rtk-base/gnss'
 import { type DataDir, readRecordSync } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Anchor } from './carry.js'
 import type { CodeLevel } from './code-levels.js'
-import type { Bridging, ObservedSatellite } from './observed.js'
+import type { Bridging } from './observed.js'
 
 /** Bounds of what is read: a constellation has at most 63 satellites, with a few signals each. */
 const most = { satellites: 192, signals: 8, levels: 768, frames: 192, frame: 400 } as const
@@ -92,7 +92,7 @@ export class OutageFile {
       satellites: anchor.satellites.map(({ constellation, satellite, signals }) => ({
         ...{ constellation, satellite },
         signals: signals
-          .flatMap(({ signal, code_m, phase_m, lock_ms: [from_ms] }): [number, number, number, number][] =>
+          .flatMap(({ signal, code_m, phase_m, lock: { from_ms } }): [number, number, number, number][] =>
             phase_m === undefined ? [] : [[signal, code_m, phase_m, from_ms]],
           )
           .slice(0, most.signals),
@@ -125,10 +125,11 @@ function restored({ who, arp, acc_m, open, at_s, satellites, ephemerides, levels
     return ephemeris ? [ephemeris] : []
   })
   const observed = satellites.map(
-    ({ constellation, satellite, signals }): ObservedSatellite => ({
-      ...{ constellation: constellation as Bridging, satellite },
+    ({ constellation, satellite, signals }): ObservedSatellite<Bridging> => ({
+      ...{ constellation, satellite, channel: undefined },
       signals: signals.map(([signal, code_m, phase_m, from_ms]) => ({
-        ...{ signal, code_m, phase_m, lock_ms: [from_ms, Number.POSITIVE_INFINITY] as const },
+        ...{ band: msmBandOf(constellation, signal) ?? '', signal, code_m, phase_m },
+        lock: { from_ms, below_ms: Number.POSITIVE_INFINITY },
       })),
     }),
   )

@@ -1,12 +1,12 @@
 /** What is known of the antenna over an outage: by phases that stayed in lock, else by the code of the same satellites. */
-import { type MsmEpoch, offsetText, sameEcef } from 'rtk-base/gnss'
+import { type MsmEpoch, type ObservedEpoch, observedIn, offsetText, sameEcef } from 'rtk-base/gnss'
 import type { ReferencePosition } from 'rtk-base/services'
 import { stale_ms } from '../limits.js'
 import type { OrbitSky } from '../orbit-sky.js'
 import { type Anchor, type Carried, carry, type Open } from './carry.js'
 import { type CodeLevel, CodeLevels, compareLevels } from './code-levels.js'
 import type { Fitted } from './fit.js'
-import { bridging, type EphemerisOf, type ObservedEpoch, observedIn } from './observed.js'
+import { type Bridging, bridging, type EphemerisOf } from './observed.js'
 import type { OutageFile, Remains } from './outage-file.js'
 
 /** A move shows some seconds after it began: only an epoch with this long without evidence behind it is one of the reference. */
@@ -91,7 +91,7 @@ export class Outages {
     if (!base) {
       this.#candidate = undefined
       if (!this.#remains) return undefined
-      const found = carry(this.#remains.anchor, observedIn(epoch, at_s), newest)
+      const found = carry(this.#remains.anchor, observedIn(epoch, at_s, bridging), newest)
       this.#results = [...this.#results, found].slice(-inRow)
       this.#resultAt_ms = now_ms
       this.#waitsSince_ms = undefined
@@ -102,14 +102,14 @@ export class Outages {
     else if (this.#candidate && age_s >= settled_s) this.#keep(who, this.#candidate, now_ms)
     const isCandidate = isStill && !(age_s >= 0 && age_s < settled_s)
     if (!isCandidate && !this.#levels.isDue(at_s)) return undefined
-    const observed = observedIn(epoch, at_s)
+    const observed = observedIn(epoch, at_s, bridging)
     if (isCandidate) this.#candidate = this.#anchorOf(observed, base)
     this.#levels.take(observed, base.arp, newest)
     return this.#compared()
   }
 
   /** Undefined without ephemerides. */
-  #anchorOf(observed: ObservedEpoch, { acc_m, arp }: ReferencePosition): Anchor | undefined {
+  #anchorOf(observed: ObservedEpoch<Bridging>, { acc_m, arp }: ReferencePosition): Anchor | undefined {
     const ephemerides = this.#fresh(observed.at_s).map(({ ephemeris }) => ephemeris)
     if (ephemerides.length === 0) return undefined
     return { ...observed, arp, acc_m, ephemerides, ...(this.#open && { open: this.#open }) }

@@ -1,10 +1,10 @@
-/** What may have caused a wrong announced position, for people: a code and values to translate by, and an English text. */
+/** What may have caused a wrong announced position, for people: a cause and values to translate by, and an English text. */
 import type { Ecef, Enu } from '../../../schemas/services.js'
 import { distance, type FrameName, type PlateName } from '../../gnss/index.js'
 import { frameCause } from './frame-cause.js'
 
 export interface NetCause {
-  readonly code: /** Two stations announce each other's position. */
+  readonly cause: /** Two stations announce each other's position. */
     | 'swapped'
     /** The ranges of the station itself contradict the announced position. */
     | 'far'
@@ -75,7 +75,7 @@ function swappedCause({ id, arp, byRanges, others = [] }: CauseEvidence): NetCau
   )
   if (!other) return undefined
   return {
-    code: 'swapped',
+    cause: 'swapped',
     values: { one: id, other: other.id },
     text: `The positions of ${id} and ${other.id} are swapped: each announces the other's.`,
   }
@@ -85,7 +85,7 @@ function farCause({ arp, byRanges }: CauseEvidence): NetCause | undefined {
   const away_m = byRanges ? distance(arp, byRanges) : 0
   if (!(away_m > ranged.far_m)) return undefined
   const text = `The station's own ranges place it ${lengthText(away_m)} away from the announced position.`
-  return { code: 'far', values: { away_m: rounded(away_m) }, text }
+  return { cause: 'far', values: { away_m: rounded(away_m) }, text }
 }
 
 /**
@@ -103,7 +103,7 @@ function heightCause({ offset, sigma, antennaHeight_m, phaseCentre_m }: CauseEvi
     sigma.up <= height.surely_m &&
     Math.abs(up - expected_m) <= height.same_m
   const of = (point: string, isSure: boolean, text: string): NetCause => ({
-    code: 'height',
+    cause: 'height',
     values: { up_m: rounded(up), point, isSure },
     text: `${difference}${text}`,
   })
@@ -127,7 +127,7 @@ function unexplained({ offset, sigma }: CauseEvidence): NetCause {
   ].flatMap((part) => part ?? [])
   const values = { east_m: rounded(east), north_m: rounded(north), up_m: rounded(up) }
   const wrong = parts.length > 0 ? listed(parts) : `wrong by ${lengthText(Math.hypot(east, north, up))}`
-  return { code: 'unexplained', values, text: `The announced position is ${wrong}.` }
+  return { cause: 'unexplained', values, text: `The announced position is ${wrong}.` }
 }
 
 const partText = (value: number, sigma: number, more: string, less: string) =>

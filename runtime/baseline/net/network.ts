@@ -27,6 +27,14 @@ export interface Explanation {
   readonly cost: number
 }
 
+/** The normal equations of one base while the others stay. */
+interface System {
+  readonly base: number
+  readonly used: readonly number[]
+  readonly normal: Matrix
+  readonly inverted: Matrix | undefined
+}
+
 export class Network {
   readonly size: number
   readonly pairs: readonly Pair[]
@@ -37,6 +45,8 @@ export class Network {
   /** Inverse covariances of the pairs: of the vector, with the tolerance of one base, of both. */
   readonly weights: readonly (readonly [Matrix, Matrix, Matrix])[]
   readonly #prior: number
+  /** Of bases without a left-out pair: sound and faulty. */
+  readonly #systems: readonly [(System | undefined)[], (System | undefined)[]] = [[], []]
   readonly #baseMarks: Int32Array
   readonly #pairMarks: Int32Array
   #mark = 0
@@ -131,13 +141,7 @@ export class Network {
 
   /** Gauss-Seidel: each base in turn, with the others as they are. */
   #adjust({ corrections, faulty, leftOut }: Explanation, bases: readonly number[]): void {
-    const systems = bases.map((base) => {
-      const used = this.at[base].filter((pair) => !leftOut.has(pair))
-      const normal = new Float64Array(9)
-      for (const pair of used) for (let k = 0; k < 9; k++) normal[k] += this.weights[pair][0][k]
-      if (!faulty.has(base)) for (let axis = 0; axis < 3; axis++) normal[4 * axis] += this.#prior
-      return { base, used, normal, inverted: inverse(normal, 3) }
-    })
+    const systems = bases.map((base) => this.#system(base, faulty.has(base), leftOut))
     // Numbers instead of small arrays: nearly all time is spent here.
     for (let sweep = 0; sweep < adjusted.sweeps; sweep++) {
       let change = 0
@@ -170,6 +174,19 @@ export class Network {
       }
       if (!(change > adjusted.change)) break
     }
+  }
+
+  #system(base: number, isFaulty: boolean, leftOut: ReadonlySet<number>): System {
+    const isWhole = !this.at[base].some((pair) => leftOut.has(pair))
+    const known = this.#systems[isFaulty ? 1 : 0]
+    if (isWhole && known[base]) return known[base]
+    const used = this.at[base].filter((pair) => !leftOut.has(pair))
+    const normal = new Float64Array(9)
+    for (const pair of used) for (let k = 0; k < 9; k++) normal[k] += this.weights[pair][0][k]
+    if (!isFaulty) for (let axis = 0; axis < 3; axis++) normal[4 * axis] += this.#prior
+    const system = { base, used, normal, inverted: inverse(normal, 3) }
+    if (isWhole) known[base] = system
+    return system
   }
 
   /** χ² of these bases and of their pairs. */

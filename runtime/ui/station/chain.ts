@@ -95,7 +95,7 @@ function gate(document: Json): Link {
 function outputs(document: Json): Link {
   // Incoming corrections are not an output.
   const links = listAt<{ name: string; state: string }>(document, 'links.outputs').filter(
-    ({ name, state }) => state !== 'idle' && !/^ntrip-client\b/.test(name),
+    ({ name, state }) => state !== 'idle' && !/^(ntrip-client|neighbours)\b/.test(name),
   )
   const isNone = outputsOf(document).every(({ state }) => state === 'off')
   if (links.length === 0 && isNone && roversOf(document).length === 0)

@@ -7,6 +7,8 @@ import type { Ecef, Enu } from '../../../schemas/services.js'
 export const origin: Ecef = { x: 3_912_000, y: 309_000, z: 5_013_000 }
 /** Standard deviation of announced positions that the judgement assumes, metres. */
 const announced_m = 0.007
+/** Of the errors of two windows of a pair. */
+const correlation = 0.3
 const zero = { x: 0, y: 0, z: 0 }
 export const noOffset: Enu = { east: 0, north: 0, up: 0 }
 
@@ -36,10 +38,11 @@ export const plus = (p: Ecef, q: Ecef): Ecef => ({ x: p.x + q.x, y: p.y + q.y, z
 export class SimulatedNet {
   readonly truth: Ecef[]
   readonly announced: Ecef[]
-  readonly links: { from: number; to: number; error: Ecef; sigma: Enu }[] = []
+  /** With an error for each window. */
+  readonly links: { from: number; to: number; errors: Ecef[]; sigma: Enu }[] = []
 
-  /** Bases at random in a square, measured to the four nearest of each. */
-  constructor(random: Random, size = 12, side_km = 60) {
+  /** Bases at random in a square, measured to the four nearest of each in some windows of an hour. */
+  constructor(random: Random, { size = 12, side_km = 60, windows = 2 } = {}) {
     const noise = (sigma: number) => random.normal() * sigma
     this.truth = Array.from({ length: size }, () =>
       offsetEnu(origin, {
@@ -64,8 +67,12 @@ export class SimulatedNet {
         const rough = 1 + random.uniform()
         const level = rough * (km <= 15 ? 0.004 : 0.004 + (0.016 * (km - 15)) / 15)
         const sigma = { east: level, north: level, up: 2 * level }
-        const error = turned({ east: noise(sigma.east), north: noise(sigma.north), up: noise(sigma.up) })
-        this.links.push({ from, to, error, sigma })
+        const error = (share: number) =>
+          turned({ east: noise(share * sigma.east), north: noise(share * sigma.north), up: noise(share * sigma.up) })
+        // The hours of a pair are alike: multipath and weather last.
+        const common = error(Math.sqrt(correlation))
+        const errors = Array.from({ length: windows }, () => plus(common, error(Math.sqrt(1 - correlation))))
+        this.links.push({ from, to, errors, sigma })
       }
     }
   }
@@ -84,18 +91,19 @@ export class SimulatedNet {
 
   /**
    * How many standard deviations the displacement of a wrong base is, by its vectors to the others
-   * (Baarda's minimal detectable bias is about 7 at the limits that are used).
+   * (Baarda's minimal detectable bias is 7.6 at a power of 99.9 %: a fault has to explain χ² of 20).
    */
   detectability(base: number, before: readonly Ecef[], wrong: readonly number[]): number {
     const [now, then] = [this.announced[base], before[base]]
     if (!now || !then) return 0
     const { east, north, up } = enu(then, now)
     let [level, upright] = [0, 0]
-    for (const { from, to, sigma } of this.links) {
+    for (const { from, to, sigma, errors } of this.links) {
+      const mean = correlation + (1 - correlation) / errors.length
       const other = from === base ? to : from
       if ((from !== base && to !== base) || wrong.includes(other)) continue
-      level += 1 / (sigma.east ** 2 + announced_m ** 2)
-      upright += 1 / (sigma.up ** 2 + announced_m ** 2)
+      level += 1 / (mean * sigma.east ** 2 + announced_m ** 2)
+      upright += 1 / (mean * sigma.up ** 2 + announced_m ** 2)
     }
     const axis = (size: number, weight: number) => size ** 2 / (announced_m ** 2 + 1 / weight)
     return Math.sqrt(axis(Math.hypot(east, north), level) + axis(up, upright))
@@ -106,14 +114,14 @@ export class SimulatedNet {
   }
 
   get vectors(): NetVector[] {
-    return this.links.map(({ from, to, error, sigma }) => {
+    return this.links.flatMap(({ from, to, errors, sigma }) => {
       const vector = (places: readonly Ecef[]) => minus(places[to] ?? zero, places[from] ?? zero)
-      return {
+      return errors.map((error) => ({
         from: `b${from}`,
         to: `b${to}`,
         offset: plus(minus(vector(this.truth), vector(this.announced)), error),
         covariance: covarianceOf(sigma),
-      }
+      }))
     })
   }
 }

@@ -49,6 +49,7 @@ const fitting: Readonly<Record<string, unknown>> = {
   'alerts-zone': 'Europe/Berlin',
   'eth-gateway': '192.168.9.1',
   'gnss-msm-interval': 2,
+  neighbours: [{ serial: 'OTHER' }],
   'map-tiles': 'https://other.example/{z}/{x}/{y}.png',
   'raw-push-url': 'https://other.example/raw',
   'gnss-ref-manual-x': 3_925_405.8088,

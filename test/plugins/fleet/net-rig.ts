@@ -14,7 +14,7 @@ import {
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
-import { NetStreams, roughness } from '../../harness/baseline-streams.js'
+import { roughness, Streams } from '../../harness/baseline-streams.js'
 import { createTestStation, probe, until } from '../../harness/index.js'
 import { FakeFleet } from './caster-rig.js'
 import { fleetStation } from './stations.js'
@@ -30,7 +30,8 @@ export interface NetRigOptions {
 /** Bases B0, B1, … */
 export class NetRig {
   readonly shared: FakeFleet
-  readonly streams: NetStreams
+  readonly truths: readonly Ecef[]
+  readonly #streams: Streams
   /** Announced positions. */
   readonly arps: Ecef[]
   /** In place of the publication of a base; undefined: it publishes nothing. */
@@ -41,10 +42,12 @@ export class NetRig {
   constructor(database: PGlite, { places, errors = {} }: NetRigOptions) {
     this.database = database
     this.shared = new FakeFleet(database)
-    this.streams = new NetStreams({ seed: 7, places, roughness: roughness.calm })
-    this.arps = this.streams.truths.map((truth, n) =>
-      roundEcef(offsetEnu(truth, errors[n] ?? { east: 0, north: 0, up: 0 })),
-    )
+    const [from, to, ...more] = places
+    if (!from || !to) throw new Error('a net has at least two bases')
+    this.#streams = new Streams({ seed: 7, from, to, more, roughness: roughness.calm })
+    const { truth } = this.#streams
+    this.truths = [truth.from, truth.to, ...truth.more]
+    this.arps = this.truths.map((truth, n) => roundEcef(offsetEnu(truth, errors[n] ?? { east: 0, north: 0, up: 0 })))
     for (const n of this.arps.keys()) this.announce(n)
   }
 
@@ -61,11 +64,11 @@ export class NetRig {
     for (let n = 0; n < 2 * count; n++) {
       const gps_ms = clock.now() - 1_000 * (gpsEpoch_unix_s - knownLeap_s)
       await clock.advance(step_ms - (gps_ms % step_ms))
-      const { stations } = this.streams.epoch(clock.now(), step_ms / 1_000)
-      for (const [n, frames] of stations.entries()) {
+      const { from, to, more, ephemerides } = this.#streams.epoch(clock.now(), step_ms / 1_000)
+      for (const [n, frames] of [from, to, ...more].entries()) {
         const arp = this.arps[n] as Ecef
         const reference = referenceFrame(n + 1, arp)
-        const payload = Buffer.concat([reference, ...frames])
+        const payload = Buffer.concat([reference, ...(n > 0 ? ephemerides : []), ...frames])
         this.#newest.set(`B${n}`, payload)
         const some = this.instead.get(`B${n}`)?.(payload) ?? [payload]
         for (const one of some) this.shared.publish(`base/B${n}/drtk`, one)

@@ -123,7 +123,7 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   await window(rig)
   await rig.passes(() => net.judgement('B4')?.state === 'contradicts', 'contradicted')
   const found = net.judgement('B4')
-  t.match(found, { cause: { code: 'height', text: /10\.\d cm|0\.\d+ m|\d+ mm/ } })
+  t.match(found, { cause: { cause: 'height', text: /10\.\d cm|0\.\d+ m|\d+ mm/ } })
   t.ok(Math.abs((found?.offset.up ?? 0) + 0.1) < 0.03, `${found?.offset.up} m`)
   for (const serial of ['B0', 'B1', 'B2', 'B3']) t.equal(net.judgement(serial)?.state, 'agrees', serial)
   t.match(
@@ -143,7 +143,7 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
     t.match(await net.json('GET', '/fleet/net?group=none'), { body: { stations: [], pairs: [] } })
     t.match(await net.json('GET', '/fleet/net?after=B3'), { body: { stations: [{ serial: 'B4' }] } })
     const one = await net.json('GET', '/fleet/net/stations/B4')
-    t.match(one, { body: { judgement: { cause: { code: 'height' } }, days: [{ offset: { up: Number } }] } })
+    t.match(one, { body: { judgement: { cause: { cause: 'height' } }, days: [{ offset: { up: Number } }] } })
     t.ok(Math.abs(one.body.days[0].offset.up + 0.1) < 0.03, 'the curve of the day')
     t.match(await net.json('GET', '/fleet/net/stations/NOBODY'), { status: 404 })
   })
@@ -158,7 +158,7 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
     t.match(await net.json('GET', '/fleet/net/acceptance/99'), { status: 404 })
   })
   await t.test('it announces the right position: nothing is known of this one yet', async (t) => {
-    rig.announce(4, roundEcef(rig.streams.truths[4] as never))
+    rig.announce(4, roundEcef(rig.truths[4] as never))
     t.equal(net.judgement('B4'), undefined)
     const { body } = await begin('B4')
     rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
@@ -211,7 +211,10 @@ t.test('two instances share the pairs; one is killed, and the other takes its pa
   const other = await startNet(t, rig, { atOnce: 5, leads: false })
   await rig.passes(async () => (await held()).length === 2, 'both have some')
   const all = (await tried(rig)).all
-  t.strictSame((await held()).map(({ n }) => n).toSorted((one, next) => one - next), [all - 5, 5])
+  t.strictSame(
+    (await held()).map(({ n }) => n).toSorted((one, next) => one - next),
+    [all - 5, 5],
+  )
   // A killed one cannot release its leases.
   rig.shared.isDown = true
   await other.station.stop()

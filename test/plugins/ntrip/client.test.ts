@@ -2,10 +2,17 @@ import { NtripClientInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
-import { ggaOf, type Nearest, nearer } from '../../../plugins/ntrip-client/source.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
 import { decodeGga, decodeMsmHeader } from '../../../runtime/gnss/index.js'
-import { chunkOf, parseTable, readAnswer, TableReader } from '../../../runtime/ntrip/index.js'
+import {
+  chunkOf,
+  ggaOf,
+  type Nearest,
+  nearer,
+  parseTable,
+  readAnswer,
+  TableReader,
+} from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, freeTcpPort, gateOnly, msmFrame, partOf, until } from '../../harness/index.js'

@@ -9,6 +9,7 @@ const rules: readonly (readonly [begin: RegExp, section: string, page?: string])
   [/^gnss-(ref-|announce-|plate$)/, 'position', 'positions'],
   [/^gnss-survey-/, 'survey', 'survey'],
   [/^gnss-initial-/, 'check'],
+  [/^neighbours/, 'neighbours'],
   [/^(ntrip-client|gnss-recvrtcm-)/, 'corrections', 'survey'],
   [/^ntrip-caster-/, 'caster', 'rovers'],
   [/^(ntrip-server|rtcm-|udp-|gnss-station-id)/, 'outputs', 'links'],

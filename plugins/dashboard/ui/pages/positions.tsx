@@ -12,6 +12,7 @@ import { geoLink, toGeodetic } from '../model/gnss/geodesy.js'
 import { type HistoryEntry, type HistoryRow, historyRows, referenceOf } from '../model/gnss/positions.js'
 import { PositionForm } from '../parts/forms/position-form.js'
 import { ReferenceMap } from '../parts/map-card.js'
+import { NeighboursCard } from '../parts/neighbours-card.js'
 import { PppCard } from '../parts/ppp-card.js'
 import { RawCard } from '../parts/raw-card.js'
 import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
@@ -37,6 +38,7 @@ export function PositionsPage() {
   return (
     <>
       <Present document={document} />
+      <NeighboursCard document={document} />
       <Card title={t('positions.enter')}>
         <p>{t('positions.enterHint')}</p>
         <PositionForm

@@ -1,10 +1,12 @@
-import { Framer } from 'rtk-base/gnss'
-import { Backoff, type Dialled, dial, Outbound } from 'rtk-base/link'
-import { type Answer, AnswerReader, getRequest, TableReader } from 'rtk-base/ntrip'
-import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import type { ClientState, NtripClientInfo } from 'rtk-base/schemas'
-import { correctionInput, correctionStatus, device, type Ecef, procedureStatus, receiver } from 'rtk-base/services'
-import { ggaOf, type Nearest, nearer, type Source } from './source.js'
+/** A stream of a mountpoint that stays open: request, answer, silence, position, and the waits between attempts. */
+import type { ClientState, NtripClientInfo } from '../../schemas/index.js'
+import { device, type Ecef } from '../../schemas/services.js'
+import { Framer } from '../gnss/index.js'
+import { Backoff, type Dialled, dial, Outbound } from '../link/index.js'
+import type { Dispose, PluginContext } from '../plugin.js'
+import { type Answer, AnswerReader, getRequest } from './get.js'
+import { ggaOf, type Nearest, nearer } from './place.js'
+import { TableReader } from './source-table.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
@@ -21,18 +23,46 @@ const apart_ms = 10_000
 /** So long a stream has to last before the next wait is a short one again. */
 const lasting_ms = 60_000
 
-/** Takes corrections of a caster while the station wants some. */
-export class NtripClient {
+/** A mountpoint, and how to ask for it. */
+export interface StreamSource {
+  /** '': none. */
+  readonly host: string
+  /** Default: 2101. */
+  readonly port?: number | undefined
+  /** '' or missing: the nearest one of the source table. */
+  readonly mount?: string | undefined
+  readonly user?: string | undefined
+  readonly password?: string | undefined
+  readonly version?: 1 | 2 | undefined
+  readonly tls?: boolean | undefined
+  /** Whether the position is sent. Default: if the source table requires it, or nothing comes without it. */
+  readonly gga?: boolean | undefined
+}
+
+export interface StreamEvents {
+  /** Whether a stream is wanted now; asked every second. */
+  wanted(): boolean
+  /** Where the station is, ECEF metres, as far as it knows. */
+  here(): Ecef | undefined
+  /** A verified frame. @param remote the mountpoint, e.g. `ntrip caster.example.org:2101/NET` */
+  frame(bytes: Uint8Array, remote: string, host: string): void
+  changed?(state: ClientState, text: string): void
+}
+
+/** Keeps a stream of a caster open while it is wanted. */
+export class MountStream {
   readonly #ctx: PluginContext
+  readonly #events: StreamEvents
   readonly #backoff = new Backoff({ first_ms: apart_ms, longest_ms: 300_000, spread: [1, 1.4] })
   readonly #out: Outbound
-  #source: Source = { host: '' }
+  #source: StreamSource = { host: '' }
   #line: Dialled | undefined
   #state: ClientState = 'off'
   #text = ''
   #mount = ''
   #notBefore_ms = 0
   #late: Dispose = () => {}
+  #tick: Dispose = () => {}
   /** Handles the end of the connection, depending on what was being read. */
   #ended: () => void = () => {}
   /** When the stream began, and when its last good message came. */
@@ -42,18 +72,22 @@ export class NtripClient {
   #wantsGga = false
   frames = 0
 
-  constructor(ctx: PluginContext) {
+  /** @param link its name in the report of links, unique in the station */
+  constructor(ctx: PluginContext, link: string, events: StreamEvents) {
     this.#ctx = ctx
-    this.#out = new Outbound(ctx, 'ntrip-client', '', { carries: 'in' })
+    this.#events = events
+    this.#out = new Outbound(ctx, link, '', { carries: 'in' })
   }
 
-  start(source: Source): void {
+  /** Call it in `start` of the plugin or later, once. */
+  start(source: StreamSource): void {
     this.#out.start()
     this.apply(source)
-    this.#ctx.timers.every(look_ms, () => this.#look())
+    this.#tick = this.#ctx.timers.every(look_ms, () => this.#look())
   }
 
-  apply(source: Source): void {
+  /** Another source: begins at once, with short waits. */
+  apply(source: StreamSource): void {
     this.#source = source
     this.#drop()
     this.#mount = source.mount ?? ''
@@ -65,10 +99,12 @@ export class NtripClient {
   }
 
   stop(): void {
+    void this.#tick()
     this.#out.close()
     this.#drop()
   }
 
+  /** As in the status document. */
   block(): NtripClientInfo {
     const { host, port = 2101 } = this.#source
     const wait_ms = this.#notBefore_ms - this.#ctx.clock.monotonic()
@@ -76,30 +112,18 @@ export class NtripClient {
     return { host, port, mount: this.#mount, state: this.#state, text: this.#text, next, frames: this.frames }
   }
 
-  get #wanted(): boolean {
-    const { services } = this.#ctx
-    return services.find(correctionStatus)?.input === 'on' || services.find(procedureStatus)?.wantsCorrections === true
-  }
-
-  /** Where the station is, as far as it knows. */
-  get here(): Ecef | undefined {
-    const { services } = this.#ctx
-    const fix = services.find(receiver)?.fix
-    return fix?.ok ? fix.position : services.find(procedureStatus)?.reference
-  }
-
   #become(state: ClientState, text: string): void {
     this.#state = state
     this.#text = text
     if (state === 'off' || state === 'idle') this.#out.idle(text)
     if (state === 'streaming') this.#out.up(this.#line?.socket)
-    this.#ctx.status(text || state)
+    this.#events.changed?.(state, text)
   }
 
   #look(): void {
     if (this.#source.host === '') return
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#wanted) {
+    if (!this.#events.wanted()) {
       if (this.#line) this.#drop()
       if (this.#state !== 'idle') this.#become('idle', '')
       return
@@ -111,7 +135,7 @@ export class NtripClient {
         this.#over(false, `no good message for 30 s${this.#triesGga()}`, false)
         return
       }
-      const here = this.here
+      const here = this.#events.here()
       if (this.#wantsGga && here && now_ms - this.#gga_ms >= gga_ms) {
         this.#gga_ms = now_ms
         this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
@@ -129,7 +153,7 @@ export class NtripClient {
   #connect(): void {
     const { host, port = 2101, tls } = this.#source
     const mount = this.#mount
-    if (mount === '' && this.here === undefined) {
+    if (mount === '' && this.#events.here() === undefined) {
       this.#become('waiting', 'the nearest mountpoint is not known before there is a position')
       return
     }
@@ -185,7 +209,7 @@ export class NtripClient {
 
   /** A table instead of a stream: a wrong mountpoint, a blocked address, or the requested source table. */
   #tableReader(mount: string): (bytes: Buffer) => void {
-    const here = this.here
+    const here = this.#events.here()
     let there = false
     let nearest: Nearest | undefined
     const table = new TableReader((row) => {
@@ -235,7 +259,7 @@ export class NtripClient {
         this.frames += 1
         // A caster that gives a message and ends the connection is not to be asked again and again.
         if (this.#good_ms - this.#begun_ms >= lasting_ms) this.#backoff.reset()
-        this.#ctx.services.find(correctionInput)?.take(bytes, remote, host)
+        this.#events.frame(bytes, remote, host)
       },
     })
     return (bytes) => framer.push(bytes, this.#ctx.clock.monotonic())

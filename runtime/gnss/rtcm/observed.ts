@@ -1,61 +1,64 @@
-/** The observations of one station: epochs of a stream of MSM, at the times that a baseline uses. */
-import {
-  constellationOf,
-  type LockTime,
-  lockTime,
-  type MsmEpoch,
-  msmSignalName,
-  type OrbitConstellation,
-} from '../gnss/index.js'
+/** The observations of an epoch by satellite, with whole ranges. */
+import { msmSignalName } from '../signals.js'
+import { type LockTime, lockTime } from './lock-time.js'
+import { constellationOf } from './msm.js'
+import type { MsmEpoch } from './msm-epochs.js'
 
-/** Constellations that a baseline uses. */
-export const constellations = ['GPS', 'GLONASS', 'Galileo', 'BeiDou'] as const
-export type BaselineConstellation = (typeof constellations)[number] & OrbitConstellation
 const names = { GPS: 'gps', GLONASS: 'glonass', Galileo: 'galileo', BeiDou: 'beidou' } as const
-const isUsed = (name: string | undefined): name is BaselineConstellation => constellations.some((one) => one === name)
+export type ObservedConstellation = keyof typeof names
+export const observedConstellations: readonly ObservedConstellation[] = ['GPS', 'GLONASS', 'Galileo', 'BeiDou']
+
+/** The band of an MSM signal (DF395), e.g. `L1` or `E5a`; undefined for one without a name here. */
+export const msmBandOf = (constellation: ObservedConstellation, signal: number): string | undefined =>
+  msmSignalName(names[constellation], signal)
 
 /** One signal of a satellite. */
 export interface ObservedSignal {
-  /** Name of its frequency, as in `msmSignalName`. */
+  /** As in `msmBandOf`. */
   readonly band: string
   /** Signal ID of MSM (DF395): receivers of different makes may track a band differently. */
   readonly signal: number
   readonly code_m: number
   /** Undefined: none, or half a cycle of it is unknown. */
   readonly phase_m: number | undefined
+  /** How long the phase was tracked. */
   readonly lock: LockTime
 }
 
-export interface ObservedSatellite {
-  readonly constellation: BaselineConstellation
+export interface ObservedSatellite<C extends ObservedConstellation = ObservedConstellation> {
+  readonly constellation: C
   readonly satellite: number
   /** Frequency channel of a GLONASS satellite; undefined: the message does not have it. */
   readonly channel: number | undefined
   readonly signals: readonly ObservedSignal[]
 }
 
-export interface ObservedEpoch {
+export interface ObservedEpoch<C extends ObservedConstellation = ObservedConstellation> {
   /** By the receiver's clock, `gpsSeconds`. */
   readonly at_s: number
-  readonly satellites: readonly ObservedSatellite[]
+  readonly satellites: readonly ObservedSatellite<C>[]
 }
 
 /** Signals of one satellite: more are not kept. */
-const mostSignals = 6
+const mostSignals = 8
 
 /**
- * The observations with whole ranges (MSM4 to 7). BeiDou's geostationary satellites are left out: they hardly move, and
- * receivers of different makes differ by half a cycle on them.
+ * MSM1 to 3 have ranges modulo a light millisecond: they are left out, as are signals whose carrier is not known.
  * @param at_s time of the epoch, `gpsSeconds`
+ * @param constellations the wanted ones
  */
-export function observedIn({ messages }: MsmEpoch, at_s: number): ObservedEpoch {
-  const found = new Map<string, ObservedSatellite & { signals: ObservedSignal[] }>()
+export function observedIn<C extends ObservedConstellation>(
+  { messages }: MsmEpoch,
+  at_s: number,
+  constellations: readonly C[],
+): ObservedEpoch<C> {
+  const found = new Map<string, ObservedSatellite<C> & { signals: ObservedSignal[] }>()
   for (const { type, observations, info } of messages) {
-    const constellation = constellationOf(type)
-    if (!isUsed(constellation) || type % 10 <= 3) continue
+    const constellation = constellations.find((one) => one === constellationOf(type))
+    if (!constellation || type % 10 <= 3) continue
     for (const { satellite, signal, pseudorange_m, phase_m, lock, halfCycle } of observations) {
-      const band = msmSignalName(names[constellation], signal)
-      if (pseudorange_m === undefined || !band || isGeostationary(constellation, satellite)) continue
+      const band = msmBandOf(constellation, signal) ?? ''
+      if (pseudorange_m === undefined || carrier_hz(constellation, band) === undefined) continue
       const id = `${constellation} ${satellite}`
       const one = found.get(id) ?? { constellation, satellite, channel: channelOf(info?.[satellite]), signals: [] }
       found.set(id, one)
@@ -67,11 +70,8 @@ export function observedIn({ messages }: MsmEpoch, at_s: number): ObservedEpoch 
   return { at_s, satellites: [...found.values()] }
 }
 
-/** The extended satellite information of GLONASS is its channel + 7. */
+/** The extended satellite information of GLONASS is its channel + 7 (RTCM 10403.3, DF419). */
 const channelOf = (info: number | undefined) => (info !== undefined && info <= 13 ? info - 7 : undefined)
-
-const isGeostationary = (constellation: BaselineConstellation, satellite: number) =>
-  constellation === 'BeiDou' && (satellite <= 5 || satellite >= 59)
 
 /** Carriers by band. */
 const carriers_hz: Readonly<Record<string, number>> = {
@@ -85,8 +85,8 @@ const channels_hz: Readonly<Record<string, readonly [zero: number, step: number]
   L2: [1246e6, 437_500],
 }
 
-/** The carrier of a signal; undefined if it is not known. @param channel of a GLONASS satellite */
-export function carrier_hz(constellation: BaselineConstellation, band: string, channel = 0): number | undefined {
+/** The carrier of a band, as named by `msmBandOf`; undefined if it is unknown. @param channel of a GLONASS satellite */
+export function carrier_hz(constellation: ObservedConstellation, band: string, channel = 0): number | undefined {
   if (constellation !== 'GLONASS') return carriers_hz[band]
   const frequencies = channels_hz[band]
   return frequencies && frequencies[0] + frequencies[1] * channel

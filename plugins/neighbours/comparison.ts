@@ -1,0 +1,64 @@
+/** When a neighbour is compared, and the comparison itself, which leaves the processor to others. */
+import { type Baseline, type BaselineReason, baselineInSteps, type RecordedFrame } from 'rtk-base/baseline'
+import { decodeEphemeris, distance, isEphemeris, messageNumber } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
+import type { Neighbour } from './neighbour.js'
+import type { OwnBase } from './own-base.js'
+import { farthest_m } from './vector.js'
+
+/** Epochs of 30 s in 20 min: shorter windows give no fixed vector. */
+const leastEpochs = 40
+const hour_s = 3_600
+/** Work takes 4 ms, see `baselineInSteps`: a quarter of the processor at most. */
+export const rest_ms = 12
+/** Nearer than this, it is the same antenna, or one behind the same splitter. */
+const same_m = 1
+
+/** Why a neighbour is not compared now; `''`: it can be. */
+export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own: OwnBase, now_ms: number): string {
+  const { arp, recording } = neighbour
+  if (own.now_s() === undefined) return 'the time is not known'
+  if (own.arp === undefined) return 'this station has no settled position'
+  if (neighbour.isSilent(now_ms)) return 'nothing is received'
+  if (arp === undefined) return 'it has not sent its position (1005 or 1006) yet'
+  const away_m = distance(own.arp, arp)
+  if (away_m < same_m) return 'it is at the position of this station: is it its own stream?'
+  if (away_m > farthest_m) return `too far: it is ${Math.round(away_m / 1_000)} km away, and 100 km is the limit`
+  // Two streams of one base are not two witnesses.
+  const before = all.slice(0, all.indexOf(neighbour))
+  const twin = before.find((other) => other.arp !== undefined && distance(other.arp, arp) < same_m)
+  if (twin) return `it is at the same position as ${twin.name}: one of them is enough`
+  if (own.recording.epochs < leastEpochs || recording.epochs < leastEpochs) {
+    const minutes = Math.ceil((leastEpochs - Math.min(own.recording.epochs, recording.epochs)) / 2)
+    return `observations are collected for another ${minutes} min`
+  }
+  return ''
+}
+
+/** @param pause ends the comparison by rejecting */
+export function compare(own: OwnBase, arp: Ecef, neighbour: Neighbour, pause: () => Promise<void>): Promise<Baseline> {
+  const { frames, antenna } = own.recording.taken
+  const theirs = neighbour.recording.taken
+  const to = neighbour.arp as Ecef
+  const others = { ...theirs, arp: to, frames: withoutKnown(theirs.frames, frames) }
+  return baselineInSteps({ arp, frames, ...(antenna && { antenna }) }, others, pause)
+}
+
+/** The orbits of this station's receiver take precedence: those of a neighbour cannot replace them. */
+function withoutKnown(frames: readonly RecordedFrame[], own: readonly RecordedFrame[]): RecordedFrame[] {
+  const newest_s = own.at(-1)?.now_s ?? 0
+  const known = new Set(own.filter(({ now_s }) => newest_s - now_s < hour_s).map(satelliteOf))
+  known.delete('')
+  return frames.filter((frame) => !known.has(satelliteOf(frame)))
+}
+
+function satelliteOf({ frame, now_s }: RecordedFrame): string {
+  if (!isEphemeris(messageNumber(frame))) return ''
+  const ephemeris = decodeEphemeris(frame, now_s)
+  return ephemeris ? `${ephemeris.constellation} ${ephemeris.satellite}` : ''
+}
+
+export const failureTexts: Readonly<Record<string, string>> = {
+  'no-orbits': 'neither base sends the orbits of the satellites, and the receiver does not report them',
+}
+export const failureText = (reason: BaselineReason): string => failureTexts[reason] ?? `no vector was found (${reason})`

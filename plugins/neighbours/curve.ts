@@ -1,0 +1,128 @@
+/** How each vector changed over the years: a median a day, in a file. */
+import { join } from 'node:path'
+import { type DailyOffset, movementOf } from 'rtk-base/baseline'
+import { distance, enu, median } from 'rtk-base/gnss'
+import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
+import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { mostNeighbours } from './setting.js'
+import type { Vector } from './vector.js'
+
+const day_s = 86_400
+const mostDays = 400
+/** A move of years shows in this many days as well, in a tenth of the time. */
+const mostTested = 120
+/** A base that stands elsewhere begins anew, metres. */
+const elsewhere_m = 25
+
+const number = Type.Number()
+const ecef = Type.Object({ x: number, y: number, z: number })
+const Curve = Type.Object({
+  /** Name and source of the neighbour. */
+  id: Type.String({ maxLength: 400 }),
+  /** The position of this station and the vector at which the curve is zero, ECEF metres. */
+  from: ecef,
+  vector: ecef,
+  /** UTC day since 1970; this station east, north and up of its place at the begin, metres; their standard deviations. */
+  days: Type.Array(Type.Array(number, { minItems: 7, maxItems: 7 }), { maxItems: mostDays }),
+})
+type Curve = Static<typeof Curve>
+const Stored = Type.Object({ curves: Type.Array(Curve, { maxItems: mostNeighbours }) })
+
+export class Curves {
+  readonly #dir: () => DataDir
+  readonly #failed: (text: string) => void
+  #curves = new Map<string, Curve>()
+  #today = new Map<string, { day: number; samples: DailyOffset[] }>()
+  readonly #moves = new Map<string, string>()
+  #work: Promise<void> = Promise.resolve()
+
+  /** @param failed the file is damaged, or cannot be written */
+  constructor(dir: () => DataDir, failed: (text: string) => void) {
+    this.#dir = dir
+    this.#failed = failed
+  }
+
+  /** Reads the file. Never rejects: a damaged one counts as empty, and is reported. */
+  async read(): Promise<void> {
+    try {
+      const value: unknown = JSON.parse(await readRecord(this.#path))
+      if (!Value.Check(Stored, value)) throw new Error('it has another form')
+      for (const curve of value.curves) this.#curves.set(curve.id, curve)
+      for (const id of this.#curves.keys()) this.#judge(id)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+      this.#failed(`the curves of the neighbours cannot be read and begin anew: ${(error as Error).message}`)
+    }
+  }
+
+  get #path(): string {
+    return join(this.#dir().path, 'curves.json')
+  }
+
+  /** Adds a vector. When a day is over, its median is written. @param from position of this station @param ids all present neighbours */
+  add(id: string, from: Ecef, { sigma, vector }: Vector, utc_s: number, ids: readonly string[]): void {
+    let curve = this.#curves.get(id)
+    if (!curve || distance(curve.vector, vector) > elsewhere_m) {
+      curve = { id, from: { ...from }, vector: { ...vector }, days: [] }
+      this.#curves.set(id, curve)
+      this.#today.delete(id)
+    }
+    const { x, y, z } = curve.vector
+    // The vector leads away from this station: where it grows, this station went the other way.
+    const moved = { x: x - vector.x + curve.from.x, y: y - vector.y + curve.from.y, z: z - vector.z + curve.from.z }
+    const value = { t_s: utc_s, offset: enu(curve.from, moved), sigma }
+    const day = Math.floor(utc_s / day_s)
+    const today = this.#today.get(id)
+    if (today?.day === day) today.samples.push(value)
+    else {
+      this.#today.set(id, { day, samples: [value] })
+      if (today) this.#close(curve, today.day, today.samples, ids)
+    }
+  }
+
+  /** Days that are over, oldest first. */
+  of(id: string): DailyOffset[] {
+    return (this.#curves.get(id)?.days ?? []).map(([day = 0, east = 0, north = 0, up = 0, e = 0, n = 0, u = 0]) => ({
+      ...{ t_s: day * day_s, offset: { east, north, up }, sigma: { east: e, north: n, up: u } },
+    }))
+  }
+
+  /** `The antenna moved 11 mm to the east since March 2026: …`; `''`: no significant move. */
+  moveOf(id: string): string {
+    return this.#moves.get(id) ?? ''
+  }
+
+  /** Resolves when all is written. */
+  get written(): Promise<void> {
+    return this.#work
+  }
+
+  #close(curve: Curve, day: number, samples: readonly DailyOffset[], ids: readonly string[]): void {
+    const of = (part: 'offset' | 'sigma', axis: 'east' | 'north' | 'up') =>
+      Math.round(1e5 * median(samples.map((sample) => sample[part][axis]))) / 1e5
+    const row = [day, of('offset', 'east'), of('offset', 'north'), of('offset', 'up')]
+    row.push(of('sigma', 'east'), of('sigma', 'north'), of('sigma', 'up'))
+    // A clock that was wrong leaves days of the future behind.
+    curve.days = [...curve.days.filter(([earlier = 0]) => earlier < day), row].slice(-mostDays)
+    for (const id of this.#curves.keys()) if (!ids.includes(id)) this.#curves.delete(id)
+    this.#judge(curve.id)
+    const content = JSON.stringify({ curves: [...this.#curves.values()] })
+    this.#work = this.#work
+      .then(async () => {
+        await this.#dir().ensureRoom(content.length)
+        await replaceFile(this.#path, content)
+      })
+      .catch((error: Error) => this.#failed(`the curves of the neighbours are not stored: ${error.message}`))
+  }
+
+  #judge(id: string): void {
+    const days = this.of(id)
+    const step = Math.ceil(days.length / mostTested)
+    const tested = days.filter((_, at) => (days.length - 1 - at) % step === 0)
+    const text = movementOf(tested)?.text
+    if (text) this.#moves.set(id, text)
+    else this.#moves.delete(id)
+  }
+}

@@ -1,0 +1,148 @@
+/** What the vectors of the last hours say about this station's position. Pure. */
+import { causesOf, judgeNet, type NetReason } from 'rtk-base/baseline'
+import type { Ecef, Enu, ErrorValues, NeighbourEffect, NeighbourState } from 'rtk-base/services'
+import { netVector, sizeOf, type Vector } from './vector.js'
+
+/** Not a name that a neighbour can have. */
+const own = ''
+
+export interface Compared {
+  readonly name: string
+  readonly arp: Ecef
+  readonly vectors: readonly Vector[]
+}
+
+export interface Finding {
+  readonly state: NeighbourState
+  readonly text: string
+  readonly cause: string
+  /** True minus announced position of this station, metres; zero unless it contradicts or agrees. */
+  readonly offset: Enu
+  readonly values: ErrorValues
+  /** Neighbours that agree with each other against the position, by name. */
+  readonly against: readonly string[]
+  /** The offset may come from antennas or frames that differ: no reason to send nothing. */
+  readonly isExplained: boolean
+}
+
+export type EffectSetting = 'note' | 'degraded' | 'hold'
+
+const nothing: Enu = { east: 0, north: 0, up: 0 }
+/**
+ * Positions are those of antenna reference points, and vectors connect phase centres: two antenna types differ by up to
+ * this in height.
+ */
+const antennas_m = 0.12
+/** A neighbour's own offset of this size is reported, although only the other neighbours decide. Metres. */
+const noted = { least_m: 0.05, sigmas: 4 }
+
+const unknowns: Partial<Record<NetReason, string>> = {
+  'no-vectors': 'no neighbour was compared yet',
+  imprecise: 'the comparisons are not precise enough',
+  'too-few': 'one neighbour alone contradicts the position, which decides nothing',
+  'no-majority': 'the neighbours that confirm the position are not more than those that contradict it',
+}
+
+/** @param year of now, decimal */
+export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: number): Finding {
+  const compared = neighbours.filter(({ vectors }) => vectors.length > 0)
+  const bases = [{ id: own, arp }, ...compared.map(({ name, arp }) => ({ id: name, arp }))]
+  const vectors = compared.flatMap(({ name, vectors }) => vectors.map((vector) => netVector(own, name, vector)))
+  const judged = judgeNet(bases, vectors).get(own)
+  const common = { cause: '', offset: nothing, values: {}, against: [], isExplained: false }
+  if (!judged || judged.state === 'unknown') {
+    const reason = judged?.reason ?? 'no-vectors'
+    const isAlone = compared.length === 1 && isOff(compared[0]?.vectors.at(-1))
+    const text =
+      unknowns[isAlone ? 'too-few' : reason] ?? 'the neighbours contradict each other: which one is wrong is not known'
+    return { ...common, state: 'unknown', text }
+  }
+  const { offset, sigma } = judged
+  const counted = compared.filter(({ name }) => !judged.leftOut.includes(name))
+  if (judged.state === 'agrees') {
+    const names = counted.filter(({ vectors }) => !isOff(vectors.at(-1))).map(({ name }) => name)
+    return { ...common, state: 'agrees', offset, text: `${names.join(', ')}: the position is confirmed` }
+  }
+  const byRanges = counted.flatMap(({ vectors }) => vectors.at(-1)?.displaced.from ?? [])[0]
+  const others = compared.map(({ name, arp, vectors }) => ({ id: name, arp, byRanges: vectors.at(-1)?.displaced.to }))
+  const causes = causesOf({ ...{ id: 'this station', arp, byRanges, offset, sigma, now: year, others } })
+  const [cause] = causes
+  const isLevel = Math.hypot(offset.east, offset.north) < Math.max(0.03, 3 * Math.hypot(sigma.east, sigma.north))
+  const values = {
+    ...{ size_m: mm(sizeOf(offset)), east_m: mm(offset.east), north_m: mm(offset.north), up_m: mm(offset.up) },
+    neighbours: counted.length,
+  }
+  return {
+    ...{ state: 'contradicts', offset, values, cause: cause?.cause ?? 'unexplained' },
+    text: causes.map(({ text }) => asClause(text)).join('; '),
+    against: counted.filter(({ vectors }) => shows(offset, vectors.at(-1))).map(({ name }) => name),
+    isExplained: causes.some(({ cause }) => cause === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
+  }
+}
+
+/** Whether a vector shows this offset of the station, and not another one. */
+function shows({ east, north, up }: Enu, vector: Vector | undefined): boolean {
+  if (!vector || !isOff(vector)) return false
+  const { local, sigma } = vector
+  // East, north and up are those at the neighbour: 1 degree away at most.
+  const turned_m = 0.02 * Math.hypot(east, north, up)
+  const isSame = (one: number, of: number, sigma_m: number) =>
+    Math.abs(one + of) <= turned_m + Math.max(noted.least_m, noted.sigmas * sigma_m)
+  return (
+    isSame(local.east, east, sigma.east) && isSame(local.north, north, sigma.north) && isSame(local.up, up, sigma.up)
+  )
+}
+
+/** Whether a neighbour's announced position does not fit this station's. */
+export function isOff(vector: Vector | undefined): boolean {
+  if (!vector) return false
+  const { local, sigma } = vector
+  return (['east', 'north', 'up'] as const).some(
+    (axis) => Math.abs(local[axis]) > Math.max(noted.least_m, noted.sigmas * sigma[axis]),
+  )
+}
+
+/**
+ * When a contradiction is confirmed: by a second judgement with other windows, of which at least two neighbours had a
+ * fixed vector.
+ */
+export interface Confirmation {
+  /** Monotonic milliseconds of the first judgement that contradicts. */
+  readonly since_ms: number
+  readonly isConfirmed: boolean
+}
+
+/** Windows of an hour with so much time between their ends are mostly independent. */
+const other_ms = 40 * 60_000
+/** Neighbours that have to agree with each other before RTCM is held. */
+const leastAgainst = 2
+
+/** @param newest times of the newest fixed vectors of the neighbours against the position, monotonic milliseconds */
+export function confirmed(
+  before: Confirmation | undefined,
+  state: NeighbourState,
+  newest: readonly number[],
+  now_ms: number,
+): Confirmation | undefined {
+  if (state !== 'contradicts') return undefined
+  if (!before) return { since_ms: now_ms, isConfirmed: false }
+  const isAgain = newest.filter((at_ms) => at_ms >= before.since_ms + other_ms).length >= leastAgainst
+  return { ...before, isConfirmed: before.isConfirmed || isAgain }
+}
+
+/** What a finding does to the station. */
+export function effectOf(
+  finding: Finding,
+  setting: EffectSetting,
+  confirmation: Confirmation | undefined,
+): NeighbourEffect {
+  if (finding.state !== 'contradicts') return 'none'
+  if (setting === 'note') return 'notes'
+  const holds = setting === 'hold' && confirmation?.isConfirmed === true && !finding.isExplained
+  return holds && finding.against.length >= leastAgainst ? 'holds' : 'degrades'
+}
+
+/** A sentence as a part of another one. */
+const asClause = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1).replace(/\.$/, '')
+
+const mm = (metres: number) => Math.round(metres * 1_000) / 1_000 + 0

@@ -1,0 +1,78 @@
+import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { device, neighbourCheck, station } from 'rtk-base/services'
+import { Type } from 'typebox'
+import { addMetrics, blockOf } from './block.js'
+import { Curves } from './curve.js'
+import { addRoutes } from './routes.js'
+import { isNtrip, mostNeighbours, NeighbourList, problemOf, topicOf } from './setting.js'
+import { Kept, NeighbourWatch } from './watch.js'
+
+/** Compares the announced position with those of neighbouring bases: a base alone cannot see that it was wrong from the first day. */
+export default definePlugin({
+  name: 'neighbours',
+  version: '1.0.0',
+  api: '^1.2.0',
+  needs: [device, station],
+  provides: [neighbourCheck],
+
+  setup(ctx) {
+    const list = ctx.config.define('neighbours', NeighbourList, {
+      default: [],
+      secret: true,
+      title: 'Neighbouring bases to compare with',
+    })
+    const effect = ctx.config.define(
+      'neighbours-effect',
+      Type.Union([Type.Literal('note'), Type.Literal('degraded'), Type.Literal('hold')], {
+        description: 'note: only reported. degraded: the verdict is degraded. hold: no RTCM is sent',
+      }),
+      { default: 'degraded', title: 'If neighbouring bases contradict the position' },
+    )
+    ctx.config.rule([list.name], (get) => problemOf(get(list.name) as ReturnType<typeof list.get>, ctx.serial))
+
+    const curves = new Curves(
+      () => ctx.dataDir(),
+      (text) => ctx.log.warn(text),
+    )
+    const watch = new NeighbourWatch({ ctx, curves, effect: () => effect.get() })
+    list.onChange((now) => watch.apply(now))
+    effect.onChange(() => watch.judge())
+    for (let place = 0; place < mostNeighbours; place++) {
+      const topic = () => {
+        const one = list.get()[place]
+        return one && !isNtrip(one) ? topicOf(one.serial) : ''
+      }
+      ctx.mqtt.on(topic, (message) => watch.message(place, message))
+    }
+
+    ctx.services.provide(neighbourCheck, watch)
+    ctx.info.block('gnss.neighbours', () => blockOf(watch, curves, ctx.clock.monotonic()))
+    addMetrics(ctx, watch)
+    addRoutes(ctx, list, curves)
+    return { curves, list, watch }
+  },
+
+  async start(ctx, handoff, { curves, list, watch }) {
+    await curves.read()
+    watch.start(list.get(), handedOver(handoff, 'kept', Kept))
+    const report = () => {
+      ctx.status(watch.text)
+      if (watch.effect !== 'holds') ctx.errors.clear('neighbours-contradict')
+      else
+        ctx.errors.raise('neighbours-contradict', {
+          text: `no RTCM is sent, because neighbouring bases contradict the position: ${watch.text}`,
+          advice: `${watch.advice}; neighbours-effect=degraded sends RTCM all the same`,
+          severity: 'silences',
+          values: watch.values,
+        })
+    }
+    ctx.on(watch.onChange, report)
+    report()
+  },
+
+  async stop(_reason, { curves, watch }) {
+    const kept = watch.stop()
+    await curves.written
+    return kept ? [['kept', kept]] : []
+  },
+})

@@ -1,0 +1,258 @@
+/** The neighbours with their streams, their comparisons one after the other, and the finding. */
+import { isDeepStrictEqual } from 'node:util'
+import { decimalYear } from 'rtk-base/gnss'
+import { pause } from 'rtk-base/link'
+import type { EventSource, PluginContext } from 'rtk-base/plugin'
+import { device, type Ecef, type NeighbourCheck, type NeighbourEffect } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+import { compare, failureText, obstacleOf, rest_ms } from './comparison.js'
+import type { Curves } from './curve.js'
+import { type Feed, feedOf } from './feed.js'
+import { type Confirmation, confirmed, type EffectSetting, effectOf, type Finding, findingOf } from './finding.js'
+import { Neighbour } from './neighbour.js'
+import { OwnBase } from './own-base.js'
+import { mostNeighbours, type NeighbourSetting, nameOf, sourceOf } from './setting.js'
+import { mostVectors, Place, Vector, vectorOf } from './vector.js'
+
+const look_ms = 5_000
+/** Each neighbour is compared so often. */
+const hour_ms = 3_600_000
+/** Two comparisons are at least so far apart: spread over the hour. */
+const apart_ms = 300_000
+
+export interface Member {
+  readonly setting: NeighbourSetting
+  readonly neighbour: Neighbour
+  readonly feed: Feed
+  /** Monotonic milliseconds of the next comparison. */
+  next_ms: number
+}
+
+export interface WatchDeps {
+  readonly ctx: PluginContext
+  readonly effect: () => EffectSetting
+  readonly curves: Curves
+}
+
+/** What the next instance takes over after a reload. */
+export const Kept = Type.Object({
+  arp: Place,
+  confirmation: Type.Optional(Type.Object({ since_ms: Type.Number(), isConfirmed: Type.Boolean() })),
+  vectors: Type.Array(
+    Type.Object({ source: Type.String(), arp: Place, vectors: Type.Array(Vector, { maxItems: mostVectors }) }),
+    { maxItems: mostNeighbours },
+  ),
+})
+export type Kept = Static<typeof Kept>
+
+export class NeighbourWatch implements NeighbourCheck {
+  readonly onChange: NeighbourCheck['onChange']
+  readonly own: OwnBase
+  readonly #deps: WatchDeps
+  readonly #changed: EventSource<void>
+  #members: Member[] = []
+  #finding: Finding
+  #confirmation: Confirmation | undefined
+  #effect: NeighbourEffect = 'none'
+  #isComparing = false
+  #notBefore_ms = 0
+
+  constructor(deps: WatchDeps) {
+    const { ctx } = deps
+    this.#deps = deps
+    this.#changed = ctx.event()
+    this.onChange = this.#changed.on
+    this.own = new OwnBase(
+      ctx,
+      () => this.#members.length > 0,
+      () => this.#ownChanged(),
+    )
+    this.#finding = findingOf({ x: 0, y: 0, z: 0 }, [], 0)
+  }
+
+  get state() {
+    return this.#finding.state
+  }
+
+  get effect() {
+    return this.#effect
+  }
+
+  get text() {
+    return this.#members.length === 0 ? 'no neighbours are set' : this.#finding.text
+  }
+
+  get advice() {
+    return this.state === 'contradicts' ? 'check the entered position and its frame, or survey the position again' : ''
+  }
+
+  get cause() {
+    return this.#finding.cause
+  }
+
+  get values() {
+    return this.#finding.values
+  }
+
+  get finding(): Finding {
+    return this.#finding
+  }
+
+  get members(): readonly Member[] {
+    return this.#members
+  }
+
+  start(list: readonly NeighbourSetting[], kept: Kept | undefined): void {
+    this.own.listen()
+    this.apply(list)
+    if (kept) this.#resume(kept)
+    this.#deps.ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  stop(): Kept | undefined {
+    for (const { feed } of this.#members) feed.stop()
+    const { arp } = this.own
+    if (!arp) return undefined
+    const vectors = this.#members.flatMap(({ neighbour, setting }) =>
+      neighbour.arp ? [{ source: sourceOf(setting), arp: neighbour.arp, vectors: neighbour.vectors }] : [],
+    )
+    return { arp, ...(this.#confirmation && { confirmation: this.#confirmation }), vectors }
+  }
+
+  /** Neighbours whose settings are the same keep their evidence. */
+  apply(list: readonly NeighbourSetting[]): void {
+    const before = this.#members
+    const isKept = (one: NeighbourSetting) => before.find(({ setting }) => isDeepStrictEqual(setting, one))
+    const kept = new Set(list.map(isKept))
+    for (const member of before) {
+      if (kept.has(member)) continue
+      member.feed.stop()
+      member.neighbour.restart('')
+    }
+    this.#members = list.map((setting) => isKept(setting) ?? this.#member(setting))
+    for (const member of this.#members) if (!before.includes(member)) member.feed.start()
+    this.judge()
+  }
+
+  /** A message of the broker for the neighbour at this place of the list. */
+  message(place: number, message: Parameters<NonNullable<Feed['message']>>[0]): void {
+    this.#members[place]?.feed.message?.(message)
+  }
+
+  /** Judges by the evidence of now, and reports what changed. */
+  judge(): void {
+    const { ctx, effect } = this.#deps
+    const now_ms = ctx.clock.monotonic()
+    const { arp } = this.own
+    const compared = this.#members.flatMap(({ neighbour: { arp, name, vectors } }) =>
+      arp ? [{ name, arp, vectors }] : [],
+    )
+    const year = decimalYear(ctx.services.use(device).utc_ms())
+    const finding = findingOf(arp ?? { x: 0, y: 0, z: 0 }, arp ? compared : [], year)
+    const newest = compared
+      .filter(({ name }) => finding.against.includes(name))
+      .flatMap(({ vectors }) => vectors.filter(({ status }) => status === 'fixed').at(-1)?.at_ms ?? [])
+    this.#confirmation = confirmed(this.#confirmation, finding.state, newest, now_ms)
+    const before = { finding: this.#finding, effect: this.#effect }
+    this.#finding = finding
+    this.#effect = effectOf(finding, effect(), this.#confirmation)
+    if (isDeepStrictEqual(before, { finding, effect: this.#effect })) return
+    const isOther = before.finding.state !== finding.state || before.effect !== this.#effect
+    if (isOther) {
+      const level = finding.state === 'contradicts' ? 'warn' : 'info'
+      const { against } = finding
+      ctx.log[level]({ state: finding.state, effect: this.#effect, against, ...finding.values }, this.text)
+    }
+    this.#changed.emit()
+  }
+
+  #member(setting: NeighbourSetting): Member {
+    const { ctx } = this.#deps
+    const name = nameOf(setting)
+    const neighbour = new Neighbour(name, (text) => {
+      ctx.log.info({ neighbour: name }, `the evidence of this neighbour begins anew: ${text}`)
+      this.judge()
+    })
+    const feed = feedOf(ctx, setting, {
+      here: () => this.own.arp,
+      frame: (bytes) => neighbour.take(bytes, ctx.clock.monotonic(), this.own.now_s()),
+    })
+    return { setting, neighbour, feed, next_ms: 0 }
+  }
+
+  /** The evidence of the previous instance counts while both positions are the same. */
+  #resume({ arp, confirmation, vectors }: Kept): void {
+    if (!isDeepStrictEqual(arp, this.own.arp)) return
+    for (const { neighbour, setting } of this.#members) {
+      const kept = vectors.find(({ source }) => source === sourceOf(setting))
+      if (kept) neighbour.resume(kept.arp, kept.vectors)
+    }
+    this.#confirmation = confirmation
+    this.judge()
+  }
+
+  #ownChanged(): void {
+    for (const member of this.#members) {
+      member.neighbour.restart('')
+      member.next_ms = 0
+    }
+    this.judge()
+  }
+
+  #look(): void {
+    const now_ms = this.#deps.ctx.clock.monotonic()
+    this.own.look()
+    const expired = this.#members.filter(({ neighbour }) => neighbour.expire(now_ms))
+    if (expired.length > 0) this.judge()
+    if (this.#isComparing || now_ms < this.#notBefore_ms) return
+    const all = this.#members.map(({ neighbour }) => neighbour)
+    const due = this.#members
+      .filter(({ neighbour, next_ms }) => now_ms >= next_ms && obstacleOf(neighbour, all, this.own, now_ms) === '')
+      .sort((p, q) => p.next_ms - q.next_ms)[0]
+    const { arp } = this.own
+    if (!due || !arp) return
+    this.#isComparing = true
+    this.#notBefore_ms = now_ms + apart_ms
+    due.next_ms = now_ms + hour_ms
+    void this.#compare(due, arp).finally(() => {
+      this.#isComparing = false
+    })
+  }
+
+  /** Never rejects. */
+  async #compare({ neighbour, setting }: Member, arp: Ecef): Promise<void> {
+    const { ctx, curves } = this.#deps
+    const { generation } = neighbour
+    const to = neighbour.arp as Ecef
+    const rest = async () => {
+      await pause(ctx.timers, rest_ms)
+      if (neighbour.generation !== generation) throw new Abandoned()
+    }
+    try {
+      const found = await compare(this.own, arp, neighbour, rest)
+      const vector = vectorOf(found, arp, to, ctx.clock.monotonic())
+      neighbour.failure = vector ? '' : failureText(found.reason)
+      if (!vector) return
+      neighbour.add(vector)
+      const utc_ms = ctx.services.use(device).utc_ms()
+      if (vector.status === 'fixed' && utc_ms > 0)
+        curves.add(
+          curveId(setting),
+          arp,
+          vector,
+          utc_ms / 1_000,
+          this.#members.map(({ setting }) => curveId(setting)),
+        )
+      this.judge()
+    } catch (error) {
+      if (error instanceof Abandoned) return
+      neighbour.failure = `the comparison failed: ${(error as Error).message}`
+      ctx.log.warn({ err: error as Error, neighbour: neighbour.name }, 'a comparison failed and is repeated in an hour')
+    }
+  }
+}
+
+export const curveId = (setting: NeighbourSetting): string => `${nameOf(setting)} ${sourceOf(setting)}`
+
+/** The evidence became void during the comparison. */
+class Abandoned extends Error {}
