@@ -129,7 +129,7 @@ export class FakeFleet {
           async notify(channel, payload) {
             for (const take of shared.listeners.get(channel) ?? []) take(payload)
           },
-          leads: true,
+          leads,
           onLeads: never,
         }
         const broker: FleetBroker = {

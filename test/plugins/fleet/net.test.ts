@@ -5,6 +5,7 @@ import { pairsOf } from '../../../plugins/fleet-net/pairs/pairs.js'
 import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
 import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
+import { fleetRig } from './rig.js'
 
 const database = new PGlite()
 await database.waitReady
@@ -235,4 +236,18 @@ t.test('two instances share the pairs; one is killed, and the other takes its pa
   t.equal((await tried(rig)).tried, 5, 'the leases of the other have not ended')
   for (let n = 0; n < 5 && (await tried(rig)).tried < all; n++) await passes(33)
   t.equal((await tried(rig)).tried, all, 'those of the other')
+})
+
+t.test('in the whole application: a viewer reads, and starts no acceptance test', async (t) => {
+  const { fleet, get, send } = await fleetRig(t, { sources: { 'fleet-net': {} } })
+  t.strictSame(await get('/fleet/net'), { stations: [], pairs: [], next: '' })
+  const { body: anna } = await send('POST', '/fleet/people', { user: 'anna', role: 'admin' })
+  const as = (key: unknown) => ({ authorization: `Bearer ${String(key)}` })
+  const { body: bob } = await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, as(anna.key))
+  const { body: otto } = await send('POST', '/fleet/people', { user: 'otto', role: 'operator' }, as(anna.key))
+  const begin = (key: unknown) => send('POST', '/fleet/net/acceptance', { serial: 'NOBODY' }, as(key))
+  t.match(await begin(bob.key), { status: 403, body: { message: /needs the role operator/ } })
+  t.match(await begin(otto.key), { status: 404 })
+  t.equal((await fleet.request('/fleet/net/acceptance', { headers: as(bob.key) })).status, 200)
+  t.equal((await fleet.request('/fleet/net/stations/NOBODY', { headers: as(bob.key) })).status, 404)
 })
