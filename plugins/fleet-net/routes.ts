@@ -16,7 +16,7 @@ export const EnuMetres = Type.Object(
   { description: 'Metres' },
 )
 const Cause = Type.Object({
-  code: Type.String({ description: 'Empty: there is none' }),
+  kind: Type.String({ description: 'A code; empty: there is none' }),
   values: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
   text: Type.String(),
 })
@@ -56,7 +56,7 @@ const shown = ({
   cause,
 }: StoredBase): Static<typeof Judgement> => ({
   ...{ serial, state, reason, vectors, since: since_s },
-  cause: { code: cause.code, values: { ...cause.values }, text: cause.text },
+  cause: { kind: cause.kind, values: { ...cause.values }, text: cause.text },
   offset: rounded(offset),
   sigma: rounded(sigma),
 })

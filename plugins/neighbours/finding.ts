@@ -73,10 +73,10 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
     neighbours: counted.length,
   }
   return {
-    ...{ state: 'contradicts', offset, values, cause: cause?.cause ?? 'unexplained' },
+    ...{ state: 'contradicts', offset, values, cause: cause?.kind ?? 'unexplained' },
     text: causes.map(({ text }) => asClause(text)).join('; '),
     against: counted.filter(({ vectors }) => shows(offset, vectors.at(-1))).map(({ name }) => name),
-    isExplained: causes.some(({ cause }) => cause === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
+    isExplained: causes.some(({ kind }) => kind === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
 }
 

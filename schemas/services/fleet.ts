@@ -209,9 +209,9 @@ export interface FleetJudgement {
   /** Number of neighbours that the judgement is based on. */
   readonly vectors: number
   readonly since_s: number
-  /** Of a contradiction: code, values and text; `''` without one. */
+  /** Of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. */
   readonly cause: {
-    readonly code: string
+    readonly kind: string
     readonly values: Readonly<Record<string, string | number | boolean>>
     readonly text: string
   }

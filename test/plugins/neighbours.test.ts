@@ -335,7 +335,10 @@ t.test('what neighbours send in bad faith or not at all leaves the others unaffe
 })
 
 t.test('a neighbour adds the orbits that this station lacks, and replaces none', (t) => {
-  const { ephemerides, to } = skyAt(0)
+  const {
+    ephemerides,
+    bases: [to = []],
+  } = skyAt(0)
   const at = (frames: readonly Uint8Array[], now_s = 1_000) => frames.map((frame) => ({ frame, now_s }))
   const known = at(ephemerides.slice(0, 5))
   const theirs = at([...ephemerides, ...ephemerides.slice(0, 5).map(forged), ...to])

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { causesOf, movementOf, type NetCause, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { causesOf, movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import {
@@ -51,9 +51,6 @@ export function netVectors(
   }
   return { bases: [...bases.values()], vectors: found }
 }
-
-const coded = (found: NetCause | undefined): FleetJudgement['cause'] =>
-  found ? { code: found.cause, values: found.values, text: found.text } : noCause
 
 /** The service `fleetNet`. The leading instance judges, every instance reads. */
 export class Judgements implements FleetNet {
@@ -190,10 +187,10 @@ export class Judgements implements FleetNet {
     const others = [...wrong].flatMap((id) => (id === serial ? [] : (ranged.get(id) ?? [])))
     const byRanges = ranged.get(serial)?.byRanges
     const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
-    const [first] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
-    if (first?.cause === 'swapped' || first?.cause === 'far') return coded(first)
+    const [first = noCause] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
+    if (first.kind === 'swapped' || first.kind === 'far') return first
     const except = new Set([...wrong].filter((id) => id !== serial))
-    return coded(movementOf(await curveOf(this.#database, serial, arp, except)) ?? first)
+    return movementOf(await curveOf(this.#database, serial, arp, except)) ?? first
   }
 
   #record(before: StoredBase | undefined, { serial, state, vectors, cause }: StoredBase): void {

@@ -12,7 +12,7 @@ export interface StoredBase extends FleetJudgement {
   readonly doubted_s: number | undefined
 }
 
-export const noCause = { code: '', values: {}, text: '' } as const
+export const noCause = { kind: '', values: {}, text: '' } as const
 const nowhere = { east: 0, north: 0, up: 0 } as const
 const finite = (value: number) => (Number.isFinite(value) ? value : 0)
 

@@ -4,7 +4,7 @@ import { distance, type FrameName, type PlateName } from '../../gnss/index.js'
 import { frameCause } from './frame-cause.js'
 
 export interface NetCause {
-  readonly cause: /** Two stations announce each other's position. */
+  readonly kind: /** Two stations announce each other's position. */
     | 'swapped'
     /** The ranges of the station itself contradict the announced position. */
     | 'far'
@@ -75,7 +75,7 @@ function swappedCause({ id, arp, byRanges, others = [] }: CauseEvidence): NetCau
   )
   if (!other) return undefined
   return {
-    cause: 'swapped',
+    kind: 'swapped',
     values: { one: id, other: other.id },
     text: `The positions of ${id} and ${other.id} are swapped: each announces the other's.`,
   }
@@ -85,7 +85,7 @@ function farCause({ arp, byRanges }: CauseEvidence): NetCause | undefined {
   const away_m = byRanges ? distance(arp, byRanges) : 0
   if (!(away_m > ranged.far_m)) return undefined
   const text = `The station's own ranges place it ${lengthText(away_m)} away from the announced position.`
-  return { cause: 'far', values: { away_m: rounded(away_m) }, text }
+  return { kind: 'far', values: { away_m: rounded(away_m) }, text }
 }
 
 /**
@@ -103,7 +103,7 @@ function heightCause({ offset, sigma, antennaHeight_m, phaseCentre_m }: CauseEvi
     sigma.up <= height.surely_m &&
     Math.abs(up - expected_m) <= height.same_m
   const of = (point: string, isSure: boolean, text: string): NetCause => ({
-    cause: 'height',
+    kind: 'height',
     values: { up_m: rounded(up), point, isSure },
     text: `${difference}${text}`,
   })
@@ -127,7 +127,7 @@ function unexplained({ offset, sigma }: CauseEvidence): NetCause {
   ].flatMap((part) => part ?? [])
   const values = { east_m: rounded(east), north_m: rounded(north), up_m: rounded(up) }
   const wrong = parts.length > 0 ? listed(parts) : `wrong by ${lengthText(Math.hypot(east, north, up))}`
-  return { cause: 'unexplained', values, text: `The announced position is ${wrong}.` }
+  return { kind: 'unexplained', values, text: `The announced position is ${wrong}.` }
 }
 
 const partText = (value: number, sigma: number, more: string, less: string) =>

@@ -52,7 +52,7 @@ export function frameCause(evidence: CauseEvidence): NetCause | undefined {
   const others = [...new Set(fits.map((fit) => nameOf(fit.own)))].filter((name) => name !== nameOf(own))
   const more = others.length > 0 ? ` It may also be given in ${listed(others, 'or')}.` : ''
   return {
-    cause: 'frame',
+    kind: 'frame',
     values: {
       ...{ size_m: Math.round(size_m * 1_000) / 1_000, others: others.join(', ') },
       ...{ frame: own.frame, epoch: own.epoch, neighbours: theirs.frame, neighboursEpoch: theirs.epoch },

@@ -173,7 +173,7 @@ function cause(
   const values: Record<string, string | number> = { kind, since_s }
   for (const { axis, move } of moved) values[`${axis}_mm`] = mm(move.size_m)
   return {
-    cause: 'moved',
+    kind: 'moved',
     values,
     text:
       step_s === undefined

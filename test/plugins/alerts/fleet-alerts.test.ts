@@ -47,7 +47,7 @@ t.test('the alert of a wrong position', (t) => {
   const judged: FleetJudgement = {
     ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, since_s: 77 },
     ...{ offset: { east: 0.01, north: 0, up: -0.134 }, sigma: { east: 0.003, north: 0.003, up: 0.006 } },
-    cause: { code: 'height', values: {}, text: 'The height is too large.' },
+    cause: { kind: 'height', values: {}, text: 'The height is too large.' },
   }
   const of = (judgement?: FleetJudgement) => alertsOf(fit, { now_s, offline_s: 180 }, judgement)
   t.match(of(judged), [
