@@ -21,6 +21,8 @@ export const channel = 'fleet_net'
 const look_ms = 60_000
 /** Vectors of this time are judged together. */
 export const recent_s = 3 * 3_600
+/** Vectors come one by one: those of this time are judged together. */
+const least_s = 180
 /** Without a new vector, judgements are made again after this time: vectors become too old. */
 const again_s = 1_800
 const tidy_s = 3_600
@@ -121,8 +123,8 @@ export class Judgements implements FleetNet {
     try {
       const now_s = this.#ctx.clock.now() / 1_000
       const newest = await store.newestVector(this.#database)
-      if (newest === this.#newest && now_s - this.#judged_s < again_s) return
-      if (newest !== this.#newest || now_s - this.#tidied_s >= tidy_s) {
+      if (now_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
+      if (newest > 0 && now_s - this.#tidied_s >= tidy_s) {
         await storeDays(this.#database, now_s, this.#retention_days)
         this.#tidied_s = now_s
       }
