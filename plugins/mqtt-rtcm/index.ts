@@ -2,6 +2,7 @@ import { definePlugin, unavailable } from 'rtk-base/plugin'
 import { topics } from 'rtk-base/schemas'
 import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import Type from 'typebox'
+import { Ephemerides } from './ephemerides.js'
 import { Epochs } from './epochs.js'
 import { ListedTopic } from './listed-topic.js'
 import { type Outcome, Publisher } from './publisher.js'
@@ -26,7 +27,8 @@ export default definePlugin({
       title: 'RTCM over MQTT: signed',
     })
     const settings = { topic, rate_s: () => rate.get(), signed: () => sign.get() === 1 }
-    const state = { settings, sequence: new Sequence(ctx), publisher: undefined as Publisher | undefined }
+    const ephemerides = new Ephemerides(ctx, `${topic}/eph`)
+    const state = { settings, ephemerides, sequence: new Sequence(ctx), publisher: undefined as Publisher | undefined }
     ctx.config.rule(['mqtt-rtcm-sign'], (get) => {
       const link = ctx.services.find(mqttLink)
       const cannot = get('mqtt-rtcm-sign') === 1 && link?.up === true && link.certificate === undefined
@@ -50,11 +52,14 @@ export default definePlugin({
     ctx.commands.add('rtcm-mqtt-force', 'publishes the newest epoch of RTCM over MQTT immediately', force, {
       value: false,
     })
-    ctx.hooks.onMqttConnect.tap(() => state.publisher?.publishCertificate())
+    ctx.hooks.onMqttConnect.tap(() => {
+      ephemerides.connected()
+      state.publisher?.publishCertificate()
+    })
     rate.onChange(() => state.publisher?.schedule())
     sign.onChange(() => state.publisher?.publishCertificate())
 
-    for (const described of [topics.drtk, topics.drtkSig, topics.drtkCert]) ctx.mqtt.describe(described)
+    for (const described of [topics.drtk, topics.drtkSig, topics.drtkCert, topics.drtkEph]) ctx.mqtt.describe(described)
     return state
   },
 
@@ -63,7 +68,9 @@ export default definePlugin({
     const stream = ctx.services.use(rtcmStream)
     const epochs = new Epochs(stream)
     const listed = new ListedTopic(ctx, stream, state.settings.topic)
-    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence, listed)
+    const { ephemerides } = state
+    const publisher = new Publisher(ctx, state.settings, epochs, state.sequence, { listed, ephemerides })
+    ephemerides.listen()
     state.publisher = publisher
     publisher.publishCertificate()
     ctx.on(stream.onEpoch, (epoch) => {

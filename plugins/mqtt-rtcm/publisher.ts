@@ -1,6 +1,7 @@
 import type { PluginContext, PublishResult } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
 import { mqttLink } from 'rtk-base/services'
+import type { Ephemerides } from './ephemerides.js'
 import type { Epochs } from './epochs.js'
 import type { ListedTopic } from './listed-topic.js'
 import type { Sequence } from './sequence.js'
@@ -15,13 +16,19 @@ export interface PublisherSettings {
   signed(): boolean
 }
 
+/** What follows a publication. */
+interface Companions {
+  readonly listed: ListedTopic
+  readonly ephemerides: Ephemerides
+}
+
 /** Publishes the newest epoch when a publication is due, and signs it where that is configured. */
 export class Publisher {
   readonly #ctx: PluginContext
   readonly #settings: PublisherSettings
   readonly #epochs: Epochs
   readonly #sequence: Sequence
-  readonly #listed: ListedTopic
+  readonly #companions: Companions
   readonly #pace = new PublishPace()
   #sent_ms: number | undefined
   #signing = false
@@ -32,13 +39,13 @@ export class Publisher {
     settings: PublisherSettings,
     epochs: Epochs,
     sequence: Sequence,
-    listed: ListedTopic,
+    companions: Companions,
   ) {
     this.#ctx = ctx
     this.#settings = settings
     this.#epochs = epochs
     this.#sequence = sequence
-    this.#listed = listed
+    this.#companions = companions
   }
 
   /** A publication went out within the last two periods. */
@@ -70,10 +77,11 @@ export class Publisher {
     if (payload === undefined) return 'none'
     this.#epochs.published()
     const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
-    if (outcome === 'offline') this.#listed.offline()
+    if (outcome === 'offline') this.#companions.listed.offline()
     if (outcome === 'sent') {
       this.#sent_ms = this.#ctx.clock.monotonic()
-      this.#listed.published()
+      this.#companions.listed.published()
+      this.#companions.ephemerides.published()
     }
     return outcome
   }

@@ -110,4 +110,11 @@ export const topics = {
     contentType: 'application/x-pem-file',
     retain: true,
   },
+  drtkEph: {
+    address: 'base/{SN}/drtk/eph',
+    from: 'station',
+    summary: 'The newest broadcast ephemeris of each satellite, as RTCM, every 10 min and at each connect',
+    payload: rtcm,
+    contentType: 'application/octet-stream',
+  },
 } as const satisfies Readonly<Record<string, MqttTopic>>

@@ -29,7 +29,7 @@ export class Listening {
   readonly #ctx: PluginContext
   readonly #serial: string
   readonly #framer = new Framer({ onFrame: (frame) => this.#frame(frame) })
-  readonly #subscription: Dispose
+  readonly #subscriptions: readonly Dispose[]
   readonly #took: () => void
   /** Pairs that use it. */
   users = 0
@@ -47,13 +47,15 @@ export class Listening {
     this.#took = took
     this.recording = new Recording({ longest_s: window_s })
     this.#reference = this.#announced()
-    this.#subscription = ctx.services
-      .use(fleetBroker)
-      .subscribe(`base/${serial}/drtk`, (message) => this.#publication(message))
+    const broker = ctx.services.use(fleetBroker)
+    const topic = `base/${serial}/drtk`
+    this.#subscriptions = [topic, `${topic}/eph`].map((each) =>
+      broker.subscribe(each, (message) => this.#publication(message)),
+    )
   }
 
   close(): void {
-    void this.#subscription()
+    for (const end of this.#subscriptions) void end()
   }
 
   /** What was found since then, monotonic ms. */

@@ -7,7 +7,9 @@ import {
   ecefToGeodetic,
   type Geodetic,
   gpsEpoch_unix_s,
+  isEphemeris,
   knownLeap_s,
+  messageNumber,
   offsetEnu,
   roundEcef,
 } from '../../../runtime/gnss/index.js'
@@ -65,7 +67,10 @@ export class NetRig {
       for (const [n, frames] of stations.entries()) {
         const arp = this.arps[n] as Ecef
         const reference = referenceFrame(n + 1, arp)
-        const payload = Buffer.concat([reference, ...frames])
+        const isOrbit = (frame: Uint8Array) => isEphemeris(messageNumber(frame))
+        const orbits = frames.filter(isOrbit)
+        if (orbits.length > 0) this.shared.publish(`base/B${n}/drtk/eph`, Buffer.concat(orbits))
+        const payload = Buffer.concat([reference, ...frames.filter((frame) => !isOrbit(frame))])
         this.#newest.set(`B${n}`, payload)
         const some = this.instead.get(`B${n}`)?.(payload) ?? [payload]
         for (const one of some) this.shared.publish(`base/B${n}/drtk`, one)

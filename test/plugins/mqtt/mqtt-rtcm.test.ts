@@ -22,8 +22,9 @@ import rtcm from '../../../plugins/mqtt-rtcm/index.js'
 import { PublishPace } from '../../../plugins/mqtt-rtcm/publisher.js'
 import { block } from '../../../plugins/mqtt-rtcm/sequence.js'
 import rtcmStation from '../../../plugins/rtcm/index.js'
-import { signedBytes } from '../../../runtime/gnss/index.js'
+import { isEphemeris, messageNumber, signedBytes } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { roughness, Streams } from '../../harness/baseline-streams.js'
 import { isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import { createAuthority, openssl } from '../../harness/peers/certificates.js'
 import { noPeer } from '../../harness/peers/peers.js'
@@ -472,4 +473,52 @@ t.test('signed', skip ? { skip } : {}, async (t) => {
 t.test('conformance', async (t) => {
   const { definition } = fakeStream()
   await t.resolves(conformance(rtcm as never, {}, { plugins: { source: definition } }))
+})
+
+t.test('ephemerides follow a publication, every ten minutes and at each connect', async (t) => {
+  const begin_ms = Date.UTC(2026, 5, 1, 12)
+  const clock = new ManualClock(begin_ms)
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const broker = await startBroker(t)
+  const plugins = { 'fake-receiver': receiver.definition, rtcm: rtcmStation as never, 'mqtt-rtcm': rtcm as never }
+  const station = await startLinkStation(t, broker.port, {}, { clock, plugins })
+  await until(isUp(station), 'up')
+  const place = { lat: 52, lon: 4.5, alt: 40 }
+  const sky = new Streams({ seed: 1, from: place, to: { ...place, lat: 52.1 }, roughness: roughness.calm })
+  const orbits = sky.epoch(begin_ms, 30).from.filter((frame) => isEphemeris(messageNumber(frame)))
+  t.ok(orbits.length > 10)
+  let n = 0
+  const epoch = async () => {
+    n += 1
+    receiver.emit(arpFrame({ x: 4_075_580, y: 931_854, z: 4_801_568 }))
+    receiver.emit(msmFrame(1074, n * 1_000, false))
+    const before = broker.texts('drtk').length
+    await clock.advance(1_000)
+    await until(() => broker.texts('drtk').length > before, 'a publication')
+  }
+  const published = () => broker.seen.filter((one) => one.topic === `${topic}/eph`).map(({ payload }) => payload)
+  await epoch()
+  t.equal(published().length, 0, 'nothing before there are some')
+  for (const frame of [...orbits, ...orbits, Uint8Array.of(0xd3, 0, 2, 0x3f, 0xb0)]) receiver.emit(frame)
+  await epoch()
+  await until(() => published().length === 1, 'ephemerides')
+  t.equal(
+    published()[0]?.length,
+    orbits.reduce((sum, { length }) => sum + length, 0),
+    'each satellite once',
+  )
+  /** In steps, as the broker answers in real time. */
+  const minutes = async (count: number) => {
+    for (let part = 0; part < 3 * count; part++) {
+      await clock.advance(19_000)
+      await epoch()
+    }
+  }
+  await minutes(9)
+  t.equal(published().length, 1)
+  await minutes(2)
+  t.equal(published().length, 2, 'ten minutes later')
+  await minutes(70)
+  t.ok(published().length <= 8, 'those that the receiver does not send any more are old')
+  t.ok(published().length >= 6)
 })
