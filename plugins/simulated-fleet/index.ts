@@ -8,7 +8,10 @@ import { type DemoStation, demoStations, variantOf } from './stations.js'
 const Options = Type.Object(
   {
     stations: Type.Integer({ default: 10, minimum: 1, maximum: 20, description: 'Simulated stations, each a process' }),
-    incidents: Type.Boolean({ default: true, description: 'One station is moved, one goes offline, one is jammed' }),
+    incidents: Type.Boolean({
+      default: true,
+      description: 'One station is moved, one goes offline, one is jammed, and one announces a wrong height',
+    }),
   },
   { additionalProperties: false },
 )
@@ -31,7 +34,7 @@ export default definePlugin({
   setup: (_ctx, options) => options,
 
   start(ctx, _handoff, { stations, incidents }) {
-    const all = demoStations(stations)
+    const all = demoStations(stations, incidents)
     const offline = new AbortController()
     ctx.defer(() => offline.abort())
     const begin = () => {
@@ -41,12 +44,11 @@ export default definePlugin({
         return
       }
       for (const [at, station] of all.entries()) {
-        const signal = station.incident === 'offline' && incidents ? offline.signal : ctx.signal
+        const signal = station.incident === 'offline' ? offline.signal : ctx.signal
         ctx.timers.after(at * apart_ms, () => void run(ctx, station, address, signal))
       }
     }
     begin()
-    if (!incidents) return
     const waiting = new Set(all.filter(({ incident }) => incident !== undefined))
     ctx.timers.every(look_ms, () => {
       const known = ctx.services.use(fleet)

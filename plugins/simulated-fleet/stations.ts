@@ -7,6 +7,8 @@ export interface DemoStation {
   readonly lat: number
   readonly lon: number
   readonly incident?: 'moved' | 'offline' | 'jammed'
+  /** By how much the entered position is too high, metres. */
+  readonly tooHigh_m: number
 }
 
 const places: readonly (readonly [name: string, lat: number, lon: number])[] = [
@@ -22,22 +24,27 @@ const places: readonly (readonly [name: string, lat: number, lon: number])[] = [
   ['Dordrecht', 51.8133, 4.6901],
 ]
 
-const incidents: Readonly<Record<number, NonNullable<DemoStation['incident']>>> = {
+const incidentOf: Readonly<Record<number, NonNullable<DemoStation['incident']>>> = {
   1: 'moved',
   4: 'offline',
   7: 'jammed',
 }
 
-export function demoStations(count: number): DemoStation[] {
+/** Leiden: its neighbours find it, hours later. */
+const wrongHeight = { at: 2, tooHigh_m: 0.12 }
+
+/** @param incidents false: every station is as it should be */
+export function demoStations(count: number, incidents: boolean): DemoStation[] {
   return Array.from({ length: count }, (_, at) => {
     const [name, lat, lon] = places[at % places.length] as (typeof places)[number]
     const round = Math.floor(at / places.length)
-    const incident = round === 0 ? incidents[at] : undefined
+    const incident = incidents && round === 0 ? incidentOf[at] : undefined
     return {
       serial: `DEMO${String(at + 1).padStart(4, '0')}`,
       name: round === 0 ? name : `${name} ${round + 1}`,
       lat: lat + round * 0.05,
       lon,
+      tooHigh_m: incidents && at === wrongHeight.at ? wrongHeight.tooHigh_m : 0,
       ...(incident && { incident }),
     }
   })
@@ -46,8 +53,8 @@ export function demoStations(count: number): DemoStation[] {
 const alt = 50
 
 /** The variant of a station: a position that was entered, so that it is ready at once, and RTCM over MQTT. */
-export function variantOf({ serial, name, lat, lon }: DemoStation, broker: { host: string; port: number }) {
-  const { x, y, z } = geodeticToEcef({ lat, lon, alt })
+export function variantOf({ serial, name, lat, lon, tooHigh_m }: DemoStation, broker: { host: string; port: number }) {
+  const { x, y, z } = geodeticToEcef({ lat, lon, alt: alt + tooHigh_m })
   return {
     name: 'demo-station',
     hardware: 'demo-station',

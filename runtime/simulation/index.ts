@@ -50,3 +50,4 @@ export {
 export { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
 export { type ConstellationModel, constellations, type Sight, type Signal, visibleFrom } from './sky.js'
 export { type Solution, Solver, type SolverOptions } from './solver.js'
+export { type NavigationPage, navigationPage } from './subframes.js'

@@ -27,6 +27,7 @@ import { encodeFrame } from '../../runtime/gnss/rtcm/frame.js'
 import { readFields, signMagnitude, writeFields } from '../../runtime/gnss/rtcm/layout.js'
 import { constellationOf, gpsTow_ms } from '../../runtime/gnss/rtcm/msm.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
+import { ephemerisFrame, Model, navigationPage } from '../../runtime/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { independentDirection, rotatedBy } from './support/independent-direction.js'
@@ -505,4 +506,29 @@ t.test('the pages of a receiver give an ephemeris of each satellite in view', { 
     Galileo: [5, 15, 27, 30, 34],
     BeiDou: [29, 30, 36, 47],
   })
+})
+
+t.test('the pages of simulated satellites are those of their ephemerides', async (t) => {
+  const model = new Model({ seed: 1, lat: 52, lon: 4, alt: 50 })
+  const assembler = new SubframeAssembler()
+  const found: Record<string, number> = {}
+  for (let second = 0; second < 40; second++) {
+    const { gps_s, tracks } = model.epoch(Date.UTC(2026, 5, 1, 12, 0, second), 1, true)
+    for (const { sight } of tracks) {
+      const frame = ephemerisFrame(sight, gps_s)
+      const page = frame && navigationPage(frame, sight.svId, Math.round(gps_s))
+      const { gnssId = 0, satellite = 0, sigId = 0, words = [] } = page ?? {}
+      const payload = Buffer.alloc(8 + 4 * words.length)
+      payload.set([gnssId, satellite, sigId, 0, words.length, 0, 2, 0])
+      for (const [n, word] of words.entries()) payload.writeUInt32LE(word, 8 + 4 * n)
+      const made = page && assembler.push(encodeUbx(0x02, 0x13, payload), gps_s)
+      if (!frame || !made) continue
+      found[sight.constellation.name] = (found[sight.constellation.name] ?? 0) + 1
+      t.strictSame(decodeEphemeris(made, gps_s), decodeEphemeris(frame, gps_s))
+    }
+  }
+  t.ok(
+    ['GPS', 'Galileo', 'BeiDou'].every((name) => (found[name] ?? 0) >= 4),
+    JSON.stringify(found),
+  )
 })

@@ -1,6 +1,7 @@
 /** Everything that the simulated receiver sends for one epoch, by its configuration. */
+import { encodeUbx } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { rtcmMessages } from 'rtk-base/simulation'
+import { ephemerisFrame, type NavigationPage, navigationPage, rtcmMessages } from 'rtk-base/simulation'
 import type { CorrectionInput, HeardCorrection } from '../corrections.js'
 import type { ConfigStore } from '../firmware/config-store.js'
 import { implausibleWarning } from '../firmware/factory.js'
@@ -40,6 +41,7 @@ export class EpochFrames {
     const reports = this.#corrections.reports()
     if (this.enabled('UBX')) {
       frames.push(...ubxMessages(now, (message) => message !== 'GGA' && due(message)))
+      if (due('RXM-SFRBX')) frames.push(...pages(now).map(rxmSfrbx))
       if (due('RXM-RTCM')) frames.push(...reports.map(rxmRtcm))
       if (due('RXM-COR')) frames.push(...reports.map(rxmCor))
       if (this.#warns && navigation.implausible && count % warnEvery === 0) frames.push(implausibleWarning)
@@ -89,6 +91,26 @@ export class EpochFrames {
     const rate = key === undefined ? 0 : config.get(key)
     return rate > 0 && count % rate === 0
   }
+}
+
+/** The pages that the tracked satellites have sent. */
+function pages({ epoch, solution }: ReceiverEpoch): NavigationPage[] {
+  const gps_s = Math.round(epoch.gps_s)
+  // All pages begin at even seconds.
+  if (!solution.resolved || gps_s % 2 !== 0) return []
+  return epoch.tracks.flatMap(({ sight }) => {
+    const frame = ephemerisFrame(sight, epoch.gps_s)
+    return (frame && navigationPage(frame, sight.svId, gps_s)) ?? []
+  })
+}
+
+/** Version 2 (F9 HPG 1.51 interface description). */
+function rxmSfrbx({ gnssId, satellite, sigId, words }: NavigationPage): Uint8Array {
+  const payload = new Uint8Array(8 + 4 * words.length)
+  payload.set([gnssId, satellite, sigId, 0, words.length, 0, 2, 0])
+  const view = new DataView(payload.buffer)
+  for (const [index, word] of words.entries()) view.setUint32(8 + 4 * index, word, true)
+  return encodeUbx(0x02, 0x13, payload)
 }
 
 const usedOf = ({ isUsed }: HeardCorrection) => (isUsed ? 2 : 1)
