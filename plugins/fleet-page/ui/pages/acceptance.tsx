@@ -8,7 +8,7 @@ import { netAgain_ms } from '../fleet/net.js'
 import { type Acceptance, axes, type Evidence, type NeighbourEvidence, netApi } from '../fleet/net-api.js'
 import { t } from '../i18n/index.js'
 import { OutcomeOf } from '../parts/acceptance-card.js'
-import { offsetRows, offsetText, stateTones, withSigma } from '../parts/net-words.js'
+import { mmText, offsetRows, stateTones } from '../parts/net-words.js'
 import { place } from '../place.js'
 
 /** An acceptance test with its evidence, to be printed: `?id=`. */
@@ -113,15 +113,16 @@ function EvidenceCard({ evidence, isRunning }: { evidence: Evidence; isRunning: 
           columns={[
             { name: t('net.neighbour'), isHead: true, cell: ({ serial }) => serial },
             { name: t('acceptance.windows'), isNumber: true, cell: ({ windows }) => figure(windows, 0) },
-            { name: t('net.status.fixed'), isNumber: true, cell: ({ fixed }) => figure(fixed * 100, 0, '%') },
+            { name: t('acceptance.fixed'), isNumber: true, cell: ({ fixed }) => figure(fixed * 100, 0, '%') },
             ...axes.map((axis) => ({
-              name: t(`net.${axis}`),
+              name: `${t(`net.${axis}`)}, mm`,
               isNumber: true,
-              cell: ofFixed((one) => withSigma(one.offset[axis], one.sigma[axis])),
+              cell: ofFixed((one) => `${mmText(one.offset[axis])} ± ${mmText(one.sigma[axis])}`),
             })),
             {
               name: t('acceptance.repeatability'),
-              cell: ofFixed(({ repeatability }) => axes.map((axis) => offsetText(repeatability[axis])).join(' / ')),
+              isNumber: true,
+              cell: ofFixed(({ repeatability }) => axes.map((axis) => mmText(repeatability[axis])).join(' / ')),
             },
             {
               name: t('acceptance.verdict'),

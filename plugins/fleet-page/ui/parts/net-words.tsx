@@ -20,6 +20,9 @@ export const outcomeTones: Readonly<Record<AcceptanceOutcome, ToneName>> = {
 export const offsetText = (metres: number): string =>
   Math.abs(metres) < 10 ? figure(Math.round(metres * 1_000) + 0, 0, 'mm') : figure(metres, 2, 'm')
 
+/** Metres as a number of millimetres, for tables that name the unit. */
+export const mmText = (metres: number): string => figure(Math.round(metres * 10_000) / 10 + 0, 1)
+
 /** With its standard deviation; 0: it is not known. */
 export const withSigma = (metres: number, sigma_m: number): string =>
   sigma_m > 0 ? `${offsetText(metres)} ± ${offsetText(sigma_m)}` : offsetText(metres)
