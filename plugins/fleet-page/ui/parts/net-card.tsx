@@ -83,7 +83,7 @@ function Pairs({ pairs, serial }: { pairs: readonly Pair[]; serial: string }) {
               </a>
             ),
           },
-          { name: t('net.distance'), isNumber: true, cell: (pair) => distanceText(serial, neighbour(pair)) },
+          { name: t('net.distance'), cell: (pair) => distanceText(serial, neighbour(pair)) },
           { name: t('net.vector'), cell: ({ status }) => word('net.status', status || 'waiting') },
           { name: t('net.reason'), cell: ({ reason }) => reason !== 'ok' && <Reason of={reason} /> },
           { name: t('net.tried'), cell: ({ tried }) => moment(tried) },

@@ -45,7 +45,7 @@ export function NetCurve({ days }: { days: readonly Day[] }) {
           <g transform={`translate(${left} ${top})`}>
             {up.marks.map((mark) => (
               <g key={mark}>
-                <path class="grid" d={`M0 ${(1 - up.at(mark)) * tall}h${inner}`} />
+                <path class="net-grid" d={`M0 ${(1 - up.at(mark)) * tall}h${inner}`} />
                 <text class="mark value" x={-8} y={(1 - up.at(mark)) * tall}>
                   {figure(mark, Math.max(0, -Math.floor(Math.log10(up.step) + 1e-9)))}
                 </text>
@@ -53,7 +53,7 @@ export function NetCurve({ days }: { days: readonly Day[] }) {
             ))}
             {across.marks.map((mark) => (
               <g key={mark}>
-                <path class="grid" d={`M${across.at(mark) * inner} 0v${tall}`} />
+                <path class="net-grid" d={`M${across.at(mark) * inner} 0v${tall}`} />
                 <text class="mark" x={across.at(mark) * inner} y={tall + 20}>
                   {shortDay(mark)}
                 </text>
