@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { until } from '../manual-clock.js'
 import { startStation } from '../process.js'
+import { checkEvidence, checkNetOnMap, checkPosition } from './browser-fleet-net.js'
 import { address, compare, openTab, startBrowser, tell, textWith } from './browser-rig.js'
 import { Seed, seededStations } from './fleet-seed.js'
 
@@ -215,20 +216,8 @@ await page.keyboard.press('0')
 await page.locator('.map-cluster').first().focus()
 await page.keyboard.press('Enter')
 compare('a mark comes apart by keyboard', (await page.locator('.map-mark').count()) > 0, true)
-// Pairs are there 15 s after the last new station; nobody has sent RTCM, so that no line is green.
-type Net = { pairs: { one: string; other: string }[] }
-const net = async () => (await (await fetch(`${fleet.url}/fleet/net`)).json()) as Net
-await until(async () => (await net()).pairs.length > 0, 'pairs', 60_000)
-compare('the map has no net at first', await page.locator('.net-lines').count(), 0)
-await page.locator('.map-ground').focus()
-await page.keyboard.press('0')
-await page.getByLabel('Net', { exact: true }).check()
-await page.locator('.map-ground .net-none[d^=M]').waitFor({ state: 'attached' })
-const drawn = (kind: string) => page.locator(`.map-ground .net-${kind}`).getAttribute('d')
-compare('without vectors a line is neither good nor bad', [await drawn('agrees'), await drawn('contradicts')], ['', ''])
-compare('the number of lines is limited', ((await drawn('none')) ?? '').split('M').length - 1 <= 5_000, true)
-await judge(page, 'the net on the map', troubles)
-await page.getByLabel('Net', { exact: true }).uncheck()
+const netCheck = { page, troubles, url: fleet.url, evil, judge: (what: string) => judge(page, what, troubles) }
+const compared = await checkNetOnMap(netCheck)
 
 // ── a station ───────────────────────────────────────────────────────────────────────────────────────────────────────
 await go(page, `station/${second.serial}`, second.serial)
@@ -252,29 +241,10 @@ compare('and then sent', /Sent/.test(await shown(/^.*Sent/)), true)
 await judge(page, 'a station after actions', troubles)
 
 // ── the check by neighbours ─────────────────────────────────────────────────────────────────────────────────────────
-const compared = (await net()).pairs[0]?.one ?? ''
 await go(page, `station/${compared}`, compared)
-compare('who was never compared is not confirmed', await textWith(page, '.tone', /Not compared/), '– Not compared yet')
-const neighbours = page.getByRole('region', { name: 'Position checked by neighbours' })
-compare('its neighbours are listed', await neighbours.getByText('not compared yet').first().isVisible(), true)
-await page.getByLabel('Length, hours').fill('72')
-compare('a test has at most 71 hours', await page.getByRole('button', { name: 'Acceptance test' }).isDisabled(), true)
-await page.getByLabel('Length, hours').fill('2')
-await page.getByRole('button', { name: 'Acceptance test' }).click()
-compare('a test is started', /Started/.test(await shown(/Started/)), true)
-await page.getByRole('region', { name: 'Acceptance tests' }).getByRole('link').click()
-await page.getByRole('heading', { level: 1, name: 'Acceptance test' }).waitFor()
-compare('it runs', /running/.test(await textWith(page, '.tone', /running/)), true)
-compare('there is no evidence yet', await page.getByText('No vector to a neighbour').isVisible(), true)
-await judge(page, 'an acceptance test', troubles)
-await page.emulateMedia({ media: 'print' })
-const printed = async (selector: string) => page.locator(selector).first().isVisible()
-compare(
-  'only the evidence is printed',
-  [await printed('.card'), await printed('nav'), await printed('.choices'), await printed('.screen-only')],
-  [true, false, false, false],
-)
-await page.emulateMedia({ media: null })
+await checkPosition(netCheck)
+await page.goto(`${fleet.url}/#/station/${compared}`)
+await checkEvidence(netCheck)
 
 // ── a rollout ───────────────────────────────────────────────────────────────────────────────────────────────────────
 await go(page, 'rollouts', 'Rollouts')
