@@ -13,7 +13,7 @@ import {
 } from 'rtk-base/services'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
-import { curveOf, storeDays } from './days.js'
+import { curveOf, deleteOld, storeDays } from './days.js'
 import { type JudgedBase, judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
 
@@ -65,6 +65,8 @@ export class Judgements implements FleetNet {
   #newest = 0
   #judged_s = Number.NEGATIVE_INFINITY
   #tidied_s = Number.NEGATIVE_INFINITY
+  /** Begin of the last complete day whose medians are stored, UTC seconds. */
+  #complete_s = 0
 
   constructor(ctx: PluginContext, retention_days: number) {
     this.#ctx = ctx
@@ -125,7 +127,8 @@ export class Judgements implements FleetNet {
       const newest = await store.newestVector(this.#database)
       if (now_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
       if (newest > 0 && now_s - this.#tidied_s >= tidy_s) {
-        await storeDays(this.#database, now_s, this.#retention_days)
+        this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, () => setImmediate())
+        await deleteOld(this.#database, now_s, this.#retention_days)
         this.#tidied_s = now_s
       }
       await this.#judge(now_s)

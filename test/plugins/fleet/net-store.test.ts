@@ -1,0 +1,109 @@
+/** What the net stores: daily medians, retention, pairs and their leases. */
+import { PGlite } from '@electric-sql/pglite'
+import t from 'tap'
+import { median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
+import { tables } from '../../../plugins/fleet-net/store/tables.js'
+import { Random } from '../../../runtime/simulation/index.js'
+
+const day_s = 86_400
+const midnight_s = 20_600 * day_s
+const rest = async () => {}
+
+const glite = new PGlite()
+await glite.waitReady
+t.teardown(() => glite.close())
+const query = async <R extends object>(sql: string, values: readonly unknown[] = []): Promise<R[]> =>
+  (await glite.query<R>(sql, [...values])).rows
+const database = { query }
+
+t.beforeEach(async () => {
+  await glite.exec('drop schema public cascade; create schema public')
+  for (const step of tables) await glite.exec(step)
+})
+
+interface Given {
+  readonly t_s: number
+  readonly one?: string
+  readonly other?: string
+  readonly status?: string
+  readonly measured?: readonly number[]
+  readonly arp?: readonly number[]
+}
+
+async function store(vectors: readonly Given[]): Promise<void> {
+  const rows = vectors.map(
+    ({ t_s, one = 'A', other = 'B', status = 'fixed', measured = [1, 2, 3], arp = [0, 0, 0] }) => ({
+      ...{ t: new Date(1_000 * t_s), one, other, status, measured, one_arp: arp },
+      covariance: [1e-4, 0, 0, 0, 4e-4, 0, 0, 0, 1e-8],
+    }),
+  )
+  await query(
+    `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, epochs, satellites)
+     select t, one, other, status, measured, covariance, one_arp, array[1, 1, 1], 100, 10 from jsonb_to_recordset($1::jsonb)
+     as row (t timestamptz, one text, other text, status text, measured float8[], covariance float8[], one_arp float8[])`,
+    [JSON.stringify(rows)],
+  )
+}
+
+const days = () =>
+  query<{ day: string; one: string; measured: number[]; sigma: number[]; one_arp: number[]; windows: number }>(
+    'select day::text, one, measured, sigma, one_arp, windows from fleet_net_day order by day, one',
+  )
+
+t.test('daily medians', async (t) => {
+  const random = new Random(3)
+  const measured = Array.from({ length: 20 }, () => [random.uniform(), 10 * random.uniform(), -random.uniform()])
+  await store([
+    ...measured.map((one, n) => ({ t_s: midnight_s + 3_600 * n, measured: one })),
+    { t_s: midnight_s + 100, status: 'float', measured: [99, 99, 99] },
+    { t_s: midnight_s + 200, measured: [77, 77, 77], arp: [5, 0, 0] },
+    { t_s: midnight_s - 1, measured: [4, 5, 6] },
+    { t_s: midnight_s - day_s - 1, measured: [7, 8, 9] },
+  ])
+  await storeDays(database, midnight_s + day_s - 1, 0, rest)
+  const [yesterday, today] = await days()
+  t.match(yesterday, { day: '2026-05-26', measured: [4, 5, 6], windows: 1 })
+  t.match(today, { day: '2026-05-27', windows: 20, one_arp: [0, 0, 0], sigma: [0.01, 0.02, 0.002] })
+  for (const axis of [0, 1, 2])
+    t.ok(Math.abs((today?.measured[axis] ?? 0) - median(measured.map((one) => one[axis] ?? 0))) < 1e-12)
+  t.equal((await days()).length, 2, 'nothing of the days before')
+})
+
+t.test('yesterday is computed until it is complete, and then no more', async (t) => {
+  const count = async () => (await days()).find(({ day }) => day === '2026-05-26')?.windows
+  await store([{ t_s: midnight_s - 5 }])
+  let complete_s = await storeDays(database, midnight_s + 5, 0, rest)
+  t.equal(await count(), 1)
+  await store([{ t_s: midnight_s - 4 }])
+  complete_s = await storeDays(database, midnight_s + 700, complete_s, rest)
+  t.equal(await count(), 2, 'a vector that was stored late')
+  await store([{ t_s: midnight_s - 3 }, { t_s: midnight_s + 800 }])
+  complete_s = await storeDays(database, midnight_s + 4_000, complete_s, rest)
+  t.equal(await count(), 2)
+  t.equal((await days()).length, 2, 'today')
+  await storeDays(database, midnight_s + day_s + 4_000, complete_s, rest)
+  t.equal((await days()).find(({ day }) => day === '2026-05-27')?.windows, 1, 'a day later')
+})
+
+t.test('the medians of many stations are computed in steps', async (t) => {
+  const stations = 240
+  const vectors: Given[] = []
+  for (let n = 0; n < stations; n++)
+    for (const next of [1, 2, 3])
+      for (let hour = 0; hour < 24; hour++)
+        vectors.push({ t_s: midnight_s + 3_600 * hour, one: `S${n}`, other: `T${n + next}` })
+  for (let at = 0; at < vectors.length; at += 5_000) await store(vectors.slice(at, at + 5_000))
+  let pauses = 0
+  let longest_ms = 0
+  let begun_ms = performance.now()
+  await storeDays(database, midnight_s + day_s - 1, 0, async () => {
+    pauses += 1
+    longest_ms = Math.max(longest_ms, performance.now() - begun_ms)
+    begun_ms = performance.now()
+  })
+  t.comment(`${vectors.length} vectors, longest step ${longest_ms.toFixed(0)} ms`)
+  t.ok(pauses >= 12)
+  const all = await days()
+  t.equal(all.length, 3 * stations)
+  t.ok(all.every(({ windows }) => windows === 24))
+})
