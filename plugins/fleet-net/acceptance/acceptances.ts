@@ -154,9 +154,10 @@ export class Acceptances {
 
   /** By the vectors of its time, of the station and of its neighbours among each other. */
   async #examine({ serial, arp, begun_s }: Acceptance) {
-    const own = await store.vectorsSince(this.#database, begun_s, [serial])
+    const now_s = this.#ctx.clock.now() / 1_000
+    const own = await store.vectorsSince(this.#database, begun_s, now_s, [serial])
     const around = [...new Set(own.flatMap(({ one, other }) => [one, other]))]
-    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, around) : []
+    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, now_s, around) : []
     const known = this.#ctx.services.use(fleet)
     const { bases, vectors } = netVectors(all, (one) => known.station(one))
     const judged = await judgeRegions(bases, vectors, () => setImmediate())
@@ -165,7 +166,7 @@ export class Acceptances {
       ({ one, other, oneArp, otherArp }) =>
         isAnnounced(known.station(one), oneArp) && isAnnounced(known.station(other), otherArp),
     )
-    const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
+    const now = 1970 + now_s / year_s
     const evidence = evidenceOf(serial, arp, valid, judgement, now)
     return { evidence, ...outcomeOf(evidence, judgement) }
   }

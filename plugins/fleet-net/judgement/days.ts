@@ -17,7 +17,7 @@ export const median = (values: readonly number[]): number => {
 
 /** The smallest spread of a day: a single window must not look exact. */
 const leastSigma_m = 0.002
-/** Stations of one query: an embedded database answers in the same process, and blocks it meanwhile. */
+/** Stations of one query: an embedded database answers one query after the other, and others must not wait long. */
 const stationsAtOnce = 20
 /** Vectors of a day are stored at the latest this long after it. */
 const late_s = 600
@@ -73,10 +73,22 @@ export async function storeDays(
   return now_s - today_s >= late_s ? yesterday_s : complete_s
 }
 
-/** Deletes vectors and medians that are too old. */
+/** The clock is trusted once vectors of this age are stored. */
+const trusted_s = { oldest: 2 * day_s, newest: 2 * 3_600 } as const
+
+/**
+ * Deletes vectors that are older than 3 days, and the oldest day of medians if it is too old. After the clock jumped forward, nothing is
+ * deleted until there are vectors of two hours ago, and then at most a day of medians per call.
+ */
 export async function deleteOld({ query }: Database, now_s: number, retention_days: number): Promise<void> {
+  const [fresh] = await query(
+    'select id from fleet_net_vector where t > to_timestamp($1) and t <= to_timestamp($2) limit 1',
+    [now_s - trusted_s.oldest, now_s - trusted_s.newest],
+  )
+  if (!fresh) return
   await query('delete from fleet_net_vector where t < to_timestamp($1)', [now_s - 3 * day_s])
-  await query('delete from fleet_net_day where day < to_timestamp($1)', [now_s - retention_days * day_s])
+  const oldest = 'day < to_timestamp($1) and day = (select min(day) from fleet_net_day)'
+  await query(`delete from fleet_net_day where ${oldest}`, [now_s - retention_days * day_s])
 }
 
 interface DayRow {
@@ -91,18 +103,17 @@ interface DayRow {
 
 /**
  * The curve of a station: of each day the median over its neighbours, against the position that it announces now.
- * @param except neighbours that are wrong themselves
+ * @param of `arp`: the announced position. `except`: neighbours that are wrong themselves
  */
 export async function curveOf(
   { query }: Database,
   serial: string,
-  arp: Ecef,
-  except: ReadonlySet<string>,
+  { arp, now_s, except }: { arp: Ecef; now_s: number; except: ReadonlySet<string> },
 ): Promise<DailyOffset[]> {
   const rows = await query<DayRow>(
     `select extract(epoch from day)::float8 as day_s, one, other, measured, sigma, one_arp, other_arp from fleet_net_day
-     where (one = $1 or other = $1) order by day desc limit $2`,
-    [serial, 10 * mostDays],
+     where (one = $1 or other = $1) and day <= to_timestamp($3) order by day desc limit $2`,
+    [serial, 10 * mostDays, now_s],
   )
   const byDay = new Map<number, { offset: Enu; sigma: Enu }[]>()
   for (const row of rows) {

@@ -63,6 +63,7 @@ export class Judgements implements FleetNet {
   #isWorking = false
   /** Newest vector that was judged. */
   #newest = 0
+  /** Monotonic. */
   #judged_s = Number.NEGATIVE_INFINITY
   #tidied_s = Number.NEGATIVE_INFINITY
   /** Begin of the last complete day whose medians are stored, UTC seconds. */
@@ -124,16 +125,18 @@ export class Judgements implements FleetNet {
     this.#isWorking = true
     try {
       const now_s = this.#ctx.clock.now() / 1_000
+      // The clock may be set: intervals are of the monotonic one.
+      const elapsed_s = this.#ctx.clock.monotonic() / 1_000
       const newest = await store.newestVector(this.#database)
-      if (now_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
-      if (newest > 0 && now_s - this.#tidied_s >= tidy_s) {
+      if (elapsed_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
+      if (newest > 0 && elapsed_s - this.#tidied_s >= tidy_s) {
         this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, () => setImmediate())
         await deleteOld(this.#database, now_s, this.#retention_days)
-        this.#tidied_s = now_s
+        this.#tidied_s = elapsed_s
       }
       await this.#judge(now_s)
       this.#newest = newest
-      this.#judged_s = now_s
+      this.#judged_s = elapsed_s
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the net could not be judged: it is tried again in a minute')
     } finally {
@@ -143,7 +146,7 @@ export class Judgements implements FleetNet {
 
   async #judge(now_s: number): Promise<void> {
     const known = this.#ctx.services.use(fleet)
-    const recent = await store.vectorsSince(this.#database, now_s - recent_s)
+    const recent = await store.vectorsSince(this.#database, now_s - recent_s, now_s)
     const { bases, vectors } = netVectors(recent, (serial) => known.station(serial))
     const judged = await judgeRegions(bases, vectors, () => setImmediate())
     const before = await storedBases(this.#database)
@@ -195,7 +198,9 @@ export class Judgements implements FleetNet {
     const [first = noCause] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
     if (first.kind === 'swapped' || first.kind === 'far') return first
     const except = new Set([...wrong].filter((id) => id !== serial))
-    return movementOf(await curveOf(this.#database, serial, arp, except)) ?? first
+    return (
+      movementOf(await curveOf(this.#database, serial, { arp, now_s: this.#ctx.clock.now() / 1_000, except })) ?? first
+    )
   }
 
   #record(before: StoredBase | undefined, { serial, state, vectors, cause }: StoredBase): void {

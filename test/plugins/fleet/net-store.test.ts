@@ -1,7 +1,8 @@
 /** What the net stores: daily medians, retention, pairs and their leases. */
 import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
-import { median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
+import { curveOf, deleteOld, median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
+import { claim, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
 import { tables } from '../../../plugins/fleet-net/store/tables.js'
 import { Random } from '../../../runtime/simulation/index.js'
 
@@ -106,4 +107,56 @@ t.test('the medians of many stations are computed in steps', async (t) => {
   const all = await days()
   t.equal(all.length, 3 * stations)
   t.ok(all.every(({ windows }) => windows === 24))
+})
+
+t.test('retention', async (t) => {
+  const stored = async () => (await query('select id from fleet_net_vector')).length
+  const fillDays = (count: number) =>
+    query(
+      `insert into fleet_net_day (day, one, other, measured, sigma, one_arp, other_arp, windows)
+       select (to_timestamp($1) at time zone 'UTC')::date - n, one, 'Z', array[1, 2, 3], array[1, 1, 1], array[1, 1, 1], array[1, 1, 1], 1
+       from generate_series(0, $2::int - 1) as n, unnest(array['A', 'B']) as one`,
+      [midnight_s, count],
+    )
+  const hours = [1, 3, 70, 73, 100]
+  await store(hours.map((hour) => ({ t_s: midnight_s - 3_600 * hour })))
+  await fillDays(34)
+  await deleteOld(database, midnight_s, 31)
+  t.equal(await stored(), 3, 'vectors of three days')
+  t.equal((await days()).length, 2 * 33, 'one day at a time')
+  for (let n = 0; n < 5; n++) await deleteOld(database, midnight_s, 31)
+  t.equal((await days()).length, 2 * 32, 'and no more than are too old')
+
+  const wrong_s = midnight_s + 400 * day_s
+  await deleteOld(database, wrong_s, 31)
+  await store([{ t_s: wrong_s }])
+  await deleteOld(database, wrong_s + 60, 31)
+  t.equal(await stored(), 4, 'the clock jumped forward: nothing is deleted')
+  t.equal((await days()).length, 64)
+  await deleteOld(database, wrong_s + 7_300, 31)
+  t.equal(await stored(), 1, 'it has been so for two hours')
+  t.equal((await days()).length, 62, 'and then little at a time')
+})
+
+t.test('what was stored with a clock of the future', async (t) => {
+  const now_s = midnight_s + 40_000
+  const wrong_s = now_s + 400 * day_s
+  await store([{ t_s: now_s - 60 }, { t_s: now_s + 60, one: 'A' }, { t_s: wrong_s }])
+  t.equal((await vectorsSince(database, now_s - 3_600, now_s)).length, 2, 'is not recent')
+  for (const t_s of [now_s, wrong_s]) await storeDays(database, t_s, 0, rest)
+  t.equal((await days()).length, 2)
+  const origin = { x: 0, y: 0, z: 0 }
+  const curve = await curveOf(database, 'B', { arp: origin, now_s, except: new Set() })
+  t.equal(curve.length, 1, 'is no day of a curve')
+  await query(
+    `insert into fleet_net_pair (one, other, cell, due, leased_until, leased_by) values
+     ('A', 'late', 1, to_timestamp($2), 'epoch', ''), ('A', 'leased', 2, to_timestamp($1), to_timestamp($2), 'gone'),
+     ('A', 'due', 3, to_timestamp($1), 'epoch', ''), ('A', 'later', 4, to_timestamp($1 + 3600), 'epoch', ''),
+     ('A', 'busy', 5, to_timestamp($1), to_timestamp($1 + 3600), 'here')`,
+    [now_s - 10, wrong_s],
+  )
+  const take = { by: 'me', most: 10, now_s, until_s: now_s + 3_600 }
+  const others = async () => (await claim(database, take)).map(({ other }) => other).sort()
+  t.strictSame(await others(), ['due', 'late', 'leased'], 'counts as past')
+  t.strictSame(await others(), [])
 })

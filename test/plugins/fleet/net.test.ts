@@ -251,3 +251,15 @@ t.test('in the whole application: a viewer reads, and starts no acceptance test'
   t.equal((await fleet.request('/fleet/net/acceptance', { headers: as(bob.key) })).status, 200)
   t.equal((await fleet.request('/fleet/net/stations/NOBODY', { headers: as(bob.key) })).status, 404)
 })
+
+t.test('a clock that was a day ahead for some time: the net is judged after it is right', async (t) => {
+  const rig = await setUp()
+  const { clock } = rig.shared
+  clock.stepUtc(86_400_000)
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await clock.advance(120_000)
+  clock.stepUtc(-86_400_000)
+  await window(rig, 34)
+  await rig.passes(() => net.judgement('B0')?.state === 'agrees', 'judged')
+})
