@@ -48,7 +48,7 @@ export async function claim(
   return query<{ one: string; other: string }>(
     `update fleet_net_pair as pair set leased_by = $1, leased_until = to_timestamp($4)
      from (select one, other from fleet_net_pair
-           where (due <= to_timestamp($3) or due > to_timestamp($5))
+           where gone is null and (due <= to_timestamp($3) or due > to_timestamp($5))
              and (leased_until <= to_timestamp($3) or leased_until > to_timestamp($5))
            order by first desc, date_trunc('hour', least(due, to_timestamp($3))), cell, one, other limit $2
            for update skip locked) as free

@@ -69,4 +69,6 @@ export const tables = [
      outcome text not null default 'running',
      reason text not null default '',
      evidence jsonb)`,
+  `alter table fleet_net_pair add column if not exists gone timestamptz;
+   create index fleet_net_day_day on fleet_net_day (day)`,
 ]

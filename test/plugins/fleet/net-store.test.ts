@@ -2,7 +2,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
 import { curveOf, deleteOld, median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
-import { claim, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
+import { storePairs } from '../../../plugins/fleet-net/pairs/pair-store.js'
+import { SettledPlaces, settle_ms } from '../../../plugins/fleet-net/pairs/settled.js'
+import { claim, finish, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
 import { tables } from '../../../plugins/fleet-net/store/tables.js'
 import { Random } from '../../../runtime/simulation/index.js'
 
@@ -156,7 +158,52 @@ t.test('what was stored with a clock of the future', async (t) => {
     [now_s - 10, wrong_s],
   )
   const take = { by: 'me', most: 10, now_s, until_s: now_s + 3_600 }
-  const others = async () => (await claim(database, take)).map(({ other }) => other).sort()
+  const others = async () =>
+    (await claim(database, take)).map(({ other }) => other).sort((one, next) => (one < next ? -1 : 1))
   t.strictSame(await others(), ['due', 'late', 'leased'], 'counts as past')
   t.strictSame(await others(), [])
+})
+
+t.test('a pair that is not wanted any more', async (t) => {
+  const pair = (other: string) => ({ one: 'A', other, cell: 1 })
+  const stored = async () =>
+    (await query<{ other: string }>('select other from fleet_net_pair order by other')).map(({ other }) => other)
+  const now_s = midnight_s
+  const take = (t_s: number) => claim(database, { by: 'me', most: 10, now_s: t_s, until_s: t_s + 4_000 })
+  t.equal(await storePairs(database, [pair('B'), pair('C')], now_s), 0)
+  t.equal((await take(now_s)).length, 2)
+  t.equal(await storePairs(database, [pair('C')], now_s + 60), 1)
+  t.strictSame(await stored(), ['B', 'C'])
+  const done = { by: 'me', now_s: now_s + 3_600, due_s: now_s + 3_600 }
+  t.equal(await finish(database, pair('B'), { status: 'none', reason: '' }, done), true, 'its window is stored')
+  t.strictSame(await take(now_s + 3_601), [], 'it is not compared again')
+  await storePairs(database, [pair('B'), pair('C')], now_s + 3_630)
+  t.equal((await take(now_s + 3_631)).length, 1, 'it is wanted again')
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640), 1)
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_000), 1, 'its lease ended less than an hour ago')
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_600), 0)
+  t.strictSame(await stored(), ['C'])
+})
+
+t.test('the position that counts for the pairs', async (t) => {
+  const places = new SettledPlaces()
+  const at = (x: number) => ({ x, y: 0, z: 0 })
+  const counts = (now_ms: number) => places.at(now_ms).places.map(({ serial, arp }) => `${serial}${arp.x}`)
+  places.heard('A', at(1), 0)
+  t.strictSame(places.at(0), { places: [], isSettling: true })
+  places.settleAll()
+  t.strictSame(places.at(0), { places: [{ serial: 'A', arp: at(1) }], isSettling: false })
+  places.heard('B', at(1), 0)
+  places.heard('B', at(1), settle_ms - 1)
+  t.strictSame(counts(settle_ms - 1), ['A1'])
+  t.strictSame(counts(settle_ms), ['A1', 'B1'], 'a new one counts after half an hour')
+  for (let n = 0; n < 100; n++) {
+    places.heard('A', at(2 + n), settle_ms + 60_000 * n)
+    t.strictSame(counts(settle_ms + 60_000 * n), ['A1', 'B1'], 'one that jumps keeps its place')
+  }
+  places.heard('B', undefined, 10 * settle_ms)
+  t.strictSame(counts(10 * settle_ms), ['A101', 'B1'])
+  t.strictSame(counts(11 * settle_ms), ['A101'], 'one that announces none any more')
+  places.forget('A')
+  t.strictSame(counts(11 * settle_ms), [])
 })
