@@ -23,7 +23,7 @@ const Cause = Type.Object({
 export const Judgement = Type.Object({
   serial: Serial,
   state: State,
-  reason: Type.String({ description: 'Why, as a code; pending: contradicted once, the next window decides' }),
+  reason: Type.String({ description: 'Why, as a code; pending: contradicted by one window, the next one decides' }),
   offset: EnuMetres,
   sigma: EnuMetres,
   vectors: Type.Integer({ description: 'Neighbours that the judgement is based on' }),
