@@ -177,7 +177,7 @@ export class Engine {
       rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
-      isContradicted: (serial) => services.find(fleetNet)?.judgement(serial)?.state === 'contradicts',
+      judgement: (serial) => services.find(fleetNet)?.judgement(serial),
       neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all

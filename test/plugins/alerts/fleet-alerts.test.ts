@@ -45,7 +45,7 @@ t.test('the alerts of one station', (t) => {
 
 t.test('the alert of a wrong position', (t) => {
   const judged: FleetJudgement = {
-    ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, since_s: 77 },
+    ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, window_s: 0, since_s: 77 },
     ...{ offset: { east: 0.01, north: 0, up: -0.134 }, sigma: { east: 0.003, north: 0.003, up: 0.006 } },
     cause: { kind: 'height', values: {}, text: 'The height is too large.' },
   }
@@ -62,6 +62,7 @@ t.test('the alert of a wrong position', (t) => {
   t.notOk(isUndecided(fit, 'position', { ...judged, state: 'agrees' }), 'all clear')
   t.ok(isUndecided(fit, 'position', { ...judged, state: 'unknown' }), 'nobody says that it is right again')
   t.ok(isUndecided(fit, 'position'))
+  t.notOk(isUndecided(fit, 'position', null), 'nobody judges positions any more')
   t.end()
 })
 
