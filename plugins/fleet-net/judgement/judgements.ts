@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { causesOf, movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import {
@@ -13,7 +13,9 @@ import {
 } from 'rtk-base/services'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
+import { mayHaveMoved, probableCause, withMovement } from './cause.js'
 import { curveOf, storeDays } from './days.js'
+import { referenceOf } from './reference.js'
 import { type JudgedBase, judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
 
@@ -28,7 +30,6 @@ const again_s = 1_800
 const tidy_s = 3_600
 /** The announced position is still the one of a vector. */
 const same_m = 0.001
-const year_s = 365.25 * 86_400
 
 export const isAnnounced = (station: FleetStation | undefined, arp: Ecef): boolean =>
   station?.arp !== undefined && distance(station.arp, arp) <= same_m
@@ -177,22 +178,17 @@ export class Judgements implements FleetNet {
   async #cause(
     serial: string,
     arp: Ecef,
-    { offset, sigma }: NetJudgement,
+    judgement: NetJudgement,
     recent: readonly store.StoredVector[],
     wrong: ReadonlySet<string>,
   ): Promise<FleetJudgement['cause']> {
-    const ranged = new Map<string, { id: string; arp: Ecef; byRanges: Ecef | undefined }>()
-    for (const { one, other, oneArp, otherArp, oneRanges, otherRanges } of recent) {
-      ranged.set(one, { id: one, arp: oneArp, byRanges: oneRanges })
-      ranged.set(other, { id: other, arp: otherArp, byRanges: otherRanges })
-    }
-    const others = [...wrong].flatMap((id) => (id === serial ? [] : (ranged.get(id) ?? [])))
-    const byRanges = ranged.get(serial)?.byRanges
-    const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
-    const [first = noCause] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
-    if (first.kind === 'swapped' || first.kind === 'far') return first
+    const reference = referenceOf(await this.#ctx.services.use(fleet).document(serial), arp)
+    const now_ms = this.#ctx.clock.now()
+    const facts = { serial, arp, judgement, vectors: recent, wrong, reference, now_ms }
+    const found = probableCause(facts)
+    if (!mayHaveMoved(found)) return found
     const except = new Set([...wrong].filter((id) => id !== serial))
-    return movementOf(await curveOf(this.#database, serial, arp, except)) ?? first
+    return withMovement(found, judgement.offset, movementOf(await curveOf(this.#database, serial, arp, except)))
   }
 
   #record(before: StoredBase | undefined, { serial, state, vectors, cause }: StoredBase): void {
