@@ -9,6 +9,7 @@ import {
   fleetBroker,
   fleetDatabase,
   fleetNet,
+  isPositionWrong,
 } from 'rtk-base/services'
 
 const look_ms = 5_000
@@ -101,7 +102,7 @@ function disk({ errors }: FleetStation): Found | undefined {
 }
 
 function position(judgement: FleetJudgement | undefined): Found | undefined {
-  if (judgement?.state !== 'contradicts') return undefined
+  if (!judgement || !isPositionWrong(judgement)) return undefined
   const { offset, vectors, cause, since_s } = judgement
   const away_m = Math.hypot(offset.east, offset.north, offset.up)
   const text = `the position is wrong by ${away_m.toFixed(3)} m (${directionOf(offset)}) according to ${vectors} neighbours: ${cause.text}`
@@ -127,8 +128,9 @@ export function isUndecided(
   judgement?: FleetJudgement | null,
 ): boolean {
   if (kind === 'offline') return online !== 'online'
-  // Only its neighbours can say that it is right again.
-  if (kind === 'position') return judgement !== null && judgement?.state !== 'agrees'
+  // Only its neighbours can say that it is right again, or as right as it promises. Null: nobody judges any more.
+  if (kind === 'position')
+    return judgement !== null && (!judgement || judgement.state === 'unknown' || isPositionWrong(judgement))
   if (!verdictKinds.has(kind)) return false
   // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
   return (

@@ -12,7 +12,7 @@
  * | failed | it did not; it was told to go back if it can | |
  * | undone | another one failed while this one was on trial: it was told to go back | |
  */
-import type { FleetJudgement, FleetStation } from 'rtk-base/services'
+import { type FleetJudgement, type FleetStation, isPositionWrong } from 'rtk-base/services'
 import { isOpen, type Plan } from './plan.js'
 
 export type TargetState = 'waiting' | 'measuring' | 'asked' | 'proving' | 'done' | 'failed' | 'undone'
@@ -58,7 +58,7 @@ export interface View {
   /** Connected rovers. */
   rovers(serial: string): number
   /** Of the position that it announces, by its neighbours (service `fleetNet`). */
-  judgement(serial: string): Pick<FleetJudgement, 'state' | 'window_s'> | undefined
+  judgement(serial: string): Pick<FleetJudgement, 'state' | 'window_s' | 'cause'> | undefined
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]
   /** All stations of the fleet nearer to this one than that, without itself. */
@@ -155,7 +155,7 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
         version: station.version,
         errors: station.errors,
         hadEpochs: epochs > 0,
-        ...(view.judgement(target.serial)?.state === 'contradicts' && { wasContradicted: true }),
+        ...(isPositionWrong(view.judgement(target.serial)) && { wasContradicted: true }),
         ...(view.judgement(target.serial)?.state === 'agrees' && { wasConfirmed: true }),
       }
       return { target: to('asked', '', { before, asked: 1, asked_s: now_s }), also: 'ask' }
@@ -232,7 +232,7 @@ const undoneBy = ({ since_s }: Target, station: FleetStation | undefined) =>
   station && station.document_s > since_s ? station.errors.find((code) => undoneChange.includes(code)) : undefined
 
 const isNewlyContradicted = ({ serial, before }: Pick<Target, 'serial' | 'before'>, view: View) =>
-  view.judgement(serial)?.state === 'contradicts' && !before?.wasContradicted
+  isPositionWrong(view.judgement(serial)) && !before?.wasContradicted
 
 /** The plan waits until the position is confirmed again, mainly by windows that began after the change. */
 function isUnconfirmed({ serial, state, since_s, before }: Target, { position }: Plan, view: View): boolean {

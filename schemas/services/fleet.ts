@@ -211,13 +211,20 @@ export interface FleetJudgement {
   readonly since_s: number
   /** Begin of the middle one of the windows that were judged, UTC seconds: half of them began later. 0: there is none. */
   readonly window_s: number
-  /** Of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. */
+  /**
+   * Of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. `survey`: the offset is within three times the accuracy that
+   * the station states (`values.acc_m`).
+   */
   readonly cause: {
     readonly kind: string
     readonly values: Readonly<Record<string, string | number | boolean>>
     readonly text: string
   }
 }
+
+/** Whether a person must correct the position: it is contradicted, and farther off than its stated accuracy allows. */
+export const isPositionWrong = (judgement: Pick<FleetJudgement, 'state' | 'cause'> | undefined): boolean =>
+  judgement?.state === 'contradicts' && judgement.cause.kind !== 'survey'
 
 /** Provided by fleet-net: which stations announce a wrong position. */
 export interface FleetNet {

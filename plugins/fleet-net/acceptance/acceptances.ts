@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type Ecef, type FleetDatabase, fleet, fleetDatabase } from 'rtk-base/services'
+import { probableCause } from '../judgement/cause.js'
 import { isAnnounced, netVectors } from '../judgement/judgements.js'
+import { referenceOf } from '../judgement/reference.js'
 import { judgeRegions } from '../judgement/regions.js'
 import { unjudged } from '../judgement/step.js'
 import * as store from '../store/store.js'
@@ -10,7 +12,6 @@ import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.j
 const look_ms = 60_000
 const most = 200
 const mostRunning = 10
-const year_s = 365.25 * 86_400
 
 export interface Acceptance {
   readonly id: number
@@ -183,8 +184,13 @@ export class Acceptances {
       ({ one, other, oneArp, otherArp }) =>
         isAnnounced(known.station(one), oneArp) && isAnnounced(known.station(other), otherArp),
     )
-    const now = 1970 + now_s / year_s
-    const evidence = evidenceOf(serial, arp, valid, judgement, now)
+    const reference = referenceOf(await known.document(serial), arp)
+    const wrong = new Set([...judged].filter(([, { state }]) => state === 'contradicts').map(([one]) => one))
+    const facts = { serial, arp, judgement, reference }
+    const cause = wrong.has(serial)
+      ? probableCause({ ...facts, vectors: all, wrong, now_ms: this.#ctx.clock.now() }).text
+      : ''
+    const evidence = evidenceOf({ ...facts, vectors: valid, judged, cause })
     return { evidence, ...outcomeOf(evidence, judgement) }
   }
 }

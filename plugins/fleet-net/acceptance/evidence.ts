@@ -1,29 +1,58 @@
 /** The evidence of an acceptance test, from the vectors of its time. Pure. */
-import { causesOf, type NetJudgement } from 'rtk-base/baseline'
-import { enu } from 'rtk-base/gnss'
+import type { NetJudgement } from 'rtk-base/baseline'
+import { distance, enu } from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { median } from '../judgement/days.js'
+import type { Reference } from '../judgement/reference.js'
 import type { StoredVector } from '../store/store.js'
 
 const Enu3 = Type.Object({ east: Type.Number(), north: Type.Number(), up: Type.Number() })
+const states = ['agrees', 'contradicts', 'unknown'] as const
+const method = { description: 'How the position was determined, by the document of the station; empty: unknown' }
 
 export const Evidence = Type.Object({
+  reference: Type.Object({
+    method: Type.Enum(['manual', 'survey', ''], method),
+    frame: Type.String({ description: 'Frame of the announced coordinates; empty: unknown' }),
+    epoch: Type.Number({ description: 'Their epoch, decimal year; 0: unknown' }),
+    plate: Type.String({ description: 'Tectonic plate; empty: unknown' }),
+    accuracy: Type.Number({ description: 'Stated accuracy, 3D 1 sigma, metres; 0: unknown' }),
+    antenna: Type.Object({
+      descriptor: Type.String({ description: 'IGS name; empty: unknown' }),
+      serial: Type.String(),
+      height: Type.Number({ description: 'Reference point above the marker, metres; 0: unknown or none' }),
+    }),
+  }),
   neighbours: Type.Array(
     Type.Object({
       serial: Type.String(),
+      distance: Type.Number({ description: 'Between the announced positions, metres' }),
       windows: Type.Integer({ description: 'Windows with a vector' }),
+      first: Type.Integer({ description: 'End of the first of them, UTC seconds' }),
+      last: Type.Integer({ description: 'End of the last of them, UTC seconds' }),
       fixed: Type.Number({ description: 'Share of the windows with fixed ambiguities, 0 to 1' }),
+      epochs: Type.Integer({ description: 'Epochs of all windows' }),
+      satellites: Type.Number({ description: 'Median of the windows' }),
       offset: Type.Object(Enu3.properties, {
         description: 'Measured minus announced position, mean of the fixed windows, metres',
       }),
-      sigma: Type.Object(Enu3.properties, { description: 'Standard deviation of the mean, metres' }),
+      sigma: Type.Object(Enu3.properties, {
+        description: 'Standard deviation of the mean, metres, with the phase centres of different antennas',
+      }),
       repeatability: Type.Object(Enu3.properties, { description: 'Standard deviation between windows, metres' }),
-      verdict: Type.Enum(['agrees', 'contradicts', 'unknown']),
+      antennas: Type.Number({
+        description: 'Standard deviation of the height by different antennas, metres: more windows do not lessen it',
+      }),
+      verdict: Type.Enum([...states], { description: 'Of this neighbour about the station' }),
+      state: Type.Enum([...states], { description: "Judgement of the neighbour's own position" }),
     }),
   ),
   offset: Type.Object(Enu3.properties, { description: 'True minus announced position by all neighbours, metres' }),
-  sigma: Type.Object(Enu3.properties),
+  sigma: Type.Object(Enu3.properties, {
+    description: 'Standard deviation of this offset, metres, with the phase centres of different antennas; 0: unknown',
+  }),
+  epochs: Type.Integer({ description: 'Epochs of all windows with all neighbours' }),
   cause: Type.String({ description: 'Of a rejection, in words' }),
 })
 export type Evidence = Static<typeof Evidence>
@@ -32,6 +61,9 @@ export type Outcome = 'accepted' | 'rejected' | 'undecided'
 
 /** Announced positions are right to this, relative to each other, metres. */
 const tolerance_m = 0.03
+/** An accepted position is right to this with two standard deviations, metres, in level and in height. */
+const accepted_m = 0.05
+const sigmas = 2
 /** A station is accepted on the word of so many neighbours. */
 const leastNeighbours = 2
 /** Windows of a neighbour that counts. */
@@ -39,23 +71,30 @@ const leastWindows = 2
 /** Windows of the same pair share satellites and surroundings: many are not better than this many. */
 const independent = 3
 const leastSigma_m = 0.002
+/**
+ * The satellites tell the height this much worse than the level, or better. The rest of a larger standard deviation is that of different
+ * antennas, which the vector has in height only.
+ */
+const heightRatio = 3
 
 const axes = ['east', 'north', 'up'] as const
 const each = (of: (axis: keyof Enu) => number): Enu => ({ east: of('east'), north: of('north'), up: of('up') })
 const rounded = (value: number) => (Number.isFinite(value) ? Number(value.toFixed(4)) : 0)
 
-/**
- * @param vectors of the time of the test, with the announced position of the station
- * @param judgement of the station by them
- * @param now decimal year
- */
-export function evidenceOf(
-  serial: string,
-  arp: Ecef,
-  vectors: readonly StoredVector[],
-  judgement: NetJudgement,
-  now: number,
-): Evidence {
+export interface EvidenceFacts {
+  readonly serial: string
+  readonly arp: Ecef
+  /** Of the time of the test, with the announced position of the station. */
+  readonly vectors: readonly StoredVector[]
+  /** Of all stations by the vectors of the test. */
+  readonly judged: ReadonlyMap<string, NetJudgement>
+  readonly judgement: NetJudgement
+  readonly reference: Reference
+  /** In words; `''`: the position is not contradicted. */
+  readonly cause: string
+}
+
+export function evidenceOf({ serial, arp, vectors, judged, judgement, reference, cause }: EvidenceFacts): Evidence {
   const byNeighbour = new Map<string, StoredVector[]>()
   for (const vector of vectors) {
     if (vector.one !== serial && vector.other !== serial) continue
@@ -64,16 +103,35 @@ export function evidenceOf(
   }
   const neighbours = [...byNeighbour]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([neighbour, all]) => neighbourOf(serial, neighbour, arp, all))
-  const isWrong = judgement.state === 'contradicts'
-  const [cause] = isWrong ? causesOf({ id: serial, arp, offset: judgement.offset, sigma: judgement.sigma, now }) : []
+    .map(([neighbour, all]) => ({
+      ...neighbourOf(serial, neighbour, arp, all),
+      state: judged.get(neighbour)?.state ?? ('unknown' as const),
+    }))
+  const { method, frame, epoch, plate, accuracy_m, antenna } = reference
+  const { descriptor, serial: antennaSerial, height_m } = antenna
+  // The antenna of the station may differ from those of all its neighbours: their number does not lessen that.
+  const sigma = { ...judgement.sigma, up: Math.hypot(judgement.sigma.up, antennasOf(neighbours)) }
   return {
+    reference: {
+      ...{ method, frame, epoch, plate, accuracy: accuracy_m },
+      antenna: { descriptor, serial: antennaSerial, height: height_m },
+    },
     neighbours,
     offset: each((axis) => rounded(judgement.offset[axis])),
-    sigma: each((axis) => rounded(judgement.sigma[axis])),
-    cause: cause?.text ?? '',
+    sigma: each((axis) => rounded(sigma[axis])),
+    epochs: neighbours.reduce((sum, { epochs }) => sum + epochs, 0),
+    cause,
   }
 }
+
+/** Standard deviation of the height by antennas, with the neighbour whose antenna is most alike, metres. */
+const antennasOf = (neighbours: Evidence['neighbours']): number => {
+  const all = neighbours.filter(isCounted).map(({ antennas }) => antennas)
+  return all.length > 0 ? Math.min(...all) : 0
+}
+
+const isCounted = ({ windows, fixed }: Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>) =>
+  Math.round(windows * fixed) >= leastWindows
 
 function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly StoredVector[]) {
   const fixed = all.filter(({ status }) => status === 'fixed')
@@ -85,40 +143,86 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
       z: there.z + sign * measured.z,
     })
   })
-  const own_m = median(
-    fixed.map(({ covariance }) => Math.sqrt(Math.max(0, covariance[0] + covariance[4] + covariance[8]) / 3)),
-  )
+  const sigmas = fixed.map(({ covariance }) => sigmaAt(arp, covariance))
+  const formal = each((axis) => median(sigmas.map((one) => one[axis])))
+  const bySatellites = { ...formal, up: Math.min(formal.up, heightRatio * Math.max(formal.east, formal.north)) }
+  const antennas = Math.sqrt(formal.up ** 2 - bySatellites.up ** 2)
   const count = offsets.length
   const mean = each((axis) => offsets.reduce((sum, offset) => sum + offset[axis], 0) / Math.max(1, count))
   const spread = each((axis) =>
     count < 2 ? 0 : Math.sqrt(offsets.reduce((sum, offset) => sum + (offset[axis] - mean[axis]) ** 2, 0) / (count - 1)),
   )
-  const sigma = each((axis) =>
-    Math.max(leastSigma_m, Math.max(own_m, spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count)))),
+  const ofMean = each((axis) =>
+    Math.max(
+      leastSigma_m,
+      Math.max(bySatellites[axis], spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count))),
+    ),
   )
+  const sigma = { ...ofMean, up: Math.hypot(ofMean.up, antennas) }
   const isWithin = axes.every((axis) => Math.abs(mean[axis]) <= tolerance_m + 3 * sigma[axis])
+  const [newest] = all
+  const ends = all.map(({ t_s }) => Math.floor(t_s))
   return {
-    ...{ serial: neighbour, windows: all.length, fixed: rounded(count / Math.max(1, all.length)) },
+    serial: neighbour,
+    distance: newest ? Math.round(distance(newest.oneArp, newest.otherArp)) : 0,
+    ...{ windows: all.length, first: Math.min(...ends), last: Math.max(...ends) },
+    fixed: rounded(count / Math.max(1, all.length)),
+    epochs: all.reduce((sum, { epochs }) => sum + epochs, 0),
+    satellites: median(all.map(({ satellites }) => satellites)),
     offset: each((axis) => rounded(mean[axis])),
     sigma: each((axis) => rounded(sigma[axis])),
     repeatability: each((axis) => rounded(spread[axis])),
+    antennas: rounded(antennas),
     verdict: count < leastWindows ? ('unknown' as const) : isWithin ? ('agrees' as const) : ('contradicts' as const),
   }
 }
 
+/** Standard deviations along east, north and up. @param covariance ECEF, m², row by row */
+function sigmaAt(arp: Ecef, covariance: Float64Array): Enu {
+  const unit = (axis: keyof Ecef) => enu(arp, { ...arp, [axis]: arp[axis] + 1 })
+  const along = [unit('x'), unit('y'), unit('z')]
+  return each((axis) => {
+    const parts = along.map((one) => one[axis])
+    const variance = parts.reduce(
+      (sum, p, row) => sum + parts.reduce((part, q, column) => part + p * q * (covariance[3 * row + column] ?? 0), 0),
+      0,
+    )
+    return Math.sqrt(Math.max(0, variance))
+  })
+}
+
 /** No evidence is neither an acceptance nor a rejection. */
-export function outcomeOf(
-  { neighbours }: Evidence,
-  { state, reason }: NetJudgement,
-): { outcome: Outcome; reason: string } {
+export function outcomeOf(evidence: Evidence, { state, reason }: NetJudgement): { outcome: Outcome; reason: string } {
+  const { neighbours } = evidence
   const agreeing = neighbours.filter(({ verdict }) => verdict === 'agrees').length
   const others = neighbours.filter(({ verdict }) => verdict === 'contradicts').length
   if (state === 'contradicts')
     return { outcome: 'rejected', reason: `${others} of ${neighbours.length} neighbours contradict the position` }
-  if (state === 'agrees' && agreeing >= leastNeighbours && agreeing > others)
-    return { outcome: 'accepted', reason: `${agreeing} of ${neighbours.length} neighbours confirm the position` }
-  return {
-    outcome: 'undecided',
-    reason: `${agreeing} neighbours confirm the position in at least ${leastWindows} windows, and ${leastNeighbours} are needed (${state}: ${reason})`,
-  }
+  if (state !== 'agrees' || agreeing < leastNeighbours || agreeing <= others)
+    return {
+      outcome: 'undecided',
+      reason: `${agreeing} neighbours confirm the position in at least ${leastWindows} windows, and ${leastNeighbours} are needed (${state}: ${reason})`,
+    }
+  const doubt = doubtOf(evidence)
+  if (doubt) return { outcome: 'undecided', reason: doubt }
+  return { outcome: 'accepted', reason: `${agreeing} of ${neighbours.length} neighbours confirm the position` }
+}
+
+/** Why a position that the neighbours confirm is not known well enough to accept it; `''`: it is. */
+function doubtOf({ offset, sigma, neighbours }: Evidence): string {
+  const cm = (metres: number) => `${(100 * metres).toFixed(metres < 0.1 ? 1 : 0)} cm`
+  const antennas_m = antennasOf(neighbours)
+  const parts = [
+    { name: 'level', offset_m: Math.hypot(offset.east, offset.north), sigma_m: Math.hypot(sigma.east, sigma.north) },
+    { name: 'height', offset_m: Math.abs(offset.up), sigma_m: sigma.up },
+  ]
+  const doubts = parts.flatMap(({ name, offset_m, sigma_m }) => {
+    const known_m = sigmas * sigma_m
+    if (offset_m + known_m <= accepted_m) return []
+    const known = `the ${name === 'level' ? 'horizontal position' : name} is only known to ${cm(known_m)}`
+    const differ = name === 'height' && 2 * antennas_m ** 2 >= sigma_m ** 2 ? ': the antennas differ' : ''
+    const wrong = `the ${name === 'level' ? 'horizontal position' : name} differs by ${cm(offset_m)} ± ${cm(known_m)}`
+    return [known_m > accepted_m ? `${known}${differ}` : `${wrong}${differ}`]
+  })
+  return doubts.length > 0 ? `${doubts.join(', and ')} (2 σ; accepted up to ${cm(accepted_m)} together)` : ''
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { causesOf, movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import {
@@ -14,8 +14,10 @@ import {
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
+import { mayHaveMoved, probableCause, withMovement } from './cause.js'
 import { curveOf, deleteOld, storeDays } from './days.js'
 import { opposing } from './opposing.js'
+import { referenceOf } from './reference.js'
 import { type JudgedBase, judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
 
@@ -32,7 +34,6 @@ const tidy_s = 3_600
 const apart = 0.66
 /** The announced position is still the one of a vector. */
 const same_m = 0.001
-const year_s = 365.25 * 86_400
 
 export const isAnnounced = (station: FleetStation | undefined, arp: Ecef): boolean =>
   station?.arp !== undefined && distance(station.arp, arp) <= same_m
@@ -44,7 +45,7 @@ export function netVectors(
 ): { bases: JudgedBase[]; vectors: NetVector[] } {
   const bases = new Map<string, JudgedBase>()
   const found: NetVector[] = []
-  for (const { one, other, oneArp, otherArp, measured, covariance } of vectors) {
+  for (const { one, other, oneArp, otherArp, measured, covariance, heightDoubt_m } of vectors) {
     if (!isAnnounced(stationOf(one), oneArp) || !isAnnounced(stationOf(other), otherArp)) continue
     bases.set(one, { id: one, arp: oneArp })
     bases.set(other, { id: other, arp: otherArp })
@@ -53,7 +54,7 @@ export function netVectors(
       y: measured.y - (otherArp.y - oneArp.y),
       z: measured.z - (otherArp.z - oneArp.z),
     }
-    found.push({ from: one, to: other, offset, covariance })
+    found.push({ from: one, to: other, offset, covariance, heightDoubt_m })
   }
   return { bases: [...bases.values()], vectors: found }
 }
@@ -195,24 +196,18 @@ export class Judgements implements FleetNet {
   async #cause(
     serial: string,
     arp: Ecef,
-    { offset, sigma }: NetJudgement,
+    judgement: NetJudgement,
     recent: readonly store.StoredVector[],
     wrong: ReadonlySet<string>,
   ): Promise<FleetJudgement['cause']> {
-    const ranged = new Map<string, { id: string; arp: Ecef; byRanges: Ecef | undefined }>()
-    for (const { one, other, oneArp, otherArp, oneRanges, otherRanges } of recent) {
-      ranged.set(one, { id: one, arp: oneArp, byRanges: oneRanges })
-      ranged.set(other, { id: other, arp: otherArp, byRanges: otherRanges })
-    }
-    const others = [...wrong].flatMap((id) => (id === serial ? [] : (ranged.get(id) ?? [])))
-    const byRanges = ranged.get(serial)?.byRanges
-    const now = 1970 + this.#ctx.clock.now() / 1_000 / year_s
-    const [first = noCause] = causesOf({ id: serial, arp, byRanges, offset, sigma, now, others })
-    if (first.kind === 'swapped' || first.kind === 'far') return first
+    const reference = referenceOf(await this.#ctx.services.use(fleet).document(serial), arp)
+    const now_ms = this.#ctx.clock.now()
+    const facts = { serial, arp, judgement, vectors: recent, wrong, reference, now_ms }
+    const found = probableCause(facts)
+    if (!mayHaveMoved(found)) return found
     const except = new Set([...wrong].filter((id) => id !== serial))
-    return (
-      movementOf(await curveOf(this.#database, serial, { arp, now_s: this.#ctx.clock.now() / 1_000, except })) ?? first
-    )
+    const curve = await curveOf(this.#database, serial, { arp, now_s: now_ms / 1_000, except })
+    return withMovement(found, judgement.offset, movementOf(curve))
   }
 
   #record(before: StoredBase | undefined, { serial, state, reason, vectors, cause }: StoredBase): void {

@@ -27,6 +27,8 @@ export interface StoredVector {
   readonly otherRanges: Ecef | undefined
   readonly epochs: number
   readonly satellites: number
+  /** Up to this, the height may be off by different antennas, metres. */
+  readonly heightDoubt_m: number
 }
 
 export const listOf = ({ x, y, z }: Ecef): number[] => [x, y, z]
@@ -79,14 +81,14 @@ export async function finish(
   )
   if (rows.length === 0 || !vector) return rows.length > 0
   const { found, oneArp, otherArp } = vector
-  const { displaced, covariance, epochs, satellites } = found
+  const { displaced, covariance, epochs, satellites, heightDoubt_m } = found
   await query(
-    `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites)
-     values (to_timestamp($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites, height_doubt)
+     values (to_timestamp($1), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       ...[now_s, one, other, status, listOf(found.vector), [...covariance], listOf(oneArp), listOf(otherArp)],
       ...[displaced.from ? listOf(displaced.from) : null, displaced.to ? listOf(displaced.to) : null],
-      ...[epochs, satellites],
+      ...[epochs, satellites, heightDoubt_m],
     ],
   )
   return true
@@ -110,11 +112,12 @@ interface VectorRow {
   readonly one_ranges: number[] | null
   readonly other_ranges: number[] | null
   readonly epochs: number
+  readonly height_doubt: number
   readonly satellites: number
 }
 
 const columns =
-  'id, t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites'
+  'id, t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites, height_doubt'
 const vectorOf = (row: VectorRow): StoredVector => ({
   ...{ id: row.id, t_s: row.t.getTime() / 1_000, one: row.one, other: row.other, status: row.status },
   measured: ecefOf(row.measured),
@@ -125,6 +128,7 @@ const vectorOf = (row: VectorRow): StoredVector => ({
   otherRanges: row.other_ranges ? ecefOf(row.other_ranges) : undefined,
   epochs: row.epochs,
   satellites: row.satellites,
+  heightDoubt_m: row.height_doubt,
 })
 
 /** The vectors from then until now, the oldest first. @param of only those of these stations */

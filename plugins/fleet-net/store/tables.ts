@@ -22,6 +22,7 @@ export const tables = [
      status text not null,
      measured float8[] not null,
      covariance float8[] not null,
+     height_doubt float8 not null default 0,
      one_ranges float8[],
      other_ranges float8[],
      one_arp float8[] not null,

@@ -32,6 +32,7 @@ type Change = { serial: string; station: FleetStation | undefined; before: Fleet
 /** Broker, database and registry, shared by all instances. */
 export class FakeFleet {
   readonly clock = new ManualClock(Date.now() + 3_600_000)
+  readonly documents = new Map<string, Record<string, unknown>>()
   readonly stations = new Map<string, FleetStation>()
   readonly events: Omit<FleetEvent, 't_s'>[] = []
   readonly troubles = new Set<string>()
@@ -156,7 +157,7 @@ export class FakeFleet {
           onStation: changes.on,
           change: async () => ({ result: 'ok', leftover: {} }),
           command: async () => '',
-          document: async () => undefined,
+          document: async (serial) => shared.documents.get(serial),
           ask() {},
           record: (event) => void shared.events.push(event),
           recordRarely: (event, about) => {

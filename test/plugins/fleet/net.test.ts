@@ -160,6 +160,8 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   const rig = await setUp({ errors: { 4: { east: 0, north: 0, up: 0.1 } } })
   const net = await startNet(t, rig)
   await pairsAreThere(rig, 8)
+  const survey = { ...rig.arps[0], acc: 0.02, frame: 'ITRF2020', epoch: '2026.0' }
+  rig.shared.documents.set('B0', { gnss: { ref: { chosen: 'survey', survey } } })
   const begin = (serial: string) => net.json('POST', '/fleet/net/acceptance', { serial, hours: 2 })
   t.match(await begin('B0'), { status: 200, body: { outcome: 'running', by: 'anna', serial: 'B0' } })
   t.match(await begin('B0'), { status: 409, body: { message: /a test of B0 is running/ } })
@@ -206,6 +208,15 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
     const [accepted, rejected] = [await test(1), await test(2)]
     t.match(accepted, { outcome: 'accepted', reason: /neighbours confirm the position/, evidence: { cause: '' } })
     t.match(rejected, { outcome: 'rejected', evidence: { cause: /height/ } })
+    t.match(accepted.evidence, {
+      reference: { method: 'survey', frame: 'ITRF2020', epoch: 2026, accuracy: 0.02, antenna: { descriptor: '' } },
+      neighbours: [{ distance: Number, epochs: Number, satellites: Number, verdict: 'agrees' }],
+    })
+    t.match(rejected.evidence.reference, { method: '', frame: '', accuracy: 0 })
+    const { epochs, neighbours } = accepted.evidence
+    t.ok(epochs > 0 && epochs === neighbours.reduce((sum: number, one: { epochs: number }) => sum + one.epochs, 0))
+    t.ok(neighbours.every(({ first, last }: { first: number; last: number }) => last - first >= 1_800))
+    t.equal(neighbours.find(({ serial }: { serial: string }) => serial === 'B4')?.state ?? 'contradicts', 'contradicts')
     for (const { windows, fixed } of accepted.evidence.neighbours) t.ok(windows === 2 && fixed >= 0.5)
     t.match((await net.json('GET', '/fleet/net/acceptance')).body, [{ serial: 'B4' }, { serial: 'B0' }])
     t.match(await net.json('GET', '/fleet/net/acceptance/99'), { status: 404 })

@@ -24,6 +24,9 @@ const planWith = (given: Partial<Plan> = {}): Plan =>
 type Fate = 'good' | 'goes back' | 'stays silent' | 'no RTCM' | 'refuses' | 'new error'
 
 /** A fleet whose stations install images; the rollout is stored as JSON, as in a database. */
+const noCause = { kind: '', values: {}, text: '' }
+const withCause = <T extends object>(judgement: T | undefined) => judgement && { ...judgement, cause: noCause }
+
 class World {
   now_s = 1_800_000_000
   rollout: Rollout
@@ -76,7 +79,9 @@ class World {
         this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
       rovers: (serial) => this.rovers.get(serial) ?? 0,
       judgement: (serial) =>
-        this.contradicted.has(serial) ? { state: 'contradicts', window_s: this.now_s } : this.judgements.get(serial),
+        this.contradicted.has(serial)
+          ? { state: 'contradicts', window_s: this.now_s, cause: noCause }
+          : withCause(this.judgements.get(serial)),
       elsewhere: [],
       neighbours: (station, apart_km) => neighboursAt(station, this.stations.values(), apart_km),
     })

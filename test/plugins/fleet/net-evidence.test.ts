@@ -1,0 +1,209 @@
+/** The evidence of an acceptance test, and the cause of a wrong position: pure, from vectors and documents. */
+import fc from 'fast-check'
+import t from 'tap'
+import { evidenceOf, outcomeOf } from '../../../plugins/fleet-net/acceptance/evidence.js'
+import { probableCause, withMovement } from '../../../plugins/fleet-net/judgement/cause.js'
+import { type Reference, referenceOf } from '../../../plugins/fleet-net/judgement/reference.js'
+import type { StoredVector } from '../../../plugins/fleet-net/store/store.js'
+import type { NetCause, NetJudgement } from '../../../runtime/baseline/index.js'
+import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+import type { Ecef, Enu } from '../../../schemas/services.js'
+
+const arp = geodeticToEcef({ lat: 52, lon: 4.3, alt: 50 })
+const nowhere: Enu = { east: 0, north: 0, up: 0 }
+const calm: Enu = { east: 0.004, north: 0.004, up: 0.008 }
+const minus = (p: Ecef, q: Ecef): Ecef => ({ x: p.x - q.x, y: p.y - q.y, z: p.z - q.z })
+const placed = (n: number) => offsetEnu(arp, { east: 5_000 * Math.cos(n), north: 5_000 * Math.sin(n), up: 0 })
+
+/** ECEF, from standard deviations at the station. */
+function covarianceOf(sigma: Enu): Float64Array {
+  const covariance = new Float64Array(9)
+  for (const axis of ['east', 'north', 'up'] as const) {
+    const { x, y, z } = minus(offsetEnu(arp, { ...nowhere, [axis]: 1 }), arp)
+    const unit = [x, y, z]
+    for (let k = 0; k < 9; k++) covariance[k] += sigma[axis] ** 2 * (unit[Math.floor(k / 3)] ?? 0) * (unit[k % 3] ?? 0)
+  }
+  return covariance
+}
+
+/** Vectors of S to B1, B2, …, in turn from either side. */
+function vectorsOf(neighbours: number, windows: number, { offset = nowhere, sigma = calm } = {}): StoredVector[] {
+  const found: StoredVector[] = []
+  for (let window = 0; window < windows; window++)
+    for (let n = 1; n <= neighbours; n++) {
+      const isFirst = n % 2 === 0
+      const there = placed(n)
+      const truth = minus(offsetEnu(arp, offset), there)
+      found.push({
+        ...{ id: found.length + 1, t_s: 1_000_000 + 3_600 * window, status: 'fixed' },
+        ...{ one: isFirst ? 'S' : `B${n}`, other: isFirst ? `B${n}` : 'S' },
+        ...{ oneArp: isFirst ? arp : there, otherArp: isFirst ? there : arp },
+        measured: isFirst ? minus({ x: 0, y: 0, z: 0 }, truth) : truth,
+        ...{ covariance: covarianceOf(sigma), oneRanges: undefined, otherRanges: undefined },
+        ...{ epochs: 120, satellites: 20 + n, heightDoubt_m: 0 },
+      })
+    }
+  return found
+}
+
+const agreeing = (offset = nowhere, sigma = calm): NetJudgement => ({
+  ...{ state: 'agrees', reason: 'confirmed', offset, sigma, vectors: 4, leftOut: [] },
+})
+const plain = referenceOf(undefined, arp)
+
+function examined(vectors: StoredVector[], judgement: NetJudgement) {
+  const judged = new Map([['S', judgement], ...[1, 2, 3, 4].map((n) => [`B${n}`, agreeing()] as const)])
+  const evidence = evidenceOf({ serial: 'S', arp, vectors, judged, judgement, reference: plain, cause: '' })
+  return { evidence, ...outcomeOf(evidence, judgement) }
+}
+
+t.test('a position that two neighbours confirm to 5 cm is accepted, with all that was measured', async (t) => {
+  const { evidence, outcome } = examined(vectorsOf(3, 3), agreeing())
+  t.equal(outcome, 'accepted')
+  t.equal(evidence.epochs, 3 * 3 * 120)
+  t.equal(evidence.neighbours.length, 3)
+  t.match(evidence.neighbours[0], {
+    ...{ serial: 'B1', distance: 5_000, windows: 3, fixed: 1, epochs: 360, satellites: 21, antennas: 0 },
+    ...{ first: 1_000_000, last: 1_007_200, verdict: 'agrees', state: 'agrees' },
+  })
+  t.equal(examined([], { ...agreeing(), state: 'unknown' }).outcome, 'undecided', 'no evidence is no acceptance')
+  t.equal(examined(vectorsOf(1, 9), agreeing()).outcome, 'undecided', 'one neighbour')
+  t.equal(examined(vectorsOf(4, 1), agreeing()).outcome, 'undecided', 'one window')
+})
+
+t.test(
+  'antennas: they make the height uncertain, not the level, and more windows and neighbours do not help',
+  async (t) => {
+    const sigma = { ...calm, up: Math.hypot(calm.up, 0.06) }
+    for (const windows of [2, 70]) {
+      // Four neighbours with the same antennas, of which the judgement makes half the standard deviation.
+      const judgement = agreeing({ ...nowhere, up: 0.09 }, { ...calm, up: sigma.up / 2 })
+      const { evidence, outcome, reason } = examined(
+        vectorsOf(4, windows, { offset: { ...nowhere, up: 0.09 }, sigma }),
+        judgement,
+      )
+      t.equal(outcome, 'undecided', '9 cm too high')
+      t.match(reason, /^the height is only known to 13 cm: the antennas differ/)
+      for (const { sigma, offset } of evidence.neighbours) {
+        t.ok(sigma.east < 0.005 && sigma.north < 0.005, 'level')
+        t.ok(sigma.up >= 0.059 && sigma.up < 0.062, `${sigma.up}`)
+        t.ok(Math.abs(offset.up - 0.09) < 0.001, 'true minus announced')
+      }
+      t.ok(evidence.sigma.up >= 0.059)
+    }
+    const calmOne = vectorsOf(4, 3, { sigma }).map((vector) =>
+      vector.one === 'B1' ? { ...vector, covariance: covarianceOf(calm) } : vector,
+    )
+    t.equal(examined(calmOne, agreeing()).outcome, 'accepted', 'one neighbour has the same antenna')
+  },
+)
+
+t.test('a position that is confirmed, and not known to 5 cm, is undecided, in words', async (t) => {
+  const rough = { east: 0.008, north: 0.008, up: 0.016 }
+  const of = (offset: Enu, sigma: Enu) => examined(vectorsOf(3, 3, { offset, sigma: rough }), agreeing(offset, sigma))
+  t.match(of({ ...nowhere, north: 0.04 }, calm), {
+    outcome: 'undecided',
+    reason: /^the horizontal position differs by 4\.0 cm ± 1\.1 cm/,
+  })
+  t.match(of(nowhere, { ...calm, up: 0.04 }), {
+    outcome: 'undecided',
+    reason: /^the height is only known to 8\.0 cm \(/,
+  })
+  t.equal(of({ ...nowhere, up: -0.03 }, calm).outcome, 'accepted')
+  t.equal(examined(vectorsOf(3, 3), { ...agreeing(), state: 'contradicts' }).outcome, 'rejected')
+})
+
+t.test('the reference in a document', async (t) => {
+  const chosen = { ...arp, acc: 0.02, frame: 'ITRF2020', epoch: '2020.0' }
+  const antenna = { descriptor: 'TRM59800.00     SCIS', serial: '123', height: 1.5 }
+  const documentOf = (ref: object) => ({ gnss: { ref: { chosen: 'manual', ...ref }, rtcm: { antenna } } })
+  t.strictSame(referenceOf(documentOf({ manual: chosen, announced: { frame: '', epoch: 0, plate: 'EURA' } }), arp), {
+    ...{ method: 'manual', frame: 'ITRF2020', epoch: 2020, plate: 'EURA', accuracy_m: 0.02 },
+    antenna: { descriptor: 'TRM59800.00     SCIS', serial: '123', height_m: 1.5 },
+  })
+  t.match(referenceOf(documentOf({ manual: { ...chosen, frame: 'RD/NAP' } }), arp), { frame: 'RD/NAP', epoch: 2020 })
+  t.match(
+    referenceOf(documentOf({ manual: { ...chosen, x: arp.x + 1 } }), arp),
+    { method: '', frame: '', accuracy_m: 0, antenna: { height_m: 1.5 } },
+    'of another position',
+  )
+  const announced = announcedAs({ position: arp, frame: 'ITRF2020', epoch: 2020 }, { frame: 'ETRF2000', plate: 'EURA' })
+  t.ok(distance(announced.position, arp) > 0.5)
+  const wish = { manual: chosen, announced: { frame: 'ETRF2000', epoch: 0, plate: 'EURA' } }
+  t.match(referenceOf(documentOf(wish), announced.position), { frame: 'ETRF2000', epoch: 2020, accuracy_m: 0.02 })
+  t.match(referenceOf(documentOf(wish), arp), { method: '' }, 'determined there, and announced elsewhere')
+  await t.test('hostile documents', async (t) => {
+    const part = fc.oneof(
+      fc.anything(),
+      fc.constantFrom('__proto__', 'manual', 'survey', 'x'.repeat(99), '\u0000\ud800'),
+    )
+    const values = fc.record({ x: part, y: part, z: part, acc: part, frame: part, epoch: part })
+    const hostile = fc.record({ chosen: part, manual: values, survey: values, announced: fc.anything() })
+    fc.assert(
+      fc.property(fc.oneof(hostile, fc.anything()), fc.anything(), (ref, rtcm) => {
+        const { frame, antenna, accuracy_m } = referenceOf({ gnss: { ref, rtcm } }, arp)
+        return frame.length <= 32 && antenna.descriptor.length <= 32 && Number.isFinite(accuracy_m)
+      }),
+    )
+    const lie = { ...arp, acc: 1e9, frame: `${'A'.repeat(999)}`, epoch: '9'.repeat(999) }
+    t.match(referenceOf(documentOf({ manual: lie, announced: { plate: 'constructor' } }), arp), {
+      ...{ accuracy_m: 0, frame: 'A'.repeat(32), epoch: 0, plate: '' },
+    })
+  })
+})
+
+const causeOf = (offset: Enu, reference: Partial<Reference> = {}, vectors: StoredVector[] = [], wrong = ['S']) =>
+  probableCause({
+    ...{ serial: 'S', arp, judgement: { offset, sigma: calm }, vectors, wrong: new Set(wrong) },
+    ...{ reference: { ...plain, ...reference }, now_ms: Date.UTC(2026, 0, 1) },
+  })
+
+t.test('causes: the survey, the ranges, the datum, the marker', async (t) => {
+  const off = { east: 1.2, north: -0.3, up: 1.1 }
+  t.equal(causeOf(off).kind, 'unexplained')
+  t.match(causeOf(off, { accuracy_m: 2 }), {
+    kind: 'survey',
+    values: { acc_m: 2 },
+    text: /^The position is as accurate as its survey says \(2\.0 m\)/,
+  })
+  t.equal(causeOf(off, { accuracy_m: 0.5 }).kind, 'unexplained', 'more than three standard deviations')
+  t.equal(causeOf({ east: 0.06, north: 0.02, up: 0 }, { accuracy_m: 0.03 }).kind, 'unexplained', 'it promises 3 cm')
+  const [vector] = vectorsOf(1, 1)
+  const at = (ranges: Ecef) => [{ ...(vector as StoredVector), oneRanges: arp, otherRanges: ranges }]
+  t.equal(causeOf(off, { accuracy_m: 1_000 }, at(placed(1)), ['S', 'B1']).kind, 'swapped')
+  t.equal(causeOf(off, { accuracy_m: 1_000 }, at(placed(1)), ['S']).kind, 'far', 'the other is right')
+  const up = { ...nowhere, up: 0.2 }
+  t.match(causeOf(up, { antenna: { descriptor: '', serial: '', height_m: 0.2 } }), {
+    kind: 'height',
+    values: { point: 'marker', isSure: true },
+  })
+  const wrong = announcedAs({ position: arp, frame: 'ITRF2014', epoch: 2005 }, { epoch: 2026, plate: 'EURA' }).position
+  const moved = {
+    ...nowhere,
+    ...(({ x, y, z }) => {
+      const along = (axis: keyof Enu) => {
+        const unit = minus(offsetEnu(arp, { ...nowhere, [axis]: 1 }), arp)
+        return x * unit.x + y * unit.y + z * unit.z
+      }
+      return { east: along('east'), north: along('north'), up: along('up') }
+    })(minus(wrong, arp)),
+  }
+  t.match(causeOf(moved, { frame: 'ITRF2014', epoch: 2005, plate: 'EURA' }), {
+    kind: 'frame',
+    values: { frame: 'ITRF2014', epoch: 2005 },
+  })
+})
+
+t.test('a movement is the cause only of an offset that it explains, and that nothing else does', async (t) => {
+  const step = (east_mm: number): NetCause => ({ kind: 'moved', values: { kind: 'step', east_mm }, text: 'It moved.' })
+  const offset = { east: 0.2, north: 0, up: 0.05 }
+  const unexplained = causeOf(offset)
+  const kind = (cause: typeof unexplained, movement: NetCause | undefined) => withMovement(cause, offset, movement).kind
+  t.equal(kind(unexplained, step(180)), 'moved')
+  t.equal(kind(unexplained, step(5)), 'unexplained', '5 mm')
+  t.equal(kind(unexplained, step(-180)), 'unexplained', 'the other way')
+  t.equal(kind(unexplained, undefined), 'unexplained')
+  t.equal(kind(causeOf(offset, { accuracy_m: 2 }), step(180)), 'moved', 'a survey to 2 m does not move the antenna')
+  for (const kindOf of ['swapped', 'far', 'frame', 'height'] as const)
+    t.equal(kind({ kind: kindOf, values: {}, text: '' }, step(180)), kindOf)
+})
