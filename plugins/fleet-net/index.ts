@@ -22,7 +22,7 @@ export default definePlugin({
   setup(ctx, settings) {
     const planner = new Planner(ctx, settings.reach_km)
     const windows = new Windows(ctx, settings, addMetrics(ctx))
-    const judgements = new Judgements(ctx, settings.retention_days)
+    const judgements = new Judgements(ctx, settings)
     const acceptances = new Acceptances(ctx)
     watchPairs(ctx, windows, judgements)
     ctx.services.provide(fleetNet, judgements)

@@ -38,7 +38,7 @@ export function watchPairs(ctx: PluginContext, windows: Windows, judgements: Jud
     if (!database.connected) return
     const [row] = await database
       .query<{ pairs: number; due_s: number | null }>(
-        `select count(*)::int as pairs, extract(epoch from min(due) filter (where leased_by = ''))::float8 as due_s from fleet_net_pair`,
+        `select count(*)::int as pairs, extract(epoch from min(due) filter (where leased_by = ''))::float8 as due_s from fleet_net_pair where gone is null`,
       )
       .catch(() => [])
     if (!row) return

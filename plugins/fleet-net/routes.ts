@@ -23,7 +23,7 @@ const Cause = Type.Object({
 export const Judgement = Type.Object({
   serial: Serial,
   state: State,
-  reason: Type.String({ description: 'Why, as a code; pending: contradicted once, the next window decides' }),
+  reason: Type.String({ description: 'Why, as a code; pending: contradicted by one window, the next one decides' }),
   offset: EnuMetres,
   sigma: EnuMetres,
   vectors: Type.Integer({ description: 'Neighbours that the judgement is based on' }),
@@ -108,7 +108,7 @@ export function netRoutes(ctx: PluginContext, judgements: Judgements): void {
       const pairs = await ctx.services
         .use(fleetDatabase)
         .query<PairRow>(
-          'select one, other, status, reason, tried from fleet_net_pair where one = any($1) order by one, other',
+          'select one, other, status, reason, tried from fleet_net_pair where one = any($1) and gone is null order by one, other',
           [some],
         )
       return {
@@ -139,12 +139,14 @@ export function netRoutes(ctx: PluginContext, judgements: Judgements): void {
       if (!station) throw new RtkError('RTK_ERR_NOT_FOUND', `the fleet does not know a station ${serial}`)
       const database = ctx.services.use(fleetDatabase)
       const pairs = await database.query<PairRow>(
-        'select one, other, status, reason, tried from fleet_net_pair where one = $1 or other = $1 order by one, other',
+        'select one, other, status, reason, tried from fleet_net_pair where (one = $1 or other = $1) and gone is null order by one, other',
         [serial],
       )
       const except = judgements.contradicted
       except.delete(serial)
-      const days = station.arp ? await curveOf(database, serial, station.arp, except) : []
+      const days = station.arp
+        ? await curveOf(database, serial, { arp: station.arp, now_s: ctx.clock.now() / 1_000, except })
+        : []
       const found = judgements.base(serial)
       return {
         judgement: found ? shown(found) : null,

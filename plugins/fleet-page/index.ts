@@ -23,7 +23,7 @@ const Options = Type.Object(
 )
 
 /** Parts of the page that it shows only where their plugin runs. */
-const parts = ['fleet-rollout', 'fleet-caster', 'alerts'] as const
+const parts = ['fleet-rollout', 'fleet-caster', 'fleet-net', 'alerts'] as const
 
 const About = Type.Object({
   version: Type.String({ description: 'Of rtk-base' }),

@@ -118,15 +118,23 @@ function directionOf({ east, north, up }: FleetJudgement['offset']): string {
   return east > 0 ? 'too far west' : 'too far east'
 }
 
-/** Whether an alert that is not reported may hold all the same. Pure. @param judgement of its position */
+/**
+ * Whether an alert that is not reported may hold all the same. Pure.
+ * @param judgement of its position; null: nobody judges positions (any more)
+ */
 export function isUndecided(
   { online, verdict: fitness }: FleetStation,
   kind: string,
-  judgement?: FleetJudgement,
+  judgement?: FleetJudgement | null,
 ): boolean {
   if (kind === 'offline') return online !== 'online'
   // Only its neighbours can say that it is right again, or as right as it promises.
-  if (kind === 'position') return !judgement || judgement.state === 'unknown' || isPositionWrong(judgement)
+  if (kind === 'position')
+    return (
+      judgement !== null &&
+      judgement?.state !== 'agrees' &&
+      (judgement?.state !== 'contradicts' || isPositionWrong(judgement))
+    )
   if (!verdictKinds.has(kind)) return false
   // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
   return (
@@ -164,7 +172,8 @@ export class FleetAlerts implements AlertSource {
     const station = this.#stations.station(serial)
     return (
       !this.#ctx.services.use(fleetBroker).connected ||
-      (station !== undefined && isUndecided(station, kind, this.#judgement(serial)))
+      (station !== undefined &&
+        isUndecided(station, kind, this.#ctx.services.find(fleetNet) ? this.#judgement(serial) : null))
     )
   }
 

@@ -7,7 +7,6 @@ import {
   fleetDatabase,
   fleetNet,
   fleetRovers,
-  isPositionWrong,
 } from 'rtk-base/services'
 import { EpochWatch } from './epochs.js'
 import { neighboursAt } from './neighbours.js'
@@ -178,7 +177,7 @@ export class Engine {
       rovers,
       now_s: Math.floor(clock.now() / 1000),
       station: (serial) => this.#fleet.station(serial),
-      isContradicted: (serial) => isPositionWrong(services.find(fleetNet)?.judgement(serial)),
+      judgement: (serial) => services.find(fleetNet)?.judgement(serial),
       neighbours: (station, apart_km) => neighboursAt(station, this.#fleet.stations(), apart_km),
       epochs: (serial) => this.#epochs.count(serial, this.#fleet.station(serial)?.rtcm.rate_s ?? 1),
       elsewhere: all

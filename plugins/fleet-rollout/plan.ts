@@ -64,6 +64,7 @@ const defaults = {
   atOnce: 20,
   apart_km: 50,
   force: false,
+  position: false,
 }
 
 const always = {
@@ -114,6 +115,11 @@ const tunable = {
     description: 'Two stations nearer to each other than this are never changed at the same time',
   }),
   force: Type.Boolean({ default: defaults.force, description: 'Also stations with connected rovers' }),
+  position: Type.Boolean({
+    default: defaults.position,
+    description:
+      'A wave ends only when the neighbours confirm the positions of its stations again, or after 2.5 h. Needs fleet-net',
+  }),
 }
 const Window = Type.Object(
   { from: clock, to: clock },

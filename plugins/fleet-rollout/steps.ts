@@ -12,7 +12,7 @@
  * | failed | it did not; it was told to go back if it can | |
  * | undone | another one failed while this one was on trial: it was told to go back | |
  */
-import type { FleetStation } from 'rtk-base/services'
+import { type FleetJudgement, type FleetStation, isPositionWrong } from 'rtk-base/services'
 import { isOpen, type Plan } from './plan.js'
 
 export type TargetState = 'waiting' | 'measuring' | 'asked' | 'proving' | 'done' | 'failed' | 'undone'
@@ -25,6 +25,8 @@ export interface Before {
   readonly hadEpochs: boolean
   /** Its position was contradicted by its neighbours already. Omitted in rollouts of earlier versions. */
   readonly wasContradicted?: boolean
+  /** Its position was confirmed by its neighbours. Omitted in rollouts of earlier versions. */
+  readonly wasConfirmed?: boolean
 }
 export interface Target {
   readonly serial: string
@@ -55,8 +57,8 @@ export interface View {
   epochs(serial: string): number | undefined
   /** Connected rovers. */
   rovers(serial: string): number
-  /** Its neighbours contradict the position that it announces (service `fleetNet`). */
-  isContradicted(serial: string): boolean
+  /** Of the position that it announces, by its neighbours (service `fleetNet`). */
+  judgement(serial: string): Pick<FleetJudgement, 'state' | 'window_s' | 'cause'> | undefined
   /** Stations that other rollouts are changing. */
   readonly elsewhere: readonly FleetStation[]
   /** All stations of the fleet nearer to this one than that, without itself. */
@@ -76,6 +78,10 @@ const askAgain_s = 60
 const mostAsked = 3
 /** A station of a soaking wave may be unfit for this long: a restart of its receiver is no failure. */
 const unfit_s = 180
+/** Two windows of its neighbours after a change, and some time to compute them. */
+const confirm_s = 9_000
+const confirming = 'its neighbours have not confirmed its position yet'
+const unconfirmed = 'its neighbours did not confirm its position in 2.5 h'
 
 /** Errors of a station that undid a change by itself, because the change cut it off. They stay until its next change. */
 const undoneChange = ['mqtt-broker-change', 'change-rolled-back']
@@ -116,6 +122,7 @@ export function next(rollout: Rollout, targets: readonly Target[], view: View): 
   if (rollout.state === 'paused') return actions
   const current = [...now.values()].filter((target) => target.wave === wave)
   if (current.every(isOver)) {
+    if (current.some((target) => isUnconfirmed(target, plan, view))) return actions
     const last_s = Math.max(0, ...current.map(({ since_s }) => since_s))
     const isLast = [...now.values()].every((target) => target.wave <= wave)
     if (isLast && view.now_s - last_s >= plan.soak_s) actions.push({ do: 'end', state: 'done', reason: '' })
@@ -148,7 +155,8 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
         version: station.version,
         errors: station.errors,
         hadEpochs: epochs > 0,
-        ...(view.isContradicted(target.serial) && { wasContradicted: true }),
+        ...(isPositionWrong(view.judgement(target.serial)) && { wasContradicted: true }),
+        ...(view.judgement(target.serial)?.state === 'agrees' && { wasConfirmed: true }),
       }
       return { target: to('asked', '', { before, asked: 1, asked_s: now_s }), also: 'ask' }
     }
@@ -181,11 +189,15 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
       return now_s - target.well_s >= plan.prove_s ? { target: to('done') } : undefined
     }
     case 'done': {
-      // Only while it soaks: later it is an ordinary station again.
-      if (now_s - target.since_s > plan.soak_s) return undefined
+      const age_s = now_s - target.since_s
+      const isConfirming = isUnconfirmed(target, plan, view)
       // Neighbours of the same wave are judged as well: each is a target itself.
-      if (view.isContradicted(target.serial) && !target.before?.wasContradicted)
+      if (age_s <= Math.max(plan.soak_s, plan.position ? confirm_s : 0) && isNewlyContradicted(target, view))
         return fail('its neighbours contradict its position afterwards')
+      const reason = isConfirming ? confirming : target.reason === confirming && age_s > confirm_s ? unconfirmed : ''
+      if (reason !== target.reason && target.reason !== unconfirmed) return { target: { ...target, reason } }
+      // Only while it soaks: later it is an ordinary station again.
+      if (age_s > plan.soak_s && !isConfirming) return undefined
       const isDown = station?.online !== 'online' || station.verdict === 'unfit' || station.verdict === 'unknown'
       const down_s = station
         ? now_s - Math.max(station.verdictSince_s, station.online === 'online' ? 0 : station.onlineSince_s)
@@ -219,6 +231,16 @@ function unready(serial: string, station: FleetStation | undefined, plan: Plan, 
 const undoneBy = ({ since_s }: Target, station: FleetStation | undefined) =>
   station && station.document_s > since_s ? station.errors.find((code) => undoneChange.includes(code)) : undefined
 
+const isNewlyContradicted = ({ serial, before }: Pick<Target, 'serial' | 'before'>, view: View) =>
+  isPositionWrong(view.judgement(serial)) && !before?.wasContradicted
+
+/** The plan waits until the position is confirmed again, mainly by windows that began after the change. */
+function isUnconfirmed({ serial, state, since_s, before }: Target, { position }: Plan, view: View): boolean {
+  if (!position || state !== 'done' || !before?.wasConfirmed || view.now_s - since_s > confirm_s) return false
+  const judgement = view.judgement(serial)
+  return judgement?.state !== 'agrees' || judgement.window_s < since_s
+}
+
 /** What is missing until a station has proved itself; '': nothing. */
 function unproven({ serial, before }: Target, station: FleetStation | undefined, view: View): string {
   if (!station) return 'it is unknown'
@@ -227,7 +249,7 @@ function unproven({ serial, before }: Target, station: FleetStation | undefined,
   if (station.verdict !== 'fit') return `it is ${station.verdict}: ${station.cause}`
   const added = station.errors.filter((code) => !before?.errors.includes(code))
   if (added.length > 0) return `new errors: ${added.join(', ')}`
-  if (view.isContradicted(serial) && !before?.wasContradicted) return 'its neighbours contradict its position'
+  if (isNewlyContradicted({ serial, before }, view)) return 'its neighbours contradict its position'
   const epochs = view.epochs(serial)
   if (before?.hadEpochs && !epochs) return epochs === 0 ? 'no RTCM arrives at the broker' : 'its RTCM is being observed'
   return ''

@@ -20,6 +20,10 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   if (own.now_s() === undefined) return 'the time is not known'
   if (own.arp === undefined) return 'this station has no settled position'
   if (neighbour.isSilent(now_ms)) return 'nothing is received'
+  if (neighbour.isUnsteady(now_ms))
+    return 'its station ID or position keeps changing: do two bases share the mountpoint?'
+  if (neighbour.isVirtual)
+    return 'it is a virtual reference station (VRS), which its network computes: choose a real base'
   if (arp === undefined) return 'it has not sent its position (1005 or 1006) yet'
   const away_m = distance(own.arp, arp)
   if (away_m < same_m) return 'it is at the position of this station: is it its own stream?'
@@ -34,6 +38,10 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   }
   return ''
 }
+
+/** Of bases at one position the first: two streams of one base are not two witnesses. */
+export const withoutTwins = <T extends { readonly arp: Ecef }>(all: readonly T[]): T[] =>
+  all.filter((one, at) => !all.slice(0, at).some((other) => distance(other.arp, one.arp) < same_m))
 
 /** @param pause ends the comparison by rejecting */
 export function compare(own: OwnBase, arp: Ecef, neighbour: Neighbour, pause: () => Promise<void>): Promise<Baseline> {

@@ -94,9 +94,13 @@ export class Curves {
     return this.#moves.get(id) ?? ''
   }
 
-  /** Resolves when all is written. */
-  get written(): Promise<void> {
-    return this.#work
+  /** Writes the day that is not over yet. Resolves when it is written. */
+  async stop(): Promise<void> {
+    for (const [id, { day, samples }] of this.#today) {
+      const curve = this.#curves.get(id)
+      if (curve) this.#close(curve, day, samples, [...this.#curves.keys()])
+    }
+    await this.#work
   }
 
   #close(curve: Curve, day: number, samples: readonly DailyOffset[], ids: readonly string[]): void {
@@ -104,8 +108,9 @@ export class Curves {
       Math.round(1e5 * median(samples.map((sample) => sample[part][axis]))) / 1e5
     const row = [day, of('offset', 'east'), of('offset', 'north'), of('offset', 'up')]
     row.push(of('sigma', 'east'), of('sigma', 'north'), of('sigma', 'up'))
-    // A clock that was wrong leaves days of the future behind.
-    curve.days = [...curve.days.filter(([earlier = 0]) => earlier < day), row].slice(-mostDays)
+    // Ordered by day, as the clock may have been wrong.
+    const others = curve.days.filter(([other]) => other !== day)
+    curve.days = [...others, row].sort(([p = 0], [q = 0]) => p - q).slice(-mostDays)
     for (const id of this.#curves.keys()) if (!ids.includes(id)) this.#curves.delete(id)
     this.#judge(curve.id)
     const content = JSON.stringify({ curves: [...this.#curves.values()] })

@@ -1,5 +1,6 @@
 /** What the vectors of the last hours say about this station's position. Pure. */
 import { causesOf, judgeNet, type NetReason } from 'rtk-base/baseline'
+import type { FrameName } from 'rtk-base/gnss'
 import type { Ecef, Enu, ErrorValues, NeighbourEffect, NeighbourState } from 'rtk-base/services'
 import { netVector, sizeOf, type Vector } from './vector.js'
 
@@ -23,6 +24,8 @@ export interface Finding {
   readonly against: readonly string[]
   /** The offset may come from antennas or frames that differ: no reason to send nothing. */
   readonly isExplained: boolean
+  /** It is within the accuracy that is stated for the position. */
+  readonly isStated: boolean
 }
 
 export type EffectSetting = 'note' | 'degraded' | 'hold'
@@ -32,24 +35,36 @@ const nothing: Enu = { east: 0, north: 0, up: 0 }
  * Positions are those of antenna reference points, and vectors connect phase centres: two antenna types differ by up to
  * this in height.
  */
-const antennas_m = 0.12
+const antennas_m = 0.15
 /** A neighbour's own offset of this size is reported, although only the other neighbours decide. Metres. */
 const noted = { least_m: 0.05, sigmas: 4 }
 
 const unknowns: Partial<Record<NetReason, string>> = {
   'no-vectors': 'no neighbour was compared yet',
   imprecise: 'the comparisons are not precise enough',
+  antennas: 'only the height is off, by no more than antennas of different models may differ',
   'too-few': 'one neighbour alone contradicts the position, which decides nothing',
   'no-majority': 'the neighbours that confirm the position are not more than those that contradict it',
 }
 
+/** What the station itself says of its position. */
+export interface Announced {
+  readonly arp: Ecef
+  /** 3D, 1 sigma, metres; undefined: unknown. */
+  readonly acc_m?: number | undefined
+  readonly frame?: FrameName | undefined
+}
+
+/** A position that is stated to be so inaccurate is not wrong if it is off by as much. */
+const coarse = { least_m: 0.03, sigmas: 3 }
+
 /** @param year of now, decimal */
-export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: number): Finding {
+export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly Compared[], year: number): Finding {
   const compared = neighbours.filter(({ vectors }) => vectors.length > 0)
   const bases = [{ id: own, arp }, ...compared.map(({ name, arp }) => ({ id: name, arp }))]
   const vectors = compared.flatMap(({ name, vectors }) => vectors.map((vector) => netVector(own, name, vector)))
   const judged = judgeNet(bases, vectors).get(own)
-  const common = { cause: '', offset: nothing, values: {}, against: [], isExplained: false }
+  const common = { cause: '', offset: nothing, values: {}, against: [], isExplained: false, isStated: false }
   if (!judged || judged.state === 'unknown') {
     const reason = judged?.reason ?? 'no-vectors'
     const isAlone = compared.length === 1 && isOff(compared[0]?.vectors.at(-1))
@@ -65,16 +80,21 @@ export function findingOf(arp: Ecef, neighbours: readonly Compared[], year: numb
   }
   const byRanges = counted.flatMap(({ vectors }) => vectors.at(-1)?.displaced.from ?? [])[0]
   const others = compared.map(({ name, arp, vectors }) => ({ id: name, arp, byRanges: vectors.at(-1)?.displaced.to }))
-  const causes = causesOf({ ...{ id: 'this station', arp, byRanges, offset, sigma, now: year, others } })
+  const datum = frame && { datum: { frame } }
+  const causes = causesOf({ ...{ id: 'this station', arp, byRanges, offset, sigma, now: year, others }, ...datum })
   const [cause] = causes
+  const isStated = acc_m !== undefined && acc_m >= coarse.least_m && sizeOf(offset) <= coarse.sigmas * acc_m
   const isLevel = Math.hypot(offset.east, offset.north) < Math.max(0.03, 3 * Math.hypot(sigma.east, sigma.north))
   const values = {
     ...{ size_m: mm(sizeOf(offset)), east_m: mm(offset.east), north_m: mm(offset.north), up_m: mm(offset.up) },
     neighbours: counted.length,
   }
   return {
-    ...{ state: 'contradicts', offset, values, cause: cause?.kind ?? 'unexplained' },
-    text: causes.map(({ text }) => asClause(text)).join('; '),
+    ...{ state: 'contradicts', offset, values, isStated },
+    cause: isStated ? 'survey' : (cause?.kind ?? 'unexplained'),
+    text: isStated
+      ? `the position is off by ${sizeOf(offset).toFixed(2)} m, which is within its stated accuracy of ${acc_m.toFixed(2)} m`
+      : causes.map(({ text }) => asClause(text)).join('; '),
     against: counted.filter(({ vectors }) => shows(offset, vectors.at(-1))).map(({ name }) => name),
     isExplained: causes.some(({ kind }) => kind === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
@@ -137,7 +157,7 @@ export function effectOf(
   confirmation: Confirmation | undefined,
 ): NeighbourEffect {
   if (finding.state !== 'contradicts') return 'none'
-  if (setting === 'note') return 'notes'
+  if (setting === 'note' || finding.isStated) return 'notes'
   const holds = setting === 'hold' && confirmation?.isConfirmed === true && !finding.isExplained
   return holds && finding.against.length >= leastAgainst ? 'holds' : 'degrades'
 }

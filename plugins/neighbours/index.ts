@@ -3,9 +3,11 @@ import { device, neighbourCheck, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { addMetrics, blockOf } from './block.js'
 import { Curves } from './curve.js'
+import { HeldFile } from './held-file.js'
+import { Kept } from './kept.js'
 import { addRoutes } from './routes.js'
 import { isNtrip, mostNeighbours, NeighbourList, problemOf, topicOf } from './setting.js'
-import { Kept, NeighbourWatch } from './watch.js'
+import { NeighbourWatch } from './watch.js'
 
 /** Compares the announced position with those of neighbouring bases: a base alone cannot see that it was wrong from the first day. */
 export default definePlugin({
@@ -34,7 +36,11 @@ export default definePlugin({
       () => ctx.dataDir(),
       (text) => ctx.log.warn(text),
     )
-    const watch = new NeighbourWatch({ ctx, curves, effect: () => effect.get() })
+    const held = new HeldFile(
+      () => ctx.dataDir(),
+      (text) => ctx.log.warn(text),
+    )
+    const watch = new NeighbourWatch({ ctx, curves, held, effect: () => effect.get() })
     list.onChange((now) => watch.apply(now))
     effect.onChange(() => watch.judge())
     for (let place = 0; place < mostNeighbours; place++) {
@@ -49,7 +55,7 @@ export default definePlugin({
     ctx.info.block('gnss.neighbours', () => blockOf(watch, curves, ctx.clock.monotonic()))
     addMetrics(ctx, watch)
     addRoutes(ctx, list, curves)
-    return { curves, list, watch }
+    return { curves, held, list, watch }
   },
 
   async start(ctx, handoff, { curves, list, watch }) {
@@ -70,9 +76,9 @@ export default definePlugin({
     report()
   },
 
-  async stop(_reason, { curves, watch }) {
+  async stop(_reason, { curves, held, watch }) {
     const kept = watch.stop()
-    await curves.written
+    await Promise.all([curves.stop(), held.written])
     return kept ? [['kept', kept]] : []
   },
 })

@@ -1,12 +1,14 @@
 /** One neighbouring base: what its stream says about it, and the vectors that were measured to it. */
 import { Recording } from 'rtk-base/baseline'
-import { isEphemeris, isMsm, messageNumber, referencePoint, sameReference, stationId } from 'rtk-base/gnss'
+import { decodeRtcm, isEphemeris, isMsm, messageNumber, referencePoint, sameReference, stationId } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { describesAntenna } from './own-base.js'
 import { mostVectors, type Vector, valid_ms } from './vector.js'
 
 /** Its stream has stopped, if nothing came for so long. */
 export const silent_ms = 30_000
+/** One whose evidence begins anew so often in this time is ignored until it is steady. */
+const unsteady = { times: 3, within_ms: 600_000 }
 
 export class Neighbour {
   readonly name: string
@@ -15,6 +17,8 @@ export class Neighbour {
   arp: Ecef | undefined
   /** Oldest first. */
   vectors: Vector[] = []
+  /** A network computes its observations for some place. */
+  isVirtual = false
   /** Monotonic milliseconds of the newest frame; undefined: none yet. */
   heard_ms: number | undefined
   /** Why the last comparison gave no vector; '': it did, or there was none. */
@@ -22,6 +26,8 @@ export class Neighbour {
   /** Changes when all that was recorded is void. */
   generation = 0
   #stationId: number | undefined
+  /** Monotonic milliseconds of the newest changes of its position or station ID. */
+  #changes: number[] = []
   readonly #restarted: (text: string) => void
 
   /** @param restarted it announces to be another base, or elsewhere: its evidence is void */
@@ -36,32 +42,45 @@ export class Neighbour {
     const type = messageNumber(bytes)
     const point = referencePoint(bytes)
     if (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type) && !point) return
-    const id = stationId(bytes)
+    // Casters insert reference messages of their own, with another ID.
+    const id = isMsm(type) ? stationId(bytes) : undefined
     if (id !== undefined && id !== this.#stationId) {
       const before = this.#stationId
       this.#stationId = id
       if (before !== undefined) {
         this.arp = undefined
-        this.restart(`its station ID changed from ${before} to ${id}`)
+        this.#change(`its station ID changed from ${before} to ${id}`, now_ms)
       }
     }
+    const message = point && decodeRtcm(bytes)
+    if (message && 'virtual' in message) this.isVirtual = message.virtual
     if (point && !(this.arp && sameReference(this.arp, point.arp))) {
       const isOther = this.arp !== undefined
       this.arp = point.arp
-      if (isOther) this.restart('its announced position changed')
+      if (isOther) this.#change('its announced position changed', now_ms)
     }
-    // A copy: frames are views of larger buffers, which would stay in memory.
-    if (now_s !== undefined && !point) this.recording.take(Uint8Array.from(bytes), now_s)
+    if (now_s !== undefined && !point && !this.isUnsteady(now_ms)) this.recording.take(bytes, now_s)
   }
 
-  /** The evidence so far is void. @param text why; '' the reason is not the neighbour's */
-  restart(text: string): void {
+  #change(text: string, now_ms: number): void {
     const isLoss = this.vectors.length > 0 || this.recording.epochs > 0
+    this.#changes = [...this.#changes, now_ms].slice(-unsteady.times)
+    this.restart()
+    if (isLoss) this.#restarted(text)
+  }
+
+  /** Its station ID or position keeps changing: two bases share the stream, or somebody plays. */
+  isUnsteady(now_ms: number): boolean {
+    const [first] = this.#changes
+    return this.#changes.length === unsteady.times && first !== undefined && now_ms - first < unsteady.within_ms
+  }
+
+  /** The evidence so far is void. */
+  restart(): void {
     this.recording.clear()
     this.vectors = []
     this.failure = ''
     this.generation += 1
-    if (text !== '' && isLoss) this.#restarted(text)
   }
 
   /** Takes over the evidence of an earlier instance for this announced position. */

@@ -73,7 +73,6 @@ export class OwnBase {
   #take(bytes: Uint8Array, type: number): void {
     if (!this.#isWanted() || (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type))) return
     const now_s = this.now_s()
-    // A copy: frames are views of larger buffers, which would stay in memory.
-    if (now_s !== undefined) this.recording.take(Uint8Array.from(bytes), now_s)
+    if (now_s !== undefined) this.recording.take(bytes, now_s)
   }
 }

@@ -1,4 +1,5 @@
 /** HTTP: the neighbours without their passwords, their change, and the curves. */
+import { asSent } from 'rtk-base/ntrip'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
@@ -74,7 +75,8 @@ export function addRoutes(
     handler: async (request) => {
       const { neighbours } = request.body as Static<typeof Sent>
       const value = completed(neighbours, list.get())
-      return ctx.services.use(station).change({ [list.name]: value }, { source: 'http', address: request.ip })
+      const by = { source: 'http', address: request.ip } as const
+      return asSent(await ctx.services.use(station).change({ [list.name]: value }, by), { [list.name]: neighbours })
     },
   })
   ctx.http.route({

@@ -29,6 +29,7 @@ export const Vector = Type.Object({
   /** Of the vector, ECEF, m², row by row. */
   covariance: Type.Array(number, { minItems: 9, maxItems: 9 }),
   length_m: number,
+  heightDoubt_m: number,
   /** Positions by their own ranges, if they are more than 25 m from the announced ones. */
   displaced: Type.Object({ from: Type.Optional(Place), to: Type.Optional(Place) }),
 })
@@ -36,18 +37,18 @@ export type Vector = Static<typeof Vector>
 
 /** @returns undefined: nothing was measured */
 export function vectorOf(found: Baseline, from: Ecef, to: Ecef, at_ms: number): Vector | undefined {
-  const { status, vector, covariance, displaced, length_m } = found
+  const { status, vector, covariance, displaced, length_m, heightDoubt_m } = found
   if (status === 'none') return undefined
   return {
-    ...{ at_ms, status, vector, covariance: [...covariance], length_m },
+    ...{ at_ms, status, vector, covariance: [...covariance], length_m, heightDoubt_m },
     offset: { x: vector.x - (to.x - from.x), y: vector.y - (to.y - from.y), z: vector.z - (to.z - from.z) },
     ...{ local: { ...found.offset }, sigma: { ...found.sigma } },
     displaced: { ...(displaced.from && { from: displaced.from }), ...(displaced.to && { to: displaced.to }) },
   }
 }
 
-export const netVector = (from: string, to: string, { offset, covariance }: Vector): NetVector => ({
-  ...{ from, to, offset, covariance: Float64Array.from(covariance) },
+export const netVector = (from: string, to: string, { offset, covariance, heightDoubt_m }: Vector): NetVector => ({
+  ...{ from, to, offset, heightDoubt_m, covariance: Float64Array.from(covariance) },
 })
 
 export const sizeOf = ({ east, north, up }: Enu): number => Math.hypot(east, north, up)

@@ -1,18 +1,19 @@
 /** The neighbours with their streams, their comparisons one after the other, and the finding. */
 import { isDeepStrictEqual } from 'node:util'
-import { decimalYear } from 'rtk-base/gnss'
+import { decimalYear, frameNamed } from 'rtk-base/gnss'
 import { pause } from 'rtk-base/link'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import { device, type Ecef, type NeighbourCheck, type NeighbourEffect } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
-import { compare, failureText, obstacleOf, rest_ms } from './comparison.js'
+import { device, type Ecef, type NeighbourCheck, type NeighbourEffect, procedureStatus } from 'rtk-base/services'
+import { compare, failureText, obstacleOf, rest_ms, withoutTwins } from './comparison.js'
 import type { Curves } from './curve.js'
 import { type Feed, feedOf } from './feed.js'
 import { type Confirmation, confirmed, type EffectSetting, effectOf, type Finding, findingOf } from './finding.js'
+import type { HeldFile } from './held-file.js'
+import type { Kept } from './kept.js'
 import { Neighbour } from './neighbour.js'
 import { OwnBase } from './own-base.js'
-import { mostNeighbours, type NeighbourSetting, nameOf, sourceOf } from './setting.js'
-import { mostVectors, Place, Vector, vectorOf } from './vector.js'
+import { type NeighbourSetting, nameOf, sourceOf } from './setting.js'
+import { vectorOf } from './vector.js'
 
 const look_ms = 5_000
 /** Each neighbour is compared so often. */
@@ -32,18 +33,8 @@ export interface WatchDeps {
   readonly ctx: PluginContext
   readonly effect: () => EffectSetting
   readonly curves: Curves
+  readonly held: HeldFile
 }
-
-/** What the next instance takes over after a reload. */
-export const Kept = Type.Object({
-  arp: Place,
-  confirmation: Type.Optional(Type.Object({ since_ms: Type.Number(), isConfirmed: Type.Boolean() })),
-  vectors: Type.Array(
-    Type.Object({ source: Type.String(), arp: Place, vectors: Type.Array(Vector, { maxItems: mostVectors }) }),
-    { maxItems: mostNeighbours },
-  ),
-})
-export type Kept = Static<typeof Kept>
 
 export class NeighbourWatch implements NeighbourCheck {
   readonly onChange: NeighbourCheck['onChange']
@@ -55,6 +46,10 @@ export class NeighbourWatch implements NeighbourCheck {
   #confirmation: Confirmation | undefined
   #effect: NeighbourEffect = 'none'
   #isComparing = false
+  /** A stream may change many times a second: it is judged at the next look. */
+  #isJudgementDue = false
+  /** The file is read when the time and the position are known. */
+  #isFileRead = false
   #notBefore_ms = 0
 
   constructor(deps: WatchDeps) {
@@ -67,7 +62,7 @@ export class NeighbourWatch implements NeighbourCheck {
       () => this.#members.length > 0,
       () => this.#ownChanged(),
     )
-    this.#finding = findingOf({ x: 0, y: 0, z: 0 }, [], 0)
+    this.#finding = findingOf({ arp: { x: 0, y: 0, z: 0 } }, [], 0)
   }
 
   get state() {
@@ -105,12 +100,19 @@ export class NeighbourWatch implements NeighbourCheck {
   start(list: readonly NeighbourSetting[], kept: Kept | undefined): void {
     this.own.listen()
     this.apply(list)
-    if (kept) this.#resume(kept)
+    if (kept) {
+      this.#isFileRead = true
+      this.#resume(kept)
+    }
     this.#deps.ctx.timers.every(look_ms, () => this.#look())
   }
 
   stop(): Kept | undefined {
     for (const { feed } of this.#members) feed.stop()
+    return this.#kept
+  }
+
+  get #kept(): Kept | undefined {
     const { arp } = this.own
     if (!arp) return undefined
     const vectors = this.#members.flatMap(({ neighbour, setting }) =>
@@ -127,7 +129,7 @@ export class NeighbourWatch implements NeighbourCheck {
     for (const member of before) {
       if (kept.has(member)) continue
       member.feed.stop()
-      member.neighbour.restart('')
+      member.neighbour.restart()
     }
     this.#members = list.map((setting) => isKept(setting) ?? this.#member(setting))
     for (const member of this.#members) if (!before.includes(member)) member.feed.start()
@@ -144,11 +146,15 @@ export class NeighbourWatch implements NeighbourCheck {
     const { ctx, effect } = this.#deps
     const now_ms = ctx.clock.monotonic()
     const { arp } = this.own
-    const compared = this.#members.flatMap(({ neighbour: { arp, name, vectors } }) =>
-      arp ? [{ name, arp, vectors }] : [],
+    const compared = withoutTwins(
+      this.#members.flatMap(({ neighbour: { arp, name, vectors } }) =>
+        arp && vectors.length > 0 ? [{ name, arp, vectors }] : [],
+      ),
     )
     const year = decimalYear(ctx.services.use(device).utc_ms())
-    const finding = findingOf(arp ?? { x: 0, y: 0, z: 0 }, arp ? compared : [], year)
+    const chosen = ctx.services.find(procedureStatus)?.chosen
+    const announced = { acc_m: chosen?.acc_m, frame: frameNamed(chosen?.frame ?? '') }
+    const finding = findingOf({ arp: arp ?? { x: 0, y: 0, z: 0 }, ...announced }, arp ? compared : [], year)
     const newest = compared
       .filter(({ name }) => finding.against.includes(name))
       .flatMap(({ vectors }) => vectors.filter(({ status }) => status === 'fixed').at(-1)?.at_ms ?? [])
@@ -156,6 +162,7 @@ export class NeighbourWatch implements NeighbourCheck {
     const before = { finding: this.#finding, effect: this.#effect }
     this.#finding = finding
     this.#effect = effectOf(finding, effect(), this.#confirmation)
+    this.#store()
     if (isDeepStrictEqual(before, { finding, effect: this.#effect })) return
     const isOther = before.finding.state !== finding.state || before.effect !== this.#effect
     if (isOther) {
@@ -166,12 +173,30 @@ export class NeighbourWatch implements NeighbourCheck {
     this.#changed.emit()
   }
 
+  /** While nothing was read there may be evidence of an earlier run. */
+  #store(): void {
+    const { ctx, held } = this.#deps
+    if (!this.#isFileRead) return
+    const kept = this.#effect === 'holds' ? this.#kept : undefined
+    if (kept) held.write(kept, ctx.services.use(device).utc_ms(), ctx.clock.monotonic())
+    else held.remove()
+  }
+
+  async #readFile(): Promise<void> {
+    const { ctx, held } = this.#deps
+    const utc_ms = ctx.services.use(device).utc_ms()
+    if (this.#isFileRead || utc_ms === 0 || !this.own.arp) return
+    this.#isFileRead = true
+    const kept = await held.read(utc_ms, ctx.clock.monotonic())
+    if (kept) this.#resume(kept)
+  }
+
   #member(setting: NeighbourSetting): Member {
     const { ctx } = this.#deps
     const name = nameOf(setting)
     const neighbour = new Neighbour(name, (text) => {
       ctx.log.info({ neighbour: name }, `the evidence of this neighbour begins anew: ${text}`)
-      this.judge()
+      this.#isJudgementDue = true
     })
     const feed = feedOf(ctx, setting, {
       here: () => this.own.arp,
@@ -193,7 +218,7 @@ export class NeighbourWatch implements NeighbourCheck {
 
   #ownChanged(): void {
     for (const member of this.#members) {
-      member.neighbour.restart('')
+      member.neighbour.restart()
       member.next_ms = 0
     }
     this.judge()
@@ -202,8 +227,10 @@ export class NeighbourWatch implements NeighbourCheck {
   #look(): void {
     const now_ms = this.#deps.ctx.clock.monotonic()
     this.own.look()
+    void this.#readFile()
     const expired = this.#members.filter(({ neighbour }) => neighbour.expire(now_ms))
-    if (expired.length > 0) this.judge()
+    if (expired.length > 0 || this.#isJudgementDue) this.judge()
+    this.#isJudgementDue = false
     if (this.#isComparing || now_ms < this.#notBefore_ms) return
     const all = this.#members.map(({ neighbour }) => neighbour)
     const due = this.#members

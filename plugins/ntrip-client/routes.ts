@@ -1,4 +1,5 @@
 /** HTTP: the source without its password, its change, and the test of one. */
+import { asSent } from 'rtk-base/ntrip'
 import { type ConfigKey, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { type Ecef, station } from 'rtk-base/services'
@@ -46,8 +47,11 @@ export function sourceRoutes(
       body: Sent,
       response: { 200: ChangeAnswer },
     },
-    handler: async (request) =>
-      ctx.services.use(station).change({ [source.name]: sentOf(request) }, { source: 'http', address: request.ip }),
+    handler: async (request) => {
+      const by = { source: 'http', address: request.ip } as const
+      const answer = await ctx.services.use(station).change({ [source.name]: sentOf(request) }, by)
+      return asSent(answer, { [source.name]: (request.body as Static<typeof Sent>).source })
+    },
   })
   let isTesting = false
   ctx.http.route({

@@ -1,4 +1,5 @@
 /** HTTP: the casters without their passwords, their change, and the test of one. */
+import { asSent } from 'rtk-base/ntrip'
 import { type ConfigKey, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { ChangeAnswer } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
@@ -36,7 +37,8 @@ export function casterRoutes(
       const { casters } = request.body as { casters: SentTarget[] }
       const stored = targets.get()
       const list = casters.map((caster) => completed(caster, stored))
-      return ctx.services.use(station).change({ [targets.name]: list }, { source: 'http', address: request.ip })
+      const by = { source: 'http', address: request.ip } as const
+      return asSent(await ctx.services.use(station).change({ [targets.name]: list }, by), { [targets.name]: casters })
     },
   })
   let isTesting = false

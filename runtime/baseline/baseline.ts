@@ -7,20 +7,20 @@ import {
   enu,
   MsmEpochs,
   nearestTime,
-  type ObservedConstellation,
   type ObservedEpoch,
-  Orbits,
+  type ObservedSatellite,
   observedConstellations,
   observedIn,
   secondsPerWeek,
 } from '../gnss/index.js'
 import { codePosition } from './code-position.js'
 import { differencesOf } from './differences.js'
+import { Ephemerides } from './ephemerides.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
 import type { Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
-import { allAtOnce, type Steps } from './steps.js'
+import { allAtOnce, inSteps, type Steps } from './steps.js'
 
 export interface Baseline {
   readonly status: 'fixed' | 'float' | 'none'
@@ -32,6 +32,8 @@ export interface Baseline {
   /** The vector minus the announced one, along the axes at `to`, metres, and its standard deviations. */
   readonly offset: Enu
   readonly sigma: Enu
+  /** Up to this, the height may be off because the antennas are of different models, metres. */
+  readonly heightDoubt_m: number
   /** Where a station is by its own ranges, right to metres, if that is more than 25 m from the announced position. */
   readonly displaced: { readonly from: Ecef | undefined; readonly to: Ecef | undefined }
   readonly length_m: number
@@ -47,9 +49,6 @@ export interface Baseline {
 const displaced_m = 25
 /** Ranges of two receivers tell the difference of their places this well. */
 const difference_m = 3
-/** Work without a pause: shorter than the interval of any output. */
-const step_ms = 4
-
 /** Computes for about a second. */
 export function baseline(from: Station, to: Station): Baseline {
   return allAtOnce(stepsOf(from, to))
@@ -60,29 +59,17 @@ export function baseline(from: Station, to: Station): Baseline {
  * @param pause called after every few milliseconds of work; the work is resumed after it
  * @throws whatever `pause` rejects with, to give up
  */
-export async function baselineInSteps(from: Station, to: Station, pause: () => Promise<void>): Promise<Baseline> {
-  const steps = stepsOf(from, to)
-  let until_ms = performance.now() + step_ms
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-    if (performance.now() < until_ms) continue
-    await pause()
-    until_ms = performance.now() + step_ms
-  }
+export function baselineInSteps(from: Station, to: Station, pause: () => Promise<void>): Promise<Baseline> {
+  return inSteps(stepsOf(from, to), pause)
 }
 
 function* stepsOf(from: Station, to: Station): Steps<Baseline> {
-  const orbits = new Orbits()
-  const own = yield* observed(from, orbits)
-  const others = yield* observed(to, orbits)
-  const middle_s = own[own.length >> 1]?.at_s ?? 0
-  // One ephemeris for all epochs of a satellite: its error is the same at both stations, and does not jump.
-  const ephemerisOf = (constellation: ObservedConstellation, satellite: number) =>
-    orbits.ephemeris(constellation, satellite, middle_s)
+  const ephemerides = new Ephemerides()
+  const own = yield* observed(from, ephemerides)
+  const others = yield* observed(to, ephemerides)
   const sent: { from: SentEpoch[]; to: SentEpoch[] } = { from: [], to: [] }
-  for (const epoch of own) yield void sent.from.push(sentIn(epoch, ephemerisOf))
-  for (const epoch of others) yield void sent.to.push(sentIn(epoch, ephemerisOf))
+  for (const epoch of own) yield void sent.from.push(sentIn(epoch, ephemerides.at(Math.round(epoch.at_s))))
+  for (const epoch of others) yield void sent.to.push(sentIn(epoch, ephemerides.at(Math.round(epoch.at_s))))
   const here = yield* codePosition(sent.from, from.arp)
   const there = yield* codePosition(sent.to, to.arp)
   if (!here || !there) {
@@ -103,32 +90,45 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const { status, reason, solution } = found
   const vector = plus(minus(end, start), solution.correction)
   const length_m = Math.hypot(vector.x, vector.y, vector.z)
-  const covariance = withAntennas(withDistance(solution.covariance, length_m), from, to)
+  const antennas = antennasOf(from, to)
+  const covariance = withHeight(withDistance(solution.covariance, length_m), to.arp, antennas?.sigma_m ?? 0)
   return {
     ...{ status, reason, vector, covariance, displaced, length_m },
     offset: enu(to.arp, plus(from.arp, vector)),
     sigma: sigmaAt(to.arp, covariance),
+    heightDoubt_m: antennas?.most_m ?? 0,
     satellites: solution.satellites,
     epochs: differences.epochs.length,
     ...{ fixed: solution.fixed, ratio: solution.ratio, success: solution.success },
   }
 }
 
-/** The epochs of a station. Its ephemerides are added to `orbits`. */
-function* observed({ frames }: Station, orbits: Orbits): Steps<ObservedEpoch[]> {
+/** The epochs of a station. Its ephemerides are added to `all`. */
+function* observed({ frames }: Station, all: Ephemerides): Steps<ObservedEpoch[]> {
   const stream = new MsmEpochs()
   const epochs: ObservedEpoch[] = []
   for (const { frame, now_s } of frames) {
     const ephemeris = decodeEphemeris(frame, now_s)
-    if (ephemeris) orbits.take(ephemeris, now_s)
+    if (ephemeris) all.take(ephemeris)
     for (const epoch of stream.push(frame)) {
       const at_s = nearestTime(epoch.time_ms / 1_000, secondsPerWeek, now_s)
-      if (at_s > (epochs.at(-1)?.at_s ?? Number.NEGATIVE_INFINITY))
-        epochs.push(usable(observedIn(epoch, at_s, observedConstellations)))
+      const found = usable(observedIn(epoch, at_s, observedConstellations))
+      const last = epochs.at(-1)
+      // Some receivers say of each message that it is the last of its epoch.
+      if (last?.at_s === at_s) epochs[epochs.length - 1] = joined(last, found)
+      else if (!last || at_s > last.at_s) epochs.push(found)
     }
     yield
   }
   return epochs
+}
+
+const joined = ({ at_s, satellites }: ObservedEpoch, more: ObservedEpoch): ObservedEpoch => {
+  const isKnown = (one: ObservedSatellite) =>
+    satellites.some(
+      ({ constellation, satellite }) => constellation === one.constellation && satellite === one.satellite,
+    )
+  return { at_s, satellites: [...satellites, ...more.satellites.filter((one) => !isKnown(one))] }
 }
 
 /**
@@ -154,19 +154,22 @@ function withDistance(covariance: Matrix, length_m: number): Matrix {
   return sum
 }
 
-/** In height, metres: phase centres of two calibrated antennas, and of one beside an announced phase centre. */
-const phaseCentres_m = { both: 0.03, one: 0.06 }
+/** In height: two calibrated antennas of different models, and one beside an announced phase centre. Metres, and up to how many. */
+const phaseCentres = { both: { sigma_m: 0.03, most_m: 0.12 }, one: { sigma_m: 0.06, most_m: 0.15 } }
 const isModel = (antenna = '') => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
 
 /**
  * The vector is that between the phase centres. They are 5 to 13 cm above the announced reference points of two antennas, and in one
- * plane only if the antennas are of the same model. Unknown antennas are taken for equal.
+ * plane only if the antennas are of the same model. Unknown antennas are taken for equal. Undefined: they are equal.
  */
-function withAntennas(covariance: Matrix, from: Station, to: Station): Matrix {
+function antennasOf(from: Station, to: Station): { readonly sigma_m: number; readonly most_m: number } | undefined {
   const known = [from, to].filter(({ antenna }) => isModel(antenna)).length
-  if (known === 0 || (known === 2 && from.antenna === to.antenna)) return covariance
-  const up_m = known === 2 ? phaseCentres_m.both : phaseCentres_m.one
-  const { lat, lon } = ecefToGeodetic(to.arp)
+  if (known === 0 || (known === 2 && from.antenna === to.antenna)) return undefined
+  return known === 2 ? phaseCentres.both : phaseCentres.one
+}
+
+function withHeight(covariance: Matrix, at: Ecef, up_m: number): Matrix {
+  const { lat, lon } = ecefToGeodetic(at)
   const radians = Math.PI / 180
   const level = Math.cos(lat * radians)
   const up = [level * Math.cos(lon * radians), level * Math.sin(lon * radians), Math.sin(lat * radians)]
@@ -195,6 +198,6 @@ function unknown(from: Ecef, to: Ecef, reason: BaselineReason): Baseline {
   return {
     ...{ status: 'none', reason, vector: minus(to, from), covariance: new Float64Array(9).fill(Infinity) },
     ...{ offset: { east: 0, north: 0, up: 0 }, sigma: infinite, displaced: { from: undefined, to: undefined } },
-    ...{ length_m: distance(from, to), satellites: 0, epochs: 0, fixed: 0, ratio: 0, success: 0 },
+    ...{ heightDoubt_m: 0, length_m: distance(from, to), satellites: 0, epochs: 0, fixed: 0, ratio: 0, success: 0 },
   }
 }

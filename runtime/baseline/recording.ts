@@ -41,7 +41,8 @@ const latest_s = 120
 const grid_s = 0.1
 /** Messages of one epoch: more than any receiver sends. */
 const mostFrames = 32
-/** Of each satellite the two newest ephemerides are kept, of at most so many satellites. */
+/** Of each satellite the newest ephemerides are kept: an hour has three of GLONASS. */
+const mostEphemerides = 3
 const mostSatellites = 200
 
 /**
@@ -107,12 +108,12 @@ export class Recording {
     if (!(Math.abs(gps_s - at_s) <= grid_s && Math.abs(at_s - now_s) <= latest_s)) return
     const newest = this.#epochs.at(-1)
     if (newest?.at_s === at_s) {
-      if (newest.frames.length < mostFrames) newest.frames.push({ frame, now_s })
+      if (newest.frames.length < mostFrames) newest.frames.push(kept(frame, now_s))
       return
     }
     // Time that does not advance is a stream that was sent again.
     if (newest && at_s < newest.at_s) return
-    this.#epochs.push({ at_s, frames: [{ frame, now_s }] })
+    this.#epochs.push({ at_s, frames: [kept(frame, now_s)] })
     while ((this.#epochs[0]?.at_s ?? at_s) <= at_s - longest_s) this.#epochs.shift()
   }
 
@@ -120,14 +121,17 @@ export class Recording {
     const ephemeris = decodeEphemeris(frame, now_s)
     if (!ephemeris) return
     const id = `${ephemeris.constellation} ${ephemeris.satellite}`
-    const kept = this.#ephemerides.get(id) ?? []
-    const newest = kept.at(-1)
+    const known = this.#ephemerides.get(id) ?? []
+    const newest = known.at(-1)
     // The same one comes every few seconds.
     if (newest && Buffer.compare(newest.frame, frame) === 0) {
-      kept[kept.length - 1] = { frame, now_s }
+      known[known.length - 1] = { frame: newest.frame, now_s }
       return
     }
     if (!this.#ephemerides.has(id) && this.#ephemerides.size >= mostSatellites) return
-    this.#ephemerides.set(id, [...kept.slice(-1), { frame, now_s }])
+    this.#ephemerides.set(id, [...known, kept(frame, now_s)].slice(-mostEphemerides))
   }
 }
+
+/** A copy: frames are views of larger buffers, which would stay in memory. */
+const kept = (frame: Uint8Array, now_s: number): RecordedFrame => ({ frame: Uint8Array.from(frame), now_s })

@@ -1,5 +1,6 @@
 /** Schemas shared by NTRIP options and parameters. */
 import Type from 'typebox'
+import type { ChangeAnswer } from '../../schemas/station.js'
 
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
 
@@ -49,3 +50,10 @@ export const selectionFields = {
 export const legacyField = Type.Optional(
   Type.Boolean({ description: 'For old rovers: 1004 and 1012 instead of MSM, and no messages newer than RTCM 3.1' }),
 )
+
+/**
+ * The answer to a change whose values were completed with stored passwords. A refused change is answered with its values: here
+ * as they were sent.
+ */
+export const asSent = (answer: ChangeAnswer, sent: Record<string, unknown>): ChangeAnswer =>
+  answer.result === 'failed' ? { ...answer, leftover: sent } : answer

@@ -12,15 +12,25 @@ interface System {
   readonly mu: number
   readonly rotation_radps: number
   readonly upload_s: number
+  /** Whether the reference time is the end of the time for which it is sent (IS-GPS-200, 20.3.4.4), or its begin. */
+  readonly isAhead: boolean
 }
 const week_s = 604_800
 const gps = { message: 1019, start_s: 0, weeks: 1024, mu: 3.986005e14, rotation_radps: 7.2921151467e-5 } as const
 const systems: Readonly<Record<string, System>> = {
-  GPS: { ...gps, upload_s: 7200 },
-  Galileo: { ...gps, message: 1046, start_s: 1024 * week_s, weeks: 4096, mu: 3.986004418e14, upload_s: 3600 },
+  GPS: { ...gps, upload_s: 7200, isAhead: true },
+  Galileo: {
+    ...gps,
+    message: 1046,
+    start_s: 1024 * week_s,
+    weeks: 4096,
+    mu: 3.986004418e14,
+    upload_s: 3600,
+    isAhead: false,
+  },
   BeiDou: {
     ...{ message: 1042, start_s: 1356 * week_s + 14, weeks: 8192, mu: 3.986004418e14 },
-    ...{ rotation_radps: 7.292115e-5, upload_s: 3600 },
+    ...{ rotation_radps: 7.292115e-5, upload_s: 3600, isAhead: false },
   },
 }
 
@@ -39,9 +49,9 @@ export function ephemerisFrame({ constellation, svId, key }: Sight, gps_s: numbe
 
 function frameOf(orbit: Orbit, system: System, key: number, gps_s: number): Uint8Array {
   const { constellation, svId, node, phase, motion } = orbit
-  const { message, start_s, weeks, mu, rotation_radps, upload_s } = system
+  const { message, start_s, weeks, mu, rotation_radps, upload_s, isAhead } = system
   const { radius_m, inclination_deg } = constellation
-  const ofSystem_s = Math.round((gps_s - start_s) / upload_s) * upload_s
+  const ofSystem_s = (Math.floor((gps_s - start_s) / upload_s) + (isAhead ? 1 : 0)) * upload_s
   const week = Math.floor(ofSystem_s / week_s)
   const toeOfWeek_s = ofSystem_s - week * week_s
   const since_s = start_s + ofSystem_s - origin_gps_s

@@ -201,7 +201,7 @@ export interface FleetJudgement {
   readonly serial: string
   /** `unknown`: too few vectors, or they do not tell. */
   readonly state: 'agrees' | 'contradicts' | 'unknown'
-  /** A `NetReason` of `rtk-base/baseline`; `pending`: contradicted by one window, and the next one decides. */
+  /** A `NetReason` of `rtk-base/baseline`; `pending`: contradicted by one window, so `unknown`, and the next one decides. */
   readonly reason: string
   /** True minus announced position, metres, and its standard deviations; 0 when unknown. */
   readonly offset: Enu
@@ -209,6 +209,8 @@ export interface FleetJudgement {
   /** Number of neighbours that the judgement is based on. */
   readonly vectors: number
   readonly since_s: number
+  /** Begin of the middle one of the windows that were judged, UTC seconds: half of them began later. 0: there is none. */
+  readonly window_s: number
   /**
    * Of a contradiction, a `NetCause` of `rtk-base/baseline`; `''` without one. `survey`: the offset is within three times the accuracy that
    * the station states (`values.acc_m`).
@@ -221,7 +223,7 @@ export interface FleetJudgement {
 }
 
 /** Whether a person must correct the position: it is contradicted, and farther off than its stated accuracy allows. */
-export const isPositionWrong = (judgement: FleetJudgement | undefined): boolean =>
+export const isPositionWrong = (judgement: Pick<FleetJudgement, 'state' | 'cause'> | undefined): boolean =>
   judgement?.state === 'contradicts' && judgement.cause.kind !== 'survey'
 
 /** Provided by fleet-net: which stations announce a wrong position. */

@@ -154,9 +154,13 @@ t.test('simulated nets of twelve bases', async (t) => {
 function judged(
   displaced: Readonly<Record<string, readonly [number, number]>>,
   links: Readonly<Record<string, number>>,
-  { sigma_m = 0.005, tolerance_m }: { sigma_m?: number; tolerance_m?: number } = {},
+  { sigma_m = 0.005, tolerance_m, apart_m = 4_000 }: { sigma_m?: number; tolerance_m?: number; apart_m?: number } = {},
 ): Record<string, NetJudgement> {
-  const truth = Object.keys(displaced).map((_, index) => offsetEnu(origin, { ...noOffset, east: 4_000 * index }))
+  // The last one is a kilometre away at least.
+  const last = Object.keys(displaced).length - 1
+  const truth = Object.keys(displaced).map((_, index) =>
+    offsetEnu(origin, { ...noOffset, east: apart_m * index + (index === last ? 1_000 : 0) }),
+  )
   const bases: NetBase[] = Object.entries(displaced).map(([id, [east, north]], index) => ({
     id,
     arp: plus(truth[index] ?? origin, turned({ east, north, up: 0 })),
@@ -239,6 +243,28 @@ t.test('majority', async (t) => {
     ['a common shift cannot be seen', [{ A: [1, 1], B: [1, 1], C: [1, 1] }, links('A-B', 'B-C', 'A-C')], 'aaa'],
   ]
   for (const [name, given, expected] of cases) t.equal(states(judged(...given)), expected, name)
+})
+
+t.test('two receivers at one place have one vote', async (t) => {
+  const wrong: [number, number] = [0.3, 0]
+  const twins = { A: wrong, T: wrong, C: right }
+  t.equal(states(judged(twins, links('A-T', 'A-C', 'T-C'), { apart_m: 3 })), 'uuu')
+  const sound = { A: right, T: right, C: right }
+  t.equal(states(judged(sound, links('A-T', 'A-C', 'T-C'), { apart_m: 3 })), 'aaa')
+})
+
+t.test('a height that antennas of different models explain names nobody', async (t) => {
+  const random = new Random(3)
+  const net = new SimulatedNet(random)
+  net.displace(0, { ...noOffset, up: 0.1 })
+  const judge = (heightDoubt_m: number) =>
+    judgeNet(
+      net.bases,
+      net.vectors.map((vector) => (vector.from === 'b0' || vector.to === 'b0' ? { ...vector, heightDoubt_m } : vector)),
+    ).get('b0')
+  t.match(judge(0), { state: 'contradicts' })
+  t.match(judge(0.12), { state: 'unknown', reason: 'antennas' })
+  t.match(judge(0.05), { state: 'contradicts' }, 'more than they may differ')
 })
 
 t.test('star: one base with its neighbours', async (t) => {

@@ -257,10 +257,45 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   await epochsUntil(() => verdictNow().code === 'silent', 'the verdict')
   t.match(verdictNow(), { fitness: 'unfit', why_code: 'neighbours-contradict' })
 
+  await station.unload('neighbours')
+  await station.load('neighbours')
+  await epochsUntil(() => check().effect === 'holds', 'held after a restart too', 12)
+
   stand(ownPlace)
   await epochsUntil(() => check().effect === 'none', 'open again', 4)
   t.equal(check().state, 'unknown')
+  await station.unload('neighbours')
+  await station.load('neighbours')
+  await epochsUntil(() => shown().list.every(({ link }) => link === 'streaming'), 'again')
+  t.equal(check().effect, 'none', 'what is over is not restored')
 })
+
+t.test(
+  'a neighbour whose station ID or position keeps changing is ignored; one base is no two witnesses',
+  async (t) => {
+    const off = { east: 0.1, north: 0.1, up: 0 }
+    const { shown, epochsUntil, check } = await setUp(t, {
+      ...{ bases: 3, effect: 'hold' },
+      // The first two are one base, which is wrong.
+      arps: (base) => (base < 2 ? offsetEnu(truth[0], off) : (truth[2] as Ecef)),
+      sends(base, frames, epoch) {
+        const own = base === 1 ? [arpFrame(offsetEnu(truth[0], off), 2), ...(skyAt(epoch).bases[0] ?? [])] : frames
+        const flips = Array.from({ length: 200 }, (_, n) =>
+          arpFrame(offsetEnu(truth[2], { ...off, up: 0.01 * (n % 2) }), 4),
+        )
+        return base === 2 ? [...flips, ...frames] : own
+      },
+    })
+    await epochsUntil(() => shown().list[0]?.status === 'fixed', 'compared')
+    for (let hour = 0; hour < 2; hour++) {
+      await epochsUntil(() => (shown().list[0]?.age ?? 0) > 3_000, 'later')
+      t.match(shown(), { state: 'unknown', effect: 'none' })
+    }
+    t.match(shown().list[1], { text: /same position as N0/ })
+    t.match(shown().list[2], { text: /keeps changing/ })
+    t.equal(check().effect, 'none')
+  },
+)
 
 /** Another satellite than the one whose orbit it is. */
 function forged(frame: Uint8Array): Uint8Array {
@@ -417,6 +452,10 @@ t.test('settings', async (t) => {
   }))
     t.match(JSON.stringify(await change({ neighbours: list })), what)
   t.notMatch(await change({ neighbours: Array.from({ length: 5 }, (_, n) => ({ serial: `S${n}` })) }), { result: 'ok' })
+  await json('PUT', [{ ...own, password: 's3cret' }])
+  const refused = await json('PUT', [own, { ...own, name: 'B' }])
+  t.match(refused, { result: 'failed', leftover: { neighbours: [own, { name: 'B' }] } })
+  t.notMatch(JSON.stringify(refused), 's3cret', 'a refused change does not show the stored password')
   t.match(await change({ neighbours: [] }), { result: 'ok' })
   t.match(station.field('gnss.neighbours'), { state: 'unknown', text: 'no neighbours are set', list: [] })
 })
@@ -436,6 +475,7 @@ t.test('the finding', async (t) => {
           at_ms: 0,
           status: 'fixed',
           length_m,
+          heightDoubt_m: 0,
           displaced: {},
           local,
           sigma: { east: 0.005, north: 0.005, up: 0.01 },
@@ -447,7 +487,7 @@ t.test('the finding', async (t) => {
       return { name: `N${n}`, arp: to, vectors: [vector] }
     })
   const at = (east: number, north: number, up: number): Enu => ({ east, north, up })
-  const wrong = findingOf(arp, compared(at(0, 0.4, 0), at(0, 0.4, 0)), year)
+  const wrong = findingOf({ arp }, compared(at(0, 0.4, 0), at(0, 0.4, 0)), year)
   t.match(wrong, {
     state: 'contradicts',
     isExplained: false,
@@ -455,20 +495,26 @@ t.test('the finding', async (t) => {
     values: { north_m: 0.4, size_m: 0.4 },
   })
   t.match(wrong.text, /0\.400 m too far south/)
-  const three = findingOf(arp, compared(at(0, 0.4, 0), at(0, 0.4, 0), at(2, -1, 0)), year)
+  const three = findingOf({ arp }, compared(at(0, 0.4, 0), at(0, 0.4, 0), at(2, -1, 0)), year)
   t.match(three, { state: 'contradicts', against: ['N0', 'N1'] }, 'another offset is no confirmation')
   t.equal(three.against.length, 2)
-  const high = findingOf(arp, compared(at(0, 0, 0.09), at(0, 0, 0.09)), year)
+  const high = findingOf({ arp }, compared(at(0, 0, 0.09), at(0, 0, 0.09)), year)
   t.match(high, { state: 'contradicts', cause: 'height', isExplained: true }, 'antennas may differ')
-  t.match(findingOf(arp, compared(at(0, 0, 1.5), at(0, 0, 1.5)), year), { cause: 'height', isExplained: false })
-  t.match(findingOf(arp, compared(at(0.3, 0, 0), at(-0.3, 0.2, 0)), year), { state: 'unknown', against: [] })
-  t.match(findingOf(arp, compared(at(0.3, 0, 0), at(0, 0, 0)), year), { state: 'agrees', text: /^N1:/ })
-  t.match(findingOf(arp, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /one neighbour alone/ })
-  t.match(findingOf(arp, [], year), { state: 'unknown', text: 'no neighbour was compared yet' })
+  t.match(findingOf({ arp }, compared(at(0, 0, 1.5), at(0, 0, 1.5)), year), { cause: 'height', isExplained: false })
+  t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(-0.3, 0.2, 0)), year), { state: 'unknown', against: [] })
+  t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(0, 0, 0)), year), { state: 'agrees', text: /^N1:/ })
+  t.match(findingOf({ arp }, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /one neighbour alone/ })
+  const coarse = findingOf({ arp, acc_m: 2 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
+  t.match(coarse, { state: 'contradicts', cause: 'survey', isStated: true, text: /stated accuracy of 2\.00 m/ })
+  t.equal(effectOf(coarse, 'hold', { since_ms: 0, isConfirmed: true }), 'notes', 'as accurate as it says')
+  const fine = findingOf({ arp, acc_m: 0.02 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
+  t.match(fine, { isStated: false })
+  t.equal(effectOf(fine, 'hold', { since_ms: 0, isConfirmed: true }), 'holds')
+  t.match(findingOf({ arp }, [], year), { state: 'unknown', text: 'no neighbour was compared yet' })
   const itrf = { position: arp, frame: 'ETRF2000', epoch: 2010 } as const
   const { position } = transformed(itrf, { frame: 'ITRF2020', epoch: year }, 'EURA')
   const other = enu(arp, position)
-  const frame = findingOf(arp, compared(other, other), year)
+  const frame = findingOf({ arp }, compared(other, other), year)
   t.match(frame, { state: 'contradicts', cause: 'frame', isExplained: true })
 
   const hour_ms = 3_600_000
@@ -513,18 +559,18 @@ t.test('the curve', async (t) => {
   t.equal(curves.moveOf('A'), '')
   for (let day = 30; day < 60; day++) for (const part of [0, 0.3, 0.6]) add(curves, day + part, 0.02 + noise(day))
   t.match(curves.moveOf('A'), /moved (19|20|21) mm to the east/)
-  await curves.written
+  await curves.stop()
   const file = join(path, 'curves.json')
   t.equal(statSync(file).mode & 0o777, 0o600)
   const again = await make()
   t.same(again.of('A'), curves.of('A'))
-  t.equal(again.of('A').length, 59, 'days that are over')
+  t.equal(again.of('A').length, 60, 'with the day that the stop ended')
   t.equal(again.moveOf('A'), curves.moveOf('A'))
   for (let day = 60; day < 470; day++) add(again, day, 0.02)
   t.equal(again.of('A').length, 400)
   add(again, 471, 3_000)
   t.same(again.of('A'), [], 'elsewhere: begins anew')
-  await again.written
+  await again.stop()
   t.same(failures, [])
   for (const damaged of ['{', '[]', '{"curves":[{"id":7}]}', 'x'.repeat(2_000_000)]) {
     writeFileSync(file, damaged)

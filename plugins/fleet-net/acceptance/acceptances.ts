@@ -11,7 +11,7 @@ import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.j
 
 const look_ms = 60_000
 const most = 200
-const mostRunning = 50
+const mostRunning = 10
 
 export interface Acceptance {
   readonly id: number
@@ -25,7 +25,7 @@ export interface Acceptance {
   readonly arp: Ecef
   /** Of the station at the begin. */
   readonly version: string
-  readonly outcome: Outcome | 'running'
+  readonly outcome: Outcome | 'running' | 'cancelled'
   readonly reason: string
   readonly evidence: Evidence | undefined
 }
@@ -52,6 +52,8 @@ const acceptanceOf = (row: Row): Acceptance => ({
   arp: store.ecefOf(row.arp),
   evidence: row.evidence ?? undefined,
 })
+
+export const missing = (id: number) => new RtkError('RTK_ERR_NOT_FOUND', `there is no acceptance test ${id}`)
 
 /** Acceptance tests of stations. All that is known of one is in the database, and the leading instance decides it. */
 export class Acceptances {
@@ -81,18 +83,33 @@ export class Acceptances {
     const [row] = await this.#database.query<Row>(
       `insert into fleet_net_acceptance (serial, begun, until, actor, arp, version)
        select $1::text, to_timestamp($2), to_timestamp($3), $4, $5, $6
-       where not exists (select 1 from fleet_net_acceptance where serial = $1::text and outcome = 'running')
-         and (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
+       where (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
+       on conflict (serial) where outcome = 'running' do nothing
        returning ${columns}`,
       [serial, now_s, now_s + 3_600 * hours, by, store.listOf(station.arp), station.version],
     )
     if (!row)
       throw new RtkError(
         'RTK_ERR_CONFLICT',
-        `a test of ${serial} is running, or ${mostRunning} tests of others: wait for its end`,
+        `a test of ${serial} is running, or ${mostRunning} tests of others: wait for its end, or cancel it`,
       )
     this.#record(serial, `acceptance test begun: ${hours} h`, by)
     return acceptanceOf(row)
+  }
+
+  /** @throws RTK_ERR_NOT_FOUND, RTK_ERR_CONFLICT */
+  async cancel(id: number, by: string): Promise<Acceptance> {
+    const [row] = await this.#database.query<Row>(
+      `update fleet_net_acceptance set outcome = 'cancelled', reason = $2, ended = to_timestamp($3)
+       where id = $1 and outcome = 'running' returning ${columns}`,
+      [id, `cancelled by ${by}`, this.#ctx.clock.now() / 1_000],
+    )
+    if (row) {
+      this.#record(row.serial, 'acceptance test cancelled', by)
+      return acceptanceOf(row)
+    }
+    if (await this.one(id)) throw new RtkError('RTK_ERR_CONFLICT', `the acceptance test ${id} has ended already`)
+    throw missing(id)
   }
 
   /** The newest first. */
@@ -155,9 +172,10 @@ export class Acceptances {
 
   /** By the vectors of its time, of the station and of its neighbours among each other. */
   async #examine({ serial, arp, begun_s }: Acceptance) {
-    const own = await store.vectorsSince(this.#database, begun_s, [serial])
+    const now_s = this.#ctx.clock.now() / 1_000
+    const own = await store.vectorsSince(this.#database, begun_s, now_s, [serial])
     const around = [...new Set(own.flatMap(({ one, other }) => [one, other]))]
-    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, around) : []
+    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, now_s, around) : []
     const known = this.#ctx.services.use(fleet)
     const { bases, vectors } = netVectors(all, (one) => known.station(one))
     const judged = await judgeRegions(bases, vectors, () => setImmediate())

@@ -1,8 +1,8 @@
 import { ecefToGeodetic } from 'rtk-base/gnss'
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import type { PluginContext } from 'rtk-base/plugin'
 import { fleetAccess } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import type { Acceptance, Acceptances } from './acceptances.js'
+import { type Acceptance, type Acceptances, missing } from './acceptances.js'
 import { Evidence } from './evidence.js'
 
 const Serial = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Serial number of the station' })
@@ -15,6 +15,7 @@ const Begin = Type.Object(
   },
   { additionalProperties: false },
 )
+const Id = Type.Object({ id: Type.String({ pattern: '^\\d{1,12}$' }) })
 const Summary = Type.Object({
   id: Type.Integer(),
   serial: Serial,
@@ -30,7 +31,7 @@ const Summary = Type.Object({
     },
     { description: 'The announced position under test: ECEF metres, degrees, ellipsoidal height in metres' },
   ),
-  outcome: Type.Enum(['running', 'accepted', 'rejected', 'undecided']),
+  outcome: Type.Enum(['running', 'accepted', 'rejected', 'undecided', 'cancelled']),
   reason: Type.String({ description: 'Of the outcome, in words' }),
 })
 const WithEvidence = Type.Object({
@@ -73,14 +74,24 @@ export function acceptanceRoutes(ctx: PluginContext, acceptances: Acceptances): 
     config,
     schema: {
       summary: 'An acceptance test with its evidence',
-      params: Type.Object({ id: Type.String({ pattern: '^\\d{1,12}$' }) }),
+      params: Id,
       response: { 200: WithEvidence },
     },
     handler: async (request) => {
       const id = Number((request.params as { id: string }).id)
       const found = await acceptances.one(id)
-      if (!found) throw new RtkError('RTK_ERR_NOT_FOUND', `there is no acceptance test ${id}`)
+      if (!found) throw missing(id)
       return { ...summaryOf(found), evidence: found.evidence ?? null }
+    },
+  })
+  ctx.http.route({
+    method: 'DELETE',
+    url: '/fleet/net/acceptance/:id',
+    config,
+    schema: { summary: 'Cancels an acceptance test that is running', params: Id, response: { 200: Summary } },
+    handler: async (request) => {
+      const by = ctx.services.use(fleetAccess).demand(request, 'operator')
+      return summaryOf(await acceptances.cancel(Number((request.params as { id: string }).id), by))
     },
   })
 }

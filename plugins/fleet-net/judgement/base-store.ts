@@ -18,6 +18,7 @@ interface BaseRow {
   readonly cause: StoredBase['cause']
   readonly doubted_at: Date | null
   readonly arp: number[]
+  readonly window_begun: Date | null
 }
 
 const seconds = (t: Date) => t.getTime() / 1_000
@@ -32,12 +33,13 @@ const baseOf = (row: BaseRow): StoredBase => {
     since_s: Math.floor(seconds(row.since)),
     doubted_s: row.doubted_at ? seconds(row.doubted_at) : undefined,
     arp: ecefOf(row.arp),
+    window_s: row.window_begun ? seconds(row.window_begun) : 0,
   }
 }
 
 export async function storedBases({ query }: Database): Promise<Map<string, StoredBase>> {
   const rows = await query<BaseRow>(
-    `select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, cause, doubted_at, arp
+    `select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, cause, doubted_at, arp, window_begun
      from fleet_net_base`,
   )
   return new Map(rows.map((row) => [row.serial, baseOf(row)]))
@@ -54,16 +56,17 @@ export async function storeBases({ query }: Database, bases: readonly StoredBase
       since: new Date(1_000 * base.since_s),
       doubted_at: base.doubted_s === undefined ? null : new Date(1_000 * base.doubted_s),
       arp: listOf(base.arp),
+      window_begun: base.window_s === 0 ? null : new Date(1_000 * base.window_s),
     }))
     await query(
-      `insert into fleet_net_base (serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, judged, cause, doubted_at, arp)
-       select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, to_timestamp($2), cause, doubted_at, arp
+      `insert into fleet_net_base (serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, judged, cause, doubted_at, arp, window_begun)
+       select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, to_timestamp($2), cause, doubted_at, arp, window_begun
        from jsonb_to_recordset($1::jsonb) as row (serial text, state text, reason text, east_m float8, north_m float8, up_m float8,
-         sigma float8[], vectors int, neighbours text[], since timestamptz, cause jsonb, doubted_at timestamptz, arp float8[])
+         sigma float8[], vectors int, neighbours text[], since timestamptz, cause jsonb, doubted_at timestamptz, arp float8[], window_begun timestamptz)
        on conflict (serial) do update set state = excluded.state, reason = excluded.reason, east_m = excluded.east_m,
          north_m = excluded.north_m, up_m = excluded.up_m, sigma = excluded.sigma, vectors = excluded.vectors,
          neighbours = excluded.neighbours, since = excluded.since, judged = excluded.judged, cause = excluded.cause,
-         doubted_at = excluded.doubted_at, arp = excluded.arp`,
+         doubted_at = excluded.doubted_at, arp = excluded.arp, window_begun = excluded.window_begun`,
       [JSON.stringify(rows), now_s],
     )
   }

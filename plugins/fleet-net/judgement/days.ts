@@ -2,7 +2,7 @@
 import type { DailyOffset } from 'rtk-base/baseline'
 import { enu } from 'rtk-base/gnss'
 import type { Ecef, Enu, FleetDatabase } from 'rtk-base/services'
-import { ecefOf, listOf, type StoredVector, vectorsSince } from '../store/store.js'
+import { ecefOf } from '../store/store.js'
 
 type Database = Pick<FleetDatabase, 'query'>
 const day_s = 86_400
@@ -17,51 +17,78 @@ export const median = (values: readonly number[]): number => {
 
 /** The smallest spread of a day: a single window must not look exact. */
 const leastSigma_m = 0.002
+/** Stations of one query: an embedded database answers one query after the other, and others must not wait long. */
+const stationsAtOnce = 20
+/** Vectors of a day are stored at the latest this long after it. */
+const late_s = 600
 
-const isSame = (one: Ecef, other: Ecef) => one.x === other.x && one.y === other.y && one.z === other.z
+const startOf = (t_s: number) => day_s * Math.floor(t_s / day_s)
 
-/** The median of each pair and day, of the fixed vectors with the positions that were announced last on that day. */
-function dailyOf(vectors: readonly StoredVector[]) {
-  const byDay = new Map<string, StoredVector[]>()
-  for (const vector of vectors) {
-    if (vector.status !== 'fixed') continue
-    const key = `${Math.floor(vector.t_s / day_s)} ${vector.one} ${vector.other}`
-    byDay.set(key, [...(byDay.get(key) ?? []), vector])
-  }
-  return [...byDay.values()].flatMap((all) => {
-    const last = all.at(-1)
-    if (!last) return []
-    const some = all.filter(({ oneArp, otherArp }) => isSame(oneArp, last.oneArp) && isSame(otherArp, last.otherArp))
-    const axis = (name: keyof Ecef) => some.map(({ measured }) => measured[name])
-    const measured = [median(axis('x')), median(axis('y')), median(axis('z'))]
-    const sigma = [0, 4, 8].map((at) =>
-      Math.max(leastSigma_m, median(some.map(({ covariance }) => Math.sqrt(covariance[at] ?? 0)))),
+/**
+ * The medians of the days from `$1` to `$2` of each pair whose lesser serial number is after `$3`, up to `$4`, of the fixed vectors with the
+ * positions that were announced last on that day. `$5`: the smallest spread, metres.
+ */
+const medians = `
+  insert into fleet_net_day (day, one, other, measured, sigma, one_arp, other_arp, windows)
+  select day, one, other,
+    array[${[1, 2, 3].map((axis) => `percentile_cont(0.5) within group (order by measured[${axis}])`).join(', ')}],
+    array[${[1, 5, 9].map((at) => `greatest($5::float8, percentile_cont(0.5) within group (order by sqrt(greatest(0, covariance[${at}]))))`).join(', ')}],
+    one_arp, other_arp, count(*)
+  from (select *, first_value(one_arp) over newest as last_one, first_value(other_arp) over newest as last_other
+    from (select *, (t at time zone 'UTC')::date as day from fleet_net_vector
+      where status = 'fixed' and t >= to_timestamp($1) and t < to_timestamp($2) and one > $3 and one <= $4) as dated
+    window newest as (partition by day, one, other order by t desc, id desc)) as vector
+  where one_arp = last_one and other_arp = last_other
+  group by day, one, other, one_arp, other_arp
+  on conflict (one, other, day) do update set measured = excluded.measured, sigma = excluded.sigma,
+    one_arp = excluded.one_arp, other_arp = excluded.other_arp, windows = excluded.windows`
+
+/**
+ * Stores the medians of today, and of yesterday until that day is complete.
+ * @param complete_s begin of the last complete day that was stored, UTC seconds
+ * @param pause between two queries
+ * @returns `complete_s` for the next call
+ */
+export async function storeDays(
+  { query }: Database,
+  now_s: number,
+  complete_s: number,
+  pause: () => Promise<void>,
+): Promise<number> {
+  const today_s = startOf(now_s)
+  const yesterday_s = today_s - day_s
+  const from_s = complete_s === yesterday_s ? today_s : yesterday_s
+  const until_s = today_s + day_s
+  for (let after = ''; ; ) {
+    const [row] = await query<{ last: string | null }>(
+      `select max(one) as last from (select distinct one from fleet_net_vector
+         where one > $1 and t >= to_timestamp($2) and t < to_timestamp($3) order by one limit ${stationsAtOnce}) as step`,
+      [after, from_s, until_s],
     )
-    return [
-      {
-        ...{ day: new Date(1_000 * day_s * Math.floor(last.t_s / day_s)).toISOString().slice(0, 10) },
-        ...{ one: last.one, other: last.other, measured, sigma, windows: some.length },
-        ...{ one_arp: listOf(last.oneArp), other_arp: listOf(last.otherArp) },
-      },
-    ]
-  })
+    if (!row?.last) break
+    await query(medians, [from_s, until_s, after, row.last, leastSigma_m])
+    after = row.last
+    await pause()
+  }
+  return now_s - today_s >= late_s ? yesterday_s : complete_s
 }
 
-/** Stores the medians of yesterday and today, and deletes vectors and medians that are too old. */
-export async function storeDays(database: Database, now_s: number, retention_days: number): Promise<void> {
-  const { query } = database
-  const from_s = day_s * (Math.floor(now_s / day_s) - 1)
-  const rows = dailyOf(await vectorsSince(database, from_s))
-  await query(
-    `insert into fleet_net_day (day, one, other, measured, sigma, one_arp, other_arp, windows)
-     select * from jsonb_to_recordset($1::jsonb) as row (day date, one text, other text, measured float8[], sigma float8[],
-       one_arp float8[], other_arp float8[], windows int)
-     on conflict (one, other, day) do update set measured = excluded.measured, sigma = excluded.sigma,
-       one_arp = excluded.one_arp, other_arp = excluded.other_arp, windows = excluded.windows`,
-    [JSON.stringify(rows)],
+/** The clock is trusted once vectors of this age are stored. */
+const trusted_s = { oldest: 2 * day_s, newest: 2 * 3_600 } as const
+
+/**
+ * Deletes vectors that are older than 3 days, and the oldest day of medians if it is too old. After the clock jumped forward, nothing is
+ * deleted until there are vectors of two hours ago, and then at most a day of medians per call.
+ */
+export async function deleteOld({ query }: Database, now_s: number, retention_days: number): Promise<void> {
+  const [fresh] = await query(
+    'select id from fleet_net_vector where t > to_timestamp($1) and t <= to_timestamp($2) limit 1',
+    [now_s - trusted_s.oldest, now_s - trusted_s.newest],
   )
+  if (!fresh) return
   await query('delete from fleet_net_vector where t < to_timestamp($1)', [now_s - 3 * day_s])
-  await query('delete from fleet_net_day where day < to_timestamp($1)', [now_s - retention_days * day_s])
+  const oldest = 'day < to_timestamp($1) and day = (select min(day) from fleet_net_day)'
+  await query(`delete from fleet_net_day where ${oldest}`, [now_s - retention_days * day_s])
 }
 
 interface DayRow {
@@ -76,18 +103,17 @@ interface DayRow {
 
 /**
  * The curve of a station: of each day the median over its neighbours, against the position that it announces now.
- * @param except neighbours that are wrong themselves
+ * @param of `arp`: the announced position. `except`: neighbours that are wrong themselves
  */
 export async function curveOf(
   { query }: Database,
   serial: string,
-  arp: Ecef,
-  except: ReadonlySet<string>,
+  { arp, now_s, except }: { arp: Ecef; now_s: number; except: ReadonlySet<string> },
 ): Promise<DailyOffset[]> {
   const rows = await query<DayRow>(
     `select extract(epoch from day)::float8 as day_s, one, other, measured, sigma, one_arp, other_arp from fleet_net_day
-     where (one = $1 or other = $1) order by day desc limit $2`,
-    [serial, 10 * mostDays],
+     where (one = $1 or other = $1) and day <= to_timestamp($3) order by day desc limit $2`,
+    [serial, 10 * mostDays, now_s],
   )
   const byDay = new Map<number, { offset: Enu; sigma: Enu }[]>()
   for (const row of rows) {

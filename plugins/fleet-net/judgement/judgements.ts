@@ -11,10 +11,12 @@ import {
   fleet,
   fleetDatabase,
 } from 'rtk-base/services'
+import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
 import { mayHaveMoved, probableCause, withMovement } from './cause.js'
-import { curveOf, storeDays } from './days.js'
+import { curveOf, deleteOld, storeDays } from './days.js'
+import { opposing } from './opposing.js'
 import { referenceOf } from './reference.js'
 import { type JudgedBase, judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
@@ -28,6 +30,8 @@ const least_s = 180
 /** Without a new vector, judgements are made again after this time: vectors become too old. */
 const again_s = 1_800
 const tidy_s = 3_600
+/** Vectors of a pair have different windows if at most a third of each is common. */
+const apart = 0.66
 /** The announced position is still the one of a vector. */
 const same_m = 0.001
 
@@ -58,18 +62,21 @@ export function netVectors(
 /** The service `fleetNet`. The leading instance judges, every instance reads. */
 export class Judgements implements FleetNet {
   readonly #ctx: PluginContext
-  readonly #retention_days: number
+  readonly #settings: Pick<Settings, 'retention_days' | 'window_min'>
   readonly #changed: EventSource<void>
   #bases: ReadonlyMap<string, StoredBase> = new Map()
   #isWorking = false
   /** Newest vector that was judged. */
   #newest = 0
+  /** Monotonic. */
   #judged_s = Number.NEGATIVE_INFINITY
   #tidied_s = Number.NEGATIVE_INFINITY
+  /** Begin of the last complete day whose medians are stored, UTC seconds. */
+  #complete_s = 0
 
-  constructor(ctx: PluginContext, retention_days: number) {
+  constructor(ctx: PluginContext, settings: Pick<Settings, 'retention_days' | 'window_min'>) {
     this.#ctx = ctx
-    this.#retention_days = retention_days
+    this.#settings = settings
     this.#changed = ctx.event()
   }
 
@@ -123,15 +130,18 @@ export class Judgements implements FleetNet {
     this.#isWorking = true
     try {
       const now_s = this.#ctx.clock.now() / 1_000
+      // The clock may be set: intervals are of the monotonic one.
+      const elapsed_s = this.#ctx.clock.monotonic() / 1_000
       const newest = await store.newestVector(this.#database)
-      if (now_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
-      if (newest > 0 && now_s - this.#tidied_s >= tidy_s) {
-        await storeDays(this.#database, now_s, this.#retention_days)
-        this.#tidied_s = now_s
+      if (elapsed_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
+      if (newest > 0 && elapsed_s - this.#tidied_s >= tidy_s) {
+        this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, () => setImmediate())
+        await deleteOld(this.#database, now_s, this.#settings.retention_days)
+        this.#tidied_s = elapsed_s
       }
       await this.#judge(now_s)
       this.#newest = newest
-      this.#judged_s = now_s
+      this.#judged_s = elapsed_s
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the net could not be judged: it is tried again in a minute')
     } finally {
@@ -141,21 +151,21 @@ export class Judgements implements FleetNet {
 
   async #judge(now_s: number): Promise<void> {
     const known = this.#ctx.services.use(fleet)
-    const recent = await store.vectorsSince(this.#database, now_s - recent_s)
+    const recent = await store.vectorsSince(this.#database, now_s - recent_s, now_s)
     const { bases, vectors } = netVectors(recent, (serial) => known.station(serial))
     const judged = await judgeRegions(bases, vectors, () => setImmediate())
     const before = await storedBases(this.#database)
-    const sharing = new Map<string, { newest_s: number; neighbours: Set<string> }>()
-    for (const { one, other, t_s } of recent)
-      for (const [serial, neighbour] of [
-        [one, other],
-        [other, one],
-      ] as const) {
-        const found = sharing.get(serial) ?? { newest_s: 0, neighbours: new Set<string>() }
-        found.newest_s = Math.max(found.newest_s, t_s)
-        found.neighbours.add(neighbour)
-        sharing.set(serial, found)
+    const ofBase = new Map<string, store.StoredVector[]>()
+    for (const vector of recent) {
+      const { one, other, oneArp, otherArp } = vector
+      if (!isAnnounced(known.station(one), oneArp) || !isAnnounced(known.station(other), otherArp)) continue
+      for (const serial of [one, other]) {
+        const own = ofBase.get(serial)
+        if (own) own.push(vector)
+        else ofBase.set(serial, [vector])
       }
+    }
+    const window_s = 60 * this.#settings.window_min
     const wrong = new Set([...judged].filter(([, { state }]) => state === 'contradicts').map(([serial]) => serial))
     const stored: StoredBase[] = []
     for (const serial of new Set([...judged.keys(), ...before.keys()])) {
@@ -165,9 +175,17 @@ export class Judgements implements FleetNet {
       if (!arp) continue
       const found = judged.get(serial) ?? unjudged
       const same = last && isAnnounced(known.station(serial), last.arp) ? last : undefined
-      const { newest_s = 0, neighbours = new Set<string>() } = sharing.get(serial) ?? {}
+      const own = ofBase.get(serial) ?? []
+      const middle = own[(own.length - 1) >> 1]
+      const neighbours = new Set(own.map(({ one, other }) => (one === serial ? other : one)))
+      const opposing_s =
+        found.state === 'contradicts' ? opposing({ serial, arp, offset: found.offset }, own, wrong) : []
       const cause = found.state === 'contradicts' ? await this.#cause(serial, arp, found, recent, wrong) : noCause
-      const evidence = { serial, arp, now_s: Math.floor(now_s), newest_s, neighbours: [...neighbours], cause }
+      const evidence = {
+        ...{ serial, arp, now_s: Math.floor(now_s), neighbours: [...neighbours], cause, opposing_s },
+        ...{ newest_s: own.at(-1)?.t_s ?? 0, window_s: middle ? Math.floor(middle.t_s - window_s) : 0 },
+        apart_s: apart * window_s,
+      }
       stored.push(stepped(same, found, evidence))
     }
     await storeBases(this.#database, stored, now_s)
@@ -188,17 +206,20 @@ export class Judgements implements FleetNet {
     const found = probableCause(facts)
     if (!mayHaveMoved(found)) return found
     const except = new Set([...wrong].filter((id) => id !== serial))
-    return withMovement(found, judgement.offset, movementOf(await curveOf(this.#database, serial, arp, except)))
+    const curve = await curveOf(this.#database, serial, { arp, now_s: now_ms / 1_000, except })
+    return withMovement(found, judgement.offset, movementOf(curve))
   }
 
-  #record(before: StoredBase | undefined, { serial, state, vectors, cause }: StoredBase): void {
+  #record(before: StoredBase | undefined, { serial, state, reason, vectors, cause }: StoredBase): void {
     if (state === (before?.state ?? 'unknown')) return
     const text =
       state === 'contradicts'
         ? `contradicted by ${vectors} neighbours: ${cause.text}`
         : state === 'agrees'
           ? `confirmed by ${vectors} neighbours`
-          : 'not known any more'
+          : reason === 'pending'
+            ? 'contradicted by one window: the next one decides'
+            : 'not known any more'
     this.#ctx.services.use(fleet).record({ serial, kind: 'position', text: text.slice(0, 300), by: '' })
   }
 }

@@ -1,5 +1,5 @@
 /** Judges a net of any size: in regions, each with its surroundings. Pure. */
-import { judgeNet, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { judgeNetInSteps, type NetJudgement, type NetVector } from 'rtk-base/baseline'
 import type { Ecef } from 'rtk-base/services'
 
 export interface JudgedBase {
@@ -15,7 +15,7 @@ const hops = 2
 const mostAround = 500
 
 /**
- * @param pause between two regions: judging one takes some time
+ * @param pause after every few milliseconds: judging a region takes seconds
  * @returns the judgement of each base that has a vector
  */
 export async function judgeRegions(
@@ -41,7 +41,7 @@ export async function judgeRegions(
     const around = surroundings(region, neighbours)
     const some = [...around].flatMap((id) => known.get(id) ?? [])
     const inside = [...around].flatMap((id) => (byBase.get(id) ?? []).filter(({ to }) => around.has(to)))
-    const found = judgeNet(some, inside)
+    const found = await judgeNetInSteps(some, inside, pause)
     for (const { id } of region) {
       const judgement = found.get(id)
       if (judgement) judged.set(id, judgement)

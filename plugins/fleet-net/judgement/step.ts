@@ -22,29 +22,40 @@ export interface Evidence {
   readonly now_s: number
   /** Of the newest vector of this base, UTC seconds. */
   readonly newest_s: number
+  /** Begin of the middle one of its windows, UTC seconds; 0: it has none. */
+  readonly window_s: number
+  /** Of each neighbour that opposes the announced position: its newest fixed vector, UTC seconds. */
+  readonly opposing_s: readonly number[]
+  /** Least time between two vectors of different windows. */
+  readonly apart_s: number
   readonly neighbours: readonly string[]
   readonly cause: FleetJudgement['cause']
 }
 
+/** So many neighbours oppose a position in both windows. */
+const leastOpposing = 2
+
 /**
- * A position is contradicted when two judgements with different windows say so. Until then the last state stays, with the reason
- * `pending`. Every other state counts at once.
+ * A position is contradicted when it still is by newer windows of at least two opposing neighbours. Until then it is `unknown`, with the
+ * reason `pending`: contradicted once is no agreement. Every other state counts at once.
  * @param before of the same announced position; undefined: none
  */
 export function stepped(before: StoredBase | undefined, found: NetJudgement, evidence: Evidence): StoredBase {
-  const { serial, arp, now_s, newest_s, neighbours, cause } = evidence
+  const { serial, arp, now_s, newest_s, window_s, opposing_s, apart_s, neighbours, cause } = evidence
+  // The clock may have been set back since the doubt.
+  const doubted_s = Math.min(before?.doubted_s ?? newest_s, newest_s)
   const isNew = found.state === 'contradicts' && before?.state !== 'contradicts'
-  const isPending = isNew && !(before?.doubted_s !== undefined && newest_s > before.doubted_s)
-  const state = isPending ? (before?.state ?? 'unknown') : found.state
+  const isPending = isNew && opposing_s.filter((t_s) => t_s >= doubted_s + apart_s).length < leastOpposing
+  const state = isPending ? 'unknown' : found.state
   const { sigma } = found
   return {
-    ...{ serial, arp, neighbours, state, vectors: found.vectors },
+    ...{ serial, arp, neighbours, state, window_s, vectors: found.vectors },
     reason: isPending ? 'pending' : found.reason,
     offset: found.state === 'unknown' ? nowhere : found.offset,
     sigma: { east: finite(sigma.east), north: finite(sigma.north), up: finite(sigma.up) },
     since_s: state === before?.state ? before.since_s : now_s,
     cause: state === 'contradicts' ? cause : noCause,
-    doubted_s: found.state === 'contradicts' ? (before?.doubted_s ?? newest_s) : undefined,
+    doubted_s: found.state === 'contradicts' ? doubted_s : undefined,
   }
 }
 

@@ -1,20 +1,25 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import { type FleetDatabase, fleet, fleetDatabase } from 'rtk-base/services'
-import { type NetPair, type NetPlace, pairsOf } from './pairs.js'
+import { type FleetDatabase, type FleetStation, fleet, fleetDatabase } from 'rtk-base/services'
+import { storePairs } from './pair-store.js'
+import { pairsOf } from './pairs.js'
+import { SettledPlaces } from './settled.js'
 
 /** Many stations are new together. */
-const settle_ms = 15_000
+const gather_ms = 15_000
 const retry_ms = 30_000
-const rowsAtOnce = 5_000
-
-const keyOf = ({ one, other }: Pick<NetPair, 'one' | 'other'>) => `${one} ${other}`
+/** Pairs are planned again at most this often. */
+const again_ms = 600_000
 
 /** Keeps the table of the pairs as the announced positions are. Only the leading instance does so. */
 export class Planner {
   readonly #ctx: PluginContext
   readonly #reach_km: number
+  readonly #places = new SettledPlaces()
   #isWaiting = false
-  #isReady = false
+  /** Monotonic time from which the next plan may be made. */
+  #next_ms = 0
+  /** Pairs were planned, so those of honest stations must last. */
+  #hasPlanned = false
 
   constructor(ctx: PluginContext, reach_km: number) {
     this.#ctx = ctx
@@ -23,21 +28,28 @@ export class Planner {
 
   /** The tables are there. */
   start(): void {
-    this.#isReady = true
+    const known = this.#ctx.services.use(fleet)
+    for (const station of known.stations()) this.#heard(station)
     this.#ctx.on(this.#ctx.services.use(fleetDatabase).onLeads, (leads) => {
-      if (leads) this.#soon(settle_ms)
+      if (leads) this.#soon(gather_ms)
     })
-    this.#ctx.on(this.#ctx.services.use(fleet).onStation, ({ station, before }) => {
+    this.#ctx.on(known.onStation, ({ serial, station, before }) => {
+      if (station) this.#heard(station)
+      else this.#places.forget(serial)
       const [was, is] = [before?.arp, station?.arp]
-      if (was?.x !== is?.x || was?.y !== is?.y || was?.z !== is?.z) this.#soon(settle_ms)
+      if (was?.x !== is?.x || was?.y !== is?.y || was?.z !== is?.z) this.#soon(gather_ms)
     })
-    this.#soon(settle_ms)
+    this.#soon(gather_ms)
+  }
+
+  #heard({ serial, arp, place }: FleetStation): void {
+    this.#places.heard(serial, place && arp, this.#ctx.clock.monotonic())
   }
 
   #soon(ms: number): void {
     if (this.#isWaiting) return
     this.#isWaiting = true
-    this.#ctx.timers.after(ms, async () => {
+    this.#ctx.timers.after(Math.max(ms, this.#next_ms - this.#ctx.clock.monotonic()), async () => {
       this.#isWaiting = false
       await this.#plan()
     })
@@ -45,13 +57,18 @@ export class Planner {
 
   async #plan(): Promise<void> {
     const database = this.#ctx.services.use(fleetDatabase)
-    if (!this.#isReady || !database.leads) return
-    const places: NetPlace[] = []
-    for (const { serial, arp, place } of this.#ctx.services.use(fleet).stations())
-      if (arp && place) places.push({ serial, arp })
-    const wanted = pairsOf(places, this.#reach_km)
+    if (!database.leads) return
     try {
-      await stored(database, wanted, this.#ctx.clock.now() / 1_000)
+      if (!this.#hasPlanned || (await isEmpty(database))) this.#places.settleAll()
+      const now_ms = this.#ctx.clock.monotonic()
+      const { places, isSettling } = this.#places.at(now_ms)
+      const wanted = pairsOf(places, this.#reach_km)
+      const gone = await storePairs(database, wanted, this.#ctx.clock.now() / 1_000)
+      if (wanted.length > 0) {
+        this.#hasPlanned = true
+        this.#next_ms = now_ms + again_ms
+      }
+      if (isSettling || gone > 0) this.#soon(again_ms)
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the pairs of the net could not be stored: it is tried again in 30 s')
       this.#soon(retry_ms)
@@ -59,25 +76,5 @@ export class Planner {
   }
 }
 
-async function stored(database: FleetDatabase, wanted: readonly NetPair[], now_s: number): Promise<void> {
-  const known = await database.query<{ one: string; other: string }>('select one, other from fleet_net_pair')
-  const isKnown = new Set(known.map(keyOf))
-  const isWanted = new Set(wanted.map(keyOf))
-  const added = wanted.filter((pair) => !isKnown.has(keyOf(pair)))
-  const gone = known.filter((pair) => !isWanted.has(keyOf(pair)))
-  for (let at = 0; at < added.length; at += rowsAtOnce)
-    await database.query(
-      `insert into fleet_net_pair (one, other, cell, due)
-       select one, other, cell, to_timestamp($2) from jsonb_to_recordset($1::jsonb) as row (one text, other text, cell bigint)
-       on conflict do nothing`,
-      [JSON.stringify(added.slice(at, at + rowsAtOnce)), now_s],
-    )
-  for (let at = 0; at < gone.length; at += rowsAtOnce) {
-    const some = gone.slice(at, at + rowsAtOnce)
-    await database.query(
-      `delete from fleet_net_pair using unnest($1::text[], $2::text[]) as row (one, other)
-       where fleet_net_pair.one = row.one and fleet_net_pair.other = row.other`,
-      [some.map(({ one }) => one), some.map(({ other }) => other)],
-    )
-  }
-}
+const isEmpty = async ({ query }: FleetDatabase): Promise<boolean> =>
+  (await query('select one from fleet_net_pair limit 1')).length === 0

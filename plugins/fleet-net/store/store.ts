@@ -32,6 +32,11 @@ export interface StoredVector {
 export const listOf = ({ x, y, z }: Ecef): number[] => [x, y, z]
 export const ecefOf = ([x = 0, y = 0, z = 0]: readonly number[]): Ecef => ({ x, y, z })
 
+/** Nothing is due later, and no lease is longer: a time beyond it was stored with a wrong clock, and counts as past. */
+const farthest_s = 86_400
+/** The clocks of instances may differ by this. A vector that is newer was stored with a wrong clock. */
+const skew_s = 300
+
 /**
  * Takes pairs that are due, the oldest hour first, and in it those that are near each other: they share stations.
  * @param until_s when another instance may take them, UTC seconds
@@ -43,11 +48,12 @@ export async function claim(
   return query<{ one: string; other: string }>(
     `update fleet_net_pair as pair set leased_by = $1, leased_until = to_timestamp($4)
      from (select one, other from fleet_net_pair
-           where due <= to_timestamp($3) and leased_until <= to_timestamp($3)
-           order by first desc, date_trunc('hour', due), cell, one, other limit $2
+           where gone is null and (due <= to_timestamp($3) or due > to_timestamp($5))
+             and (leased_until <= to_timestamp($3) or leased_until > to_timestamp($5))
+           order by first desc, date_trunc('hour', least(due, to_timestamp($3))), cell, one, other limit $2
            for update skip locked) as free
      where pair.one = free.one and pair.other = free.other returning pair.one, pair.other`,
-    [by, most, now_s, until_s],
+    [by, most, now_s, until_s, now_s + farthest_s],
   )
 }
 
@@ -121,16 +127,18 @@ const vectorOf = (row: VectorRow): StoredVector => ({
   satellites: row.satellites,
 })
 
-/** The vectors since then, the oldest first. @param of only those of these stations */
+/** The vectors from then until now, the oldest first. @param of only those of these stations */
 export async function vectorsSince(
   { query }: Database,
   since_s: number,
+  now_s: number,
   of?: readonly string[],
 ): Promise<StoredVector[]> {
   const rows = await query<VectorRow>(
     `select ${columns} from fleet_net_vector
-     where t > to_timestamp($1) and ($2::text[] is null or one = any($2) or other = any($2)) order by t, id`,
-    [since_s, of ? [...of] : null],
+     where t > to_timestamp($1) and t <= to_timestamp($2) and ($3::text[] is null or one = any($3) or other = any($3))
+     order by t, id`,
+    [since_s, now_s + skew_s, of ? [...of] : null],
   )
   return rows.map(vectorOf)
 }

@@ -69,4 +69,11 @@ export const tables = [
      outcome text not null default 'running',
      reason text not null default '',
      evidence jsonb)`,
+  `alter table fleet_net_pair add column if not exists gone timestamptz;
+   alter table fleet_net_base add column if not exists window_begun timestamptz;
+   create index fleet_net_day_day on fleet_net_day (day);
+   update fleet_net_acceptance as test set outcome = 'undecided', reason = 'another test was begun', ended = begun
+     where outcome = 'running' and exists
+       (select 1 from fleet_net_acceptance as later where later.serial = test.serial and later.outcome = 'running' and later.id > test.id);
+   create unique index if not exists fleet_net_acceptance_running on fleet_net_acceptance (serial) where outcome = 'running'`,
 ]

@@ -28,6 +28,8 @@ export interface WindowMetrics {
   vector(status: string, seconds: number): void
 }
 
+const keyOf = ({ one, other }: store.Claimed) => `${one} ${other}`
+
 /** Words for a person: why there is no vector. */
 const texts: Readonly<Record<Exclude<Trouble, ''>, string>> = {
   flood: 'publishes more than 25 times a second',
@@ -110,6 +112,8 @@ export class Windows {
     const begun_ms = this.#ctx.clock.monotonic()
     for (const pair of claimed) {
       if (this.#isStopped) return
+      // Its lease ended before its window, as after a step of the clock: it was renewed.
+      if (this.#active.has(keyOf(pair))) continue
       const [one, other] = [known.station(pair.one), known.station(pair.other)]
       const absent = [one, other].find((station) => !station?.arp || station.online !== 'online')
       if (!one?.arp || !other?.arp || absent || !one || !other) {
@@ -117,7 +121,7 @@ export class Windows {
         await this.#finish(pair, { status: 'none', reason })
         continue
       }
-      this.#active.set(`${pair.one} ${pair.other}`, {
+      this.#active.set(keyOf(pair), {
         ...{ ...pair, oneArp: one.arp, otherArp: other.arp },
         ...{ begun_ms, end_ms: begun_ms + 1_000 * window_s },
       })

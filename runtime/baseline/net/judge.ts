@@ -1,7 +1,8 @@
 /** Which base of a net announces a wrong position, by the majority of its neighbours. */
 import type { Ecef, Enu } from '../../../schemas/services.js'
-import { enu } from '../../gnss/index.js'
+import { distance, enu } from '../../gnss/index.js'
 import { cholesky, inverse, type Matrix, plus, product } from '../linear.js'
+import { allAtOnce, inSteps, type Steps } from '../steps.js'
 import { type Camps, campsOf } from './majority.js'
 import { type Explanation, Network } from './network.js'
 import { type NetVector, pairsOf, square } from './pairs.js'
@@ -31,6 +32,8 @@ export type NetReason =
   | 'no-majority'
   /** All vectors lead to bases that are wrong or unknown, or were left out. */
   | 'no-reference'
+  /** Only the height is off, by no more than antennas of different models may differ. */
+  | 'antennas'
 
 export interface NetJudgement {
   readonly state: 'agrees' | 'contradicts' | 'unknown'
@@ -51,6 +54,8 @@ export interface NetOptions {
 }
 
 const tolerance = { default_m: 0.03, least_m: 0.006, most_m: 10 }
+/** Bases that are nearer to each other have one antenna, or one owner and one error: they have one vote. */
+const samePlace_m = 20
 /** Bases beyond are not judged. */
 const most = 2_000
 /** An explanation that costs so much more than the best (−2 ln of the likelihoods' ratio) is no longer an alternative. */
@@ -69,7 +74,7 @@ const connecting_m = 0.5
  * separately. A base contradicts if the fewest faults that explain all vectors include it in every good explanation,
  * and at least two sound neighbours speak against it, more than for it. Vectors that are unusable (not finite, an
  * unknown base, a covariance that is not positive definite) are ignored. An error that all bases share cannot be seen:
- * vectors are relative.
+ * vectors are relative. Bases within 20 m of each other neither confirm each other nor count twice.
  *
  * Adjustment with statistical tests of stations: Baarda 1968 (A testing procedure for use in geodetic networks);
  * alternatives: Teunissen 2018 (doi 10.1007/s00190-017-1045-7).
@@ -81,6 +86,27 @@ export function judgeNet(
   vectors: Iterable<NetVector>,
   options: NetOptions = {},
 ): Map<string, NetJudgement> {
+  return allAtOnce(stepsOf(bases, vectors, options))
+}
+
+/**
+ * The same, for a process that has other work: a net of hundreds of bases takes seconds.
+ * @param pause called after every few milliseconds of work
+ */
+export function judgeNetInSteps(
+  bases: Iterable<NetBase>,
+  vectors: Iterable<NetVector>,
+  pause: () => Promise<void>,
+  options: NetOptions = {},
+): Promise<Map<string, NetJudgement>> {
+  return inSteps(stepsOf(bases, vectors, options), pause)
+}
+
+function* stepsOf(
+  bases: Iterable<NetBase>,
+  vectors: Iterable<NetVector>,
+  options: NetOptions,
+): Steps<Map<string, NetJudgement>> {
   const places = new Map<string, number>()
   const known: NetBase[] = []
   for (const base of bases) {
@@ -93,8 +119,25 @@ export function judgeNet(
   const tolerance_m = Math.min(tolerance.most_m, Math.max(tolerance.least_m, wanted_m || tolerance.default_m))
   // Two positions share it, and it is three standard deviations.
   const net = new Network(known.length, pairsOf(places, vectors), tolerance_m / 3 / Math.SQRT2)
-  const judge = new Judge(net, known, tolerance_m)
+  const best = yield* explained(net)
+  const ambiguous = new Set<number>()
+  for (const base of best.faulty) {
+    const other = yield* withoutFault(net, best, base)
+    if (other.cost >= best.cost + margin) continue
+    ambiguous.add(base)
+    for (const instead of other.faulty) if (!best.faulty.has(instead)) ambiguous.add(instead)
+  }
+  const judge = new Judge({ net, bases: known, tolerance_m, best, ambiguous })
   return new Map(known.map(({ id }, base) => [id, judge.judgement(base)]))
+}
+
+/** How the net is explained. */
+interface Found {
+  readonly net: Network
+  readonly bases: readonly NetBase[]
+  readonly tolerance_m: number
+  readonly best: Explanation
+  readonly ambiguous: ReadonlySet<number>
 }
 
 class Judge {
@@ -103,21 +146,15 @@ class Judge {
   readonly #tolerance_m: number
   readonly #best: Explanation
   /** Bases that only one of several good explanations calls faulty. */
-  readonly #ambiguous = new Set<number>()
+  readonly #ambiguous: ReadonlySet<number>
   readonly #camps: Camps
 
-  constructor(net: Network, bases: readonly NetBase[], tolerance_m: number) {
+  constructor({ net, bases, tolerance_m, best, ambiguous }: Found) {
     this.#net = net
     this.#bases = bases
     this.#tolerance_m = tolerance_m
-    const best = explained(net)
     this.#best = best
-    for (const base of best.faulty) {
-      const other = withoutFault(net, best, base)
-      if (other.cost >= best.cost + margin) continue
-      this.#ambiguous.add(base)
-      for (const instead of other.faulty) if (!best.faulty.has(instead)) this.#ambiguous.add(instead)
-    }
+    this.#ambiguous = ambiguous
     const connects = (pair: number) => isWithin(net.pairs[pair].covariance, connecting_m + tolerance_m)
     this.#camps = campsOf(net, best, this.#ambiguous, tolerance_m, connects)
   }
@@ -152,6 +189,7 @@ class Judge {
   ): NetJudgement {
     const net = this.#net
     const confirming = references.filter((pair) => {
+      if (this.#isSamePlace(base, net.other(pair, base))) return false
       const [x, y, z] = net.pairs[pair].offset
       return square(net.weights[pair][2], x, y, z) <= agreement
     })
@@ -169,19 +207,34 @@ class Judge {
   ): NetJudgement {
     const said = this.#said(base, references)
     if (!said) return unknown('too-few')
-    let against = 0
-    let inFavour = 0
+    const against: number[] = []
+    const inFavour: number[] = []
     for (const pair of this.#net.at[base]) {
+      const neighbour = this.#net.other(pair, base)
+      if (this.#isSamePlace(base, neighbour)) continue
       // A faulty neighbour, too, speaks for a base with the same fault.
       const better = this.#better(base, pair, said.offset)
-      if (better < -clear) inFavour++
-      else if (better > clear && references.includes(pair)) against++
+      if (better < -clear) inFavour.push(neighbour)
+      else if (better > clear && references.includes(pair)) against.push(neighbour)
     }
-    if (against < 2 || against <= inFavour) return unknown('too-few')
+    const votes = this.#places(against)
+    if (votes < 2 || votes <= this.#places(inFavour)) return unknown('too-few')
     const { offset, sigma } = this.#local(base, said)
+    const doubt_m = Math.min(...references.map((pair) => this.#net.pairs[pair].heightDoubt_m))
+    const isLevel = Math.hypot(offset.east, offset.north) <= this.#tolerance_m + 3 * Math.hypot(sigma.east, sigma.north)
+    if (isLevel && Math.abs(offset.up) <= doubt_m) return unknown('antennas')
     // Smaller differences are within the tolerance, yet the base is no reference for others.
     if (!(Math.hypot(...said.offset) > this.#tolerance_m)) return unknown('ambiguous')
     return { state: 'contradicts', reason: 'outvoted', offset, sigma, vectors: references.length, leftOut }
+  }
+
+  #isSamePlace(one: number, other: number): boolean {
+    return distance(this.#bases[one].arp, this.#bases[other].arp) < samePlace_m
+  }
+
+  /** How many of these bases are at places of their own. */
+  #places(bases: readonly number[]): number {
+    return bases.filter((base, at) => !bases.slice(0, at).some((other) => this.#isSamePlace(base, other))).length
   }
 
   /** How much better, in χ², this correction of a base fits a pair than none does. */

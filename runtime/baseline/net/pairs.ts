@@ -10,6 +10,8 @@ export interface NetVector {
   readonly offset: Ecef
   /** Of the offset, ECEF, m², 3 × 3 row by row. */
   readonly covariance: Matrix
+  /** Up to this, a height may be off because the antennas are of different models, metres. Default: 0. */
+  readonly heightDoubt_m?: number
 }
 
 /** All vectors between two bases as one: `offset` is the correction of base `j` minus the correction of base `i`. */
@@ -20,6 +22,7 @@ export interface Pair {
   readonly offset: Float64Array
   /** ECEF, m². */
   readonly covariance: Matrix
+  readonly heightDoubt_m: number
 }
 
 /** No vector is taken to be more precise than this, whatever its covariance says. */
@@ -70,6 +73,7 @@ function validPair(places: ReadonlyMap<string, number>, vector: NetVector): Pair
     j: Math.max(from, to),
     offset: Float64Array.of(sign * x, sign * y, sign * z),
     covariance: padded,
+    heightDoubt_m: vector.heightDoubt_m ?? 0,
   }
 }
 
@@ -103,6 +107,7 @@ function combined(known: readonly Pair[]): Pair | undefined {
       mean.map((value) => value * factor),
       least_m,
     ),
+    heightDoubt_m: Math.max(...agreeing.map(({ heightDoubt_m }) => heightDoubt_m)),
   }
 }
 

@@ -4,6 +4,7 @@
  * confused (Teunissen 2018, Distributional theory for the DIA method, J. Geodesy 92).
  */
 import { inverse } from '../linear.js'
+import type { Steps } from '../steps.js'
 import { type Explanation, fault, type Network } from './network.js'
 import { square } from './pairs.js'
 
@@ -18,23 +19,23 @@ const rounds = 2
 const most = 300
 
 /** The best explanation, starting with no faults. */
-export function explained(net: Network): Explanation {
-  let best = improved(net, net.sound(), { steps: most })
+export function* explained(net: Network): Steps<Explanation> {
+  let best = yield* improved(net, net.sound(), { steps: most })
   // Where faults were found late, the first changes were judged in a net that these distorted.
   for (let round = 0; round < rounds && best.faulty.size + best.leftOut.size > 0; round++) {
     const settled = net.settled(best)
-    best = improved(net, pruned(net, settled, settled), { steps: most })
+    best = yield* improved(net, yield* pruned(net, settled, settled), { steps: most })
   }
   return best
 }
 
 /** The best explanation found in which this base is sound, near one in which it is faulty. */
-export function withoutFault(net: Network, best: Explanation, base: number): Explanation {
+export function* withoutFault(net: Network, best: Explanation, base: number): Steps<Explanation> {
   const faulty = new Set(best.faulty)
   faulty.delete(base)
   const start = net.changed(best, { faulty, leftOut: best.leftOut }, [base])
   const near = new Set(net.near([base], elsewhere.hops, elsewhere.most))
-  return improved(net, start, { steps: elsewhere.steps, sound: base, near })
+  return yield* improved(net, start, { steps: elsewhere.steps, sound: base, near })
 }
 
 interface Limits {
@@ -53,17 +54,19 @@ interface Change {
 }
 
 /** Adds the fault that lowers the cost most, removes those that became needless, and repeats. */
-function improved(net: Network, start: Explanation, { steps, sound, near }: Limits): Explanation {
+function* improved(net: Network, start: Explanation, { steps, sound, near }: Limits): Steps<Explanation> {
   let best = start
   for (let step = 0; step < steps; step++) {
     const isOpen = (base: number) => base !== sound && !best.faulty.has(base) && (!near || near.has(base))
     let next: Explanation | undefined
+    yield
     for (const change of changes(net, best, isOpen)) {
+      yield
       const found = applied(net, best, change)
       if (!next || found.cost < next.cost) next = found
     }
     if (!next || !(next.cost < best.cost)) return best
-    best = pruned(net, next, best)
+    best = yield* pruned(net, next, best)
   }
   return best
 }
@@ -150,7 +153,7 @@ function applied(net: Network, at: Explanation, { bases, pair }: Change): Explan
 }
 
 /** Without the faults that the newest ones made needless; without newest ones, each fault is tried. */
-function pruned(net: Network, next: Explanation, before: Explanation): Explanation {
+function* pruned(net: Network, next: Explanation, before: Explanation): Steps<Explanation> {
   const added = [...next.faulty].filter((base) => !before.faulty.has(base))
   for (const pair of next.leftOut) if (!before.leftOut.has(pair)) added.push(net.pairs[pair].i, net.pairs[pair].j)
   const near = added.length > 0 ? new Set(net.near(added, elsewhere.hops, elsewhere.most)) : undefined
@@ -164,14 +167,14 @@ function pruned(net: Network, next: Explanation, before: Explanation): Explanati
     if (!isNear(base) || (added.length === 1 && added[0] === base)) continue
     const faulty = new Set(best.faulty)
     faulty.delete(base)
-    keep(net.changed(best, { faulty, leftOut: best.leftOut }, [base]))
+    yield keep(net.changed(best, { faulty, leftOut: best.leftOut }, [base]))
   }
   for (const pair of next.leftOut) {
     const { i, j } = net.pairs[pair]
     if (near !== undefined && (!before.leftOut.has(pair) || !(isNear(i) || isNear(j)))) continue
     const leftOut = new Set(best.leftOut)
     leftOut.delete(pair)
-    keep(net.changed(best, { faulty: best.faulty, leftOut }, [i, j]))
+    yield keep(net.changed(best, { faulty: best.faulty, leftOut }, [i, j]))
   }
   return best
 }

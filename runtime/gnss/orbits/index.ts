@@ -9,6 +9,7 @@ export type {
   KeplerEphemeris,
   OrbitConstellation,
 } from './ephemeris.js'
+export { isPlausible } from './ephemeris.js'
 export { decodeEphemeris, encodeEphemeris, isEphemeris } from './messages.js'
 export { Orbits } from './orbits.js'
 export {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { until } from '../manual-clock.js'
 import { startStation } from '../process.js'
+import { checkEvidence, checkNetOnMap, checkPosition } from './browser-fleet-net.js'
 import { address, compare, openTab, startBrowser, tell, textWith } from './browser-rig.js'
 import { Seed, seededStations } from './fleet-seed.js'
 
@@ -215,6 +216,8 @@ await page.keyboard.press('0')
 await page.locator('.map-cluster').first().focus()
 await page.keyboard.press('Enter')
 compare('a mark comes apart by keyboard', (await page.locator('.map-mark').count()) > 0, true)
+const netCheck = { page, troubles, url: fleet.url, evil, judge: (what: string) => judge(page, what, troubles) }
+const compared = await checkNetOnMap(netCheck)
 
 // ── a station ───────────────────────────────────────────────────────────────────────────────────────────────────────
 await go(page, `station/${second.serial}`, second.serial)
@@ -236,6 +239,12 @@ compare('a command that interrupts is asked about', /reboot/.test(await textWith
 await page.getByRole('button', { name: 'Yes, run it' }).click()
 compare('and then sent', /Sent/.test(await shown(/^.*Sent/)), true)
 await judge(page, 'a station after actions', troubles)
+
+// ── the check by neighbours ─────────────────────────────────────────────────────────────────────────────────────────
+await go(page, `station/${compared}`, compared)
+await checkPosition(netCheck)
+await page.goto(`${fleet.url}/#/station/${compared}`)
+await checkEvidence(netCheck)
 
 // ── a rollout ───────────────────────────────────────────────────────────────────────────────────────────────────────
 await go(page, 'rollouts', 'Rollouts')
@@ -301,6 +310,8 @@ await logIn(other, viewer)
 await other.getByText('Read-only access').waitFor()
 await other.locator('.fleet-verdict').waitFor()
 compare('a viewer sees no actions', await other.getByText('Run a command').count(), 0)
+await other.getByRole('heading', { name: 'Acceptance tests' }).waitFor()
+compare('and starts no test', await other.getByLabel('Length, hours').count(), 0)
 compare('and no people', await other.getByRole('link', { name: 'People' }).count(), 0)
 await page.getByRole('button', { name: 'Remove ben' }).click()
 await page.getByRole('button', { name: 'Yes, run it' }).click()

@@ -45,7 +45,7 @@ t.test('the alerts of one station', (t) => {
 
 t.test('the alert of a wrong position', (t) => {
   const judged: FleetJudgement = {
-    ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, since_s: 77 },
+    ...{ serial: 'S1', state: 'contradicts', reason: 'outvoted', vectors: 3, window_s: 0, since_s: 77 },
     ...{ offset: { east: 0.01, north: 0, up: -0.134 }, sigma: { east: 0.003, north: 0.003, up: 0.006 } },
     cause: { kind: 'height', values: {}, text: 'The height is too large.' },
   }
@@ -66,6 +66,7 @@ t.test('the alert of a wrong position', (t) => {
   t.strictSame(of(surveyed), [], 'as right as it promises')
   t.notOk(isUndecided(fit, 'position', surveyed))
   t.ok(isUndecided(fit, 'position', judged))
+  t.notOk(isUndecided(fit, 'position', null), 'nobody judges positions any more')
   t.end()
 })
 

@@ -1,6 +1,8 @@
 /** The net of a fleet: pairs, windows, judgements, from the RTCM of bases under one sky. */
 import { PGlite } from '@electric-sql/pglite'
 import t, { type Test } from 'tap'
+import { opposing } from '../../../plugins/fleet-net/judgement/opposing.js'
+import { type Evidence, stepped, unjudged } from '../../../plugins/fleet-net/judgement/step.js'
 import { pairsOf } from '../../../plugins/fleet-net/pairs/pairs.js'
 import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
@@ -104,6 +106,56 @@ t.test('pairs of 10,000 stations', async (t) => {
   t.ok(pairs.every(({ one, other }) => distance(arpOf.get(one) as never, arpOf.get(other) as never) <= 50_000))
 })
 
+t.test('a contradiction counts once two neighbours repeat it by another window', async (t) => {
+  const up = { east: 0, north: 0, up: -0.1 }
+  const sigma = { east: 0.01, north: 0.01, up: 0.01 }
+  const wrong = { state: 'contradicts', reason: 'neighbours', offset: up, sigma, vectors: 3, leftOut: [] } as const
+  const right = { ...wrong, state: 'agrees', offset: { ...up, up: 0 } } as const
+  const arp = { x: 1, y: 2, z: 3 }
+  const at = (newest_s: number, opposing_s: number[] = []): Evidence => ({
+    ...{ serial: 'A', arp, now_s: newest_s + 10, newest_s, window_s: 0, opposing_s, apart_s: 2_400, neighbours: [] },
+    cause: { kind: 'height', values: {}, text: '' },
+  })
+  const agreed = stepped(undefined, right as never, at(10_000, []))
+  t.match(agreed, { state: 'agrees' })
+  const once = stepped(agreed, wrong as never, at(20_000, [20_000, 19_000, 18_000]))
+  t.match(
+    once,
+    { state: 'unknown', reason: 'pending', cause: { kind: '' }, doubted_s: 20_000 },
+    'no agreement any more',
+  )
+  const same = stepped(once, wrong as never, at(22_000, [22_000, 22_000, 22_000]))
+  t.match(same, { state: 'unknown', reason: 'pending', doubted_s: 20_000, since_s: once.since_s }, 'the same window')
+  t.match(stepped(same, wrong as never, at(23_000, [23_000, 22_000])), { state: 'unknown' }, 'one neighbour')
+  const twice = stepped(same, wrong as never, at(23_000, [22_500, 23_000]))
+  t.match(twice, { state: 'contradicts', cause: { kind: 'height' } })
+  t.match(stepped(twice, wrong as never, at(24_000, [])), { state: 'contradicts' }, 'it stays')
+  t.match(stepped(same, unjudged, at(23_000)), { state: 'unknown', doubted_s: undefined })
+  const ahead = { ...once, doubted_s: 9_000_000 }
+  const back = stepped(ahead, wrong as never, at(21_000, [21_000, 21_000]))
+  t.match(back, { state: 'unknown', doubted_s: 21_000 }, 'a doubt of the future')
+  t.match(stepped(back, wrong as never, at(24_000, [24_000, 24_000])), { state: 'contradicts' })
+})
+
+t.test('a neighbour opposes a position if its vector is nearer to the corrected one', async (t) => {
+  const arp = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
+  const otherArp = geodeticToEcef({ lat: 52.05, lon: 4.1, alt: 50 })
+  const vector = (other: string, t_s: number, up: number, more = {}) => {
+    const truth = offsetEnu(arp, { east: 0, north: 0, up })
+    const measured = { x: otherArp.x - truth.x, y: otherArp.y - truth.y, z: otherArp.z - truth.z }
+    return { one: 'A', other, t_s, status: 'fixed', measured, oneArp: arp, otherArp, ...more }
+  }
+  const turned = { ...vector('x', 5, -0.1) }
+  const { x, y, z } = turned.measured
+  const vectors = [
+    ...[vector('B', 1, -0.1), vector('B', 2, -0.09), vector('C', 3, -0.02), vector('D', 4, -0.1, { status: 'float' })],
+    { ...turned, one: '0', other: 'A', measured: { x: -x, y: -y, z: -z }, oneArp: otherArp, otherArp: arp },
+    vector('W', 6, -0.1),
+  ]
+  const offset = { east: 0, north: 0, up: -0.1 }
+  t.strictSame(opposing({ serial: 'A', arp, offset }, vectors as never, new Set(['W'])), [2, 5])
+})
+
 t.test('of five bases, the one that announces 10 cm too much height is found, and no other', async (t: Test) => {
   const rig = await setUp({ errors: { 4: { east: 0, north: 0, up: 0.1 } } })
   const net = await startNet(t, rig)
@@ -172,7 +224,23 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   await t.test('it announces the right position: nothing is known of this one yet', async (t) => {
     rig.announce(4, roundEcef(rig.streams.truths[4] as never))
     t.equal(net.judgement('B4'), undefined)
+    const cancelled = await begin('B4')
+    const remove = (id: number) => net.json('DELETE', `/fleet/net/acceptance/${id}`)
+    t.match(await remove(cancelled.body.id), { status: 200, body: { outcome: 'cancelled', reason: /by anna/ } })
+    t.ok(rig.shared.events.some(({ text, by }) => text === 'acceptance test cancelled' && by === 'anna'))
+    t.match(await remove(cancelled.body.id), { status: 409, body: { message: /has ended already/ } })
+    t.match(await remove(1_000), { status: 404 })
     const { body } = await begin('B4')
+    for (let n = 0; n < 10; n++) {
+      const serial = `OTHER${n}`
+      rig.shared.set(serial, {
+        ...(rig.shared.stations.get('B4') as never as object),
+        serial,
+        arp: { x: n, y: 0, z: 0 },
+      } as never)
+      const { status } = await begin(serial)
+      t.equal(status, n < 9 ? 200 : 409)
+    }
     rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
     const path = `/fleet/net/acceptance/${body.id}`
     await rig.passes(async () => (await net.json('GET', path)).body.outcome === 'undecided', 'no test of two positions')
@@ -257,8 +325,23 @@ t.test('in the whole application: a viewer reads, and starts no acceptance test'
   const { body: bob } = await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }, as(anna.key))
   const { body: otto } = await send('POST', '/fleet/people', { user: 'otto', role: 'operator' }, as(anna.key))
   const begin = (key: unknown) => send('POST', '/fleet/net/acceptance', { serial: 'NOBODY' }, as(key))
+  t.match(await send('DELETE', '/fleet/net/acceptance/1', undefined, as(bob.key)), { status: 403 })
   t.match(await begin(bob.key), { status: 403, body: { message: /needs the role operator/ } })
   t.match(await begin(otto.key), { status: 404 })
   t.equal((await fleet.request('/fleet/net/acceptance', { headers: as(bob.key) })).status, 200)
   t.equal((await fleet.request('/fleet/net/stations/NOBODY', { headers: as(bob.key) })).status, 404)
+})
+
+t.test('a clock that was a day ahead for some time: the net is judged after it is right', async (t) => {
+  const rig = await setUp()
+  const { clock } = rig.shared
+  clock.stepUtc(86_400_000)
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await clock.advance(120_000)
+  clock.stepUtc(-86_400_000)
+  await window(rig, 34)
+  await rig.passes(() => net.judgement('B0')?.state === 'agrees', 'judged')
+  for (const n of places.keys()) rig.shared.set(`B${n}`, undefined)
+  await rig.passes(() => rig.shared.topics.length === 0, 'pairs whose leases were renewed leave no subscription')
 })

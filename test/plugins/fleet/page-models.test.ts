@@ -1,6 +1,7 @@
 /** What the page of a fleet computes, without a browser. */
 import t from 'tap'
 import type { Entry, StationRow } from '../../../plugins/fleet-page/ui/fleet/api.js'
+import type { Day, Judgement, Net, Pair } from '../../../plugins/fleet-page/ui/fleet/net-api.js'
 import {
   clustersOf,
   fittingView,
@@ -12,6 +13,8 @@ import {
 import { differencesOf } from '../../../plugins/fleet-page/ui/model/difference.js'
 import { enteredValue, isHarmless, linesOf } from '../../../plugins/fleet-page/ui/model/entered.js'
 import { countsOf, filtered, filterFrom, noFilter, queryOf } from '../../../plugins/fleet-page/ui/model/filter.js'
+import { apart_m, drawnNet, placedNet } from '../../../plugins/fleet-page/ui/model/net.js'
+import { hoursFrom, offsetCurves } from '../../../plugins/fleet-page/ui/model/offsets.js'
 import { canary, planFrom, wavesOf } from '../../../plugins/fleet-page/ui/model/plan.js'
 import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet-page/ui/model/timeline.js'
 
@@ -133,4 +136,62 @@ t.test('what people enter', async (t) => {
     waves: [{ count: 1 }, { percent: 5 }],
     soak_s: 600,
   })
+})
+
+t.test('the net on the map: lines of the shown part, contradictions first', async (t) => {
+  const judgement = (serial: string, state: Judgement['state']): Judgement => ({
+    ...{ serial, state, reason: '', vectors: 3, since: 0, cause: { kind: '', text: '' } },
+    ...{ offset: { east: 0, north: 0, up: 0 }, sigma: { east: 0, north: 0, up: 0 } },
+  })
+  const pair = (one: string, other: string, status: Pair['status'] = 'fixed'): Pair => ({
+    ...{ one, other, status, reason: '', tried: 0 },
+  })
+  const net: Net = {
+    stations: [judgement('A', 'agrees'), judgement('B', 'agrees'), judgement('C', 'contradicts')],
+    pairs: [
+      ...[pair('A', 'B'), pair('A', 'C', 'float'), pair('B', 'C', 'none'), pair('A', 'D'), pair('A', 'NOWHERE')],
+      ...[pair('A', 'GONE'), pair('FAR1', 'FAR2')],
+    ],
+  }
+  const rows = [
+    ...[row('A', { lat: 50, lon: 5 }), row('B', { lat: 50.1, lon: 5 }), row('C', { lat: 50, lon: 5.1 })],
+    ...[row('D', { lat: 50.1, lon: 5.1 }), row('NOWHERE')],
+    ...[row('FAR1', { lat: -10, lon: 179.9 }), row('FAR2', { lat: -10, lon: -179.9 })],
+  ]
+  const placed = placedNet(net, rows)
+  t.equal(placed.lines.length, 5, 'a pair without a place, or with a station that is not shown, has no line')
+  t.strictSame([...placed.contradicted.keys()], ['C'])
+  const size = { width: 600, height: 400 }
+  const view = { lat: 50.05, lon: 5.05, zoom: 11 }
+  const drawn = drawnNet(placed, view, size)
+  t.strictSame(drawn.counts, { agrees: 1, contradicts: 1, none: 2 }, 'no vector, or not judged: neither good nor bad')
+  t.match(drawn, { left: 0, contradicted: { length: 1 } })
+  t.match(drawn.paths.agrees, /^M-\d+\.\d \d+\.\dL-\d+\.\d -\d+\.\d$/, 'pixels from the centre')
+  const few = drawnNet(placed, view, size, 1)
+  t.match([few.left, few.paths.agrees, few.paths.none], [3, '', ''])
+  t.not(few.paths.contradicts, '', 'a contradiction is drawn first')
+  const [x1 = 0, x2 = 0] = (
+    drawnNet(placed, { lat: -10, lon: 179.9, zoom: 9 }, size).paths.none.match(/[ML]-?\d+/g) ?? []
+  ).map((text) => Number(text.slice(1)))
+  t.ok(Math.abs(x2 - x1) < 100 && x1 !== x2, 'across the date line the short way')
+  t.ok(Math.abs((apart_m(rows[0], rows[1]) ?? 0) - 11_120) < 30)
+  t.equal(apart_m(rows[0], rows[4]), undefined)
+  t.equal(apart_m(rows[0], undefined), undefined)
+  const clusters = clustersOf(rows)
+  t.equal(drawnNet(placed, fittingView(clusters, size), size).left, 0)
+})
+
+t.test('daily offsets as curves, with gaps', async (t) => {
+  const day = (n: number, up: number): Day => ({
+    ...{ t: n * 86_400, offset: { east: 0.001, north: -0.002, up }, sigma: { east: 0.002, north: 0.002, up: 0.004 } },
+  })
+  const { across, paths, up } = offsetCurves([day(1, 0.001), day(2, 0.002), day(5, -0.1)], 400, 200)
+  t.match(paths.up, /^M0\.0 .*h0L100\.0 .*M400\.0 .*h0$/, 'days without a vector are a gap')
+  t.ok(across.marks.every((mark) => mark % 86_400 === 0) && across.marks.length >= 2)
+  t.ok(up.at(-100) > 0 && up.at(5) <= 1)
+  const flat = offsetCurves([day(1, 0), day(2, 0)], 400, 200).up
+  t.ok(flat.at(-5) === 0 && flat.at(5) === 1, 'noise of a millimetre stays small')
+  for (const path of Object.values(paths)) t.notMatch(path, /NaN|Infinity/)
+  t.strictSame(['1', ' 71 ', '24'].map(hoursFrom), [1, 71, 24])
+  t.strictSame(['0', '72', '1.5', '-3', '1e1', '', 'x'].map(hoursFrom), Array(7).fill(undefined))
 })

@@ -35,6 +35,9 @@ class World {
   readonly sentBack: string[] = []
   readonly rovers = new Map<string, number>()
   readonly contradicted = new Set<string>()
+  /** Contradicted within their stated accuracy. */
+  readonly surveyed = new Set<string>()
+  readonly judgements = new Map<string, { state: 'agrees' | 'unknown'; window_s: number }>()
   /** Since when a station installs. */
   readonly #asked = new Map<string, number>()
   busiest = 0
@@ -74,7 +77,12 @@ class World {
       epochs: (serial) =>
         this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
       rovers: (serial) => this.rovers.get(serial) ?? 0,
-      isContradicted: (serial) => this.contradicted.has(serial),
+      judgement: (serial) => {
+        const cause = { kind: this.surveyed.has(serial) ? 'survey' : 'height', values: {}, text: '' }
+        if (this.contradicted.has(serial)) return { state: 'contradicts', window_s: this.now_s, cause }
+        const found = this.judgements.get(serial)
+        return found && { ...found, cause }
+      },
       elsewhere: [],
       neighbours: (station, apart_km) => neighboursAt(station, this.stations.values(), apart_km),
     })
@@ -170,6 +178,12 @@ t.test('a station whose position is newly contradicted is not proven, and one th
   other.contradicted.add(canary)
   other.run()
   t.match(other.ended, /its neighbours contradict its position/)
+  const coarse = new World(planWith({ soak_s: 60 }), stations)
+  coarse.surveyed.add(canary)
+  coarse.run(100)
+  coarse.contradicted.add(canary)
+  coarse.run()
+  t.equal(coarse.rollout.state, 'done', 'within its stated accuracy')
   const later = new World(planWith({ soak_s: 3_600 }), stations)
   later.run(900)
   t.strictSame(later.of('done'), [canary])
@@ -177,6 +191,44 @@ t.test('a station whose position is newly contradicted is not proven, and one th
   later.run()
   t.match(later.ended, /contradict its position afterwards/)
   t.strictSame(later.sentBack, [canary])
+})
+
+t.test('with `position`, a wave ends once its positions are confirmed by windows after the change', async (t) => {
+  const stations = grid(3)
+  const [[canary = ''] = []] = wavesOf(planWith(), stations)
+  const begin = (plan: Partial<Plan> = {}, isJudged = true) => {
+    const world = new World(planWith({ position: true, soak_s: 60, ...plan }), stations)
+    if (isJudged) for (const { serial } of stations) world.judgements.set(serial, { state: 'agrees', window_s: 1 })
+    world.run(2_000)
+    return world
+  }
+  const reasonOf = (world: World) => world.targets.find(({ serial }) => serial === canary)?.reason
+  t.ok(begin({ position: false }).told.length > 1, 'not without the option')
+  t.ok(begin({}, false).told.length > 1, 'not for stations that were never confirmed')
+  const world = begin()
+  t.strictSame(world.of('done'), [canary])
+  t.match(reasonOf(world), /have not confirmed its position yet/)
+  world.judgements.set(canary, { state: 'unknown', window_s: world.now_s })
+  world.run(1_000)
+  t.equal(world.told.length, 1, 'unknown confirms nothing')
+  world.judgements.set(canary, { state: 'agrees', window_s: world.now_s })
+  world.run(200)
+  t.equal(reasonOf(world), '')
+  t.ok(world.told.length > 1, 'confirmed')
+
+  const wrong = begin()
+  wrong.run(5_000)
+  wrong.contradicted.add(canary)
+  wrong.run(100)
+  t.match(wrong.ended, /contradict its position afterwards/)
+  t.strictSame(wrong.sentBack, [canary])
+
+  const silent = begin()
+  silent.run(7_000)
+  t.equal(silent.told.length, 1)
+  silent.run(1_000)
+  t.ok(silent.told.length > 1, 'after 2.5 h')
+  t.match(reasonOf(silent), /did not confirm its position in 2\.5 h/)
 })
 
 for (const [fate, reason] of [
@@ -229,7 +281,7 @@ t.test('a station that undid its change has failed; an older document does not t
         now_s: 1_010,
         station: () => station,
         epochs: () => 30,
-        isContradicted: () => false,
+        judgement: () => undefined,
         rovers: () => 0,
         elsewhere: [],
         neighbours: () => [],

@@ -45,6 +45,10 @@ const station: PageEntry = {
   ...{ path: 'station', title: 'page.station', icon: 'antenna' },
   load: async () => (await import('./station.js')).StationPage,
 }
+const acceptance: PageEntry = {
+  ...{ path: 'acceptance', title: 'page.acceptance', icon: 'antenna' },
+  load: async () => (await import('./acceptance.js')).AcceptancePage,
+}
 const unknown: PageEntry = { path: '', title: 'app.pageMissing', icon: 'unknown', load: () => () => null }
 
 /** What this reader can see. */
@@ -63,5 +67,5 @@ export function serialHere(): string {
 
 export function entryHere(): PageEntry {
   if (serialHere() !== '') return station
-  return pages.find(({ path }) => path === place.value.path) ?? unknown
+  return [...pages, acceptance].find(({ path }) => path === place.value.path) ?? unknown
 }

@@ -10,7 +10,7 @@ import { Field } from '../parts/forms.js'
 
 const kinds = [
   ...['verdict', 'online', 'reference', 'version', 'update', 'name', 'new', 'refused'],
-  ...['given', 'forgotten', 'change', 'command', 'rollout', 'account', 'person', 'caster', 'alert'],
+  ...['given', 'forgotten', 'change', 'command', 'rollout', 'account', 'person', 'caster', 'alert', 'position'],
 ]
 const atOnce = 200
 /** Actions of people; the other kinds are reports of stations. */

@@ -10,8 +10,10 @@ import { hasPart, may, stationOf } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { hasPlace } from '../model/clusters.js'
 import { verdictNow } from '../model/filter.js'
+import { AcceptanceCard } from '../parts/acceptance-card.js'
 import { DeliveryCard } from '../parts/delivery.js'
 import { DocumentChanges } from '../parts/document-changes.js'
+import { NetCard } from '../parts/net-card.js'
 import { StationActions } from '../parts/station-actions.js'
 import { StationTimeline } from '../parts/station-timeline.js'
 import { VerdictMark } from '../parts/verdict-mark.js'
@@ -42,6 +44,8 @@ function Station({ serial }: { serial: string }) {
           <VerdictCard station={found} document={document.value} />
           {document.value && <FromDocument document={document.value} />}
           <StationTimeline serial={serial} row={row} />
+          {hasPart('fleet-net') && <NetCard serial={serial} />}
+          {hasPart('fleet-net') && <AcceptanceCard serial={serial} />}
           {may('operator') && <StationActions station={found} />}
           {hasPart('fleet-caster') && <DeliveryCard serial={serial} />}
           <DocumentChanges serial={serial} documentAt={found.documentAt} />

@@ -1,8 +1,10 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { figure, word } from '../../../../runtime/ui/i18n.js'
 import { tilesOf } from '../../../../runtime/ui/model/tiles.js'
 import { type StationRow, verdicts } from '../fleet/api.js'
-import { about } from '../fleet/live.js'
+import { about, hasPart } from '../fleet/live.js'
+import { isNetShown, net } from '../fleet/net.js'
 import { t } from '../i18n/index.js'
 import {
   clustersOf,
@@ -17,6 +19,8 @@ import {
   zoomed,
   zoomInto,
 } from '../model/clusters.js'
+import { drawnNet, placedNet } from '../model/net.js'
+import { NetLegend, NetLines, NetSwitch } from './net-lines.js'
 import { useSize } from './use-size.js'
 import { VerdictMark } from './verdict-mark.js'
 
@@ -40,6 +44,9 @@ export function FleetMap({ rows, pick }: { rows: readonly StationRow[]; pick: (s
   // Until somebody moves it, the map shows all stations.
   const view = chosen ?? fitting
   const marks = useMemo(() => marksOf(clusters, view, size), [clusters, view, size])
+  const found = hasPart('fleet-net') && isNetShown.value ? net.value : undefined
+  const placed = useMemo(() => found && placedNet(found, rows), [found, rows])
+  const drawn = useMemo(() => placed && drawnNet(placed, view, size), [placed, view, size])
   const change = (next: View) => choose(next)
   const grab = useDrag((east, south) => change(moved(view, -east, -south)))
   const wheel = useWheel(place, (steps) => change(zoomed(view, steps)))
@@ -63,12 +70,18 @@ export function FleetMap({ rows, pick }: { rows: readonly StationRow[]; pick: (s
       <div class="map-area" ref={place} onPointerDown={grab} onWheel={wheel}>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the arrows move the map */}
         <section class="map-ground" aria-label={t('map.keys')} tabIndex={0} onKeyDown={keys}>
-          <Ground view={view} size={size} />
+          <Ground view={view} size={size}>
+            {drawn && <NetLines drawn={drawn} />}
+          </Ground>
         </section>
         <ul class="map-marks">
           {marks.map((mark) => (
             <li key={mark.key} style={{ transform: `translate(${mark.x.toFixed(1)}px, ${mark.y.toFixed(1)}px)` }}>
-              <MarkButton mark={mark} open={() => open(mark)} />
+              <MarkButton
+                mark={mark}
+                open={() => open(mark)}
+                isContradicted={mark.station !== undefined && placed?.contradicted.has(mark.station.serial) === true}
+              />
             </li>
           ))}
         </ul>
@@ -83,22 +96,25 @@ export function FleetMap({ rows, pick }: { rows: readonly StationRow[]; pick: (s
         <button type="button" onClick={() => choose(undefined)}>
           {t('map.all')}
         </button>
+        {hasPart('fleet-net') && <NetSwitch />}
       </div>
+      {isNetShown.value && <NetLegend drawn={drawn} />}
       {lost > 0 && <p class="quiet map-lost">{t('map.lost', { count: lost })}</p>}
     </div>
   )
 }
 
-function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
+function MarkButton({ isContradicted, mark, open }: { mark: Mark; open: () => void; isContradicted: boolean }) {
   const { count, counts, station, verdict } = mark
+  const contradicted = isContradicted ? `, ${t('net.contradicted')}` : ''
   if (station) {
     const name = station.name ? `${station.name} (${station.serial})` : station.serial
     return (
       <a
         class="map-mark"
         href={`#/station/${encodeURIComponent(station.serial)}`}
-        aria-label={`${name}: ${station.online === 'offline' ? word('online', 'offline') : word('verdict', verdict)}`}
-        title={name}
+        aria-label={`${name}: ${station.online === 'offline' ? word('online', 'offline') : word('verdict', verdict)}${contradicted}`}
+        title={`${name}${contradicted}`}
         draggable={false}
       >
         <VerdictMark verdict={verdict} />
@@ -122,7 +138,12 @@ function MarkButton({ mark, open }: { mark: Mark; open: () => void }) {
 }
 
 /** Tiles, or lines of latitude and longitude. */
-function Ground({ view, size: { height, width } }: { view: View; size: Size }) {
+function Ground(props: { view: View; size: Size; children?: ComponentChildren }) {
+  const {
+    children,
+    size: { height, width },
+    view,
+  } = props
   const half = Math.max(width, height) / 2
   const { attribution = '', tiles = '' } = about.value ?? {}
   const world = worldOf(view)
@@ -134,6 +155,7 @@ function Ground({ view, size: { height, width } }: { view: View; size: Size }) {
       {shown.map(({ url, x, y, size }) => (
         <image key={url} href={url} x={x} y={y} width={size} height={size} />
       ))}
+      {children}
       {tiles && attribution && (
         <text class="map-provider" x={width / 2 - 6} y={height / 2 - 6}>
           {attribution}

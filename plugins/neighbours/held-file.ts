@@ -1,0 +1,88 @@
+/** The evidence for a closed gate, in a file: a restart or a power cut must not open the gate of a base that is known to be wrong. */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { Kept } from './kept.js'
+import { valid_ms } from './vector.js'
+
+const Stored = Type.Object({
+  /** When it was written: UTC, and by the monotonic clock that the times of `kept` are of. */
+  utc_ms: Type.Number(),
+  monotonic_ms: Type.Number(),
+  kept: Kept,
+})
+
+export class HeldFile {
+  readonly #dir: () => DataDir
+  readonly #failed: (text: string) => void
+  #work: Promise<void> = Promise.resolve()
+  #isThere = true
+
+  /** @param failed the file cannot be read or written */
+  constructor(dir: () => DataDir, failed: (text: string) => void) {
+    this.#dir = dir
+    this.#failed = failed
+  }
+
+  get #path(): string {
+    return join(this.#dir().path, 'held.json')
+  }
+
+  /**
+   * The evidence, with times of the present monotonic clock. Never rejects.
+   * @returns undefined: there is none, it is too old, or it cannot be read
+   */
+  async read(utc_ms: number, monotonic_ms: number): Promise<Kept | undefined> {
+    try {
+      const value: unknown = JSON.parse(await readRecord(this.#path))
+      if (!Value.Check(Stored, value)) throw new Error('it has another form')
+      const age_ms = utc_ms - value.utc_ms
+      if (!(age_ms >= 0 && age_ms < valid_ms)) return undefined
+      return shifted(value.kept, monotonic_ms - age_ms - value.monotonic_ms)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        this.#failed(`the evidence of the neighbours cannot be read: ${(error as Error).message}`)
+      return undefined
+    }
+  }
+
+  write(kept: Kept, utc_ms: number, monotonic_ms: number): void {
+    this.#isThere = true
+    const stored: Static<typeof Stored> = { utc_ms, monotonic_ms, kept }
+    const content = JSON.stringify(stored)
+    this.#do(async () => {
+      await this.#dir().ensureRoom(content.length)
+      await replaceFile(this.#path, content)
+    })
+  }
+
+  remove(): void {
+    if (!this.#isThere) return
+    this.#isThere = false
+    this.#do(() => rm(this.#path, { force: true }))
+  }
+
+  /** Resolves when all is written. */
+  get written(): Promise<void> {
+    return this.#work
+  }
+
+  #do(work: () => Promise<unknown>): void {
+    this.#work = this.#work
+      .then(async () => void (await work()))
+      .catch((error: Error) => this.#failed(`the evidence of the neighbours is not stored: ${error.message}`))
+  }
+}
+
+function shifted({ arp, confirmation, vectors }: Kept, by_ms: number): Kept {
+  return {
+    arp,
+    ...(confirmation && { confirmation: { ...confirmation, since_ms: confirmation.since_ms + by_ms } }),
+    vectors: vectors.map((one) => ({
+      ...one,
+      vectors: one.vectors.map((vector) => ({ ...vector, at_ms: vector.at_ms + by_ms })),
+    })),
+  }
+}

@@ -1,0 +1,209 @@
+/** What the net stores: daily medians, retention, pairs and their leases. */
+import { PGlite } from '@electric-sql/pglite'
+import t from 'tap'
+import { curveOf, deleteOld, median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
+import { storePairs } from '../../../plugins/fleet-net/pairs/pair-store.js'
+import { SettledPlaces, settle_ms } from '../../../plugins/fleet-net/pairs/settled.js'
+import { claim, finish, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
+import { tables } from '../../../plugins/fleet-net/store/tables.js'
+import { Random } from '../../../runtime/simulation/index.js'
+
+const day_s = 86_400
+const midnight_s = 20_600 * day_s
+const rest = async () => {}
+
+const glite = new PGlite()
+await glite.waitReady
+t.teardown(() => glite.close())
+const query = async <R extends object>(sql: string, values: readonly unknown[] = []): Promise<R[]> =>
+  (await glite.query<R>(sql, [...values])).rows
+const database = { query }
+
+t.beforeEach(async () => {
+  await glite.exec('drop schema public cascade; create schema public')
+  for (const step of tables) await glite.exec(step)
+})
+
+interface Given {
+  readonly t_s: number
+  readonly one?: string
+  readonly other?: string
+  readonly status?: string
+  readonly measured?: readonly number[]
+  readonly arp?: readonly number[]
+}
+
+async function store(vectors: readonly Given[]): Promise<void> {
+  const rows = vectors.map(
+    ({ t_s, one = 'A', other = 'B', status = 'fixed', measured = [1, 2, 3], arp = [0, 0, 0] }) => ({
+      ...{ t: new Date(1_000 * t_s), one, other, status, measured, one_arp: arp },
+      covariance: [1e-4, 0, 0, 0, 4e-4, 0, 0, 0, 1e-8],
+    }),
+  )
+  await query(
+    `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, epochs, satellites)
+     select t, one, other, status, measured, covariance, one_arp, array[1, 1, 1], 100, 10 from jsonb_to_recordset($1::jsonb)
+     as row (t timestamptz, one text, other text, status text, measured float8[], covariance float8[], one_arp float8[])`,
+    [JSON.stringify(rows)],
+  )
+}
+
+const days = () =>
+  query<{ day: string; one: string; measured: number[]; sigma: number[]; one_arp: number[]; windows: number }>(
+    'select day::text, one, measured, sigma, one_arp, windows from fleet_net_day order by day, one',
+  )
+
+t.test('daily medians', async (t) => {
+  const random = new Random(3)
+  const measured = Array.from({ length: 20 }, () => [random.uniform(), 10 * random.uniform(), -random.uniform()])
+  await store([
+    ...measured.map((one, n) => ({ t_s: midnight_s + 3_600 * n, measured: one })),
+    { t_s: midnight_s + 100, status: 'float', measured: [99, 99, 99] },
+    { t_s: midnight_s + 200, measured: [77, 77, 77], arp: [5, 0, 0] },
+    { t_s: midnight_s - 1, measured: [4, 5, 6] },
+    { t_s: midnight_s - day_s - 1, measured: [7, 8, 9] },
+  ])
+  await storeDays(database, midnight_s + day_s - 1, 0, rest)
+  const [yesterday, today] = await days()
+  t.match(yesterday, { day: '2026-05-26', measured: [4, 5, 6], windows: 1 })
+  t.match(today, { day: '2026-05-27', windows: 20, one_arp: [0, 0, 0], sigma: [0.01, 0.02, 0.002] })
+  for (const axis of [0, 1, 2])
+    t.ok(Math.abs((today?.measured[axis] ?? 0) - median(measured.map((one) => one[axis] ?? 0))) < 1e-12)
+  t.equal((await days()).length, 2, 'nothing of the days before')
+})
+
+t.test('yesterday is computed until it is complete, and then no more', async (t) => {
+  const count = async () => (await days()).find(({ day }) => day === '2026-05-26')?.windows
+  await store([{ t_s: midnight_s - 5 }])
+  let complete_s = await storeDays(database, midnight_s + 5, 0, rest)
+  t.equal(await count(), 1)
+  await store([{ t_s: midnight_s - 4 }])
+  complete_s = await storeDays(database, midnight_s + 700, complete_s, rest)
+  t.equal(await count(), 2, 'a vector that was stored late')
+  await store([{ t_s: midnight_s - 3 }, { t_s: midnight_s + 800 }])
+  complete_s = await storeDays(database, midnight_s + 4_000, complete_s, rest)
+  t.equal(await count(), 2)
+  t.equal((await days()).length, 2, 'today')
+  await storeDays(database, midnight_s + day_s + 4_000, complete_s, rest)
+  t.equal((await days()).find(({ day }) => day === '2026-05-27')?.windows, 1, 'a day later')
+})
+
+t.test('the medians of many stations are computed in steps', async (t) => {
+  const stations = 240
+  const vectors: Given[] = []
+  for (let n = 0; n < stations; n++)
+    for (const next of [1, 2, 3])
+      for (let hour = 0; hour < 24; hour++)
+        vectors.push({ t_s: midnight_s + 3_600 * hour, one: `S${n}`, other: `T${n + next}` })
+  for (let at = 0; at < vectors.length; at += 5_000) await store(vectors.slice(at, at + 5_000))
+  let pauses = 0
+  let longest_ms = 0
+  let begun_ms = performance.now()
+  await storeDays(database, midnight_s + day_s - 1, 0, async () => {
+    pauses += 1
+    longest_ms = Math.max(longest_ms, performance.now() - begun_ms)
+    begun_ms = performance.now()
+  })
+  t.comment(`${vectors.length} vectors, longest step ${longest_ms.toFixed(0)} ms`)
+  t.ok(pauses >= 12)
+  const all = await days()
+  t.equal(all.length, 3 * stations)
+  t.ok(all.every(({ windows }) => windows === 24))
+})
+
+t.test('retention', async (t) => {
+  const stored = async () => (await query('select id from fleet_net_vector')).length
+  const fillDays = (count: number) =>
+    query(
+      `insert into fleet_net_day (day, one, other, measured, sigma, one_arp, other_arp, windows)
+       select (to_timestamp($1) at time zone 'UTC')::date - n, one, 'Z', array[1, 2, 3], array[1, 1, 1], array[1, 1, 1], array[1, 1, 1], 1
+       from generate_series(0, $2::int - 1) as n, unnest(array['A', 'B']) as one`,
+      [midnight_s, count],
+    )
+  const hours = [1, 3, 70, 73, 100]
+  await store(hours.map((hour) => ({ t_s: midnight_s - 3_600 * hour })))
+  await fillDays(34)
+  await deleteOld(database, midnight_s, 31)
+  t.equal(await stored(), 3, 'vectors of three days')
+  t.equal((await days()).length, 2 * 33, 'one day at a time')
+  for (let n = 0; n < 5; n++) await deleteOld(database, midnight_s, 31)
+  t.equal((await days()).length, 2 * 32, 'and no more than are too old')
+
+  const wrong_s = midnight_s + 400 * day_s
+  await deleteOld(database, wrong_s, 31)
+  await store([{ t_s: wrong_s }])
+  await deleteOld(database, wrong_s + 60, 31)
+  t.equal(await stored(), 4, 'the clock jumped forward: nothing is deleted')
+  t.equal((await days()).length, 64)
+  await deleteOld(database, wrong_s + 7_300, 31)
+  t.equal(await stored(), 1, 'it has been so for two hours')
+  t.equal((await days()).length, 62, 'and then little at a time')
+})
+
+t.test('what was stored with a clock of the future', async (t) => {
+  const now_s = midnight_s + 40_000
+  const wrong_s = now_s + 400 * day_s
+  await store([{ t_s: now_s - 60 }, { t_s: now_s + 60, one: 'A' }, { t_s: wrong_s }])
+  t.equal((await vectorsSince(database, now_s - 3_600, now_s)).length, 2, 'is not recent')
+  for (const t_s of [now_s, wrong_s]) await storeDays(database, t_s, 0, rest)
+  t.equal((await days()).length, 2)
+  const origin = { x: 0, y: 0, z: 0 }
+  const curve = await curveOf(database, 'B', { arp: origin, now_s, except: new Set() })
+  t.equal(curve.length, 1, 'is no day of a curve')
+  await query(
+    `insert into fleet_net_pair (one, other, cell, due, leased_until, leased_by) values
+     ('A', 'late', 1, to_timestamp($2), 'epoch', ''), ('A', 'leased', 2, to_timestamp($1), to_timestamp($2), 'gone'),
+     ('A', 'due', 3, to_timestamp($1), 'epoch', ''), ('A', 'later', 4, to_timestamp($1 + 3600), 'epoch', ''),
+     ('A', 'busy', 5, to_timestamp($1), to_timestamp($1 + 3600), 'here')`,
+    [now_s - 10, wrong_s],
+  )
+  const take = { by: 'me', most: 10, now_s, until_s: now_s + 3_600 }
+  const others = async () =>
+    (await claim(database, take)).map(({ other }) => other).sort((one, next) => (one < next ? -1 : 1))
+  t.strictSame(await others(), ['due', 'late', 'leased'], 'counts as past')
+  t.strictSame(await others(), [])
+})
+
+t.test('a pair that is not wanted any more', async (t) => {
+  const pair = (other: string) => ({ one: 'A', other, cell: 1 })
+  const stored = async () =>
+    (await query<{ other: string }>('select other from fleet_net_pair order by other')).map(({ other }) => other)
+  const now_s = midnight_s
+  const take = (t_s: number) => claim(database, { by: 'me', most: 10, now_s: t_s, until_s: t_s + 4_000 })
+  t.equal(await storePairs(database, [pair('B'), pair('C')], now_s), 0)
+  t.equal((await take(now_s)).length, 2)
+  t.equal(await storePairs(database, [pair('C')], now_s + 60), 1)
+  t.strictSame(await stored(), ['B', 'C'])
+  const done = { by: 'me', now_s: now_s + 3_600, due_s: now_s + 3_600 }
+  t.equal(await finish(database, pair('B'), { status: 'none', reason: '' }, done), true, 'its window is stored')
+  t.strictSame(await take(now_s + 3_601), [], 'it is not compared again')
+  await storePairs(database, [pair('B'), pair('C')], now_s + 3_630)
+  t.equal((await take(now_s + 3_631)).length, 1, 'it is wanted again')
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640), 1)
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_000), 1, 'its lease ended less than an hour ago')
+  t.equal(await storePairs(database, [pair('C')], now_s + 3_640 + 7_600), 0)
+  t.strictSame(await stored(), ['C'])
+})
+
+t.test('the position that counts for the pairs', async (t) => {
+  const places = new SettledPlaces()
+  const at = (x: number) => ({ x, y: 0, z: 0 })
+  const counts = (now_ms: number) => places.at(now_ms).places.map(({ serial, arp }) => `${serial}${arp.x}`)
+  places.heard('A', at(1), 0)
+  t.strictSame(places.at(0), { places: [], isSettling: true })
+  places.settleAll()
+  t.strictSame(places.at(0), { places: [{ serial: 'A', arp: at(1) }], isSettling: false })
+  places.heard('B', at(1), 0)
+  places.heard('B', at(1), settle_ms - 1)
+  t.strictSame(counts(settle_ms - 1), ['A1'])
+  t.strictSame(counts(settle_ms), ['A1', 'B1'], 'a new one counts after half an hour')
+  for (let n = 0; n < 100; n++) {
+    places.heard('A', at(2 + n), settle_ms + 60_000 * n)
+    t.strictSame(counts(settle_ms + 60_000 * n), ['A1', 'B1'], 'one that jumps keeps its place')
+  }
+  places.heard('B', undefined, 10 * settle_ms)
+  t.strictSame(counts(10 * settle_ms), ['A101', 'B1'])
+  t.strictSame(counts(11 * settle_ms), ['A101'], 'one that announces none any more')
+  places.forget('A')
+  t.strictSame(counts(11 * settle_ms), [])
+})
