@@ -128,9 +128,13 @@ export function isUndecided(
   judgement?: FleetJudgement | null,
 ): boolean {
   if (kind === 'offline') return online !== 'online'
-  // Only its neighbours can say that it is right again, or as right as it promises. Null: nobody judges any more.
+  // Only its neighbours can say that it is right again, or as right as it promises.
   if (kind === 'position')
-    return judgement !== null && (!judgement || judgement.state === 'unknown' || isPositionWrong(judgement))
+    return (
+      judgement !== null &&
+      judgement?.state !== 'agrees' &&
+      (judgement?.state !== 'contradicts' || isPositionWrong(judgement))
+    )
   if (!verdictKinds.has(kind)) return false
   // A verdict that is no better is no all-clear: another cause hides the first, or it lasts too short a time.
   return (

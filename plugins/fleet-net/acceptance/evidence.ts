@@ -72,10 +72,11 @@ const leastWindows = 2
 const independent = 3
 const leastSigma_m = 0.002
 /**
- * The satellites tell the height this much worse than the level, or better. The rest of a larger standard deviation is that of different
- * antennas, which the vector has in height only.
+ * Satellites tell the height so many times worse than the level, or better. The rest of a larger standard deviation is that of different
+ * antennas, which a vector has in height only. With equal antennas, the rest is less than `leastAntennas_m`.
  */
 const heightRatio = 3
+const leastAntennas_m = 0.02
 
 const axes = ['east', 'north', 'up'] as const
 const each = (of: (axis: keyof Enu) => number): Enu => ({ east: of('east'), north: of('north'), up: of('up') })
@@ -145,8 +146,8 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
   })
   const sigmas = fixed.map(({ covariance }) => sigmaAt(arp, covariance))
   const formal = each((axis) => median(sigmas.map((one) => one[axis])))
-  const bySatellites = { ...formal, up: Math.min(formal.up, heightRatio * Math.max(formal.east, formal.north)) }
-  const antennas = Math.sqrt(formal.up ** 2 - bySatellites.up ** 2)
+  const antennas = antennasIn(formal)
+  const bySatellites = { ...formal, up: Math.sqrt(formal.up ** 2 - antennas ** 2) }
   const count = offsets.length
   const mean = each((axis) => offsets.reduce((sum, offset) => sum + offset[axis], 0) / Math.max(1, count))
   const spread = each((axis) =>
@@ -175,6 +176,12 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
     antennas: rounded(antennas),
     verdict: count < leastWindows ? ('unknown' as const) : isWithin ? ('agrees' as const) : ('contradicts' as const),
   }
+}
+
+/** Standard deviation of the height by different antennas, metres; 0: they are alike. */
+function antennasIn({ east, north, up }: Enu): number {
+  const rest_m = Math.sqrt(Math.max(0, up ** 2 - (heightRatio * Math.max(east, north)) ** 2))
+  return rest_m >= leastAntennas_m ? rest_m : 0
 }
 
 /** Standard deviations along east, north and up. @param covariance ECEF, m², row by row */

@@ -62,11 +62,11 @@ t.test('the alert of a wrong position', (t) => {
   t.notOk(isUndecided(fit, 'position', { ...judged, state: 'agrees' }), 'all clear')
   t.ok(isUndecided(fit, 'position', { ...judged, state: 'unknown' }), 'nobody says that it is right again')
   t.ok(isUndecided(fit, 'position'))
-  t.notOk(isUndecided(fit, 'position', null), 'nobody judges positions any more')
   const surveyed: FleetJudgement = { ...judged, cause: { kind: 'survey', values: { acc_m: 2 }, text: 'As surveyed.' } }
   t.strictSame(of(surveyed), [], 'as right as it promises')
   t.notOk(isUndecided(fit, 'position', surveyed))
   t.ok(isUndecided(fit, 'position', judged))
+  t.notOk(isUndecided(fit, 'position', null), 'nobody judges positions any more')
   t.end()
 })
 

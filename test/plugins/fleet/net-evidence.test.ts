@@ -66,6 +66,12 @@ t.test('a position that two neighbours confirm to 5 cm is accepted, with all tha
     ...{ serial: 'B1', distance: 5_000, windows: 3, fixed: 1, epochs: 360, satellites: 21, antennas: 0 },
     ...{ first: 1_000_000, last: 1_007_200, verdict: 'agrees', state: 'agrees' },
   })
+  const steep = examined(vectorsOf(3, 3, { sigma: { east: 0.001, north: 0.001, up: 0.009 } }), agreeing())
+  t.strictSame(
+    steep.evidence.neighbours.map(({ antennas }) => antennas),
+    [0, 0, 0],
+    'a height by satellites',
+  )
   t.equal(examined([], { ...agreeing(), state: 'unknown' }).outcome, 'undecided', 'no evidence is no acceptance')
   t.equal(examined(vectorsOf(1, 9), agreeing()).outcome, 'undecided', 'one neighbour')
   t.equal(examined(vectorsOf(4, 1), agreeing()).outcome, 'undecided', 'one window')

@@ -166,7 +166,8 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   t.match(await begin('B0'), { status: 200, body: { outcome: 'running', by: 'anna', serial: 'B0' } })
   t.match(await begin('B0'), { status: 409, body: { message: /a test of B0 is running/ } })
   t.match(await begin('NOBODY'), { status: 404 })
-  t.match(await begin('B4'), { status: 200 })
+  const wrong = await begin('B4')
+  t.match(wrong, { status: 200 })
   await window(rig)
   t.ok((await vectors(rig)).filter(({ status }) => status === 'fixed').length >= 4)
   await rig.passes(() => net.judgement('B4')?.reason === 'pending', 'contradicted once')
@@ -204,8 +205,8 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   })
   await t.test('acceptance: the right one is accepted, the wrong one rejected, with evidence', async (t) => {
     const test = async (id: number) => (await net.json('GET', `/fleet/net/acceptance/${id}`)).body
-    await rig.passes(async () => (await test(2)).outcome !== 'running', 'the end', 60_000)
-    const [accepted, rejected] = [await test(1), await test(2)]
+    await rig.passes(async () => (await test(wrong.body.id)).outcome !== 'running', 'the end', 60_000)
+    const [accepted, rejected] = [await test(1), await test(wrong.body.id)]
     t.match(accepted, { outcome: 'accepted', reason: /neighbours confirm the position/, evidence: { cause: '' } })
     t.match(rejected, { outcome: 'rejected', evidence: { cause: /height/ } })
     t.match(accepted.evidence, {

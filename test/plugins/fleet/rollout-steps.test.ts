@@ -38,6 +38,8 @@ class World {
   readonly sentBack: string[] = []
   readonly rovers = new Map<string, number>()
   readonly contradicted = new Set<string>()
+  /** Contradicted within their stated accuracy. */
+  readonly surveyed = new Set<string>()
   readonly judgements = new Map<string, { state: 'agrees' | 'unknown'; window_s: number }>()
   /** Since when a station installs. */
   readonly #asked = new Map<string, number>()
@@ -78,10 +80,12 @@ class World {
       epochs: (serial) =>
         this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
       rovers: (serial) => this.rovers.get(serial) ?? 0,
-      judgement: (serial) =>
-        this.contradicted.has(serial)
-          ? { state: 'contradicts', window_s: this.now_s, cause: noCause }
-          : withCause(this.judgements.get(serial)),
+      judgement: (serial) => {
+        const cause = { kind: this.surveyed.has(serial) ? 'survey' : 'height', values: {}, text: '' }
+        if (this.contradicted.has(serial)) return { state: 'contradicts', window_s: this.now_s, cause }
+        const found = this.judgements.get(serial)
+        return found && { ...found, cause }
+      },
       elsewhere: [],
       neighbours: (station, apart_km) => neighboursAt(station, this.stations.values(), apart_km),
     })
@@ -177,6 +181,12 @@ t.test('a station whose position is newly contradicted is not proven, and one th
   other.contradicted.add(canary)
   other.run()
   t.match(other.ended, /its neighbours contradict its position/)
+  const coarse = new World(planWith({ soak_s: 60 }), stations)
+  coarse.surveyed.add(canary)
+  coarse.run(100)
+  coarse.contradicted.add(canary)
+  coarse.run()
+  t.equal(coarse.rollout.state, 'done', 'within its stated accuracy')
   const later = new World(planWith({ soak_s: 3_600 }), stations)
   later.run(900)
   t.strictSame(later.of('done'), [canary])
