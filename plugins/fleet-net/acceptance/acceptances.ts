@@ -83,7 +83,8 @@ export class Acceptances {
     const [row] = await this.#database.query<Row>(
       `insert into fleet_net_acceptance (serial, begun, until, actor, arp, version)
        select $1::text, to_timestamp($2), to_timestamp($3), $4, $5, $6
-       where (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
+       where not exists (select 1 from fleet_net_acceptance where serial = $1::text and outcome = 'running')
+         and (select count(*) from fleet_net_acceptance where outcome = 'running') < ${mostRunning}
        on conflict (serial) where outcome = 'running' do nothing
        returning ${columns}`,
       [serial, now_s, now_s + 3_600 * hours, by, store.listOf(station.arp), station.version],

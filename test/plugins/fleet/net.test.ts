@@ -239,8 +239,8 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
         serial,
         arp: { x: n, y: 0, z: 0 },
       } as never)
-      const { status } = await begin(serial)
-      t.equal(status, n < 9 ? 200 : 409)
+      const { status, body } = await begin(serial)
+      t.equal(status, n < 9 ? 200 : 409, JSON.stringify(body))
     }
     rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
     const path = `/fleet/net/acceptance/${body.id}`
