@@ -242,7 +242,7 @@ export type Change = {
   "mqtt-rtcm-rate"?: number
   /** RTCM over MQTT: signed */
   "mqtt-rtcm-sign"?: number | boolean
-  /** Neighbouring bases to compare with. e.g. [{ "host": "caster.example.org", "mount": "NEAR", "user": "me", "password": "…" }, { "serial": "OTHER" }]; at most 4 */
+  /** Neighbouring bases to compare with. e.g. [{ "host": "caster.example.org", "mount": "DELF", "user": "me", "password": "…" }, { "serial": "OTHER" }]; at most 4 */
   neighbours?: Array<{
     /** for people; default: mountpoint or serial */
     name?: string

@@ -13,7 +13,7 @@ const day_s = 86_400
 const mostDays = 400
 /** A move of years shows in this many days as well, in a tenth of the time. */
 const mostTested = 120
-/** A base that stands elsewhere begins anew, metres. */
+/** A base that stands elsewhere starts again, metres. */
 const elsewhere_m = 25
 
 const number = Type.Number()
@@ -53,7 +53,7 @@ export class Curves {
       for (const id of this.#curves.keys()) this.#judge(id)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-      this.#failed(`the curves of the neighbours cannot be read and begin anew: ${(error as Error).message}`)
+      this.#failed(`the curves of the neighbours cannot be read and start again: ${(error as Error).message}`)
     }
   }
 

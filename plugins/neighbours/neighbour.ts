@@ -7,7 +7,7 @@ import { mostVectors, type Vector, valid_ms } from './vector.js'
 
 /** Its stream has stopped, if nothing came for so long. */
 export const silent_ms = 30_000
-/** One whose evidence begins anew so often in this time is ignored until it is steady. */
+/** One whose evidence starts again so often in this time is ignored until it is steady. */
 const unsteady = { times: 3, within_ms: 600_000 }
 
 export class Neighbour {

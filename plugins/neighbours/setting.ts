@@ -39,7 +39,7 @@ type NtripNeighbour = Static<typeof NtripNeighbour>
 export const NeighbourList = Type.Array(NeighbourSetting, {
   maxItems: mostNeighbours,
   description:
-    'e.g. [{ "host": "caster.example.org", "mount": "NEAR", "user": "me", "password": "…" }, { "serial": "OTHER" }]; at most 4',
+    'e.g. [{ "host": "caster.example.org", "mount": "DELF", "user": "me", "password": "…" }, { "serial": "OTHER" }]; at most 4',
 })
 
 export const isNtrip = (one: NeighbourSetting): one is NtripNeighbour => 'host' in one

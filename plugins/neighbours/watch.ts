@@ -78,7 +78,10 @@ export class NeighbourWatch implements NeighbourCheck {
   }
 
   get advice() {
-    return this.state === 'contradicts' ? 'check the entered position and its frame, or survey the position again' : ''
+    if (this.state !== 'contradicts') return ''
+    return this.#finding.isStated
+      ? 'if exact positions matter, enter a more accurate position, or survey with corrections'
+      : 'check the entered position and its frame, or survey the position again'
   }
 
   get cause() {
@@ -195,7 +198,7 @@ export class NeighbourWatch implements NeighbourCheck {
     const { ctx } = this.#deps
     const name = nameOf(setting)
     const neighbour = new Neighbour(name, (text) => {
-      ctx.log.info({ neighbour: name }, `the evidence of this neighbour begins anew: ${text}`)
+      ctx.log.info({ neighbour: name }, `the evidence of this neighbour starts again: ${text}`)
       this.#isJudgementDue = true
     })
     const feed = feedOf(ctx, setting, {

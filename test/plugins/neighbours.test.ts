@@ -338,7 +338,7 @@ t.test('one neighbour alone decides nothing', async (t) => {
   for (let again = 0; again < 2; again++) {
     await epochsUntil(() => (shown().list[0]?.age ?? 0) > 600, 'later')
     await epochsUntil(() => (shown().list[0]?.age ?? 0) < 60, 'compared again')
-    t.match(shown(), { state: 'unknown', effect: 'none', text: /one neighbour alone/ })
+    t.match(shown(), { state: 'unknown', effect: 'none', text: /only one neighbour/ })
     t.match(shown().list[0], { text: /which of the two is wrong is not known/ })
   }
   t.equal(check().effect, 'none')
@@ -406,7 +406,7 @@ t.test('a base that cannot be compared', async (t) => {
     for (let epoch = 0; epoch < 50; epoch++) await next()
     t.match(shown(), { state: 'unknown', list: [{ status: 'none', text: /neither base sends the orbits/ }] })
   })
-  await t.test('its station ID or position changes: the evidence begins anew', async (t) => {
+  await t.test('its station ID or position changes: the evidence starts again', async (t) => {
     const { shown, epochsUntil, station } = await setUp(t, {
       bases: 1,
       arps: (_base, epoch) => (epoch < 60 ? truth[0] : offsetEnu(truth[0], { east: 0, north: 0.5, up: 0 })),
@@ -503,7 +503,7 @@ t.test('the finding', async (t) => {
   t.match(findingOf({ arp }, compared(at(0, 0, 1.5), at(0, 0, 1.5)), year), { cause: 'height', isExplained: false })
   t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(-0.3, 0.2, 0)), year), { state: 'unknown', against: [] })
   t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(0, 0, 0)), year), { state: 'agrees', text: /^N1:/ })
-  t.match(findingOf({ arp }, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /one neighbour alone/ })
+  t.match(findingOf({ arp }, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /only one neighbour/ })
   const coarse = findingOf({ arp, acc_m: 2 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
   t.match(coarse, { state: 'contradicts', cause: 'survey', isStated: true, text: /stated accuracy of 2\.00 m/ })
   t.equal(effectOf(coarse, 'hold', { since_ms: 0, isConfirmed: true }), 'notes', 'as accurate as it says')
@@ -569,7 +569,7 @@ t.test('the curve', async (t) => {
   for (let day = 60; day < 470; day++) add(again, day, 0.02)
   t.equal(again.of('A').length, 400)
   add(again, 471, 3_000)
-  t.same(again.of('A'), [], 'elsewhere: begins anew')
+  t.same(again.of('A'), [], 'elsewhere: starts again')
   await again.stop()
   t.same(failures, [])
   for (const damaged of ['{', '[]', '{"curves":[{"id":7}]}', 'x'.repeat(2_000_000)]) {
@@ -577,5 +577,5 @@ t.test('the curve', async (t) => {
     t.same((await make()).of('A'), [])
   }
   t.equal(failures.length, 4)
-  t.match(failures[0], /begin anew/)
+  t.match(failures[0], /start again/)
 })

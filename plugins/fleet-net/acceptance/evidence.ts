@@ -204,11 +204,14 @@ export function outcomeOf(evidence: Evidence, { state, reason }: NetJudgement): 
   const agreeing = neighbours.filter(({ verdict }) => verdict === 'agrees').length
   const others = neighbours.filter(({ verdict }) => verdict === 'contradicts').length
   if (state === 'contradicts')
-    return { outcome: 'rejected', reason: `${others} of ${neighbours.length} neighbours contradict the position` }
+    return {
+      outcome: 'rejected',
+      reason: `the net of stations contradicts the position (${others} of ${neighbours.length} neighbours do so by themselves)`,
+    }
   if (state !== 'agrees' || agreeing < leastNeighbours || agreeing <= others)
     return {
       outcome: 'undecided',
-      reason: `${agreeing} neighbours confirm the position in at least ${leastWindows} windows, and ${leastNeighbours} are needed (${state}: ${reason})`,
+      reason: `${agreeing} neighbours confirm the position in at least ${leastWindows} windows, ${others} contradict it, and at least ${leastNeighbours} that are more must confirm it (${state}: ${reason})`,
     }
   const doubt = doubtOf(evidence)
   if (doubt) return { outcome: 'undecided', reason: doubt }

@@ -24,9 +24,6 @@ const planWith = (given: Partial<Plan> = {}): Plan =>
 type Fate = 'good' | 'goes back' | 'stays silent' | 'no RTCM' | 'refuses' | 'new error'
 
 /** A fleet whose stations install images; the rollout is stored as JSON, as in a database. */
-const noCause = { kind: '', values: {}, text: '' }
-const withCause = <T extends object>(judgement: T | undefined) => judgement && { ...judgement, cause: noCause }
-
 class World {
   now_s = 1_800_000_000
   rollout: Rollout
