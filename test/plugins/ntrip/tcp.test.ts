@@ -111,6 +111,7 @@ t.test('clients that are old rovers get 1004 and 1012, over a reload too, and so
   epoch(2)
   await until(() => types.length === 5, 'another')
   t.strictSame(types, [1005, 1004, 1012, 1004, 1012])
+  await until(() => new Set(pushed).size === 3, 'the pushed ones')
   t.strictSame(new Set(pushed), new Set([1005, 1004, 1012]))
   await change({ 'rtcm-tcp-legacy': false })
   await until(() => client.destroyed, 'it must connect again')
