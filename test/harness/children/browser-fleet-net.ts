@@ -83,7 +83,7 @@ export async function checkEvidence({ evil, judge, page, url }: NetCheck): Promi
   await answer('**/fleet/net/stations/*', { judgement, pairs, days })
   await answer('**/fleet/net/acceptance/7', test)
   await page.reload()
-  const up = await textWith(page, '.figures div', /^Up(?!link)/)
+  const up = await textWith(page, '.figures div', /^Up\s*[-−]/)
   compare('a wrong position has its correction', up.replace(/\s+/, ' '), 'Up -102 mm ± 4 mm')
   compare(
     'days without vectors are a gap',
