@@ -11,8 +11,6 @@ import type { Vector } from './vector.js'
 
 const day_s = 86_400
 const mostDays = 400
-/** A move of years shows in this many days as well, in a tenth of the time. */
-const mostTested = 120
 /** A base that stands elsewhere starts again, metres. */
 const elsewhere_m = 25
 
@@ -123,10 +121,7 @@ export class Curves {
   }
 
   #judge(id: string): void {
-    const days = this.of(id)
-    const step = Math.ceil(days.length / mostTested)
-    const tested = days.filter((_, at) => (days.length - 1 - at) % step === 0)
-    const text = movementOf(tested)?.text
+    const text = movementOf(this.of(id))?.text
     if (text) this.#moves.set(id, text)
     else this.#moves.delete(id)
   }

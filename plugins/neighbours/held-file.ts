@@ -1,11 +1,23 @@
 /** The evidence for a closed gate, in a file: a restart or a power cut must not open the gate of a base that is known to be wrong. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { Kept } from './kept.js'
-import { valid_ms } from './vector.js'
+import { mostNeighbours } from './setting.js'
+import { mostVectors, Place, Vector, valid_ms } from './vector.js'
+
+/** Evidence that the next instance takes over, after a reload or a restart. */
+export const Kept = Type.Object({
+  arp: Place,
+  confirmation: Type.Optional(Type.Object({ since_ms: Type.Number(), isConfirmed: Type.Boolean() })),
+  vectors: Type.Array(
+    Type.Object({ source: Type.String(), arp: Place, vectors: Type.Array(Vector, { maxItems: mostVectors }) }),
+    { maxItems: mostNeighbours },
+  ),
+})
+export type Kept = Static<typeof Kept>
 
 const Stored = Type.Object({
   /** When it was written: UTC, and by the monotonic clock that the times of `kept` are of. */
@@ -19,6 +31,7 @@ export class HeldFile {
   readonly #failed: (text: string) => void
   #work: Promise<void> = Promise.resolve()
   #isThere = true
+  #written: Kept | undefined
 
   /** @param failed the file cannot be read or written */
   constructor(dir: () => DataDir, failed: (text: string) => void) {
@@ -48,7 +61,10 @@ export class HeldFile {
     }
   }
 
+  /** Evidence that is stored already is not written again. */
   write(kept: Kept, utc_ms: number, monotonic_ms: number): void {
+    if (isDeepStrictEqual(kept, this.#written)) return
+    this.#written = kept
     this.#isThere = true
     const stored: Static<typeof Stored> = { utc_ms, monotonic_ms, kept }
     const content = JSON.stringify(stored)
@@ -61,6 +77,7 @@ export class HeldFile {
   remove(): void {
     if (!this.#isThere) return
     this.#isThere = false
+    this.#written = undefined
     this.#do(() => rm(this.#path, { force: true }))
   }
 

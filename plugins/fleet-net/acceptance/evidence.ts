@@ -1,9 +1,8 @@
 /** The evidence of an acceptance test, from the vectors of its time. Pure. */
 import type { NetJudgement } from 'rtk-base/baseline'
-import { distance, enu } from 'rtk-base/gnss'
+import { distance, enu, median } from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { median } from '../judgement/days.js'
 import type { Reference } from '../judgement/reference.js'
 import type { StoredVector } from '../store/store.js'
 
@@ -38,11 +37,11 @@ export const Evidence = Type.Object({
         description: 'Measured minus announced position, mean of the fixed windows, metres',
       }),
       sigma: Type.Object(Enu3.properties, {
-        description: 'Standard deviation of the mean, metres, with the phase centres of different antennas',
+        description: 'Standard deviation of the mean, metres',
       }),
       repeatability: Type.Object(Enu3.properties, { description: 'Standard deviation between windows, metres' }),
       antennas: Type.Number({
-        description: 'Standard deviation of the height by different antennas, metres: more windows do not lessen it',
+        description: 'Up to this, the height may be off because the antennas are of different models, metres',
       }),
       verdict: Type.Enum([...states], { description: 'Of this neighbour about the station' }),
       state: Type.Enum([...states], { description: "Judgement of the neighbour's own position" }),
@@ -50,7 +49,7 @@ export const Evidence = Type.Object({
   ),
   offset: Type.Object(Enu3.properties, { description: 'True minus announced position by all neighbours, metres' }),
   sigma: Type.Object(Enu3.properties, {
-    description: 'Standard deviation of this offset, metres, with the phase centres of different antennas; 0: unknown',
+    description: 'Standard deviation of this offset, metres; 0: unknown',
   }),
   epochs: Type.Integer({ description: 'Epochs of all windows with all neighbours' }),
   cause: Type.String({ description: 'Of a rejection, in words' }),
@@ -64,20 +63,13 @@ const tolerance_m = 0.03
 /** An accepted position is right to this with two standard deviations, metres, in level and in height. */
 const accepted_m = 0.05
 const sigmas = 2
-/** A station is accepted on the word of so many neighbours. */
+/** Neighbours that must confirm a position. */
 const leastNeighbours = 2
 /** Windows of a neighbour that counts. */
 const leastWindows = 2
 /** Windows of the same pair share satellites and surroundings: many are not better than this many. */
 const independent = 3
 const leastSigma_m = 0.002
-/**
- * Satellites tell the height so many times worse than the level, or better. The rest of a larger standard deviation is that of different
- * antennas, which a vector has in height only. With equal antennas, the rest is less than `leastAntennas_m`.
- */
-const heightRatio = 3
-const leastAntennas_m = 0.02
-
 const axes = ['east', 'north', 'up'] as const
 const each = (of: (axis: keyof Enu) => number): Enu => ({ east: of('east'), north: of('north'), up: of('up') })
 const rounded = (value: number) => (Number.isFinite(value) ? Number(value.toFixed(4)) : 0)
@@ -110,8 +102,6 @@ export function evidenceOf({ serial, arp, vectors, judged, judgement, reference,
     }))
   const { method, frame, epoch, plate, accuracy_m, antenna } = reference
   const { descriptor, serial: antennaSerial, height_m } = antenna
-  // The antenna of the station may differ from those of all its neighbours: their number does not lessen that.
-  const sigma = { ...judgement.sigma, up: Math.hypot(judgement.sigma.up, antennasOf(neighbours)) }
   return {
     reference: {
       ...{ method, frame, epoch, plate, accuracy: accuracy_m },
@@ -119,13 +109,13 @@ export function evidenceOf({ serial, arp, vectors, judged, judgement, reference,
     },
     neighbours,
     offset: each((axis) => rounded(judgement.offset[axis])),
-    sigma: each((axis) => rounded(sigma[axis])),
+    sigma: each((axis) => rounded(judgement.sigma[axis])),
     epochs: neighbours.reduce((sum, { epochs }) => sum + epochs, 0),
     cause,
   }
 }
 
-/** Standard deviation of the height by antennas, with the neighbour whose antenna is most alike, metres. */
+/** By how much the height may be off, by the neighbour whose antenna is most alike, metres. More neighbours do not lessen it. */
 const antennasOf = (neighbours: Evidence['neighbours']): number => {
   const all = neighbours.filter(isCounted).map(({ antennas }) => antennas)
   return all.length > 0 ? Math.min(...all) : 0
@@ -146,21 +136,18 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
   })
   const sigmas = fixed.map(({ covariance }) => sigmaAt(arp, covariance))
   const formal = each((axis) => median(sigmas.map((one) => one[axis])))
-  const antennas = antennasIn(formal)
-  const bySatellites = { ...formal, up: Math.sqrt(formal.up ** 2 - antennas ** 2) }
   const count = offsets.length
   const mean = each((axis) => offsets.reduce((sum, offset) => sum + offset[axis], 0) / Math.max(1, count))
   const spread = each((axis) =>
     count < 2 ? 0 : Math.sqrt(offsets.reduce((sum, offset) => sum + (offset[axis] - mean[axis]) ** 2, 0) / (count - 1)),
   )
-  const ofMean = each((axis) =>
-    Math.max(
-      leastSigma_m,
-      Math.max(bySatellites[axis], spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count))),
-    ),
+  const sigma = each((axis) =>
+    Math.max(leastSigma_m, Math.max(formal[axis], spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count)))),
   )
-  const sigma = { ...ofMean, up: Math.hypot(ofMean.up, antennas) }
-  const isWithin = axes.every((axis) => Math.abs(mean[axis]) <= tolerance_m + 3 * sigma[axis])
+  const antennas = Math.max(0, ...fixed.map(({ heightDoubt_m }) => heightDoubt_m))
+  const isWithin = axes.every(
+    (axis) => Math.abs(mean[axis]) <= tolerance_m + 3 * sigma[axis] + (axis === 'up' ? antennas : 0),
+  )
   const [newest] = all
   const ends = all.map(({ t_s }) => Math.floor(t_s))
   return {
@@ -176,12 +163,6 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
     antennas: rounded(antennas),
     verdict: count < leastWindows ? ('unknown' as const) : isWithin ? ('agrees' as const) : ('contradicts' as const),
   }
-}
-
-/** Standard deviation of the height by different antennas, metres; 0: they are alike. */
-function antennasIn({ east, north, up }: Enu): number {
-  const rest_m = Math.sqrt(Math.max(0, up ** 2 - (heightRatio * Math.max(east, north)) ** 2))
-  return rest_m >= leastAntennas_m ? rest_m : 0
 }
 
 /** Standard deviations along east, north and up. @param covariance ECEF, m², row by row */
@@ -221,18 +202,20 @@ export function outcomeOf(evidence: Evidence, { state, reason }: NetJudgement): 
 /** Why a position that the neighbours confirm is not known well enough to accept it; `''`: it is. */
 function doubtOf({ offset, sigma, neighbours }: Evidence): string {
   const cm = (metres: number) => `${(100 * metres).toFixed(metres < 0.1 ? 1 : 0)} cm`
-  const antennas_m = antennasOf(neighbours)
   const parts = [
-    { name: 'level', offset_m: Math.hypot(offset.east, offset.north), sigma_m: Math.hypot(sigma.east, sigma.north) },
-    { name: 'height', offset_m: Math.abs(offset.up), sigma_m: sigma.up },
+    {
+      ...{ name: 'horizontal position', antennas_m: 0 },
+      ...{ offset_m: Math.hypot(offset.east, offset.north), sigma_m: Math.hypot(sigma.east, sigma.north) },
+    },
+    { name: 'height', antennas_m: antennasOf(neighbours), offset_m: Math.abs(offset.up), sigma_m: sigma.up },
   ]
-  const doubts = parts.flatMap(({ name, offset_m, sigma_m }) => {
-    const known_m = sigmas * sigma_m
+  const doubts = parts.flatMap(({ name, antennas_m, offset_m, sigma_m }) => {
+    const known_m = sigmas * sigma_m + antennas_m
     if (offset_m + known_m <= accepted_m) return []
-    const known = `the ${name === 'level' ? 'horizontal position' : name} is only known to ${cm(known_m)}`
-    const differ = name === 'height' && 2 * antennas_m ** 2 >= sigma_m ** 2 ? ': the antennas differ' : ''
-    const wrong = `the ${name === 'level' ? 'horizontal position' : name} differs by ${cm(offset_m)} ± ${cm(known_m)}`
-    return [known_m > accepted_m ? `${known}${differ}` : `${wrong}${differ}`]
+    const differ = antennas_m > 0 ? ': the antennas differ' : ''
+    const known = `the ${name} is only known to ${cm(known_m)}`
+    const wrong = `the ${name} differs by ${cm(offset_m)} ± ${cm(known_m)}`
+    return [`${known_m > accepted_m ? known : wrong}${differ}`]
   })
   return doubts.length > 0 ? `${doubts.join(', and ')} (2 σ; accepted up to ${cm(accepted_m)} together)` : ''
 }

@@ -20,7 +20,7 @@ export interface CauseFacts {
   readonly now_ms: number
 }
 
-/** An offset of so many stated standard deviations is within the accuracy of the survey. */
+/** Stated standard deviations within which an offset is within the accuracy of the survey. */
 const withinSigmas = 3
 /** A better accuracy than this promises a position that agrees with the neighbours, metres. */
 const coarse_m = 0.03

@@ -1,6 +1,6 @@
 /** Daily medians of the vectors. */
 import type { DailyOffset } from 'rtk-base/baseline'
-import { enu } from 'rtk-base/gnss'
+import { enu, median } from 'rtk-base/gnss'
 import type { Ecef, Enu, FleetDatabase } from 'rtk-base/services'
 import { ecefOf } from '../store/store.js'
 
@@ -8,12 +8,6 @@ type Database = Pick<FleetDatabase, 'query'>
 const day_s = 86_400
 /** Days of one curve. */
 const mostDays = 400
-
-export const median = (values: readonly number[]): number => {
-  const sorted = values.toSorted((one, other) => one - other)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
-}
 
 /** The smallest spread of a day: a single window must not look exact. */
 const leastSigma_m = 0.002

@@ -9,7 +9,7 @@ export interface JudgedBase {
 
 /** Bases of a region. */
 const most = 250
-/** A base is judged together with all that are so many vectors away. */
+/** A base is judged together with all others within this number of vectors. */
 const hops = 2
 /** Bases of the surroundings of a region. */
 const mostAround = 500

@@ -32,7 +32,7 @@ export interface Evidence {
   readonly cause: FleetJudgement['cause']
 }
 
-/** So many neighbours oppose a position in both windows. */
+/** Neighbours that must oppose a position in both windows. */
 const leastOpposing = 2
 
 /**

@@ -16,7 +16,7 @@ export interface NetPair {
   readonly cell: number
 }
 
-/** Each station is compared with at least so many neighbours, if there are so many within reach. */
+/** Neighbours of each station at least, if there are enough within reach. */
 const least = 3
 /** The nearest stations of a point are at most this many edges away from it. */
 const hops = 3

@@ -62,10 +62,6 @@ export class Windows {
     return this.#active.size
   }
 
-  get stations(): number {
-    return this.#listening.size
-  }
-
   /** The tables are there. */
   start(): void {
     this.#ctx.timers.every(look_ms, () => this.#look())

@@ -14,8 +14,8 @@ export interface DailyOffset {
 
 const day_s = 86_400
 const year_s = 365.25 * day_s
-/** Days that are needed, on each side of a step, and the newest that are used. */
-const days = { least: 14, side: 5, most: 400 }
+/** Days that are needed, on each side of a step, the newest that are used, and those of them that are tried: a long move shows in a part of them as well, in a tenth of the time. */
+const days = { least: 14, side: 5, most: 400, tried: 120 }
 /** A move is stated from this many standard deviations, since every day is tried; its other directions from `besides`. */
 const significant = { sigmas: 6, besides: 4 }
 /** Smaller moves are not stated: surroundings change with the seasons. Metres. */
@@ -86,7 +86,9 @@ function usable(offsets: readonly DailyOffset[]): DailyOffset[] {
   const finite = offsets.filter(({ t_s, offset, sigma }) =>
     [t_s, ...axes.map((axis) => offset[axis]), ...axes.map((axis) => sigma[axis])].every(Number.isFinite),
   )
-  const newest = finite.sort((p, q) => p.t_s - q.t_s).slice(-days.most)
+  const all = finite.sort((p, q) => p.t_s - q.t_s).slice(-days.most)
+  const step = Math.ceil(all.length / days.tried)
+  const newest = all.filter((_, at) => (all.length - 1 - at) % step === 0)
   const size = ({ sigma }: DailyOffset) => Math.hypot(sigma.east, sigma.north, sigma.up)
   const usual_m = newest.length > 0 ? median(newest.map(size)) : 0
   return newest.filter((one) => size(one) <= 3 * usual_m)

@@ -115,7 +115,7 @@ export class Network {
     return { ...next, cost: from.cost + fault * faults + this.#misfit(next, bases) - this.#misfit(from, bases) }
   }
 
-  /** Bases within so many pairs of these, the nearest first. */
+  /** Bases within this number of pairs of these, the nearest first. */
   near(around: readonly number[], hops: number, most: number): number[] {
     const mark = ++this.#mark
     const found: number[] = []

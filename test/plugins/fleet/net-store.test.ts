@@ -1,11 +1,12 @@
 /** What the net stores: daily medians, retention, pairs and their leases. */
 import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
-import { curveOf, deleteOld, median, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
+import { curveOf, deleteOld, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
 import { storePairs } from '../../../plugins/fleet-net/pairs/pair-store.js'
 import { SettledPlaces, settle_ms } from '../../../plugins/fleet-net/pairs/settled.js'
 import { claim, finish, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
 import { tables } from '../../../plugins/fleet-net/store/tables.js'
+import { median } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
 
 const day_s = 86_400

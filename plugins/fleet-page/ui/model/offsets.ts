@@ -48,7 +48,7 @@ function dayAxis(from: number, to: number, room: number): Axis {
 /** The hours that an acceptance test may take. */
 export const testHours = { least: 1, most: 71, usual: 24 } as const
 
-/** Hours as entered; undefined: no test takes so many. */
+/** Hours as entered; undefined: no test lasts that long. */
 export function hoursFrom(text: string): number | undefined {
   const hours = /^\d{1,2}$/.test(text.trim()) ? Number(text) : 0
   return hours >= testHours.least && hours <= testHours.most ? hours : undefined
