@@ -1,6 +1,6 @@
 /**
- * Least squares over the differences of one window: the place of the second station, the wet zenith delay between both, and the
- * real-valued ambiguities. The clocks of each epoch, one for each frequency of a constellation in code and in phase, are eliminated,
+ * Least squares over the differences of one window: the place of the second station, the wet zenith delay and the ionosphere between both,
+ * and the real-valued ambiguities. The clocks of each epoch, one for each frequency of a constellation in code and in phase, are eliminated,
  * which is the same as double differences with their correlations.
  */
 import type { Arc, DifferencedEpoch } from './differences.js'
@@ -18,7 +18,7 @@ const place_m = 1_000
 const ambiguity = 1_000
 
 export interface Floats {
-  /** Correction of the assumed place of the second station, ECEF metres, then the zenith delay, metres. */
+  /** Correction of the assumed place of the second station, ECEF metres, then the zenith delay and the ionosphere, metres. */
   readonly geometry: Float64Array
   /** Of the arcs with an ambiguity of their own, cycles. */
   readonly ambiguities: Float64Array
@@ -46,6 +46,7 @@ export function* adjust(
     const normal = new Normal(n)
     for (let axis = 0; axis < 3; axis++) normal.matrix[axis * n + axis] = place_m ** -2
     normal.matrix[3 * n + 3] = noise.zenith_m ** -2
+    normal.matrix[4 * n + 4] = noise.above_m ** -2
     for (let k = geometry; k < n; k++) normal.matrix[k * n + k] = ambiguity ** -2
     for (const block of blocks) yield normal.add(block)
     const covariance = inverse(normal.matrix, n)

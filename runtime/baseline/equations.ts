@@ -8,7 +8,9 @@ import type { Steps } from './steps.js'
 export interface NoiseModel {
   /** Of the wet zenith delay between both stations, metres. */
   readonly zenith_m: number
-  /** Of the ionosphere between both stations on the first frequency in the zenith, for one epoch of the window, metres. */
+  /** Of the delay by the ionosphere above both stations, on the first frequency in the zenith, metres. */
+  readonly above_m: number
+  /** The same of the difference between both, for one epoch of the window. */
   readonly ionosphere_m: number
 }
 
@@ -20,8 +22,8 @@ const phase_m = 0.003
 const codes = 150
 /** Of a clock before the observations, metres. */
 const clock_m = 1_000
-/** East, north and up are not separated here: x, y, z and the zenith delay. */
-export const geometry = 4
+/** Unknowns before the ambiguities: x, y, z, the wet zenith delay, and the ionosphere above both. */
+export const geometry = 5
 /** An arc of fewer epochs says less than its ambiguity costs. */
 const leastArc = 4
 /** More ambiguities would take too long: the shortest arcs are left out. */
@@ -140,20 +142,28 @@ function rowOf(
     has[kind] = true
     if (column !== datum) ambiguities.push({ column, kind, wavelength_m })
   }
-  const weight = weightOf(from.elevation_deg, to.elevation_deg, wavelengthsOf(signals), has, weighting)
+  const [first_m, second_m] = [0, 1].map((frequency) => signals[frequency]?.wavelength_m ?? 1)
+  const ratio = (second_m / first_m) ** 2
+  // A thin layer at 350 km. Codes are late by it, phases early.
+  const slant = slantAt(to.elevation_deg)
+  const delays = [slant, slant * ratio, -slant, -slant * ratio]
+  // The same ionosphere is above both, but they see a satellite through it at different angles: without it, vectors are too short
+  // (Beutler et al. 1988, Atmospheric refraction and other important biases in GPS carrier phase observations).
+  const angle = 1 - slantAt(from.elevation_deg) / slant
+  const weight = weightOf(from.elevation_deg, to.elevation_deg, delays, has, weighting)
   if (!weight) return undefined
   const width = geometry + ambiguities.length
   const design = new Float64Array(kinds * width)
   for (let kind = 0; kind < kinds; kind++) {
     for (let axis = 0; axis < 3; axis++) design[kind * width + axis] = -to.sight[axis]
     design[kind * width + 3] = to.mapping
+    design[kind * width + 4] = angle * delays[kind]
   }
   for (const [k, { kind, wavelength_m }] of ambiguities.entries()) design[kind * width + geometry + k] = wavelength_m
-  return { id, index, columns: [0, 1, 2, 3, ...ambiguities.map(({ column }) => column)], design, observed, weight }
+  return { id, index, columns: [0, 1, 2, 3, 4, ...ambiguities.map(({ column }) => column)], design, observed, weight }
 }
 
-const wavelengthsOf = (signals: DifferencedSatellite['signals']) =>
-  [signals[0]?.wavelength_m ?? 1, signals[1]?.wavelength_m ?? 1] as const
+const slantAt = (elevation_deg: number) => (1 - (0.948 * Math.cos(elevation_deg * radians)) ** 2) ** -0.5
 
 const radians = Math.PI / 180
 
@@ -161,21 +171,16 @@ const radians = Math.PI / 180
 function weightOf(
   from_deg: number,
   to_deg: number,
-  [first_m, second_m]: readonly [number, number],
+  delays: readonly number[],
   has: readonly boolean[],
   { ionosphere_m, factors }: Weighting,
 ): Matrix | undefined {
   const variance = (elevation_deg: number) => phase_m ** 2 * (1 + Math.sin(elevation_deg * radians) ** -2)
   const phases = variance(from_deg) + variance(to_deg)
-  // A thin layer at 350 km.
-  const level = 0.948 * Math.cos(to_deg * radians)
-  const ionosphere = ionosphere_m ** 2 / (1 - level * level)
-  const ratio = (second_m / first_m) ** 2
-  const delays = [1, ratio, -1, -ratio]
   const kept = [0, 1, 2, 3].filter((kind) => has[kind])
   const covariance = new Float64Array(kept.length ** 2)
   for (const [i, p] of kept.entries()) {
-    for (const [j, q] of kept.entries()) covariance[i * kept.length + j] = ionosphere * delays[p] * delays[q]
+    for (const [j, q] of kept.entries()) covariance[i * kept.length + j] = ionosphere_m ** 2 * delays[p] * delays[q]
     covariance[i * kept.length + i] += phases * (isPhase(p) ? factors[1] : codes * factors[0]) ** 2
   }
   const inverted = kept.length > 0 ? inverse(covariance, kept.length) : undefined

@@ -3,7 +3,7 @@ import type { Ecef } from '../../schemas/services.js'
 import { distance, ecefToGeodetic } from '../gnss/index.js'
 import { adjust, type Floats } from './adjustment.js'
 import type { Arc, DifferencedEpoch, Differences } from './differences.js'
-import type { NoiseModel } from './equations.js'
+import { geometry as leading, type NoiseModel } from './equations.js'
 import { correction, fixIntegers } from './lambda.js'
 import { inverse, type Matrix, minus, part, product } from './linear.js'
 import type { Steps } from './steps.js'
@@ -82,7 +82,7 @@ const spanOf = (epochs: readonly DifferencedEpoch[]) =>
 
 function floatFrom({ geometry, covariance, satellites, arcs }: Floats): Solution {
   const [x, y, z] = geometry
-  const n = 4 + arcs.length
+  const n = leading + arcs.length
   const own = part(covariance, n, [0, 1, 2])
   return { correction: { x, y, z }, covariance: own, satellites, fixed: 0, ratio: 0, success: 0 }
 }
@@ -90,10 +90,10 @@ function floatFrom({ geometry, covariance, satellites, arcs }: Floats): Solution
 /** GLONASS has a wavelength for each channel: its ambiguities stay real. */
 function* fixedFrom(floats: Floats, arcs: readonly Arc[]): Steps<Solution | undefined> {
   const { geometry, ambiguities, covariance, satellites } = floats
-  const n = 4 + ambiguities.length
+  const n = leading + ambiguities.length
   const integer = floats.arcs.flatMap((arc, k) => (arcs[arc].constellation === 'GLONASS' ? [] : [k]))
   const values = Float64Array.from(integer, (k) => ambiguities[k])
-  const columns = integer.map((k) => 4 + k)
+  const columns = integer.map((k) => leading + k)
   const own = part(covariance, n, columns)
   const fixing = yield* fixIntegers(values, own, limits)
   if (!fixing) return undefined
@@ -182,6 +182,7 @@ function noiseOf(start: Ecef, end: Ecef, epochs: readonly DifferencedEpoch[]): N
   const alike = Math.max(1, (2 * ionosphereTime_s) / interval_s)
   return {
     zenith_m: Math.min(0.05, 0.001 + 0.0005 * length_km) + 3e-5 * rise_m,
+    above_m: 5,
     ionosphere_m: Math.min(2, 0.001 + 0.0015 * length_km) * Math.sqrt(alike),
   }
 }

@@ -208,6 +208,17 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
       )
     }
   }
+
+  await t.test('under an ionosphere of 11 m, which makes short vectors shorter', async (t) => {
+    const all = Array.from({ length: sample(6, 60, 6) }, (_, k) =>
+      run({ km: 3, roughness: roughness.rough, seed: 1 + k }),
+    )
+    const squares = all.flatMap(({ offset, sigma }) =>
+      (['east', 'north', 'up'] as const).map((axis) => (offset[axis] / sigma[axis]) ** 2),
+    )
+    const mean = squares.reduce((sum, value) => sum + value, 0) / squares.length
+    t.ok(mean < 1.6, `the mean of (error / stated)² is ${mean.toFixed(2)}`)
+  })
 })
 
 t.test('streams that are not what they should be', async (t) => {
