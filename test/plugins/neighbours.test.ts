@@ -502,7 +502,10 @@ t.test('the finding', async (t) => {
   t.match(high, { state: 'contradicts', cause: 'height', isExplained: true }, 'antennas may differ')
   t.match(findingOf({ arp }, compared(at(0, 0, 1.5), at(0, 0, 1.5)), year), { cause: 'height', isExplained: false })
   t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(-0.3, 0.2, 0)), year), { state: 'unknown', against: [] })
-  t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(0, 0, 0)), year), { state: 'agrees', text: /by 1 of 2 compared/ })
+  t.match(findingOf({ arp }, compared(at(0.3, 0, 0), at(0, 0, 0)), year), {
+    state: 'agrees',
+    text: /by 1 of 2 compared/,
+  })
   t.match(findingOf({ arp }, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /only one neighbour/ })
   const coarse = findingOf({ arp, acc_m: 2 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
   t.match(coarse, { state: 'contradicts', cause: 'survey', isStated: true, text: /stated accuracy of 2\.00 m/ })
