@@ -30,8 +30,8 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   if (away_m > farthest_m) return `too far: it is ${Math.round(away_m / 1_000)} km away, and 100 km is the limit`
   // Two streams of one base are not two witnesses.
   const before = all.slice(0, all.indexOf(neighbour))
-  const twin = before.find((other) => other.arp !== undefined && distance(other.arp, arp) < same_m)
-  if (twin) return `it is at the same position as ${twin.name}: one of them is enough`
+  const twin = before.findIndex((other) => other.arp !== undefined && distance(other.arp, arp) < same_m)
+  if (twin >= 0) return `it is at the same position as number ${twin + 1} of the list: one of them is enough`
   if (own.recording.epochs < leastEpochs || recording.epochs < leastEpochs) {
     const minutes = Math.ceil((leastEpochs - Math.min(own.recording.epochs, recording.epochs)) / 2)
     return `observations are collected for another ${minutes} min`
@@ -67,6 +67,7 @@ function satelliteOf({ frame, now_s }: RecordedFrame): string {
 }
 
 export const failureTexts: Readonly<Record<string, string>> = {
+  'too-little': 'fewer than 5 common satellites, or less than 5 min of common observations',
   'no-orbits': 'neither base sends the orbits of the satellites, and the receiver does not report them',
 }
 export const failureText = (reason: BaselineReason): string => failureTexts[reason] ?? `no vector was found (${reason})`

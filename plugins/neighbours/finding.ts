@@ -76,8 +76,8 @@ export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly
   const { offset, sigma } = judged
   const counted = compared.filter(({ name }) => !judged.leftOut.includes(name))
   if (judged.state === 'agrees') {
-    const names = counted.filter(({ vectors }) => !isOff(vectors.at(-1))).map(({ name }) => name)
-    return { ...common, state: 'agrees', offset, text: `${names.join(', ')}: the position is confirmed` }
+    const text = `the position is confirmed by ${judged.vectors} of ${compared.length} compared neighbours`
+    return { ...common, state: 'agrees', offset, text }
   }
   const byRanges = counted.flatMap(({ vectors }) => vectors.at(-1)?.displaced.from ?? [])[0]
   const others = compared.map(({ name, arp, vectors }) => ({ id: name, arp, byRanges: vectors.at(-1)?.displaced.to }))

@@ -309,11 +309,16 @@ export const rules: readonly Rule[] = [
   ['neighbours-note', 'fit', ({ neighbours }) => contradictionOf(neighbours, 'notes')],
 ]
 
+/** Causes of a contradiction with texts of their own. */
+const contradictions = ['far', 'frame', 'height', 'survey', 'swapped']
+
 /** Neighbouring bases agree with each other against the position. */
 function contradictionOf(check: Facts['neighbours'], ...effects: NeighbourCheck['effect'][]): Finding | undefined {
   if (!check || !effects.includes(check.effect)) return undefined
   const why = `neighbouring bases contradict the position: ${check.text}`
-  return [why, check.advice, check.values, `neighbours-${check.cause}`]
+  const cause = contradictions.includes(check.cause) ? check.cause : 'unexplained'
+  const { size_m = 0, up_m = 0, ...others } = check.values
+  return [why, check.advice, { size_m, up_m, ...others }, `neighbours-${cause}`]
 }
 
 /** A person's word for the position. @param least_m how far away the antenna seemed to be at least */

@@ -19,7 +19,7 @@ export interface NeighbourCheck {
   readonly text: string
   /** The remedy; '' if nothing is wrong. */
   readonly advice: string
-  /** Kind of contradiction, for translations: `height`, `frame`, `swapped`, `far` or `unexplained`; '' in the other states. */
+  /** Kind of contradiction, for translations: `height`, `frame`, `swapped`, `far`, `survey` or `unexplained`; '' in the other states. */
   readonly cause: string
   /** Of the contradiction: `size_m`, and by how much the true position is farther east, north and up: `east_m`, `north_m`, `up_m`. */
   readonly values: ErrorValues

@@ -368,6 +368,9 @@ t.test('the verdict', async (t) => {
     values: { accuracy_m: 12, method: 'survey' },
   })
   t.match(judge({ ...good, ...cases.satellites?.[0] }), { why_code: 'satellites', values: { satellites: 5 } })
+  t.match(judge({ ...good, neighbours: { ...contradiction('degrades'), cause: 'new' } }), {
+    why_code: 'neighbours-unexplained',
+  })
   t.match(judge({ ...good, ...cases.output?.[0] }), {
     values: { output: 'ntrip-server a:2101/B', reason: 'bad password' },
   })

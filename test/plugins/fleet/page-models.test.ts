@@ -1,7 +1,11 @@
 /** What the page of a fleet computes, without a browser. */
 import t from 'tap'
+import { Value } from 'typebox/value'
+import type { Acceptance } from '../../../plugins/fleet-net/acceptance/acceptances.js'
 import type { Entry, StationRow } from '../../../plugins/fleet-page/ui/fleet/api.js'
 import type { Day, Judgement, Net, Pair } from '../../../plugins/fleet-page/ui/fleet/net-api.js'
+import { de } from '../../../plugins/fleet-page/ui/i18n/de.js'
+import { en } from '../../../plugins/fleet-page/ui/i18n/en.js'
 import {
   clustersOf,
   fittingView,
@@ -17,6 +21,8 @@ import { apart_m, drawnNet, placedNet } from '../../../plugins/fleet-page/ui/mod
 import { hoursFrom, offsetCurves } from '../../../plugins/fleet-page/ui/model/offsets.js'
 import { canary, planFrom, wavesOf } from '../../../plugins/fleet-page/ui/model/plan.js'
 import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet-page/ui/model/timeline.js'
+import { PlanRequest } from '../../../plugins/fleet-rollout/plan.js'
+import type { BaselineReason, NetCause, NetReason } from '../../../runtime/baseline/index.js'
 
 const row = (serial: string, given: Partial<StationRow> = {}): StationRow => ({
   ...{ serial, name: '', group: '', labels: {}, online: 'online', verdict: 'fit', cause: 'ok', since: 0 },
@@ -135,7 +141,31 @@ t.test('what people enter', async (t) => {
     what: { change: { a: 1 } },
     waves: [{ count: 1 }, { percent: 5 }],
     soak_s: 600,
+    position: true,
   })
+  t.equal(Object(planFrom({ ...named, change: 'a=1', position: false })).position, false)
+  const plan = planFrom({ ...named, change: 'a=1', group: 'north', from: '02:00', to: '04:00' })
+  t.ok(Value.Check(PlanRequest, plan), 'the rollout takes it')
+})
+
+t.test('every reason, cause and outcome of the net has its words', async (t) => {
+  const reasons: Record<NetReason | Exclude<BaselineReason, 'ok'> | 'pending', true> = {
+    ...{ confirmed: true, outvoted: true, pending: true, ambiguous: true, antennas: true, imprecise: true },
+    ...{ 'no-vectors': true, 'too-few': true, 'no-majority': true, 'no-reference': true },
+    ...{ 'too-little': true, 'no-orbits': true, 'not-fixed': true, 'not-confirmed': true },
+  }
+  const causes: Record<NetCause['kind'] | 'survey', true> = {
+    ...{ swapped: true, far: true, frame: true, height: true, moved: true, survey: true, unexplained: true },
+  }
+  const outcomes: Record<Acceptance['outcome'], true> = {
+    ...{ running: true, accepted: true, rejected: true, undecided: true, cancelled: true },
+  }
+  const named = { 'net.reason': reasons, 'net.cause': causes, 'acceptance.outcome': outcomes }
+  for (const [kind, all] of Object.entries(named))
+    for (const name of Object.keys(all)) {
+      t.ok(`${kind}.${name}` in en, `${kind}.${name}`)
+      t.ok(`${kind}.${name}` in de, `${kind}.${name} in German`)
+    }
 })
 
 t.test('the net on the map: lines of the shown part, contradictions first', async (t) => {

@@ -81,6 +81,7 @@ export interface PlanRequest {
   atOnce?: number
   apart_km?: number
   force?: boolean
+  position?: boolean
   window?: { from: string; to: string }
 }
 export type RolloutState = 'running' | 'paused' | 'stopping' | 'stopped' | 'done'

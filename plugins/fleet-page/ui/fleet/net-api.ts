@@ -47,7 +47,7 @@ export interface Net {
   readonly pairs: readonly Pair[]
 }
 
-export type AcceptanceOutcome = 'running' | 'accepted' | 'rejected' | 'undecided'
+export type AcceptanceOutcome = 'running' | 'accepted' | 'rejected' | 'undecided' | 'cancelled'
 export interface Acceptance {
   readonly id: number
   readonly serial: string
@@ -104,4 +104,5 @@ export const netApi = {
   acceptances: () => json<Acceptance[]>('/fleet/net/acceptance'),
   acceptance: (id: number) => json<Acceptance & { evidence: Evidence | null }>(`/fleet/net/acceptance/${id}`),
   accept: (serial: string, hours: number) => json<Acceptance>('/fleet/net/acceptance', post({ serial, hours })),
+  cancel: (id: number) => json<Acceptance>(`/fleet/net/acceptance/${id}`, { method: 'DELETE' }),
 }

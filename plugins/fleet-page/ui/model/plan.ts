@@ -22,12 +22,15 @@ export interface EnteredPlan {
   readonly from: string
   readonly to: string
   readonly force: boolean
+  /** Each wave waits for the judgements of `fleet-net`. */
+  readonly position: boolean
 }
-/** One station, then 5 %, then the rest. */
+/** One station, then 5 %, then the rest, each after the neighbours have confirmed the positions. */
 export const canary: EnteredPlan = {
   ...{ name: '', group: '', variant: '', version: '', labels: '' },
   ...{ what: 'change', change: '', back: '', image: '', imageVersion: '' },
   ...{ waves: '1, 5%', soak_min: '10', errors: '0', apart_km: '50', from: '', to: '', force: false },
+  position: true,
 }
 
 /** Undefined: one of them is none. */
@@ -50,7 +53,7 @@ export type PlanFault = 'name' | 'change' | 'back' | 'image' | 'waves' | 'labels
 
 /** @returns the request, or which field is wrong; what numbers may be, the fleet says */
 export function planFrom(entered: EnteredPlan): PlanRequest | PlanFault {
-  const { back, force, from, group, name, to, variant, version, what } = entered
+  const { back, force, from, group, name, position, to, variant, version, what } = entered
   const waves = wavesOf(entered.waves)
   const labels = linesOf(entered.labels)
   const change = valuesOf(entered.change)
@@ -80,6 +83,7 @@ export function planFrom(entered: EnteredPlan): PlanRequest | PlanFault {
     errors: Number(entered.errors),
     apart_km: Number(entered.apart_km.replace(',', '.')),
     force,
+    position,
     ...(from && { window: { from, to } }),
   }
 }

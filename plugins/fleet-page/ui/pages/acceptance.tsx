@@ -1,9 +1,10 @@
 import { useCallback, useEffect } from 'preact/hooks'
 import { figure, locale, word } from '../../../../runtime/ui/i18n.js'
+import { Action } from '../../../../runtime/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../runtime/ui/parts/card.js'
 import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
-import { stationOf } from '../fleet/live.js'
+import { may, stationOf } from '../fleet/live.js'
 import { netAgain_ms } from '../fleet/net.js'
 import { type Acceptance, axes, type Evidence, type NeighbourEvidence, netApi } from '../fleet/net-api.js'
 import { t } from '../i18n/index.js'
@@ -35,6 +36,19 @@ function OneTest({ id }: { id: number }) {
             </a>
           </p>
           <TestCard test={test} />
+          {isRunning && may('operator') && (
+            <div class="actions screen-only">
+              <Action
+                label={t('acceptance.cancel')}
+                caution={<p>{t('acceptance.cancelText')}</p>}
+                run={async () => {
+                  await netApi.cancel(id)
+                  found.again()
+                  return ''
+                }}
+              />
+            </div>
+          )}
           {test.evidence && <EvidenceCard evidence={test.evidence} isRunning={isRunning} />}
           <button type="button" class="screen-only main" onClick={() => print()}>
             {t('acceptance.print')}

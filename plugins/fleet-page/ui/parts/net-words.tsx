@@ -14,6 +14,7 @@ export const outcomeTones: Readonly<Record<AcceptanceOutcome, ToneName>> = {
   accepted: 'good',
   rejected: 'broken',
   undecided: 'warning',
+  cancelled: 'idle',
 }
 
 /** Metres as millimetres; from 10 m on in metres. */

@@ -22,7 +22,7 @@ export function RolloutForm() {
     setEntered({ ...entered, ...part })
     setPreview(undefined)
   }
-  const field = (name: Exclude<keyof EnteredPlan, 'force' | 'what'>, more: object = {}) => ({
+  const field = (name: Exclude<keyof EnteredPlan, 'force' | 'position' | 'what'>, more: object = {}) => ({
     label: t(`plan.${name}`),
     value: entered[name],
     set: (value: string) => set({ [name]: value }),
@@ -73,14 +73,16 @@ export function RolloutForm() {
         <Field {...field('apart_km')} />
         <Field {...field('from', { kind: 'time' })} />
         <Field {...field('to', { kind: 'time' })} />
-        <label class="switch">
-          <input
-            type="checkbox"
-            checked={entered.force}
-            onChange={({ currentTarget }) => set({ force: currentTarget.checked })}
-          />
-          {t('plan.force')}
-        </label>
+        {(['position', 'force'] as const).map((one) => (
+          <label key={one} class="switch">
+            <input
+              type="checkbox"
+              checked={entered[one]}
+              onChange={({ currentTarget }) => set({ [one]: currentTarget.checked })}
+            />
+            {t(`plan.${one}`)}
+          </label>
+        ))}
       </fieldset>
       <div class="actions">
         <Action label={t('plan.preview')} run={look} isMain={!preview} />
