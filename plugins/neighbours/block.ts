@@ -7,7 +7,7 @@ import type { Curves } from './curve.js'
 import { isOff } from './finding.js'
 import { sourceOf } from './setting.js'
 import { sizeOf } from './vector.js'
-import { curveId, type Member, type NeighbourWatch } from './watch.js'
+import type { Member, NeighbourWatch } from './watch.js'
 
 const axes = ['east', 'north', 'up'] as const
 const mm = (metres: number) => roundTo(metres, 4)
@@ -32,7 +32,7 @@ function row(member: Member, watch: NeighbourWatch, curves: Curves, now_ms: numb
     acc: newest ? mm(sizeOf(newest.sigma)) : 0,
     age: newest ? Math.floor((now_ms - newest.at_ms) / 1_000) : 0,
     text: link.text || textOf(member, watch, now_ms),
-    moved: curves.moveOf(curveId(setting)),
+    moved: curves.moveOf(sourceOf(setting)),
   }
 }
 

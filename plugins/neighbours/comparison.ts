@@ -2,9 +2,10 @@
 import { type Baseline, type BaselineReason, baselineInSteps, type RecordedFrame } from 'rtk-base/baseline'
 import { decodeEphemeris, distance, isEphemeris, messageNumber } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { isOff } from './finding.js'
 import type { Neighbour } from './neighbour.js'
 import type { OwnBase } from './own-base.js'
-import { farthest_m } from './vector.js'
+import { farthest_m, sizeOf, type Vector } from './vector.js'
 
 /** Epochs of 30 s in 20 min: shorter windows give no fixed vector. */
 const leastEpochs = 40
@@ -24,13 +25,15 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
     return 'its station ID or position keeps changing: do two bases share the mountpoint?'
   if (neighbour.isVirtual)
     return 'it is a virtual reference station (VRS), which its network computes: choose a real base'
+  const uselessness = neighbour.uselessness(now_ms)
+  if (uselessness !== '') return uselessness
   if (arp === undefined) return 'it has not sent its position (1005 or 1006) yet'
   const away_m = distance(own.arp, arp)
   if (away_m < same_m) return 'it is at the position of this station: is it its own stream?'
   if (away_m > farthest_m) return `too far: it is ${Math.round(away_m / 1_000)} km away, and 100 km is the limit`
   // Two streams of one base are not two witnesses.
   const before = all.slice(0, all.indexOf(neighbour))
-  const twin = before.findIndex((other) => other.arp !== undefined && distance(other.arp, arp) < same_m)
+  const twin = before.findIndex((other) => !isDoubtful(other, now_ms) && other.arp && distance(other.arp, arp) < same_m)
   if (twin >= 0) return `it is at the same position as number ${twin + 1} of the list: one of them is enough`
   if (own.recording.epochs < leastEpochs || recording.epochs < leastEpochs) {
     const minutes = Math.ceil((leastEpochs - Math.min(own.recording.epochs, recording.epochs)) / 2)
@@ -39,9 +42,20 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   return ''
 }
 
-/** Of bases at one position the first: two streams of one base are not two witnesses. */
-export const withoutTwins = <T extends { readonly arp: Ecef }>(all: readonly T[]): T[] =>
-  all.filter((one, at) => !all.slice(0, at).some((other) => distance(other.arp, one.arp) < same_m))
+/** It may announce the position of another base: that one is compared too. */
+const isDoubtful = (neighbour: Neighbour, now_ms: number) =>
+  neighbour.isUnsteady(now_ms) || neighbour.isVirtual || isOff(neighbour.newest)
+
+/** Of bases at one position, the one that fits it best: two streams of one base are not two witnesses. */
+export function withoutTwins<T extends { readonly arp: Ecef; readonly vectors: readonly Vector[] }>(
+  all: readonly T[],
+): T[] {
+  const off_m = ({ vectors }: T) => sizeOf(vectors.at(-1)?.local ?? { east: Infinity, north: 0, up: 0 })
+  const chosen: T[] = []
+  for (const one of [...all].sort((p, q) => off_m(p) - off_m(q)))
+    if (!chosen.some((other) => distance(other.arp, one.arp) < same_m)) chosen.push(one)
+  return all.filter((one) => chosen.includes(one))
+}
 
 /** @param pause ends the comparison by rejecting */
 export function compare(own: OwnBase, arp: Ecef, neighbour: Neighbour, pause: () => Promise<void>): Promise<Baseline> {

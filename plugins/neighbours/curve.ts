@@ -1,9 +1,8 @@
 /** How each vector changed over the years: a median a day, in a file. */
 import { join } from 'node:path'
 import { type DailyOffset, movementOf } from 'rtk-base/baseline'
-import { distance, enu, median } from 'rtk-base/gnss'
+import { distance, enu, median, sameReference } from 'rtk-base/gnss'
 import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
-import type { Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { mostNeighbours } from './setting.js'
@@ -17,8 +16,11 @@ const elsewhere_m = 25
 const number = Type.Number()
 const ecef = Type.Object({ x: number, y: number, z: number })
 const Curve = Type.Object({
-  /** Name and source of the neighbour. */
+  /** Source of the neighbour. */
   id: Type.String({ maxLength: 400 }),
+  /** The antennas of both ends, and the vector between their announced positions, ECEF metres: others begin another curve. */
+  antennas: Type.String({ maxLength: 100 }),
+  announced: ecef,
   /** The position of this station and the vector at which the curve is zero, ECEF metres. */
   from: ecef,
   vector: ecef,
@@ -26,6 +28,7 @@ const Curve = Type.Object({
   days: Type.Array(Type.Array(number, { minItems: 7, maxItems: 7 }), { maxItems: mostDays }),
 })
 type Curve = Static<typeof Curve>
+export type CurveOf = Pick<Curve, 'id' | 'from' | 'antennas'>
 const Stored = Type.Object({ curves: Type.Array(Curve, { maxItems: mostNeighbours }) })
 
 export class Curves {
@@ -60,12 +63,20 @@ export class Curves {
   }
 
   /** Adds a vector. When a day is over, its median is written. @param from position of this station @param ids all present neighbours */
-  add(id: string, from: Ecef, { sigma, vector }: Vector, utc_s: number, ids: readonly string[]): void {
-    let curve = this.#curves.get(id)
-    if (!curve || distance(curve.vector, vector) > elsewhere_m) {
-      curve = { id, from: { ...from }, vector: { ...vector }, days: [] }
+  add({ id, from, antennas }: CurveOf, { sigma, vector, offset }: Vector, utc_s: number, ids: readonly string[]): void {
+    const announced = { x: vector.x - offset.x, y: vector.y - offset.y, z: vector.z - offset.z }
+    const known = this.#curves.get(id)
+    const isSame =
+      known?.antennas === antennas &&
+      sameReference(known.announced, announced) &&
+      distance(known.vector, vector) <= elsewhere_m
+    const curve: Curve = isSame
+      ? known
+      : { id, antennas, announced, from: { ...from }, vector: { ...vector }, days: [] }
+    if (!isSame) {
       this.#curves.set(id, curve)
       this.#today.delete(id)
+      this.#moves.delete(id)
     }
     const { x, y, z } = curve.vector
     // The vector leads away from this station: where it grows, this station went the other way.

@@ -22,11 +22,15 @@ export interface Finding {
   readonly values: ErrorValues
   /** Neighbours that agree with each other against the position, by name. */
   readonly against: readonly string[]
+  /** When the newest vector of each of these was measured, monotonic milliseconds. */
+  readonly measured: readonly Measured[]
   /** The offset may come from antennas or frames that differ: no reason to send nothing. */
   readonly isExplained: boolean
   /** It is within the accuracy that is stated for the position. */
   readonly isStated: boolean
 }
+
+export type Measured = Pick<Vector, 'at_ms' | 'status'>
 
 export type EffectSetting = 'note' | 'degraded' | 'hold'
 
@@ -65,7 +69,15 @@ export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly
   const bases = [{ id: own, arp }, ...compared.map(({ name, arp }) => ({ id: name, arp }))]
   const vectors = compared.flatMap(({ name, vectors }) => vectors.map((vector) => netVector(own, name, vector)))
   const judged = judgeNet(bases, vectors).get(own)
-  const common = { cause: '', offset: nothing, values: {}, against: [], isExplained: false, isStated: false }
+  const common = {
+    cause: '',
+    offset: nothing,
+    values: {},
+    against: [],
+    measured: [],
+    isExplained: false,
+    isStated: false,
+  }
   if (!judged || judged.state === 'unknown') {
     const reason = judged?.reason ?? 'no-vectors'
     const isAlone = compared.length === 1 && isOff(compared[0]?.vectors.at(-1))
@@ -84,6 +96,7 @@ export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly
   const datum = frame && { datum: { frame } }
   const causes = causesOf({ ...{ id: 'this station', arp, byRanges, offset, sigma, now: year, others }, ...datum })
   const [cause] = causes
+  const against = counted.filter(({ vectors }) => shows(offset, vectors.at(-1)))
   const isStated = acc_m !== undefined && acc_m >= coarse.least_m && sizeOf(offset) <= coarse.sigmas * acc_m
   const isLevel = Math.hypot(offset.east, offset.north) < Math.max(0.03, 3 * Math.hypot(sigma.east, sigma.north))
   const values = {
@@ -96,7 +109,8 @@ export function findingOf({ arp, acc_m, frame }: Announced, neighbours: readonly
     text: isStated
       ? `the position is off by ${sizeOf(offset).toFixed(2)} m, which is within its stated accuracy of ${acc_m.toFixed(2)} m`
       : causes.map(({ text }) => asClause(text)).join('; '),
-    against: counted.filter(({ vectors }) => shows(offset, vectors.at(-1))).map(({ name }) => name),
+    against: against.map(({ name }) => name),
+    measured: against.flatMap(({ vectors }) => vectors.at(-1) ?? []).map(({ at_ms, status }) => ({ at_ms, status })),
     isExplained: causes.some(({ kind }) => kind === 'frame') || (isLevel && Math.abs(offset.up) < antennas_m),
   }
 }
@@ -123,44 +137,50 @@ export function isOff(vector: Vector | undefined): boolean {
   )
 }
 
-/**
- * When a contradiction is confirmed: by a second judgement with other windows, of which at least two neighbours had a
- * fixed vector.
- */
+/** How often at least two neighbours contradicted the position, by windows of their own. */
 export interface Confirmation {
   /** Monotonic milliseconds of the first judgement that contradicts. */
   readonly since_ms: number
-  readonly isConfirmed: boolean
+  /** By later windows, and by later windows with fixed vectors. */
+  readonly isRepeated: boolean
+  readonly isRepeatedFixed: boolean
 }
 
 /** Windows of an hour with so much time between their ends are mostly independent. */
 const other_ms = 40 * 60_000
-/** Neighbours that have to agree with each other before RTCM is held. */
+/** Neighbours that have to agree with each other. */
 const leastAgainst = 2
 
-/** @param newest times of the newest fixed vectors of the neighbours against the position, monotonic milliseconds */
 export function confirmed(
   before: Confirmation | undefined,
-  state: NeighbourState,
-  newest: readonly number[],
+  { state, measured }: Pick<Finding, 'state' | 'measured'>,
   now_ms: number,
 ): Confirmation | undefined {
   if (state !== 'contradicts') return undefined
-  if (!before) return { since_ms: now_ms, isConfirmed: false }
-  const isAgain = newest.filter((at_ms) => at_ms >= before.since_ms + other_ms).length >= leastAgainst
-  return { ...before, isConfirmed: before.isConfirmed || isAgain }
+  if (!before) return { since_ms: now_ms, isRepeated: false, isRepeatedFixed: false }
+  const later = measured.filter(({ at_ms }) => at_ms >= before.since_ms + other_ms)
+  return {
+    since_ms: before.since_ms,
+    isRepeated: before.isRepeated || later.length >= leastAgainst,
+    isRepeatedFixed: before.isRepeatedFixed || fixedOf(later) >= leastAgainst,
+  }
 }
 
-/** What a finding does to the station. */
+const fixedOf = (measured: readonly Measured[]) => measured.filter(({ status }) => status === 'fixed').length
+
+/**
+ * What a finding does to the station. Vectors without integers may be wrong together in a storm of the ionosphere: they count when
+ * they are repeated, and never to hold.
+ */
 export function effectOf(
-  finding: Finding,
+  { state, isStated, isExplained, measured }: Finding,
   setting: EffectSetting,
   confirmation: Confirmation | undefined,
 ): NeighbourEffect {
-  if (finding.state !== 'contradicts') return 'none'
-  if (setting === 'note' || finding.isStated) return 'notes'
-  const holds = setting === 'hold' && confirmation?.isConfirmed === true && !finding.isExplained
-  return holds && finding.against.length >= leastAgainst ? 'holds' : 'degrades'
+  if (state !== 'contradicts') return 'none'
+  if (setting === 'note' || isStated || measured.length < leastAgainst) return 'notes'
+  if (setting === 'hold' && confirmation?.isRepeatedFixed && !isExplained) return 'holds'
+  return fixedOf(measured) >= leastAgainst || confirmation?.isRepeated ? 'degrades' : 'notes'
 }
 
 /** A sentence as a part of another one. */

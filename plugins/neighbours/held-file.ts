@@ -11,7 +11,9 @@ import { mostVectors, Place, Vector, valid_ms } from './vector.js'
 /** Evidence that the next instance takes over, after a reload or a restart. */
 export const Kept = Type.Object({
   arp: Place,
-  confirmation: Type.Optional(Type.Object({ since_ms: Type.Number(), isConfirmed: Type.Boolean() })),
+  confirmation: Type.Optional(
+    Type.Object({ since_ms: Type.Number(), isRepeated: Type.Boolean(), isRepeatedFixed: Type.Boolean() }),
+  ),
   vectors: Type.Array(
     Type.Object({ source: Type.String(), arp: Place, vectors: Type.Array(Vector, { maxItems: mostVectors }) }),
     { maxItems: mostNeighbours },
@@ -89,7 +91,12 @@ export class HeldFile {
   #do(work: () => Promise<unknown>): void {
     this.#work = this.#work
       .then(async () => void (await work()))
-      .catch((error: Error) => this.#failed(`the evidence of the neighbours is not stored: ${error.message}`))
+      .catch((error: Error) => {
+        // Tried again at the next judgement.
+        this.#isThere = true
+        this.#written = undefined
+        this.#failed(`the evidence of the neighbours is not stored: ${error.message}`)
+      })
   }
 }
 

@@ -7,11 +7,14 @@ import { mostVectors, type Vector, valid_ms } from './vector.js'
 
 /** Its stream has stopped, if nothing came for so long. */
 export const silent_ms = 30_000
+/** Observations of a full half minute must have come by then. */
+const useful_ms = 120_000
 /** One whose evidence starts again so often in this time is ignored until it is steady. */
 const unsteady = { times: 3, within_ms: 600_000 }
 
 export class Neighbour {
-  readonly name: string
+  /** As set. */
+  name = ''
   readonly recording = new Recording()
   /** Announced position, ECEF metres; undefined: none came yet. */
   arp: Ecef | undefined
@@ -26,13 +29,15 @@ export class Neighbour {
   /** Changes when all that was recorded is void. */
   generation = 0
   #stationId: number | undefined
+  /** Since when observations should have been recorded, monotonic milliseconds, and whether any came as MSM. */
+  #since_ms: number | undefined
+  #hasMsm = false
   /** Monotonic milliseconds of the newest changes of its position or station ID. */
   #changes: number[] = []
   readonly #restarted: (text: string) => void
 
   /** @param restarted it announces to be another base, or elsewhere: its evidence is void */
-  constructor(name: string, restarted: (text: string) => void) {
-    this.name = name
+  constructor(restarted: (text: string) => void) {
     this.#restarted = restarted
   }
 
@@ -40,6 +45,8 @@ export class Neighbour {
   take(bytes: Uint8Array, now_ms: number, now_s: number | undefined): void {
     this.heard_ms = now_ms
     const type = messageNumber(bytes)
+    if (now_s !== undefined) this.#since_ms ??= now_ms
+    if (isMsm(type)) this.#hasMsm = true
     const point = referencePoint(bytes)
     if (!isMsm(type) && !isEphemeris(type) && !describesAntenna(type) && !point) return
     // Casters insert reference messages of their own, with another ID.
@@ -75,9 +82,18 @@ export class Neighbour {
     return this.#changes.length === unsteady.times && first !== undefined && now_ms - first < unsteady.within_ms
   }
 
+  /** Why a stream that arrives can never be compared; `''`: it can, or it is too early to say. */
+  uselessness(now_ms: number): string {
+    if (this.recording.epochs > 0 || this.#since_ms === undefined || now_ms - this.#since_ms < useful_ms) return ''
+    return this.#hasMsm
+      ? 'its observations are not those of full half minutes of GPS time, or its time is wrong'
+      : 'it sends no observations as MSM (1074 to 1137): choose another mountpoint'
+  }
+
   /** The evidence so far is void. */
   restart(): void {
     this.recording.clear()
+    this.#since_ms = undefined
     this.vectors = []
     this.failure = ''
     this.generation += 1

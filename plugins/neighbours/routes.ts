@@ -5,8 +5,7 @@ import { ChangeAnswer } from 'rtk-base/schemas'
 import { station } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import type { Curves } from './curve.js'
-import { completed, isNtrip, NeighbourList, type NeighbourSetting, nameOf } from './setting.js'
-import { curveId } from './watch.js'
+import { completed, isNtrip, NeighbourList, type NeighbourSetting, nameOf, sourceOf } from './setting.js'
 
 const Shown = Type.Array(
   Type.Object({
@@ -89,8 +88,8 @@ export function addRoutes(
     handler: async () => ({
       curves: list.get().map((one) => ({
         name: nameOf(one),
-        text: curves.moveOf(curveId(one)),
-        days: curves.of(curveId(one)).map(({ t_s, offset, sigma }) => ({ t: t_s, offset, sigma })),
+        text: curves.moveOf(sourceOf(one)),
+        days: curves.of(sourceOf(one)).map(({ t_s, offset, sigma }) => ({ t: t_s, offset, sigma })),
       })),
     }),
   })

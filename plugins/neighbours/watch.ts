@@ -1,6 +1,6 @@
 /** The neighbours with their streams, their comparisons one after the other, and the finding. */
 import { isDeepStrictEqual } from 'node:util'
-import { decimalYear, frameNamed } from 'rtk-base/gnss'
+import { decimalYear, frameNamed, sameReference } from 'rtk-base/gnss'
 import { pause } from 'rtk-base/link'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import { device, type Ecef, type NeighbourCheck, type NeighbourEffect, procedureStatus } from 'rtk-base/services'
@@ -123,17 +123,19 @@ export class NeighbourWatch implements NeighbourCheck {
     return { arp, ...(this.#confirmation && { confirmation: this.#confirmation }), vectors }
   }
 
-  /** Neighbours whose settings are the same keep their evidence. */
+  /** The evidence of a neighbour is kept while its stream comes from the same source. */
   apply(list: readonly NeighbourSetting[]): void {
     const before = this.#members
-    const isKept = (one: NeighbourSetting) => before.find(({ setting }) => isDeepStrictEqual(setting, one))
-    const kept = new Set(list.map(isKept))
+    this.#members = list.map((setting) => {
+      const known = before.find((one) => sourceOf(one.setting) === sourceOf(setting))
+      return known && isDeepStrictEqual(known.setting, setting) ? known : this.#member(setting, known)
+    })
     for (const member of before) {
-      if (kept.has(member)) continue
+      if (this.#members.includes(member)) continue
       member.feed.stop()
-      member.neighbour.restart()
+      // A comparison of it is given up.
+      if (!this.#members.some(({ neighbour }) => neighbour === member.neighbour)) member.neighbour.restart()
     }
-    this.#members = list.map((setting) => isKept(setting) ?? this.#member(setting))
     for (const member of this.#members) if (!before.includes(member)) member.feed.start()
     this.judge()
   }
@@ -157,10 +159,7 @@ export class NeighbourWatch implements NeighbourCheck {
     const chosen = ctx.services.find(procedureStatus)?.chosen
     const announced = { acc_m: chosen?.acc_m, frame: frameNamed(chosen?.frame ?? '') }
     const finding = findingOf({ arp: arp ?? { x: 0, y: 0, z: 0 }, ...announced }, arp ? compared : [], year)
-    const newest = compared
-      .filter(({ name }) => finding.against.includes(name))
-      .flatMap(({ vectors }) => vectors.filter(({ status }) => status === 'fixed').at(-1)?.at_ms ?? [])
-    this.#confirmation = confirmed(this.#confirmation, finding.state, newest, now_ms)
+    this.#confirmation = confirmed(this.#confirmation, finding, now_ms)
     const before = { finding: this.#finding, effect: this.#effect }
     this.#finding = finding
     this.#effect = effectOf(finding, effect(), this.#confirmation)
@@ -193,23 +192,25 @@ export class NeighbourWatch implements NeighbourCheck {
     if (kept) this.#resume(kept)
   }
 
-  #member(setting: NeighbourSetting): Member {
+  #member(setting: NeighbourSetting, known: Member | undefined): Member {
     const { ctx } = this.#deps
-    const name = nameOf(setting)
-    const neighbour = new Neighbour(name, (text) => {
-      ctx.log.info({ neighbour: name }, `the evidence of this neighbour starts again: ${text}`)
-      this.#isJudgementDue = true
-    })
+    const neighbour =
+      known?.neighbour ??
+      new Neighbour((text) => {
+        ctx.log.info({ neighbour: neighbour.name }, `the evidence of this neighbour starts again: ${text}`)
+        this.#isJudgementDue = true
+      })
+    neighbour.name = nameOf(setting)
     const feed = feedOf(ctx, setting, {
       here: () => this.own.arp,
       frame: (bytes) => neighbour.take(bytes, ctx.clock.monotonic(), this.own.now_s()),
     })
-    return { setting, neighbour, feed, next_ms: 0 }
+    return { setting, neighbour, feed, next_ms: known?.next_ms ?? 0 }
   }
 
   /** The evidence of the previous instance counts while both positions are the same. */
   #resume({ arp, confirmation, vectors }: Kept): void {
-    if (!isDeepStrictEqual(arp, this.own.arp)) return
+    if (!this.own.arp || !sameReference(arp, this.own.arp)) return
     for (const { neighbour, setting } of this.#members) {
       const kept = vectors.find(({ source }) => source === sourceOf(setting))
       if (kept) neighbour.resume(kept.arp, kept.vectors)
@@ -266,11 +267,14 @@ export class NeighbourWatch implements NeighbourCheck {
       const utc_ms = ctx.services.use(device).utc_ms()
       if (vector.status === 'fixed' && utc_ms > 0)
         curves.add(
-          curveId(setting),
-          arp,
+          {
+            id: sourceOf(setting),
+            from: arp,
+            antennas: `${this.own.recording.antenna} ${neighbour.recording.antenna}`,
+          },
           vector,
           utc_ms / 1_000,
-          this.#members.map(({ setting }) => curveId(setting)),
+          this.#members.map(({ setting }) => sourceOf(setting)),
         )
       this.judge()
     } catch (error) {
@@ -280,8 +284,6 @@ export class NeighbourWatch implements NeighbourCheck {
     }
   }
 }
-
-export const curveId = (setting: NeighbourSetting): string => `${nameOf(setting)} ${sourceOf(setting)}`
 
 /** The evidence became void during the comparison. */
 class Abandoned extends Error {}

@@ -1,5 +1,5 @@
 /** Interprets a caster's answer to a push. */
-import { parseHeaders } from 'rtk-base/ntrip'
+import { parseHeaders, shownLine } from 'rtk-base/ntrip'
 
 /** How long to stay away, see `retry.ts`. */
 export type RefusalKind = 'taken' | 'final' | 'portal' | 'other'
@@ -8,12 +8,6 @@ export type RefusalCode = 'password' | 'login' | 'forbidden' | 'mount' | 'taken'
 export type Reply = { accepted: true } | { accepted: false; kind: RefusalKind; code: RefusalCode; text: string }
 
 const refused = (kind: RefusalKind, code: RefusalCode, text: string): Reply => ({ accepted: false, kind, code, text })
-const shown = (text: string) =>
-  text
-    .replace(/[^\x20-\x7e]/g, ' ')
-    .trim()
-    .slice(0, 120)
-
 /** Whether a caster's text announces a ban. */
 export const saysBanned = (text: string): boolean => /\b(ban|banned|blocked)\b/i.test(text)
 
@@ -31,7 +25,7 @@ export function readReply(lines: readonly string[], version: 1 | 2, body = ''): 
   const banned = [first, rest].find(saysBanned)
   return banned === undefined
     ? reply
-    : refused('final', 'banned', `the caster has banned this address: ${shown(banned)}`)
+    : refused('final', 'banned', `the caster has banned this address: ${shownLine(banned)}`)
 }
 
 function readHead(first: string, lines: readonly string[], version: 1 | 2): Reply {
@@ -44,8 +38,12 @@ function readHead(first: string, lines: readonly string[], version: 1 | 2): Repl
   if (/mount ?point taken or invalid/i.test(first))
     return refused('taken', 'taken', 'the mountpoint is in use, or not known to the caster')
   if (/mount ?point|missing/i.test(first))
-    return refused('final', 'mount', `the caster does not know the mountpoint: ${shown(first)}`)
-  return refused('other', 'other', first === '' ? 'the caster did not answer' : `the caster refused: ${shown(first)}`)
+    return refused('final', 'mount', `the caster does not know the mountpoint: ${shownLine(first)}`)
+  return refused(
+    'other',
+    'other',
+    first === '' ? 'the caster did not answer' : `the caster refused: ${shownLine(first)}`,
+  )
 }
 
 function readHttp(status: number, first: string, lines: readonly string[], version: 1 | 2): Reply {
@@ -58,5 +56,5 @@ function readHttp(status: number, first: string, lines: readonly string[], versi
   if (status === 403) return refused('final', 'forbidden', 'the caster does not allow this user to push')
   if (status === 404) return refused('final', 'mount', 'the caster does not know the mountpoint')
   if (status === 409) return refused('taken', 'taken', 'another base uses this mountpoint')
-  return refused('other', 'other', `the caster refused: ${shown(first)}`)
+  return refused('other', 'other', `the caster refused: ${shownLine(first)}`)
 }

@@ -58,7 +58,8 @@ export class Recording {
   /** Observations by epoch, the oldest first. */
   #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
-  #antenna = ''
+  /** Its descriptor; `''`: unknown. */
+  antenna = ''
 
   constructor(options: RecordingOptions = {}) {
     this.#options = { interval_s: 30, longest_s: 3_600, ...options }
@@ -74,14 +75,14 @@ export class Recording {
     else if (isEphemeris(type)) this.#ephemeris(frame, now_s)
     else if (type === 1007 || type === 1008 || type === 1033) {
       const message = decodeRtcm(frame)
-      if (message && 'antennaDescriptor' in message) this.#antenna = message.antennaDescriptor.trim()
+      if (message && 'antennaDescriptor' in message) this.antenna = message.antennaDescriptor.trim()
     }
   }
 
   /** What a vector needs besides the announced position: ephemerides, then the observations, and the antenna. */
   get taken(): Omit<Station, 'arp'> {
     const frames = [...[...this.#ephemerides.values()].flat(), ...this.#epochs.flatMap(({ frames }) => frames)]
-    return { frames, antenna: this.#antenna }
+    return { frames, antenna: this.antenna }
   }
 
   get epochs(): number {

@@ -1,7 +1,7 @@
 /** Requests a stream or a source table from a caster, and reads its answer. */
 import { isIPv6 } from 'node:net'
 import { ChunkReader } from './chunked.js'
-import { HeadReader, parseHeaders } from './head.js'
+import { HeadReader, parseHeaders, shownLine } from './head.js'
 
 /** A table of a large network has hundreds of kilobytes. */
 const mostChunk_bytes = 4_194_304
@@ -64,7 +64,7 @@ export function readAnswer(lines: readonly string[]): Answer {
   if (status === 401) return refused('login', 'the caster does not accept user and password')
   if (status === 403) return refused('forbidden', 'the caster does not allow this user')
   if (status === 404) return refused('mount', 'the caster does not know the mountpoint')
-  return refused('other', `the caster refused: ${first.replace(/[^\x20-\x7e]/g, ' ').slice(0, 120)}`)
+  return refused('other', `the caster refused: ${shownLine(first)}`)
 }
 
 /** Reads an answer and its content from pieces of any size. */

@@ -4,6 +4,14 @@
  * request.
  */
 
+/** A line of a peer as a text for people. Some answer with the request: its login is left out. */
+export const shownLine = (line: string): string =>
+  line
+    .replace(/[^\x20-\x7e]/g, ' ')
+    .replace(/(authorization|basic |source ).*/i, '…')
+    .trim()
+    .slice(0, 120)
+
 export type HeadHeaders = ReadonlyMap<string, string>
 
 /** Collects the bytes of a head, up to its blank line. The size is limited. */

@@ -8,6 +8,7 @@ import { withoutKnown } from '../../plugins/neighbours/comparison.js'
 import { Curves } from '../../plugins/neighbours/curve.js'
 import { type Compared, confirmed, effectOf, findingOf } from '../../plugins/neighbours/finding.js'
 import neighbours from '../../plugins/neighbours/index.js'
+import { Neighbour } from '../../plugins/neighbours/neighbour.js'
 import type { Vector } from '../../plugins/neighbours/vector.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import verdict from '../../plugins/verdict/index.js'
@@ -234,7 +235,7 @@ async function setUp(t: Test, setting: Setting = {}) {
 }
 
 t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM if that is wanted', async (t) => {
-  const { shown, epochsUntil, stand, station, verdictNow, check } = await setUp(t, { effect: 'hold' })
+  const { shown, epochsUntil, stand, station, verdictNow, check, change } = await setUp(t, { effect: 'hold' })
   const first = await epochsUntil(() => shown().state === 'agrees', 'confirmed')
   t.ok(first >= 20 && first < 40, `after ${first} min`)
   t.equal(check().effect, 'none')
@@ -254,6 +255,14 @@ t.test('neighbours confirm the position, contradict a wrong one, and hold RTCM i
   t.equal(check().effect, 'degrades', 'once is not enough')
   const again = await epochsUntil(() => check().effect === 'holds', 'held after the second judgement')
   t.ok(again > 40, `${again} min later`)
+  const [, port] = /:(\d+)\//.exec(shown().list[0]?.source ?? '') ?? []
+  const renamed = [0, 1, 2].map((n) => ({ host: '127.0.0.1', port: Number(port), mount: `N${n}`, name: `Base ${n}` }))
+  t.match(await change({ neighbours: renamed }), { result: 'ok' })
+  t.match(
+    shown().list.map(({ name }) => name),
+    ['Base 0', 'Base 1', 'Base 2'],
+  )
+  t.equal(check().effect, 'holds', 'under another name it is the same neighbour')
   await epochsUntil(() => verdictNow().code === 'silent', 'the verdict')
   t.match(verdictNow(), { fitness: 'unfit', why_code: 'neighbours-contradict' })
 
@@ -291,7 +300,7 @@ t.test(
       await epochsUntil(() => (shown().list[0]?.age ?? 0) > 3_000, 'later')
       t.match(shown(), { state: 'unknown', effect: 'none' })
     }
-    t.match(shown().list[1], { text: /same position as number 1 of the list/ })
+    // Both contradict this station: they are compared, and count as one.
     t.match(shown().list[2], { text: /keeps changing/ })
     t.equal(check().effect, 'none')
   },
@@ -326,6 +335,28 @@ t.test('a neighbour that lies is named, and this station stays fit; a reload kee
   const metrics = (await station.request('/metrics')).text
   if (metrics.includes('neighbour'))
     t.match(metrics, /neighbour_offset_meters\{neighbour="N1",axis="east"\} -0\.(29|30|31)/)
+})
+
+t.test('a neighbour that announces the position of another one does not silence it', async (t) => {
+  const { shown, epochsUntil, check } = await setUp(t, {
+    off: { east: 0, north: 0.2, up: 0 },
+    arps: (base) => truth[base === 0 ? 1 : base] as Ecef,
+  })
+  await epochsUntil(() => shown().state === 'contradicts', 'the other two contradict')
+  t.equal(check().effect, 'degrades')
+  t.ok(Math.abs(shown().offset.north + 0.2) < 0.03)
+})
+
+t.test('a stream that can never be compared says why', (t) => {
+  const neighbour = new Neighbour(() => {})
+  const [msm = new Uint8Array()] = (skyAt(0).bases[0] ?? []).filter((frame) => isMsm(messageNumber(frame)))
+  const now_s = 1_000_000_000
+  neighbour.take(arpFrame(ownPlace, 2), 0, now_s)
+  t.equal(neighbour.uselessness(100_000), '', 'too early to say')
+  t.match(neighbour.uselessness(130_000), /no observations as MSM/)
+  neighbour.take(msm, 131_000, now_s)
+  t.match(neighbour.uselessness(132_000), /full half minutes/)
+  t.end()
 })
 
 t.test('one neighbour alone decides nothing', async (t) => {
@@ -509,10 +540,14 @@ t.test('the finding', async (t) => {
   t.match(findingOf({ arp }, compared(at(0.3, 0, 0)), year), { state: 'unknown', text: /only one neighbour/ })
   const coarse = findingOf({ arp, acc_m: 2 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
   t.match(coarse, { state: 'contradicts', cause: 'survey', isStated: true, text: /stated accuracy of 2\.00 m/ })
-  t.equal(effectOf(coarse, 'hold', { since_ms: 0, isConfirmed: true }), 'notes', 'as accurate as it says')
+  t.equal(
+    effectOf(coarse, 'hold', { since_ms: 0, isRepeated: true, isRepeatedFixed: true }),
+    'notes',
+    'as accurate as it says',
+  )
   const fine = findingOf({ arp, acc_m: 0.02 }, compared(at(0.4, 0.3, 1.7), at(0.4, 0.3, 1.7)), year)
   t.match(fine, { isStated: false })
-  t.equal(effectOf(fine, 'hold', { since_ms: 0, isConfirmed: true }), 'holds')
+  t.equal(effectOf(fine, 'hold', { since_ms: 0, isRepeated: true, isRepeatedFixed: true }), 'holds')
   t.match(findingOf({ arp }, [], year), { state: 'unknown', text: 'no neighbour was compared yet' })
   const itrf = { position: arp, frame: 'ETRF2000', epoch: 2010 } as const
   const { position } = transformed(itrf, { frame: 'ITRF2020', epoch: year }, 'EURA')
@@ -521,17 +556,26 @@ t.test('the finding', async (t) => {
   t.match(frame, { state: 'contradicts', cause: 'frame', isExplained: true })
 
   const hour_ms = 3_600_000
-  const once = confirmed(undefined, 'contradicts', [0, 0], 0)
-  const again = (newest: readonly number[]) => confirmed(once, 'contradicts', newest, hour_ms)
-  t.equal(effectOf(wrong, 'hold', once), 'degrades')
-  t.equal(effectOf(wrong, 'hold', again([hour_ms, 0])), 'degrades', 'one new window is not enough')
-  t.equal(effectOf(wrong, 'hold', again([hour_ms / 3, hour_ms / 3])), 'degrades', 'nor two that overlap')
-  const twice = again([hour_ms, hour_ms])
-  t.equal(effectOf(wrong, 'hold', twice), 'holds')
+  const measured = (status: 'fixed' | 'float', ...at: number[]) => at.map((at_ms) => ({ at_ms, status }))
+  const first = { ...wrong, measured: measured('fixed', 0, 0) }
+  const once = confirmed(undefined, first, 0)
+  const later = (status: 'fixed' | 'float', ...at: number[]) => {
+    const finding = { ...wrong, measured: measured(status, ...at) }
+    return effectOf(finding, 'hold', confirmed(once, finding, hour_ms))
+  }
+  t.equal(effectOf(first, 'hold', once), 'degrades')
+  t.equal(later('fixed', hour_ms, 0), 'degrades', 'one new window is not enough')
+  t.equal(later('fixed', hour_ms / 3, hour_ms / 3), 'degrades', 'nor two that overlap')
+  t.equal(later('fixed', hour_ms), 'notes', 'one neighbour alone decides nothing')
+  t.equal(later('fixed', hour_ms, hour_ms), 'holds')
+  t.equal(effectOf({ ...wrong, measured: measured('float', 0, 0) }, 'hold', once), 'notes', 'a storm of one window')
+  t.equal(later('float', hour_ms, hour_ms), 'degrades', 'without integers, only when repeated')
+  const twice = confirmed(once, { ...wrong, measured: measured('fixed', hour_ms, hour_ms) }, hour_ms)
   t.equal(effectOf(wrong, 'degraded', twice), 'degrades')
   t.equal(effectOf(wrong, 'note', twice), 'notes')
   for (const explained of [high, frame]) t.equal(effectOf(explained, 'hold', twice), 'degrades')
-  for (const state of ['agrees', 'unknown'] as const) t.equal(confirmed(twice, state, [], hour_ms), undefined)
+  for (const state of ['agrees', 'unknown'] as const)
+    t.equal(confirmed(twice, { state, measured: [] }, hour_ms), undefined)
 })
 
 t.test('the curve', async (t) => {
@@ -551,11 +595,12 @@ t.test('the curve', async (t) => {
   const curves = await make()
   const from = ownPlace
   const start_s = Date.UTC(2026, 0, 1) / 1_000
-  const add = (to: Curves, day: number, east: number, id = 'A') => {
+  const add = (to: Curves, day: number, east: number, { antennas = 'A B', announced = 0 } = {}) => {
     const place = offsetEnu(from, { east, north: 0, up: 0 })
     const vector = { x: truth[0].x - place.x, y: truth[0].y - place.y, z: truth[0].z - place.z }
     const sigma = { east: 0.003, north: 0.003, up: 0.006 }
-    to.add(id, from, { vector, sigma } as Vector, start_s + day * 86_400, ['A'])
+    const offset = { x: vector.x - announced, y: vector.y, z: vector.z }
+    to.add({ id: 'A', from, antennas }, { vector, offset, sigma } as Vector, start_s + day * 86_400, ['A'])
   }
   const noise = (day: number) => 0.001 * Math.sin(day * 12.9898)
   for (let day = 0; day < 30; day++) add(curves, day, noise(day))
@@ -573,6 +618,12 @@ t.test('the curve', async (t) => {
   t.equal(again.of('A').length, 400)
   add(again, 471, 3_000)
   t.same(again.of('A'), [], 'elsewhere: starts again')
+  for (const other of [{ antennas: 'A C' }, { announced: 0.08 }]) {
+    for (let day = 472; day < 476; day++) add(again, day, 3_000)
+    t.ok(again.of('A').length > 0)
+    add(again, 476, 3_000, other)
+    t.same(again.of('A'), [], 'another antenna, or another announced position: starts again')
+  }
   await again.stop()
   t.same(failures, [])
   for (const damaged of ['{', '[]', '{"curves":[{"id":7}]}', 'x'.repeat(2_000_000)]) {

@@ -764,10 +764,12 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
     [['ERROR - x\u0007y'], 'the caster refused: ERROR - x y'],
     [['x'.repeat(121)], `the caster refused: ${'x'.repeat(120)}`],
     [['HTTP/1.1 418 tea'], 'the caster refused: HTTP/1.1 418 tea'],
+    [['HTTP/1.1 400 no: Authorization: Basic bWU6czNjcmV0'], /refused: HTTP\/1\.1 400 no: …$/],
+    [['ERROR - SOURCE s3cret /M'], /refused: ERROR - …$/],
     [['no mountpoint M'], 'the caster does not know the mountpoint: no mountpoint M'],
     [['go away, you are banned', 'x'], 'the caster has banned this address: go away, you are banned'],
   ] as const) {
-    t.match(readReply(lines, 1), { accepted: false, text }, text)
+    t.match(readReply(lines, 1), { accepted: false, text }, String(text))
   }
   const target = { host: 'h.example', mount: 'M' }
   for (const [more, isValid] of [
