@@ -652,9 +652,9 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ),
     [
       /^No RTCM went out at 2026-11-22T02:13Z\.$/,
-      /^The gate was closed since 2026-11-22T02:10:09Z: the signals were lost\.$/,
-      /^The procedure stood at acquire since 2026-11-22T02:10:09Z: it waited for a 3D fix/,
-      /^The antenna was open \(not connected\) since 2026-11-22T02:10:03Z\.$/,
+      /^The gate was closed from 2026-11-22T02:10:09Z: the signals were lost\.$/,
+      /^The procedure was at acquire from 2026-11-22T02:10:09Z: it waited for a 3D fix/,
+      /^The antenna was open \(not connected\) from 2026-11-22T02:10:03Z\.$/,
       /^The receiver had no position: 0 satellites received, 0 used\.$/,
       /^Error antenna-open: the antenna is open: check its cable\.$/,
     ],
@@ -677,14 +677,14 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [
       /^No RTCM/,
       /gate was closed .*: no receiver/,
-      /procedure stood at offline/,
-      /receiver was not there \(no port.*\) since 2026-11-22T02:12:00Z/,
+      /procedure was at offline/,
+      /receiver was not there \(no port.*\) from 2026-11-22T02:12:00Z/,
     ],
   ],
   [
     'the receiver was silent',
     story([{ t: at(12), set: { receiver: { link: 'stalled', mode: 'unknown', fix: 'none' } } }], silent(12)),
-    [/^No RTCM/, /receiver was silent since/],
+    [/^No RTCM/, /receiver was silent from/],
   ],
   [
     'interference',
@@ -692,7 +692,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
       [{ t: at(12), set: { air: { jammed: true, spoofed: false }, ...closed('the signals were lost') } }],
       silent(12),
     ),
-    [/^No RTCM/, /gate was closed/, /Interference was too strong for the receiver since/],
+    [/^No RTCM/, /gate was closed/, /Interference was too strong for the receiver from/],
   ],
   [
     'spoofing',
@@ -711,7 +711,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [
       /^No RTCM/,
       /gate was closed .*: a survey-in runs/,
-      /stood at survey.*: a survey-in ran/,
+      /was at survey.*: a survey-in ran/,
       /02:11:00Z a command came: start-survey-in \(mqtt\)\.$/,
     ],
   ],
@@ -749,8 +749,8 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ),
     [
       /^No RTCM/,
-      /gate was closed since 2026-11-22T02:05:00Z/,
-      /stood at moved.*an operator had to decide/,
+      /gate was closed from 2026-11-22T02:05:00Z/,
+      /was at moved.*an operator had to decide/,
       /^Error gnss-reference-moved: reference moved by E 30 m\.$/,
     ],
   ],
@@ -811,7 +811,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
       { t: at(17), up: minute_ms, min: counted() },
     ],
     [
-      /^No RTCM went out at 2026-11-22T02:13Z: the service did not run since 2026-11-22T02:12:00Z; it started again at 2026-11-22T02:16:00Z\.$/,
+      /^No RTCM went out at 2026-11-22T02:13Z: the service did not run from 2026-11-22T02:12:00Z; it started again at 2026-11-22T02:16:00Z\.$/,
       /^The run before ended: the process was killed \(SIGKILL/,
     ],
   ],
@@ -879,10 +879,10 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [
       /^RTCM was made at .* \(60 epochs\), but no client got it: no link was up\.$/,
       /^No uplink was up\.$/,
-      /^The uplink eth0 was down since 2026-11-22T02:09:00Z: the modem of the router has no data connection\.$/,
-      /^The modem had no data connection since/,
+      /^The uplink eth0 was down from 2026-11-22T02:09:00Z: the modem of the router has no data connection\.$/,
+      /^The modem had no data connection from/,
       /02:12:00Z recovery: the modem restarts/,
-      /^Mqtt-link was down since 2026-11-22T02:09:05Z: the broker answered no ping for 20 s\.$/,
+      /^Mqtt-link was down from 2026-11-22T02:09:05Z: the broker answered no ping for 20 s\.$/,
     ],
   ],
   [
@@ -900,7 +900,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ]),
     [
       /60 epochs to 2 rovers and 1 of 2 links/,
-      /^Ntrip-server rtk2go\.com:2101\/X was refused since 2026-11-22T02:03:00Z: the caster does not accept the password\.$/,
+      /^Ntrip-server rtk2go\.com:2101\/X was refused from 2026-11-22T02:03:00Z: the caster does not accept the password\.$/,
     ],
   ],
   [
@@ -920,7 +920,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
       ],
       (minute) => (minute === 13 ? { epochs: 30, gap: 30 } : {}),
     ),
-    [/interruption of 30 s/, /^The gate was closed since 2026-11-22T02:05:10Z: the antenna moved\.$/],
+    [/interruption of 30 s/, /^The gate was closed from 2026-11-22T02:05:10Z: the antenna moved\.$/],
   ],
   [
     'several things in one minute: what lasted longest, and what it began with',
@@ -947,7 +947,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     [
       /interruption of 50 s/,
       /^The gate was closed at 2026-11-22T02:13:05Z: the receiver is gone; after that: the reference is not verified yet\.$/,
-      /^The procedure stood at initial at 2026-11-22T02:13:12Z: .*; in the same minute: offline \(1 s\), identify \(2 s\), configure \(4 s\)\.$/,
+      /^The procedure was at initial at 2026-11-22T02:13:12Z: .*; in the same minute: offline \(1 s\), identify \(2 s\), configure \(4 s\)\.$/,
       /^The receiver was not there .* at 2026-11-22T02:13:05Z\.$/,
     ],
   ],
@@ -962,7 +962,7 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ),
     [
       /^No RTCM/,
-      /^The gate was closed since 2026-11-22T02:05:10Z: the antenna was moved; after that: a survey-in runs\.$/,
+      /^The gate was closed from 2026-11-22T02:05:10Z: the antenna was moved; after that: a survey-in runs\.$/,
     ],
   ],
   [
@@ -1015,12 +1015,12 @@ const saidOf: Record<string, RegExp> = {
   'no-observations': /it sent no observations|The record has no reason/,
   'receiver-gone': /The receiver was not there/,
   'receiver-silent': /The receiver was silent/,
-  moved: /The procedure stood at moved/,
+  moved: /The procedure was at moved/,
   'antenna-open': /The antenna was open/,
   'antenna-short': /The antenna was short-circuited/,
   jammed: /Interference was too strong/,
   spoofed: /reported spoofing/,
-  survey: /The procedure stood at survey/,
+  survey: /The procedure was at survey/,
   plugin: /The plugin [\w-]+ was/,
   'gate-closed': /The gate was closed/,
   'service-stopped': /the service (was stopped|did not run)/,
@@ -1040,7 +1040,7 @@ t.test('the timeline', async (t) => {
       const sentences = answer(await find(told, asked), at(30)).join('\n')
       const longest = spans.reduce((one, other) => (other.to - other.from > one.to - one.from ? other : one))
       const { cause } = longest
-      const pattern = cause.startsWith('procedure-') ? new RegExp(`stood at ${cause.slice(10)}`) : saidOf[cause]
+      const pattern = cause.startsWith('procedure-') ? new RegExp(`was at ${cause.slice(10)}`) : saidOf[cause]
       if (!pattern) throw new Error(`no pattern for ${cause}`)
       t.match(sentences, new RegExp(pattern.source, 'm'), `${cause}: ${JSON.stringify(spans)}`)
       t.equal(spans[0]?.from, asked)
@@ -1145,7 +1145,7 @@ t.test('a station that is watched', { skip: gateOnly }, async (t) => {
   await clock.advance(2.5 * minute_ms)
   const text = await why(`=${minute(0)}`)
   t.match(text, /^The gate was closed at/)
-  t.match(text, /antenna was open \(not connected\) since 2026-11-21T00:\d\d:\d\dZ\./)
+  t.match(text, /antenna was open \(not connected\) from 2026-11-21T00:\d\d:\d\dZ\./)
   t.match(text, /a command came: sim \(console\)/)
   t.equal(await why(), text, 'alone: now')
   await command('sim=antenna ok')

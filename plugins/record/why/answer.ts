@@ -49,12 +49,12 @@ export function answer(found: Found, now_ms: number): string[] {
 const isAway = ({ signs, minute }: Found) => signs === 0 && minute === undefined
 
 function away({ before, nextRun, at_ms, last_ms = 0 }: Found, when: string): string[] {
-  const since = before ? ` since ${iso(before.t)}` : ''
+  const begin = before ? ` from ${iso(before.t)}` : ''
   if (nextRun && nextRun.t < at_ms + minute_ms)
     return [`No RTCM went out at ${when}: the service started at ${iso(nextRun.t)}.`, endOf(nextRun)]
   if (nextRun)
     return [
-      `No RTCM went out at ${when}: the service did not run${since}; it started again at ${iso(nextRun.t)}.`,
+      `No RTCM went out at ${when}: the service did not run${begin}; it started again at ${iso(nextRun.t)}.`,
       endOf(nextRun),
     ]
   if (last_ms < at_ms)
@@ -140,10 +140,10 @@ function badOf(found: Found, key: string, field: string, isBad: (value: RecordVa
 
 const kindOf = (value: RecordValue, field: string) => text(value[field]).replace(/\d+/g, '0')
 
-const since = ({ since, at_ms }: Found, value: RecordValue | undefined) => {
+const from = ({ since, at_ms }: Found, value: RecordValue | undefined) => {
   const t = value && since.get(value)
-  if (t === undefined) return ' since before the record begins'
-  return t < at_ms ? ` since ${iso(t)}` : ` at ${iso(t)}`
+  if (t === undefined) return ' from before the record begins'
+  return t < at_ms ? ` from ${iso(t)}` : ` at ${iso(t)}`
 }
 
 function restarted({ nextRun, at_ms }: Found): string[] {
@@ -162,27 +162,27 @@ function causesOf(found: Found): string[] {
     badOf(found, key, field, isBad)?.value
 
   const gate = the('gate', 'reason', isClosed)
-  if (gate) say(`the gate was closed${since(found, gate)}: ${reasonsOf(found, gate)}`)
+  if (gate) say(`the gate was closed${from(found, gate)}: ${reasonsOf(found, gate)}`)
   const procedure = badOf(found, 'procedure', 'status', isWaiting)
   if (procedure) {
     const status = text(procedure.value.status)
     const waited = waits[status] ?? 'see the plugin that runs it'
-    say(`the procedure stood at ${status}${since(found, procedure.value)}: ${waited}${othersOf(procedure)}`)
+    say(`the procedure was at ${status}${from(found, procedure.value)}: ${waited}${othersOf(procedure)}`)
   }
   const source = the('receiver', 'link', isReceiverAway)
   if (source) {
     const what = source.link === 'offline' ? 'was not there (no port, or nothing on it)' : 'was silent'
-    say(`the receiver ${what}${since(found, source)}`)
+    say(`the receiver ${what}${from(found, source)}`)
   }
   const antenna = the('antenna', 'status', isAntennaBad)
   if (antenna) {
     const what = antenna.status === 'open' ? 'open (not connected)' : 'short-circuited'
-    say(`the antenna was ${what}${since(found, antenna)}`)
+    say(`the antenna was ${what}${from(found, antenna)}`)
   }
   const jammed = the('air', 'jammed', isJammed)
-  if (jammed) say(`interference was too strong for the receiver${since(found, jammed)}`)
+  if (jammed) say(`interference was too strong for the receiver${from(found, jammed)}`)
   const spoofed = the('air', 'spoofed', isSpoofed)
-  if (spoofed) say(`the receiver reported spoofing${since(found, spoofed)}`)
+  if (spoofed) say(`the receiver reported spoofing${from(found, spoofed)}`)
   const { minute } = found
   const isHeard = !source && valuesOf(found, 'receiver').length > 0
   if (minute && isHeard && minute.fix === 'none')
@@ -259,7 +259,7 @@ function outputsOf(found: Found): string[] {
     if (!bad) return []
     const how = bad.state === 'refused' ? 'was refused' : 'was down'
     const again = state.includes('up') ? ' for a part of the minute' : ''
-    return [ended(`${name} ${how}${again}${since(found, bad)}: ${text(bad.reason)}`)]
+    return [ended(`${name} ${how}${again}${from(found, bad)}: ${text(bad.reason)}`)]
   })
 }
 
@@ -271,7 +271,7 @@ function networkOf(found: Found): string[] {
   const sentences = values.flatMap(([key, value]) => {
     const name = key.slice(7)
     if (value?.up !== true)
-      return isAnyUp ? [] : [ended(`the uplink ${name} was down${since(found, value)}: ${text(value?.text)}`)]
+      return isAnyUp ? [] : [ended(`the uplink ${name} was down${from(found, value)}: ${text(value?.text)}`)]
     if (value.default === true && value.reach !== 'internet' && value.reach !== 'unknown')
       return [
         ended(
@@ -284,9 +284,7 @@ function networkOf(found: Found): string[] {
   const modem = valuesOf(found, 'modem').find(({ connected }) => connected === false)
   if (modem)
     sentences.push(
-      ended(
-        `the modem had no data connection${since(found, modem)}${modem.pending ? ` (${text(modem.pending)})` : ''}`,
-      ),
+      ended(`the modem had no data connection${from(found, modem)}${modem.pending ? ` (${text(modem.pending)})` : ''}`),
     )
   return [...sentences, ...notesOf({ ...found, notes: found.notes.filter(({ what }) => what === 'recovery') })]
 }
