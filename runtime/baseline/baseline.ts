@@ -47,8 +47,8 @@ export interface Baseline {
 
 /** Farther from its own ranges than this, an announced position is not used to compute with. */
 const displaced_m = 25
-/** Ranges of two receivers tell the difference of their places this well. */
-const difference_m = 3
+/** Slips are told from the motion of the satellites only up to about this error of the vector to begin with. */
+const rough_m = 3
 /** Computes for about a second. */
 export function baseline(from: Station, to: Station): Baseline {
   return allAtOnce(stepsOf(from, to))
@@ -83,11 +83,20 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const start = displaced.from ?? from.arp
   const byCode = plus(start, minus(there, here))
   const announced = plus(start, minus(to.arp, from.arp))
-  const end = distance(byCode, announced) > difference_m ? byCode : announced
-  const differences = yield* differencesOf(sent.from, sent.to, { from: new Place(start), to: new Place(end) })
-  const found = yield* solved(differences, start, end)
+  // Obstructed stations have ranges that are wrong by tens of metres, so only the phases correct less.
+  let end = distance(byCode, announced) > displaced_m ? byCode : announced
+  const solve = function* () {
+    const differences = yield* differencesOf(sent.from, sent.to, { from: new Place(start), to: new Place(end) })
+    return { ...(yield* solved(differences, start, end)), epochs: differences.epochs.length }
+  }
+  let found = yield* solve()
+  const correction = found.solution?.correction
+  if (correction && Math.hypot(correction.x, correction.y, correction.z) > rough_m) {
+    end = plus(end, correction)
+    found = yield* solve()
+  }
   if (!found.solution) return unknown(from.arp, to.arp, found.reason)
-  const { status, reason, solution } = found
+  const { status, reason, solution, epochs } = found
   const vector = plus(minus(end, start), solution.correction)
   const length_m = Math.hypot(vector.x, vector.y, vector.z)
   const antennas = antennasOf(from, to)
@@ -97,8 +106,7 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
     offset: enu(to.arp, plus(from.arp, vector)),
     sigma: sigmaAt(to.arp, covariance),
     heightDoubt_m: antennas?.most_m ?? 0,
-    satellites: solution.satellites,
-    epochs: differences.epochs.length,
+    ...{ satellites: solution.satellites, epochs },
     ...{ fixed: solution.fixed, ratio: solution.ratio, success: solution.success },
   }
 }

@@ -5,10 +5,13 @@ import { Place, type SentEpoch } from './geometry.js'
 import { inverse, product } from './linear.js'
 import type { Steps } from './steps.js'
 
+const radians = Math.PI / 180
 const mask_deg = 10
-const rounds = 8
-const settled_m = 0.01
-/** Farther from the median of its constellation than this many times the median distance, a range is left out. */
+const rounds = 12
+/** Of them, with satellites of any elevation and all ranges. */
+const roundsFar = 3
+const settled_m = 3
+/** Farther from the median of its clock than this many times the median distance, each by its weight, a range is left out. */
 const outlier = 6
 const leastRows = 12
 
@@ -17,20 +20,23 @@ interface Row {
   readonly clock: string
   readonly sight: readonly [number, number, number]
   readonly left_m: number
+  /** Ranges near the horizon have several times the noise and multipath. */
+  readonly weight: number
 }
 
 /**
- * Least squares over all epochs, with a clock for each epoch and constellation.
+ * Least squares over all epochs, weighted by elevation, with a clock for each epoch and constellation.
  * @param start anywhere near the surface of the Earth, ECEF metres
  * @returns undefined: too few ranges, or they contradict each other
  */
 export function* codePosition(epochs: readonly SentEpoch[], start: Ecef): Steps<Ecef | undefined> {
   let ecef = start
   for (let round = 0; round < rounds; round++) {
-    const step = yield* stepFrom(epochs, ecef, round < 3)
+    const isFar = round < roundsFar
+    const step = yield* stepFrom(epochs, ecef, isFar)
     if (!step) return undefined
     ecef = { x: ecef.x + step[0], y: ecef.y + step[1], z: ecef.z + step[2] }
-    if (Math.hypot(...step) < settled_m) return ecef
+    if (!isFar && Math.hypot(...step) < settled_m) return ecef
   }
   return undefined
 }
@@ -45,7 +51,8 @@ function* stepFrom(epochs: readonly SentEpoch[], ecef: Ecef, isFar: boolean): St
       const range_m = withoutIonosphere(sent.observed)
       if (!computed || range_m === undefined) continue
       const clock = `${index} ${sent.observed.constellation}`
-      rows.push({ clock, sight: computed.sight, left_m: range_m - computed.range_m })
+      const weight = isFar ? 1 : Math.sin(computed.elevation_deg * radians) ** 2
+      rows.push({ clock, sight: computed.sight, left_m: range_m - computed.range_m, weight })
     }
     yield
   }
@@ -54,12 +61,13 @@ function* stepFrom(epochs: readonly SentEpoch[], ecef: Ecef, isFar: boolean): St
   const matrix = new Float64Array(9)
   const right = new Float64Array(3)
   for (const own of byClock(kept)) {
-    const mean = [0, 1, 2].map((axis) => own.reduce((sum, { sight }) => sum + sight[axis], 0) / own.length)
-    const middle_m = own.reduce((sum, { left_m }) => sum + left_m, 0) / own.length
-    for (const { sight, left_m } of own) {
+    const all = own.reduce((sum, { weight }) => sum + weight, 0)
+    const mean = [0, 1, 2].map((axis) => own.reduce((sum, { sight, weight }) => sum + weight * sight[axis], 0) / all)
+    const middle_m = own.reduce((sum, { left_m, weight }) => sum + weight * left_m, 0) / all
+    for (const { sight, left_m, weight } of own) {
       for (let p = 0; p < 3; p++) {
-        right[p] -= (sight[p] - mean[p]) * (left_m - middle_m)
-        for (let q = 0; q < 3; q++) matrix[3 * p + q] += (sight[p] - mean[p]) * (sight[q] - mean[q])
+        right[p] -= weight * (sight[p] - mean[p]) * (left_m - middle_m)
+        for (let q = 0; q < 3; q++) matrix[3 * p + q] += weight * (sight[p] - mean[p]) * (sight[q] - mean[q])
       }
     }
   }
@@ -68,11 +76,12 @@ function* stepFrom(epochs: readonly SentEpoch[], ecef: Ecef, isFar: boolean): St
 }
 
 function withoutOutliers(rows: readonly Row[]): Row[] {
-  return byClock(rows).flatMap((own) => {
+  const all = byClock(rows).flatMap((own) => {
     const middle = median(own.map(({ left_m }) => left_m))
-    const spread = Math.max(1, median(own.map(({ left_m }) => Math.abs(left_m - middle))))
-    return own.filter(({ left_m }) => Math.abs(left_m - middle) <= outlier * spread)
+    return own.map((row) => ({ row, size: Math.abs(row.left_m - middle) * Math.sqrt(row.weight) }))
   })
+  const spread = Math.max(1, median(all.map(({ size }) => size)))
+  return all.flatMap(({ row, size }) => (size <= outlier * spread ? [row] : []))
 }
 
 /** The combination of two frequencies without the ionosphere; undefined with one frequency. */

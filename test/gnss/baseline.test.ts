@@ -16,7 +16,7 @@ import {
   msmType,
   offsetEnu,
 } from '../../runtime/gnss/index.js'
-import { Random } from '../../runtime/simulation/index.js'
+import { constellations, Random } from '../../runtime/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { type Roughness, roughness, Streams, type StreamsOptions } from '../harness/baseline-streams.js'
 import { few, sample } from '../harness/index.js'
@@ -149,6 +149,15 @@ t.test('two stations that announce the truth', async (t) => {
     t.ok(size(found).level < 0.1 && size(found).up < 0.15)
     t.ok(size(found).level < 4 * Math.hypot(found.sigma.east, found.sigma.north))
   })
+})
+
+t.test('true announced positions are kept where the ranges are off by tens of metres', async (t) => {
+  const gps = constellations.filter(({ name }) => name === 'GPS')
+  for (const seed of [3, 4, 5]) {
+    const options = { km: 5, seed, minutes: 30, roughness: roughness.bad, sky: { from: gps, to: gps } }
+    const { level } = size(run(options))
+    t.ok(level < 1, `seed ${seed}: ${level.toFixed(2)} m in level`)
+  }
 })
 
 t.test('wrong announced positions', async (t) => {
