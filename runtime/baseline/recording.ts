@@ -44,6 +44,11 @@ const mostFrames = 32
 /** Of each satellite the newest ephemerides are kept: an hour has three of GLONASS. */
 const mostEphemerides = 3
 const mostSatellites = 200
+/**
+ * Messages in any of these intervals that are decoded. A receiver sends the ephemerides of at most 120 satellites in 10 min, or all of them
+ * at once when it starts.
+ */
+const paces = { interval_s: 10, ephemerides: 200, antennas: 20 }
 
 /**
  * ```ts
@@ -59,20 +64,23 @@ export class Recording {
   #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
   #antenna = ''
+  #pace = { from_s: 0, ephemerides: 0, antennas: 0 }
 
   constructor(options: RecordingOptions = {}) {
     this.#options = { interval_s: 30, longest_s: 3_600, ...options }
   }
 
   /**
-   * Takes a verified frame. Frames of other types, and observations of another time, are ignored.
+   * Takes a verified frame. Frames of other types, and observations of another time, are ignored. So are ephemerides beyond 200 in 10 s and
+   * descriptors of antennas beyond 20: decoding a flood of them would take too long.
    * @param now_s the time of arrival, `gpsSeconds`, right to a minute
    */
   take(frame: Uint8Array, now_s: number): void {
     const type = messageNumber(frame)
     if (isMsm(type)) this.#observed(frame, now_s)
-    else if (isEphemeris(type)) this.#ephemeris(frame, now_s)
-    else if (type === 1007 || type === 1008 || type === 1033) {
+    else if (isEphemeris(type)) {
+      if (this.#paced('ephemerides', now_s)) this.#ephemeris(frame, now_s)
+    } else if ((type === 1007 || type === 1008 || type === 1033) && this.#paced('antennas', now_s)) {
       const message = decodeRtcm(frame)
       if (message && 'antennaDescriptor' in message) this.#antenna = message.antennaDescriptor.trim()
     }
@@ -96,6 +104,14 @@ export class Recording {
   /** Forgets the observations, but not the orbits: the antenna or the announced position is another. */
   clear(): void {
     this.#epochs = []
+  }
+
+  #paced(kind: 'ephemerides' | 'antennas', now_s: number): boolean {
+    // The clock may be set back.
+    if (!(Math.abs(now_s - this.#pace.from_s) < paces.interval_s))
+      this.#pace = { from_s: now_s, ephemerides: 0, antennas: 0 }
+    this.#pace[kind] += 1
+    return this.#pace[kind] <= paces[kind]
   }
 
   #observed(frame: Uint8Array, now_s: number): void {
