@@ -122,6 +122,8 @@ export class Recording {
     const gps_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
     const at_s = interval_s * Math.round(gps_s / interval_s)
     if (!(Math.abs(gps_s - at_s) <= grid_s && Math.abs(at_s - now_s) <= latest_s)) return
+    // The clock was ahead, and was set back: its epochs must not keep those of the right time out.
+    while ((this.#epochs.at(-1)?.at_s ?? 0) > now_s + latest_s) this.#epochs.pop()
     const newest = this.#epochs.at(-1)
     if (newest?.at_s === at_s) {
       if (newest.frames.length < mostFrames) newest.frames.push(kept(frame, now_s))

@@ -332,6 +332,22 @@ t.test('a recording is bounded', async (t) => {
   t.ok(recording.taken.frames.length <= 32 * 4, `${recording.taken.frames.length} frames of a flood`)
 })
 
+t.test('a clock that was a week ahead for two epochs, and was set back', async (t) => {
+  const streams = new Streams({ seed: 1, from: origin, to: away(5), roughness: roughness.calm })
+  const recordings = { from: new Recording(), to: new Recording() }
+  for (let epoch = 0; epoch < 122; epoch++) {
+    const arrived = streams.epoch(noon_ms + epoch * 30_000, 30)
+    for (const side of ['from', 'to'] as const)
+      for (const frame of arrived[side]) recordings[side].take(frame, arrived.now_s + (epoch < 2 ? 604_800 : 0))
+  }
+  t.equal(recordings.from.epochs, 120)
+  const found = baseline(
+    { arp: streams.truth.from, ...recordings.from.taken },
+    { arp: streams.truth.to, ...recordings.to.taken },
+  )
+  t.match(found, { status: 'fixed', epochs: 120 })
+})
+
 t.test('a flood of ephemerides or descriptors is not decoded', async (t) => {
   const streams = new Streams({ seed: 1, from: origin, to: away(1), roughness: roughness.calm })
   const { from, now_s } = streams.epoch(noon_ms, 30)
