@@ -44,6 +44,11 @@ const mostFrames = 32
 /** Of each satellite the newest ephemerides are kept: an hour has three of GLONASS. */
 const mostEphemerides = 3
 const mostSatellites = 200
+/**
+ * Messages in any of these intervals that are decoded. A receiver sends the ephemerides of at most 120 satellites in 10 min, or all of them
+ * at once when it starts.
+ */
+const paces = { interval_s: 10, ephemerides: 200, antennas: 20 }
 
 /**
  * ```ts
@@ -60,20 +65,23 @@ export class Recording {
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
   /** Its descriptor; `''`: unknown. */
   antenna = ''
+  #pace = { from_s: 0, ephemerides: 0, antennas: 0 }
 
   constructor(options: RecordingOptions = {}) {
     this.#options = { interval_s: 30, longest_s: 3_600, ...options }
   }
 
   /**
-   * Takes a verified frame. Frames of other types, and observations of another time, are ignored.
+   * Takes a verified frame. Frames of other types, and observations of another time, are ignored. So are ephemerides beyond 200 in 10 s and
+   * descriptors of antennas beyond 20: decoding a flood of them would take too long.
    * @param now_s the time of arrival, `gpsSeconds`, right to a minute
    */
   take(frame: Uint8Array, now_s: number): void {
     const type = messageNumber(frame)
     if (isMsm(type)) this.#observed(frame, now_s)
-    else if (isEphemeris(type)) this.#ephemeris(frame, now_s)
-    else if (type === 1007 || type === 1008 || type === 1033) {
+    else if (isEphemeris(type)) {
+      if (this.#paced('ephemerides', now_s)) this.#ephemeris(frame, now_s)
+    } else if ((type === 1007 || type === 1008 || type === 1033) && this.#paced('antennas', now_s)) {
       const message = decodeRtcm(frame)
       if (message && 'antennaDescriptor' in message) this.antenna = message.antennaDescriptor.trim()
     }
@@ -99,6 +107,14 @@ export class Recording {
     this.#epochs = []
   }
 
+  #paced(kind: 'ephemerides' | 'antennas', now_s: number): boolean {
+    // The clock may be set back.
+    if (!(Math.abs(now_s - this.#pace.from_s) < paces.interval_s))
+      this.#pace = { from_s: now_s, ephemerides: 0, antennas: 0 }
+    this.#pace[kind] += 1
+    return this.#pace[kind] <= paces[kind]
+  }
+
   #observed(frame: Uint8Array, now_s: number): void {
     const { interval_s, longest_s } = this.#options
     const near_ms = 1_000 * (now_s + gpsEpoch_unix_s - knownLeap_s)
@@ -107,6 +123,8 @@ export class Recording {
     const gps_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
     const at_s = interval_s * Math.round(gps_s / interval_s)
     if (!(Math.abs(gps_s - at_s) <= grid_s && Math.abs(at_s - now_s) <= latest_s)) return
+    // The clock was ahead, and was set back: its epochs must not keep those of the right time out.
+    while ((this.#epochs.at(-1)?.at_s ?? 0) > now_s + latest_s) this.#epochs.pop()
     const newest = this.#epochs.at(-1)
     if (newest?.at_s === at_s) {
       if (newest.frames.length < mostFrames) newest.frames.push(kept(frame, now_s))

@@ -11,6 +11,7 @@ import {
   encodeMsm,
   encodeRtcm,
   geodeticToEcef,
+  isEphemeris,
   isMsm,
   messageNumber,
   msmType,
@@ -338,6 +339,49 @@ t.test('a recording is bounded', async (t) => {
     recording.take(encodeMsm({ ...head, epochTime, observations: [] }), 1e9 - (1e9 % 604_800) + 120)
   }
   t.ok(recording.taken.frames.length <= 32 * 4, `${recording.taken.frames.length} frames of a flood`)
+})
+
+t.test('a clock that was a week ahead for two epochs, and was set back', async (t) => {
+  const streams = new Streams({ seed: 1, from: origin, to: away(5), roughness: roughness.calm })
+  const recordings = { from: new Recording(), to: new Recording() }
+  for (let epoch = 0; epoch < 122; epoch++) {
+    const arrived = streams.epoch(noon_ms + epoch * 30_000, 30)
+    for (const side of ['from', 'to'] as const)
+      for (const frame of arrived[side]) recordings[side].take(frame, arrived.now_s + (epoch < 2 ? 604_800 : 0))
+  }
+  t.equal(recordings.from.epochs, 120)
+  const found = baseline(
+    { arp: streams.truth.from, ...recordings.from.taken },
+    { arp: streams.truth.to, ...recordings.to.taken },
+  )
+  t.match(found, { status: 'fixed', epochs: 120 })
+})
+
+t.test('a flood of ephemerides or descriptors is not decoded', async (t) => {
+  const streams = new Streams({ seed: 1, from: origin, to: away(1), roughness: roughness.calm })
+  const { from, now_s } = streams.epoch(noon_ms, 30)
+  const ephemerides = from.filter((frame) => isEphemeris(messageNumber(frame)))
+  const [first, other] = ephemerides
+  if (!first || !other) throw new Error('no ephemerides')
+  const at = (recording: Recording) => recording.taken.frames.length
+  const recording = new Recording()
+  for (const frame of ephemerides) recording.take(frame, now_s)
+  t.equal(at(recording), ephemerides.length, 'those of all satellites at once are no flood')
+  const flooded = new Recording()
+  for (let n = 0; n < 200; n++) flooded.take(first, now_s + n / 25)
+  flooded.take(other, now_s + 9)
+  t.equal(at(flooded), 1)
+  flooded.take(other, now_s + 10)
+  t.equal(at(flooded), 2, 'after 10 s')
+  for (let n = 0; n < 200; n++) flooded.take(first, now_s + 12)
+  for (const frame of ephemerides.slice(2, 4)) flooded.take(frame, now_s - 1_000)
+  t.equal(at(flooded), 4, 'after the clock was set back')
+  const of = (antennaDescriptor: string) =>
+    encodeRtcm({ type: 1008, stationId: 1, antennaDescriptor, antennaSetupId: 0, antennaSerial: '' })
+  for (let n = 0; n < 25; n++) recording.take(of(`A${n}`), now_s + 1)
+  t.equal(recording.taken.antenna, 'A19')
+  recording.take(of('B'), now_s + 12)
+  t.equal(recording.taken.antenna, 'B')
 })
 
 t.test('antennas', async (t) => {

@@ -1,5 +1,6 @@
 /** Pairs of stations to compare: neighbours in the Delaunay triangulation of the Earth's surface. Pure. */
 import Delaunator from 'delaunator'
+import { samePlace_m } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 
@@ -16,7 +17,7 @@ export interface NetPair {
   readonly cell: number
 }
 
-/** Neighbours of each station at least, if there are enough within reach. */
+/** Neighbours of each station at least, if there are enough within reach. Those at the same place cannot confirm it, and do not count. */
 const least = 3
 /** The nearest stations of a point are at most this many edges away from it. */
 const hops = 3
@@ -68,7 +69,7 @@ function shiftOf(serial: string): [number, number] {
 
 /**
  * @param reach_km pairs that are farther apart are left out
- * @returns each pair once; every station has pairs with its three nearest within reach
+ * @returns each pair once; every station has pairs with its three nearest within reach, beyond those at the same place
  */
 export function pairsOf(places: Iterable<NetPlace>, reach_km: number): NetPair[] {
   const sorted = [...places]
@@ -87,7 +88,7 @@ export function pairsOf(places: Iterable<NetPlace>, reach_km: number): NetPair[]
     for (const j of others) if (i < j && apart_m(i, j) <= reach_m) add(i, j)
     const nearest = near(i, edges)
       .map((j) => ({ j, apart: apart_m(i, j) }))
-      .filter(({ apart }) => apart <= reach_m)
+      .filter(({ apart }) => apart >= samePlace_m && apart <= reach_m)
       .sort((one, next) => one.apart - next.apart)
     for (const { j } of nearest.slice(0, least)) add(i, j)
   }

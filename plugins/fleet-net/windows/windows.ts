@@ -19,8 +19,8 @@ const interval_s = 30
 interface Active extends store.Claimed {
   readonly begun_ms: number
   readonly end_ms: number
-  readonly oneArp: Ecef
-  readonly otherArp: Ecef
+  /** The positions that the two announce; or why they cannot be compared. */
+  readonly arps: { readonly oneArp: Ecef; readonly otherArp: Ecef } | string
 }
 
 export interface WindowMetrics {
@@ -104,25 +104,28 @@ export class Windows {
     const claimed = await store.claim(this.#ctx.services.use(fleetDatabase), {
       ...{ by: this.#by, most, now_s, until_s: now_s + window_s + patience_s + perPair_s * this.#settings.atOnce },
     })
-    const known = this.#ctx.services.use(fleet)
     const begun_ms = this.#ctx.clock.monotonic()
+    if (this.#isStopped) return
+    // No query in between: if it failed, the rest would stay leased and would not be compared.
     for (const pair of claimed) {
-      if (this.#isStopped) return
       // Its lease ended before its window, as after a step of the clock: it was renewed.
       if (this.#active.has(keyOf(pair))) continue
-      const [one, other] = [known.station(pair.one), known.station(pair.other)]
-      const absent = [one, other].find((station) => !station?.arp || station.online !== 'online')
-      if (!one?.arp || !other?.arp || absent || !one || !other) {
-        const reason = `${absent?.serial ?? pair.one} ${absent?.arp ? `is ${absent.online}` : 'is unknown, or announces no position'}`
-        await this.#finish(pair, { status: 'none', reason })
-        continue
-      }
-      this.#active.set(keyOf(pair), {
-        ...{ ...pair, oneArp: one.arp, otherArp: other.arp },
-        ...{ begun_ms, end_ms: begun_ms + 1_000 * window_s },
-      })
-      for (const serial of [pair.one, pair.other]) this.#listen(serial, window_s)
+      const arps = this.#arpsOf(pair)
+      const isAbsent = typeof arps === 'string'
+      this.#active.set(keyOf(pair), { ...pair, arps, begun_ms, end_ms: begun_ms + (isAbsent ? 0 : 1_000 * window_s) })
+      if (!isAbsent) for (const serial of [pair.one, pair.other]) this.#listen(serial, window_s)
     }
+  }
+
+  /** @returns why they cannot be compared, if one of them is absent */
+  #arpsOf({ one, other }: store.Claimed): Active['arps'] {
+    const [oneArp, otherArp] = [one, other].map((serial) => {
+      const { arp, online } = this.#ctx.services.use(fleet).station(serial) ?? {}
+      if (!arp) return `${serial} is unknown, or announces no position`
+      return online === 'online' ? arp : `${serial} is ${online}`
+    })
+    if (typeof oneArp === 'object' && typeof otherArp === 'object') return { oneArp, otherArp }
+    return typeof oneArp === 'string' ? oneArp : (otherArp as string)
   }
 
   #listen(serial: string, window_s: number): void {
@@ -149,8 +152,7 @@ export class Windows {
       if (this.#isStopped) return
       await this.#finish(pair, outcome)
       this.#active.delete(key)
-      this.#leave(pair.one)
-      this.#leave(pair.other)
+      if (typeof pair.arps !== 'string') for (const serial of [pair.one, pair.other]) this.#leave(serial)
     }
   }
 
@@ -164,7 +166,8 @@ export class Windows {
     await store.finish(this.#ctx.services.use(fleetDatabase), pair, outcome, { by: this.#by, now_s, due_s })
   }
 
-  async #solve({ one, other, oneArp, otherArp, begun_ms: from_ms }: Active): Promise<store.Outcome> {
+  async #solve({ one, other, arps, begun_ms: from_ms }: Active): Promise<store.Outcome> {
+    if (typeof arps === 'string') return { status: 'none', reason: arps }
     for (const serial of [one, other]) {
       const listening = this.#listening.get(serial)
       const trouble = listening ? listening.troubleSince(from_ms) : 'gone'
@@ -177,8 +180,8 @@ export class Windows {
     const begun_ms = performance.now()
     try {
       const found = await baselineInSteps(
-        { arp: oneArp, ...taken(one) },
-        { arp: otherArp, ...taken(other) },
+        { arp: arps.oneArp, ...taken(one) },
+        { arp: arps.otherArp, ...taken(other) },
         async () => {
           await setImmediate()
           if (this.#isStopped) throw new Error('stopped')
@@ -186,7 +189,7 @@ export class Windows {
       )
       this.#metrics.vector(found.status, (performance.now() - begun_ms) / 1_000)
       const { status, reason } = found
-      return status === 'none' ? { status, reason } : { status, reason, vector: { found, oneArp, otherArp } }
+      return status === 'none' ? { status, reason } : { status, reason, vector: { found, ...arps } }
     } catch (error) {
       // RTCM that nobody foresaw must not stop the comparison of all others.
       this.#metrics.vector('none', (performance.now() - begun_ms) / 1_000)

@@ -54,8 +54,8 @@ export interface NetOptions {
 }
 
 const tolerance = { default_m: 0.03, least_m: 0.006, most_m: 10 }
-/** Bases that are nearer to each other have one antenna, or one owner and one error: they have one vote. */
-const samePlace_m = 20
+/** Bases that are nearer to each other, metres, have one antenna, or one owner and one error: they have one vote. */
+export const samePlace_m = 20
 /** Bases beyond are not judged. */
 const most = 2_000
 /** An explanation that costs so much more than the best (−2 ln of the likelihoods' ratio) is no longer an alternative. */

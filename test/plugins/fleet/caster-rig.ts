@@ -44,6 +44,8 @@ export class FakeFleet {
   isDown = false
   #isConnected = true
   readonly #connections = new Set<EventSource<boolean>>()
+  /** Queries with this text fail; empty: none. */
+  fails = ''
   /** Queries with this text wait. */
   held: { text: string; until: Promise<void>; waiting: number } | undefined
 
@@ -106,7 +108,7 @@ export class FakeFleet {
             return !shared.isDown
           },
           query: async (sql, values) => {
-            if (shared.isDown) throw unavailable('the database is down')
+            if (shared.isDown || (shared.fails && sql.includes(shared.fails))) throw unavailable('the database is down')
             if (shared.held && sql.includes(shared.held.text)) {
               shared.held.waiting += 1
               await shared.held.until
