@@ -100,7 +100,8 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   const vector = plus(minus(end, start), solution.correction)
   const length_m = Math.hypot(vector.x, vector.y, vector.z)
   const antennas = antennasOf(from, to)
-  const covariance = withHeight(withDistance(solution.covariance, length_m), to.arp, antennas?.sigma_m ?? 0)
+  const hidden_m = length_m * hiddenPerLength(distance(start, here))
+  const covariance = withHeight(withHidden(solution.covariance, hidden_m), to.arp, antennas?.sigma_m ?? 0)
   return {
     ...{ status, reason, vector, covariance, displaced, length_m },
     offset: enu(to.arp, plus(from.arp, vector)),
@@ -150,15 +151,26 @@ const usable = ({ at_s, satellites }: ObservedEpoch): ObservedEpoch => ({
   ),
 })
 
-/** Errors that grow with the distance: broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
-const perDistance = 1e-7
+/** Broadcast orbits are wrong by a metre of 20,000 km, the slant of the air by as much again. */
+const perLength = 1e-7
+const satellites_m = 2e7
+/** Smaller differences may be errors of the ranges. */
+const ranges_m = 5
+
+/**
+ * Errors that grow with the length and do not show in the residuals: both stations shifted by the same turns the directions to the
+ * satellites.
+ * @param off_m how far the first station is from its own ranges
+ * @returns standard deviation for each metre of length
+ */
+const hiddenPerLength = (off_m: number) => Math.hypot(perLength, off_m > ranges_m ? off_m / satellites_m : 0)
 
 /** Errors that last longer than the arcs in which they show: without it, variances of rough streams are too small by this. */
 const hidden = 1.4
 
-function withDistance(covariance: Matrix, length_m: number): Matrix {
+function withHidden(covariance: Matrix, hidden_m: number): Matrix {
   const sum = covariance.map((value) => hidden * value)
-  for (let axis = 0; axis < 3; axis++) sum[4 * axis] += (perDistance * length_m) ** 2
+  for (let axis = 0; axis < 3; axis++) sum[4 * axis] += hidden_m ** 2
   return sum
 }
 

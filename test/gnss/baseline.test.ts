@@ -10,6 +10,7 @@ import {
   distance,
   encodeMsm,
   encodeRtcm,
+  enu,
   geodeticToEcef,
   isEphemeris,
   isMsm,
@@ -188,6 +189,23 @@ t.test('wrong announced positions', async (t) => {
     t.ok(distance(found.displaced.to ?? places[0], places[0]) < 5, 'and the second where the first should be')
     t.ok(Math.abs(found.length_m - distance(geodeticToEcef(origin), geodeticToEcef(away(10)))) < 0.01)
   })
+})
+
+t.test('both stations 24 m too high: the vector is wrong by centimetres, and its accuracy says so', async (t) => {
+  const raised = (ecef: Ecef) => offsetEnu(ecef, { east: 0, north: 0, up: 24 })
+  let truth: Record<Side, Ecef> | undefined
+  const announced = (both: Record<Side, Ecef>) => {
+    truth = both
+    return { from: raised(both.from), to: raised(both.to) }
+  }
+  const { vector, sigma, status } = run({ km: 30, seed: 2, announced })
+  if (!truth) return t.fail()
+  const { from, to } = truth
+  const end = { x: from.x + vector.x, y: from.y + vector.y, z: from.z + vector.z }
+  const { east, north } = enu(to, end)
+  const level = Math.hypot(east, north) / Math.hypot(sigma.east, sigma.north)
+  t.equal(status, 'fixed')
+  t.ok(level < 2, `${level.toFixed(1)} standard deviations in level`)
 })
 
 t.test('receivers of different makes', async (t) => {

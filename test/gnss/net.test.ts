@@ -254,17 +254,18 @@ t.test('two receivers at one place have one vote', async (t) => {
 })
 
 t.test('a height that antennas of different models explain names nobody', async (t) => {
-  const random = new Random(3)
-  const net = new SimulatedNet(random)
-  net.displace(0, { ...noOffset, up: 0.1 })
-  const judge = (heightDoubt_m: number) =>
-    judgeNet(
-      net.bases,
-      net.vectors.map((vector) => (vector.from === 'b0' || vector.to === 'b0' ? { ...vector, heightDoubt_m } : vector)),
-    ).get('b0')
+  const judge = (heightDoubt_m: number, error: Enu = { ...noOffset, up: 0.1 }) => {
+    const net = new SimulatedNet(new Random(3))
+    net.displace(0, error)
+    const doubted = net.vectors.map((vector) =>
+      vector.from === 'b0' || vector.to === 'b0' ? { ...vector, heightDoubt_m } : vector,
+    )
+    return judgeNet(net.bases, doubted).get('b0')
+  }
   t.match(judge(0), { state: 'contradicts' })
   t.match(judge(0.12), { state: 'unknown', reason: 'antennas' })
   t.match(judge(0.05), { state: 'contradicts' }, 'more than they may differ')
+  t.match(judge(0.12, { east: 0.05, north: 0, up: 0 }), { state: 'contradicts' }, '5 cm to the east are no antenna')
 })
 
 t.test('star: one base with its neighbours', async (t) => {

@@ -221,7 +221,8 @@ class Judge {
     if (votes < 2 || votes <= this.#places(inFavour)) return unknown('too-few')
     const { offset, sigma } = this.#local(base, said)
     const doubt_m = Math.min(...references.map((pair) => this.#net.pairs[pair].heightDoubt_m))
-    const isLevel = Math.hypot(offset.east, offset.north) <= this.#tolerance_m + 3 * Math.hypot(sigma.east, sigma.north)
+    const isLevel =
+      Math.hypot(offset.east, offset.north) <= Math.max(this.#tolerance_m, 3 * Math.hypot(sigma.east, sigma.north))
     if (isLevel && Math.abs(offset.up) <= doubt_m) return unknown('antennas')
     // Smaller differences are within the tolerance, yet the base is no reference for others.
     if (!(Math.hypot(...said.offset) > this.#tolerance_m)) return unknown('ambiguous')
