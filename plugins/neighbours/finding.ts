@@ -46,7 +46,7 @@ const noted = { least_m: 0.05, sigmas: 4 }
 const unknowns: Partial<Record<NetReason, string>> = {
   'no-vectors': 'no neighbour was compared yet',
   imprecise: 'the comparisons are not precise enough',
-  antennas: 'only the height is off, by no more than antennas of different models may differ',
+  antennas: 'only the height is off, by less than two antenna models can differ',
   'no-reference': 'no neighbour can confirm the position: they are within 20 m, or doubtful themselves',
   'too-few': 'only one neighbour contradicts the position: at least two are needed',
   'no-majority': 'the neighbours that confirm the position are not more than those that contradict it',

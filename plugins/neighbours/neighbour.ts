@@ -86,7 +86,7 @@ export class Neighbour {
   uselessness(now_ms: number): string {
     if (this.recording.epochs > 0 || this.#since_ms === undefined || now_ms - this.#since_ms < useful_ms) return ''
     return this.#hasMsm
-      ? 'its observations are not those of full half minutes of GPS time, or its time is wrong'
+      ? 'it sends no observations at full half minutes of GPS time, or its clock is wrong'
       : 'it sends no observations as MSM (1074 to 1137): choose another mountpoint'
   }
 

@@ -32,7 +32,7 @@ export type NetReason =
   | 'no-majority'
   /** All vectors lead to bases that are wrong or unknown, or were left out. */
   | 'no-reference'
-  /** Only the height is off, by no more than antennas of different models may differ. */
+  /** Only the height is off, by less than two antenna models can differ. */
   | 'antennas'
 
 export interface NetJudgement {
