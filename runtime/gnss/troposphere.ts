@@ -17,12 +17,13 @@ export function troposphere_m(elevation_deg: number, alt_m: number): number {
   const vapour_hPa = 6.108 * sea.humidity * Math.exp((17.15 * temperature_K - 4684) / (temperature_K - 38.45))
   const dry_m = 0.0022768 * pressure_hPa
   const wet_m = 0.002277 * (1255 / temperature_K + 0.05) * vapour_hPa
-  return dry_m * dryMapping(elevation_deg) + wet_m * wetMapping(elevation_deg)
+  return dry_m * dryMapping(elevation_deg, height_m) + wet_m * wetMapping(elevation_deg)
 }
 
-/** Of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude. */
+/** Of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude, and the correction for the height. */
 const niell = {
   dry: [1.2465397e-3, 2.9288445e-3, 63.721774e-3],
+  height: [2.53e-5, 5.49e-3, 1.14e-3],
   wet: [5.8118019e-4, 1.4572752e-3, 4.3908931e-2],
 } as const
 
@@ -30,6 +31,10 @@ function mapped(elevation_deg: number, [a, b, c]: readonly [number, number, numb
   const sine = Math.sin(elevation_deg * radians)
   return (1 + a / (1 + b / (1 + c))) / (sine + a / (sine + b / (sine + c)))
 }
-const dryMapping = (elevation_deg: number) => mapped(elevation_deg, niell.dry)
+/** The thinner air of higher places adds to the mapping, per kilometre. The model begins at 3°. */
+const dryMapping = (elevation_deg: number, height_m: number) =>
+  mapped(elevation_deg, niell.dry) + perKilometre(Math.max(3, elevation_deg)) * (height_m / 1_000)
+const perKilometre = (elevation_deg: number) =>
+  1 / Math.sin(elevation_deg * radians) - mapped(elevation_deg, niell.height)
 /** The way through wet air at an elevation, in parts of that from the zenith. */
 export const wetMapping = (elevation_deg: number): number => mapped(elevation_deg, niell.wet)

@@ -17,6 +17,7 @@ import {
   messageNumber,
   msmType,
   offsetEnu,
+  troposphere_m,
 } from '../../runtime/gnss/index.js'
 import { constellations, Random } from '../../runtime/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
@@ -129,6 +130,13 @@ t.test('integers', async (t) => {
     )
     t.equal(allAtOnce(fixIntegers(floats, covariance, { success: 0.999, ratio: 2, least: 7 })), undefined)
   })
+})
+
+t.test('the troposphere of a station at 1,500 m is mapped as that of thinner air: 1 cm at 10°', async (t) => {
+  const slant = (alt_m: number) => troposphere_m(10, alt_m) / troposphere_m(90, alt_m)
+  const more_m = (slant(1_500) - slant(0)) * troposphere_m(90, 1_500)
+  t.ok(more_m > 0.005 && more_m < 0.015, `${(1_000 * more_m).toFixed(1)} mm`)
+  t.ok(troposphere_m(0, 9_000) < 100, 'finite at the horizon')
 })
 
 t.test('two stations that announce the truth', async (t) => {
