@@ -79,13 +79,21 @@ export class Judgements implements FleetNet {
 
   get counts(): Record<FleetJudgement['state'], number> {
     const counts = { agrees: 0, contradicts: 0, unknown: 0 }
-    for (const { state } of this.#bases.values()) counts[state] += 1
+    for (const { state } of this.#known()) counts[state] += 1
     return counts
   }
 
   /** Stations whose position is contradicted. */
   get contradicted(): Set<string> {
-    return new Set([...this.#bases.values()].filter(({ state }) => state === 'contradicts').map(({ serial }) => serial))
+    return new Set([...this.#known()].filter(({ state }) => state === 'contradicts').map(({ serial }) => serial))
+  }
+
+  /** Judgements of positions that are announced now: those of stations that were removed are still stored. */
+  *#known(): Generator<StoredBase> {
+    for (const serial of this.#bases.keys()) {
+      const base = this.base(serial)
+      if (base) yield base
+    }
   }
 
   /** The tables are there. */
