@@ -1,11 +1,11 @@
-import { setImmediate } from 'node:timers/promises'
+import { inSteps } from 'rtk-base/baseline'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type Ecef, type FleetDatabase, fleet, fleetDatabase } from 'rtk-base/services'
-import { probableCause } from '../judgement/cause.js'
-import { isAnnounced, netVectors } from '../judgement/judgements.js'
+import { probableCause, rangedOf } from '../judgement/cause.js'
 import { referenceOf } from '../judgement/reference.js'
 import { judgeRegions } from '../judgement/regions.js'
 import { unjudged } from '../judgement/step.js'
+import { announcedVectors, isAnnounced, netVectors, pause } from '../judgement/vectors.js'
 import * as store from '../store/store.js'
 import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.js'
 
@@ -174,22 +174,27 @@ export class Acceptances {
   /** By the vectors of its time, of the station and of its neighbours among each other. */
   async #examine({ serial, arp, begun_s }: Acceptance) {
     const now_s = this.#ctx.clock.now() / 1_000
-    const own = await store.vectorsSince(this.#database, begun_s, now_s, [serial])
-    const around = [...new Set(own.flatMap(({ one, other }) => [one, other]))]
-    const all = around.length > 0 ? await store.vectorsSince(this.#database, begun_s, now_s, around) : []
     const known = this.#ctx.services.use(fleet)
-    const { bases, vectors } = netVectors(all, (one) => known.station(one))
-    const judged = await judgeRegions(bases, vectors, () => setImmediate())
+    const vectorsOf = (of: readonly string[]) =>
+      store.vectorsSince(this.#database, { since_s: begun_s, now_s, of }, pause)
+    const announced = (some: readonly store.StoredVector[]) =>
+      inSteps(
+        announcedVectors(some, (one) => known.station(one)),
+        pause,
+      )
+    const own = await vectorsOf([serial])
+    const around = [...new Set(own.flatMap(({ one, other }) => [one, other]))]
+    const all = around.length > 0 ? await vectorsOf(around) : []
+    const { bases, vectors } = await inSteps(netVectors(await announced(all)), pause)
+    const judged = await judgeRegions(bases, vectors, pause)
     const judgement = judged.get(serial) ?? unjudged
-    const valid = own.filter(
-      ({ one, other, oneArp, otherArp }) =>
-        isAnnounced(known.station(one), oneArp) && isAnnounced(known.station(other), otherArp),
-    )
+    const valid = await announced(own)
     const reference = referenceOf(await known.document(serial), arp)
     const wrong = new Set([...judged].filter(([, { state }]) => state === 'contradicts').map(([one]) => one))
     const facts = { serial, arp, judgement, reference }
+    const ranged = await inSteps(rangedOf(all), pause)
     const cause = wrong.has(serial)
-      ? probableCause({ ...facts, vectors: all, wrong, now_ms: this.#ctx.clock.now() }).text
+      ? probableCause({ ...facts, ranged, wrong, now_ms: this.#ctx.clock.now() }).text
       : ''
     const evidence = evidenceOf({ ...facts, vectors: valid, judged, cause })
     return { evidence, ...outcomeOf(evidence, judgement) }

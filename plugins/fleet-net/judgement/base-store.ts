@@ -37,15 +37,25 @@ const baseOf = (row: BaseRow): StoredBase => {
   }
 }
 
-export async function storedBases({ query }: Database): Promise<Map<string, StoredBase>> {
-  const rows = await query<BaseRow>(
-    `select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, cause, doubted_at, arp, window_begun
-     from fleet_net_base`,
-  )
-  return new Map(rows.map((row) => [row.serial, baseOf(row)]))
-}
-
+/** Bases of one query: reading or storing more at once holds up everything else. */
 const rowsAtOnce = 1_000
+
+/** @param pause between two queries */
+export async function storedBases({ query }: Database, pause: () => Promise<void>): Promise<Map<string, StoredBase>> {
+  const found = new Map<string, StoredBase>()
+  for (let after = ''; ; ) {
+    const rows = await query<BaseRow>(
+      `select serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, cause, doubted_at, arp, window_begun
+       from fleet_net_base where serial > $1 order by serial limit ${rowsAtOnce}`,
+      [after],
+    )
+    for (const row of rows) found.set(row.serial, baseOf(row))
+    const last = rows.at(-1)
+    if (!last || rows.length < rowsAtOnce) return found
+    after = last.serial
+    await pause()
+  }
+}
 
 export async function storeBases({ query }: Database, bases: readonly StoredBase[], now_s: number): Promise<void> {
   for (let at = 0; at < bases.length; at += rowsAtOnce) {

@@ -1,5 +1,5 @@
 /** The probable cause of a contradicted position, from all that the fleet knows of the station. Pure. */
-import { causesOf, type NetCause, type NetJudgement, type RangedBase } from 'rtk-base/baseline'
+import { causesOf, type NetCause, type NetJudgement, type RangedBase, type Steps } from 'rtk-base/baseline'
 import { decimalYear, frameNamed } from 'rtk-base/gnss'
 import type { Ecef, Enu, FleetJudgement } from 'rtk-base/services'
 import type { StoredVector } from '../store/store.js'
@@ -12,8 +12,8 @@ export interface CauseFacts {
   readonly serial: string
   readonly arp: Ecef
   readonly judgement: Pick<NetJudgement, 'offset' | 'sigma'>
-  /** With the positions by ranges of the stations. */
-  readonly vectors: readonly StoredVector[]
+  /** Of `rangedOf`. */
+  readonly ranged: ReadonlyMap<string, RangedBase>
   /** Serial numbers of the contradicted stations. */
   readonly wrong: ReadonlySet<string>
   readonly reference: Reference
@@ -28,14 +28,20 @@ const coarse_m = 0.03
 const leastPart = 0.5
 const size = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
 
-/** The most certain cause, without the history of the station. */
-export function probableCause({ serial, arp, judgement, vectors, wrong, reference, now_ms }: CauseFacts): Cause {
-  const { offset, sigma } = judgement
+/** The positions by their ranges of the stations, each of its newest vector. @param vectors the oldest first */
+export function* rangedOf(vectors: readonly StoredVector[]): Steps<Map<string, RangedBase>> {
   const ranged = new Map<string, RangedBase>()
   for (const { one, other, oneArp, otherArp, oneRanges, otherRanges } of vectors) {
+    yield
     ranged.set(one, { id: one, arp: oneArp, byRanges: oneRanges })
     ranged.set(other, { id: other, arp: otherArp, byRanges: otherRanges })
   }
+  return ranged
+}
+
+/** The most certain cause, without the history of the station. */
+export function probableCause({ serial, arp, judgement, ranged, wrong, reference, now_ms }: CauseFacts): Cause {
+  const { offset, sigma } = judgement
   const { plate, epoch, accuracy_m, antenna } = reference
   const frame = frameNamed(reference.frame)
   const [found = noCause] = causesOf({

@@ -71,7 +71,8 @@ export async function storeDays(
 const trusted_s = { oldest: 2 * day_s, newest: 2 * 3_600 } as const
 
 /**
- * Deletes vectors that are older than 3 days, and the oldest day of medians if it is too old. After the clock jumped forward, nothing is
+ * Deletes vectors that are older than 3 days, judgements of stations that were removed long ago, and the oldest day of medians if it is too
+ * old. After the clock jumped forward, nothing is
  * deleted until there are vectors of two hours ago, and then at most a day of medians per call.
  */
 export async function deleteOld({ query }: Database, now_s: number, retention_days: number): Promise<void> {
@@ -81,6 +82,7 @@ export async function deleteOld({ query }: Database, now_s: number, retention_da
   )
   if (!fresh) return
   await query('delete from fleet_net_vector where t < to_timestamp($1)', [now_s - 3 * day_s])
+  await query('delete from fleet_net_base where judged < to_timestamp($1)', [now_s - retention_days * day_s])
   const oldest = 'day < to_timestamp($1) and day = (select min(day) from fleet_net_day)'
   await query(`delete from fleet_net_day where ${oldest}`, [now_s - retention_days * day_s])
 }

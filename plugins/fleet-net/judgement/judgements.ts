@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
-import { movementOf, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { inSteps, movementOf, type NetJudgement, type NetVector, type Steps } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import {
@@ -14,12 +13,13 @@ import {
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
-import { mayHaveMoved, probableCause, withMovement } from './cause.js'
+import { type Cause, type CauseFacts, mayHaveMoved, probableCause, rangedOf, withMovement } from './cause.js'
 import { curveOf, deleteOld, storeDays } from './days.js'
 import { opposing } from './opposing.js'
 import { referenceOf } from './reference.js'
 import { type JudgedBase, judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
+import { announcedVectors, byStation, isAnnounced, netVectors, pause } from './vectors.js'
 
 export const channel = 'fleet_net'
 const look_ms = 60_000
@@ -32,31 +32,15 @@ const again_s = 1_800
 const tidy_s = 3_600
 /** Vectors of a pair have different windows if at most a third of each is common. */
 const apart = 0.66
-/** The announced position is still the one of a vector. */
-const same_m = 0.001
-
-export const isAnnounced = (station: FleetStation | undefined, arp: Ecef): boolean =>
-  station?.arp !== undefined && distance(station.arp, arp) <= same_m
-
-/** Vectors against the positions that are announced now. Those with others are left out. */
-export function netVectors(
-  vectors: readonly store.StoredVector[],
-  stationOf: (serial: string) => FleetStation | undefined,
-): { bases: JudgedBase[]; vectors: NetVector[] } {
-  const bases = new Map<string, JudgedBase>()
-  const found: NetVector[] = []
-  for (const { one, other, oneArp, otherArp, measured, covariance, heightDoubt_m } of vectors) {
-    if (!isAnnounced(stationOf(one), oneArp) || !isAnnounced(stationOf(other), otherArp)) continue
-    bases.set(one, { id: one, arp: oneArp })
-    bases.set(other, { id: other, arp: otherArp })
-    const offset = {
-      x: measured.x - (otherArp.x - oneArp.x),
-      y: measured.y - (otherArp.y - oneArp.y),
-      z: measured.z - (otherArp.z - oneArp.z),
-    }
-    found.push({ from: one, to: other, offset, covariance, heightDoubt_m })
-  }
-  return { bases: [...bases.values()], vectors: found }
+/** Of one judgement of all stations. */
+interface Facts {
+  readonly judged: ReadonlyMap<string, NetJudgement>
+  /** Stations that are contradicted by these vectors. */
+  readonly wrong: ReadonlySet<string>
+  readonly before: ReadonlyMap<string, StoredBase>
+  readonly ofBase: ReadonlyMap<string, readonly store.StoredVector[]>
+  readonly causes: ReadonlyMap<string, Cause>
+  readonly now_s: number
 }
 
 /** The service `fleetNet`. The leading instance judges, every instance reads. */
@@ -95,13 +79,21 @@ export class Judgements implements FleetNet {
 
   get counts(): Record<FleetJudgement['state'], number> {
     const counts = { agrees: 0, contradicts: 0, unknown: 0 }
-    for (const { state } of this.#bases.values()) counts[state] += 1
+    for (const { state } of this.#known()) counts[state] += 1
     return counts
   }
 
   /** Stations whose position is contradicted. */
   get contradicted(): Set<string> {
-    return new Set([...this.#bases.values()].filter(({ state }) => state === 'contradicts').map(({ serial }) => serial))
+    return new Set([...this.#known()].filter(({ state }) => state === 'contradicts').map(({ serial }) => serial))
+  }
+
+  /** Judgements of positions that are announced now: those of stations that were removed are still stored. */
+  *#known(): Generator<StoredBase> {
+    for (const serial of this.#bases.keys()) {
+      const base = this.base(serial)
+      if (base) yield base
+    }
   }
 
   /** The tables are there. */
@@ -118,7 +110,7 @@ export class Judgements implements FleetNet {
   async #read(): Promise<void> {
     if (!this.#database.connected) return
     try {
-      this.#bases = await storedBases(this.#database)
+      this.#bases = await storedBases(this.#database, pause)
       this.#changed.emit()
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'the judgements of the net cannot be read: the last ones stay')
@@ -135,7 +127,7 @@ export class Judgements implements FleetNet {
       const newest = await store.newestVector(this.#database)
       if (elapsed_s - this.#judged_s < (newest === this.#newest ? again_s : least_s)) return
       if (newest > 0 && elapsed_s - this.#tidied_s >= tidy_s) {
-        this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, () => setImmediate())
+        this.#complete_s = await storeDays(this.#database, now_s, this.#complete_s, pause)
         await deleteOld(this.#database, now_s, this.#settings.retention_days)
         this.#tidied_s = elapsed_s
       }
@@ -151,24 +143,30 @@ export class Judgements implements FleetNet {
 
   async #judge(now_s: number): Promise<void> {
     const known = this.#ctx.services.use(fleet)
-    const recent = await store.vectorsSince(this.#database, now_s - recent_s, now_s)
-    const { bases, vectors } = netVectors(recent, (serial) => known.station(serial))
-    const judged = await judgeRegions(bases, vectors, () => setImmediate())
-    const before = await storedBases(this.#database)
-    const ofBase = new Map<string, store.StoredVector[]>()
-    for (const vector of recent) {
-      const { one, other, oneArp, otherArp } = vector
-      if (!isAnnounced(known.station(one), oneArp) || !isAnnounced(known.station(other), otherArp)) continue
-      for (const serial of [one, other]) {
-        const own = ofBase.get(serial)
-        if (own) own.push(vector)
-        else ofBase.set(serial, [vector])
-      }
-    }
-    const window_s = 60 * this.#settings.window_min
+    const recent = await store.vectorsSince(this.#database, { since_s: now_s - recent_s, now_s }, pause)
+    const announced = await inSteps(
+      announcedVectors(recent, (serial) => known.station(serial)),
+      pause,
+    )
+    const { bases, vectors } = await inSteps(netVectors(announced), pause)
+    const judged = await judgeRegions(bases, vectors, pause)
+    const before = await storedBases(this.#database, pause)
+    const ofBase = await inSteps(byStation(announced), pause)
     const wrong = new Set([...judged].filter(([, { state }]) => state === 'contradicts').map(([serial]) => serial))
+    const causes = await this.#causes(judged, wrong, recent)
+    const facts = { judged, wrong, before, ofBase, causes, now_s }
+    const stored = await inSteps(this.#stepped(facts), pause)
+    await storeBases(this.#database, stored, now_s)
+    for (const base of stored) this.#record(before.get(base.serial), base)
+    await this.#database.notify(channel, '')
+  }
+
+  *#stepped({ judged, wrong, before, ofBase, causes, now_s }: Facts): Steps<StoredBase[]> {
+    const known = this.#ctx.services.use(fleet)
+    const window_s = 60 * this.#settings.window_min
     const stored: StoredBase[] = []
     for (const serial of new Set([...judged.keys(), ...before.keys()])) {
+      yield
       const arp = known.station(serial)?.arp
       const last = before.get(serial)
       // Of a station that announces nothing, the last judgement stays until it does: the service does not tell it.
@@ -178,32 +176,40 @@ export class Judgements implements FleetNet {
       const own = ofBase.get(serial) ?? []
       const middle = own[(own.length - 1) >> 1]
       const neighbours = new Set(own.map(({ one, other }) => (one === serial ? other : one)))
-      const opposing_s =
-        found.state === 'contradicts' ? opposing({ serial, arp, offset: found.offset }, own, wrong) : []
-      const cause = found.state === 'contradicts' ? await this.#cause(serial, arp, found, recent, wrong) : noCause
+      const opposing_s = wrong.has(serial) ? opposing({ serial, arp, offset: found.offset }, own, wrong) : []
       const evidence = {
-        ...{ serial, arp, now_s: Math.floor(now_s), neighbours: [...neighbours], cause, opposing_s },
+        ...{ serial, arp, now_s: Math.floor(now_s), neighbours: [...neighbours], opposing_s },
         ...{ newest_s: own.at(-1)?.t_s ?? 0, window_s: middle ? Math.floor(middle.t_s - window_s) : 0 },
-        apart_s: apart * window_s,
+        ...{ cause: causes.get(serial) ?? noCause, apart_s: apart * window_s },
       }
       stored.push(stepped(same, found, evidence))
     }
-    await storeBases(this.#database, stored, now_s)
-    for (const base of stored) this.#record(before.get(base.serial), base)
-    await this.#database.notify(channel, '')
+    return stored
   }
 
-  async #cause(
-    serial: string,
-    arp: Ecef,
-    judgement: NetJudgement,
-    recent: readonly store.StoredVector[],
+  /** Of the contradicted stations. */
+  async #causes(
+    judged: ReadonlyMap<string, NetJudgement>,
     wrong: ReadonlySet<string>,
-  ): Promise<FleetJudgement['cause']> {
+    recent: readonly store.StoredVector[],
+  ): Promise<Map<string, Cause>> {
+    const causes = new Map<string, Cause>()
+    if (wrong.size === 0) return causes
+    const ranged = await inSteps(rangedOf(recent), pause)
+    for (const serial of wrong) {
+      const arp = this.#ctx.services.use(fleet).station(serial)?.arp
+      const judgement = judged.get(serial)
+      if (arp && judgement) causes.set(serial, await this.#cause({ serial, arp, judgement, ranged, wrong }))
+      await pause()
+    }
+    return causes
+  }
+
+  async #cause(contradicted: Omit<CauseFacts, 'reference' | 'now_ms'>): Promise<Cause> {
+    const { serial, arp, judgement, wrong } = contradicted
     const reference = referenceOf(await this.#ctx.services.use(fleet).document(serial), arp)
     const now_ms = this.#ctx.clock.now()
-    const facts = { serial, arp, judgement, vectors: recent, wrong, reference, now_ms }
-    const found = probableCause(facts)
+    const found = probableCause({ ...contradicted, reference, now_ms })
     if (!mayHaveMoved(found)) return found
     const except = new Set([...wrong].filter((id) => id !== serial))
     const curve = await curveOf(this.#database, serial, { arp, now_s: now_ms / 1_000, except })

@@ -1,5 +1,5 @@
 /** Judges a net of any size: in regions, each with its surroundings. Pure. */
-import { judgeNetInSteps, type NetJudgement, type NetVector } from 'rtk-base/baseline'
+import { inSteps, judgeNetInSteps, type NetJudgement, type NetVector, type Steps } from 'rtk-base/baseline'
 import type { Ecef } from 'rtk-base/services'
 
 export interface JudgedBase {
@@ -23,18 +23,7 @@ export async function judgeRegions(
   vectors: readonly NetVector[],
   pause: () => Promise<void>,
 ): Promise<Map<string, NetJudgement>> {
-  const neighbours = new Map<string, Set<string>>()
-  const of = (id: string) => {
-    const known = neighbours.get(id) ?? new Set<string>()
-    neighbours.set(id, known)
-    return known
-  }
-  const byBase = new Map<string, NetVector[]>()
-  for (const vector of vectors) {
-    of(vector.from).add(vector.to)
-    of(vector.to).add(vector.from)
-    byBase.set(vector.from, [...(byBase.get(vector.from) ?? []), vector])
-  }
+  const { neighbours, byBase } = await inSteps(indexed(vectors), pause)
   const known = new Map(bases.filter(({ id }) => neighbours.has(id)).map((base) => [base.id, base]))
   const judged = new Map<string, NetJudgement>()
   for (const region of regionsOf([...known.values()])) {
@@ -49,6 +38,27 @@ export async function judgeRegions(
     await pause()
   }
   return judged
+}
+
+function* indexed(
+  vectors: readonly NetVector[],
+): Steps<{ neighbours: Map<string, Set<string>>; byBase: Map<string, NetVector[]> }> {
+  const neighbours = new Map<string, Set<string>>()
+  const byBase = new Map<string, NetVector[]>()
+  const add = (from: string, to: string) => {
+    const known = neighbours.get(from)
+    if (known) known.add(to)
+    else neighbours.set(from, new Set([to]))
+  }
+  for (const vector of vectors) {
+    yield
+    add(vector.from, vector.to)
+    add(vector.to, vector.from)
+    const own = byBase.get(vector.from)
+    if (own) own.push(vector)
+    else byBase.set(vector.from, [vector])
+  }
+  return { neighbours, byBase }
 }
 
 /** Halves along the longest axis, until each is small enough. */

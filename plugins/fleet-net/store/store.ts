@@ -101,7 +101,7 @@ export async function release({ query }: Database, by: string): Promise<void> {
 
 interface VectorRow {
   readonly id: number
-  readonly t: Date
+  readonly t_s: number
   readonly one: string
   readonly other: string
   readonly status: 'fixed' | 'float'
@@ -117,9 +117,9 @@ interface VectorRow {
 }
 
 const columns =
-  'id, t, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites, height_doubt'
+  'id, extract(epoch from t)::float8 as t_s, one, other, status, measured, covariance, one_arp, other_arp, one_ranges, other_ranges, epochs, satellites, height_doubt'
 const vectorOf = (row: VectorRow): StoredVector => ({
-  ...{ id: row.id, t_s: row.t.getTime() / 1_000, one: row.one, other: row.other, status: row.status },
+  ...{ id: row.id, t_s: row.t_s, one: row.one, other: row.other, status: row.status },
   measured: ecefOf(row.measured),
   covariance: Float64Array.from(row.covariance),
   oneArp: ecefOf(row.one_arp),
@@ -131,20 +131,34 @@ const vectorOf = (row: VectorRow): StoredVector => ({
   heightDoubt_m: row.height_doubt,
 })
 
-/** The vectors from then until now, the oldest first. @param of only those of these stations */
+/** Vectors of one query: reading more at once holds up everything else. */
+const rowsAtOnce = 500
+
+/**
+ * The vectors from then until now, the oldest first.
+ * @param pause between two queries
+ * @param of only those of these stations
+ */
 export async function vectorsSince(
   { query }: Database,
-  since_s: number,
-  now_s: number,
-  of?: readonly string[],
+  { since_s, now_s, of }: { since_s: number; now_s: number; of?: readonly string[] },
+  pause: () => Promise<void>,
 ): Promise<StoredVector[]> {
-  const rows = await query<VectorRow>(
-    `select ${columns} from fleet_net_vector
-     where t > to_timestamp($1) and t <= to_timestamp($2) and ($3::text[] is null or one = any($3) or other = any($3))
-     order by t, id`,
-    [since_s, now_s + skew_s, of ? [...of] : null],
-  )
-  return rows.map(vectorOf)
+  const found: StoredVector[] = []
+  for (let after = { t_s: since_s, id: Number.MAX_SAFE_INTEGER }; ; ) {
+    const rows = await query<VectorRow>(
+      `select ${columns} from fleet_net_vector
+       where (t, id) > (to_timestamp($1), $2) and t <= to_timestamp($3)
+         and ($4::text[] is null or one = any($4) or other = any($4))
+       order by t, id limit ${rowsAtOnce}`,
+      [after.t_s, after.id, now_s + skew_s, of ? [...of] : null],
+    )
+    for (const row of rows) found.push(vectorOf(row))
+    const last = rows.at(-1)
+    if (!last || rows.length < rowsAtOnce) return found
+    after = last
+    await pause()
+  }
 }
 
 export async function newestVector({ query }: Database): Promise<number> {

@@ -118,7 +118,7 @@ function* stepsOf(
   const wanted_m = options.tolerance_m ?? tolerance.default_m
   const tolerance_m = Math.min(tolerance.most_m, Math.max(tolerance.least_m, wanted_m || tolerance.default_m))
   // Two positions share it, and it is three standard deviations.
-  const net = new Network(known.length, pairsOf(places, vectors), tolerance_m / 3 / Math.SQRT2)
+  const net = new Network(known.length, yield* pairsOf(places, vectors), tolerance_m / 3 / Math.SQRT2)
   const best = yield* explained(net)
   const ambiguous = new Set<number>()
   for (const base of best.faulty) {
@@ -128,7 +128,12 @@ function* stepsOf(
     for (const instead of other.faulty) if (!best.faulty.has(instead)) ambiguous.add(instead)
   }
   const judge = new Judge({ net, bases: known, tolerance_m, best, ambiguous })
-  return new Map(known.map(({ id }, base) => [id, judge.judgement(base)]))
+  const judged = new Map<string, NetJudgement>()
+  for (const [base, { id }] of known.entries()) {
+    yield
+    judged.set(id, judge.judgement(base))
+  }
+  return judged
 }
 
 /** How the net is explained. */

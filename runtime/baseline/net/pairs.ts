@@ -1,6 +1,7 @@
 /** From measured vectors to one comparison for each pair of bases: validated, bounded, repeated windows combined. */
 import type { Ecef } from '../../../schemas/services.js'
 import { inverse, type Matrix, product } from '../linear.js'
+import type { Steps } from '../steps.js'
 
 /** A measured vector against the announced positions. */
 export interface NetVector {
@@ -39,9 +40,10 @@ const independent = 3
 const same = { limit: 21.1, besides_m: 0.005 }
 
 /** @param places the index of each base by its id */
-export function pairsOf(places: ReadonlyMap<string, number>, vectors: Iterable<NetVector>): Pair[] {
+export function* pairsOf(places: ReadonlyMap<string, number>, vectors: Iterable<NetVector>): Steps<Pair[]> {
   const windowsOf = new Map<string, Pair[]>()
   for (const vector of vectors) {
+    yield
     const pair = validPair(places, vector)
     if (!pair) continue
     const key = `${pair.i} ${pair.j}`
@@ -49,7 +51,13 @@ export function pairsOf(places: ReadonlyMap<string, number>, vectors: Iterable<N
     if (!known) windowsOf.set(key, [pair])
     else if (known.push(pair) > windows) known.shift()
   }
-  return [...windowsOf.values()].flatMap((known) => combined(known) ?? [])
+  const pairs: Pair[] = []
+  for (const known of windowsOf.values()) {
+    yield
+    const pair = combined(known)
+    if (pair) pairs.push(pair)
+  }
+  return pairs
 }
 
 /** @returns undefined: the vector cannot be used */

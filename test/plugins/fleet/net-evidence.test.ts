@@ -2,12 +2,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { evidenceOf, outcomeOf } from '../../../plugins/fleet-net/acceptance/evidence.js'
-import { probableCause, withMovement } from '../../../plugins/fleet-net/judgement/cause.js'
+import { probableCause, rangedOf, withMovement } from '../../../plugins/fleet-net/judgement/cause.js'
 import { type Reference, referenceOf } from '../../../plugins/fleet-net/judgement/reference.js'
+import { announcedVectors, byStation, netVectors } from '../../../plugins/fleet-net/judgement/vectors.js'
 import type { StoredVector } from '../../../plugins/fleet-net/store/store.js'
-import type { NetCause, NetJudgement } from '../../../runtime/baseline/index.js'
+import { allAtOnce, type NetCause, type NetJudgement, type Steps } from '../../../runtime/baseline/index.js'
+import { pairsOf } from '../../../runtime/baseline/net/pairs.js'
 import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
-import type { Ecef, Enu } from '../../../schemas/services.js'
+import type { Ecef, Enu, FleetStation } from '../../../schemas/services.js'
 
 const arp = geodeticToEcef({ lat: 52, lon: 4.3, alt: 50 })
 const nowhere: Enu = { east: 0, north: 0, up: 0 }
@@ -149,7 +151,13 @@ t.test('the reference in a document', async (t) => {
 
 const causeOf = (offset: Enu, reference: Partial<Reference> = {}, vectors: StoredVector[] = [], wrong = ['S']) =>
   probableCause({
-    ...{ serial: 'S', arp, judgement: { offset, sigma: calm }, vectors, wrong: new Set(wrong) },
+    ...{
+      serial: 'S',
+      arp,
+      judgement: { offset, sigma: calm },
+      ranged: allAtOnce(rangedOf(vectors)),
+      wrong: new Set(wrong),
+    },
     ...{ reference: { ...plain, ...reference }, now_ms: Date.UTC(2026, 0, 1) },
   })
 
@@ -201,4 +209,28 @@ t.test('a movement is the cause only of an offset that it explains, and that not
   t.equal(kind(causeOf(offset, { accuracy_m: 2 }), step(180)), 'moved', 'a survey to 2 m does not move the antenna')
   for (const kindOf of ['swapped', 'far', 'frame', 'height'] as const)
     t.equal(kind({ kind: kindOf, values: {}, text: '' }, step(180)), kindOf)
+})
+
+t.test('the vectors of a large net are handled in small steps', async (t) => {
+  const vectors = vectorsOf(4, 300)
+  const arps = new Map([['S', arp], ...[1, 2, 3, 4].map((n) => [`B${n}`, placed(n)] as const)])
+  const inPieces = <T>(name: string, steps: Steps<T>): T => {
+    for (let count = 0; ; count++) {
+      const { done, value } = steps.next()
+      if (!done) continue
+      t.ok(count >= vectors.length, `${name}: ${count} steps`)
+      return value
+    }
+  }
+  const stationOf = (serial: string) => ({ serial, arp: arps.get(serial) }) as FleetStation
+  const announced = inPieces('announced', announcedVectors(vectors, stationOf))
+  t.equal(announced.length, vectors.length)
+  const net = inPieces('net', netVectors(announced))
+  t.equal(net.bases.length, 5)
+  t.equal(inPieces('by station', byStation(announced)).get('S')?.length, vectors.length)
+  t.equal(inPieces('ranged', rangedOf(vectors)).size, 5)
+  const places = new Map(net.bases.map(({ id }, place) => [id, place]))
+  t.equal(inPieces('pairs', pairsOf(places, net.vectors)).length, 4)
+  arps.set('B1', arp)
+  t.equal(allAtOnce(announcedVectors(vectors, stationOf)).length, 900, 'B1 announces another position')
 })

@@ -127,5 +127,8 @@ export async function startNet(
     // biome-ignore lint/suspicious/noExplicitAny: each test knows the answer that it asks for
     return { status: answer.status, body: answer.json() as any }
   }
-  return { station, json, judgement: (serial: string) => net?.judgement(serial) }
+  /** By the metric. */
+  const contradicted = async () =>
+    /fleet_net_stations\{state="contradicts"\} (\d+)/.exec((await station.request('/metrics')).text)?.[1]
+  return { station, json, contradicted, judgement: (serial: string) => net?.judgement(serial) }
 }

@@ -1,6 +1,7 @@
 /** What the net stores: daily medians, retention, pairs and their leases. */
 import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
+import { storeBases, storedBases } from '../../../plugins/fleet-net/judgement/base-store.js'
 import { curveOf, deleteOld, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
 import { storePairs } from '../../../plugins/fleet-net/pairs/pair-store.js'
 import { SettledPlaces, settle_ms } from '../../../plugins/fleet-net/pairs/settled.js'
@@ -124,7 +125,13 @@ t.test('retention', async (t) => {
   const hours = [1, 3, 70, 73, 100]
   await store(hours.map((hour) => ({ t_s: midnight_s - 3_600 * hour })))
   await fillDays(34)
+  await query(
+    `insert into fleet_net_base (serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, judged, cause, arp)
+     select 'B' || age, 'contradicts', '', 0, 0, 0, '{}', 0, '{}', 'epoch', to_timestamp($1 - 86400 * age), '{}', '{}' from unnest(array[0, 32]) as age`,
+    [midnight_s],
+  )
   await deleteOld(database, midnight_s, 31)
+  t.strictSame(await query('select serial from fleet_net_base'), [{ serial: 'B0' }], 'not judged for too long')
   t.equal(await stored(), 3, 'vectors of three days')
   t.equal((await days()).length, 2 * 33, 'one day at a time')
   for (let n = 0; n < 5; n++) await deleteOld(database, midnight_s, 31)
@@ -145,7 +152,7 @@ t.test('what was stored with a clock of the future', async (t) => {
   const now_s = midnight_s + 40_000
   const wrong_s = now_s + 400 * day_s
   await store([{ t_s: now_s - 60 }, { t_s: now_s + 60, one: 'A' }, { t_s: wrong_s }])
-  t.equal((await vectorsSince(database, now_s - 3_600, now_s)).length, 2, 'is not recent')
+  t.equal((await vectorsSince(database, { since_s: now_s - 3_600, now_s }, rest)).length, 2, 'is not recent')
   for (const t_s of [now_s, wrong_s]) await storeDays(database, t_s, 0, rest)
   t.equal((await days()).length, 2)
   const origin = { x: 0, y: 0, z: 0 }
@@ -163,6 +170,48 @@ t.test('what was stored with a clock of the future', async (t) => {
     (await claim(database, take)).map(({ other }) => other).sort((one, next) => (one < next ? -1 : 1))
   t.strictSame(await others(), ['due', 'late', 'leased'], 'counts as past')
   t.strictSame(await others(), [])
+})
+
+t.test('vectors and judgements are read in steps, in order', async (t) => {
+  const now_s = midnight_s
+  // Thousands of one time, and not in the order of their numbers.
+  await store(Array.from({ length: 2_500 }, (_, n) => ({ t_s: now_s - Math.floor(n / 1_200), one: `A${n % 5}` })))
+  let pauses = 0
+  const pause = async () => {
+    pauses += 1
+  }
+  const read = (of?: readonly string[]) =>
+    vectorsSince(database, { since_s: now_s - 1.5, now_s, ...(of && { of }) }, pause)
+  const found = await read()
+  t.equal(found.length, 2_400)
+  t.equal(new Set(found.map(({ id }) => id)).size, 2_400, 'each once')
+  const keys = found.map(({ t_s, id }) => 1e6 * (t_s - now_s) + id)
+  t.ok(
+    keys.every((key, at) => at === 0 || key > (keys[at - 1] ?? 0)),
+    'the oldest first',
+  )
+  t.equal(pauses, 4)
+  t.equal((await read(['A1'])).length, 480)
+  const cause = { kind: '', values: {}, text: '' }
+  const bases = Array.from({ length: 2_500 }, (_, n) => ({
+    ...({
+      serial: `B${n}`,
+      state: 'agrees',
+      reason: 'confirmed',
+      vectors: 3,
+      neighbours: [],
+      cause,
+      since_s: 1,
+    } as const),
+    ...{ offset: { east: 0, north: 0, up: 0 }, sigma: { east: 0, north: 0, up: 0 }, arp: { x: n, y: 0, z: 0 } },
+    ...{ doubted_s: undefined, window_s: 0 },
+  }))
+  await storeBases(database, bases, now_s)
+  pauses = 0
+  const stored = await storedBases(database, pause)
+  t.equal(stored.size, 2_500)
+  t.equal(stored.get('B2499')?.arp.x, 2_499)
+  t.equal(pauses, 2)
 })
 
 t.test('a pair that is not wanted any more', async (t) => {
