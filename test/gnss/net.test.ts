@@ -500,9 +500,20 @@ t.test('movement', async (t) => {
   const step = movementOf(curve(1, 90, (day) => (day < 41 ? {} : { east: 0.011 })))
   t.match(step, { kind: 'moved', values: { kind: 'step' } })
   t.match(step?.text, /^The antenna moved 1[012] mm to the east on about 1[234] March 2026\.$/)
-  const drift = movementOf(curve(2, 300, (day) => ({ north: -0.02 * (day / 365.25), up: -0.04 * (day / 365.25) })))
+  const sinking = (day: number) => ({ north: -0.02 * (day / 365.25), up: -0.04 * (day / 365.25) })
+  const drift = movementOf(curve(2, 390, sinking))
   t.match(drift, { values: { kind: 'drift' } })
   t.match(drift?.text, /mm to the south and \d+ mm down since February 2026: it drifts by (19|20|21) mm to the south/)
+  t.match(movementOf(curve(2, 250, sinking))?.text, /since February 2026\.$/, 'no yearly rate from part of a year')
+  const small = movementOf(curve(6, 90, (day) => (day < 41 ? {} : { east: 0.006 }), 0.001))
+  t.match(small, { values: { kind: 'step' } }, 'a sudden move of 6 mm')
+  for (const days of [60, 120, 180, 270, 365, 400]) {
+    for (let month = 0; month < 12; month++) {
+      const wave = (day: number) => Math.sin(2 * Math.PI * (day / 365.25 + month / 12))
+      const yearly = curve(month, days, (day) => ({ east: 0.003 * wave(day), up: 0.005 * wave(day) }), 0.001)
+      t.equal(movementOf(yearly), undefined, `${days} days of a yearly wave of 3 and 5 mm`)
+    }
+  }
   t.match(movementOf(curve(3, 20, (day) => (day < 10 ? {} : { up: 0.1 }))), { text: /mm up/ }, 'three weeks are enough')
   t.equal(movementOf(curve(4, 13, (day) => (day < 7 ? {} : { up: 1 }))), undefined, 'less than 14 days')
   t.equal(movementOf([]), undefined)

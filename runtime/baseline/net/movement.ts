@@ -18,8 +18,10 @@ const year_s = 365.25 * day_s
 const days = { least: 14, side: 5, most: 400, tried: 120 }
 /** A move is stated from this many standard deviations, since every day is tried; its other directions from `besides`. */
 const significant = { sigmas: 6, besides: 4 }
-/** Smaller moves are not stated: surroundings change with the seasons. Metres. */
-const least_m = { level: 0.003, up: 0.006 }
+/** Smaller moves are not stated, metres. Those that are not sudden may be the yearly wave of a building or of the ground. */
+const least_m = { sudden: { level: 0.005, up: 0.01 }, slow: { level: 0.01, up: 0.015 } }
+/** A step is sudden if this part of it shows between the days next to it. */
+const sudden = 0.7
 /** Of correlated days; more correlation is not told from a move. */
 const mostCorrelated = 0.9
 /** Of normally distributed values: standard deviation by the median deviation, and of a median by that of the mean. */
@@ -40,11 +42,12 @@ interface Move {
   readonly sigma_m: number
   /** Median deviation of the days from it. */
   readonly misfit_m: number
+  readonly isSudden: boolean
 }
 
 /**
  * Steps by the difference of medians, drifts by the slope of Theil and Sen (Sen 1968, J. Am. Stat. Assoc. 63), whichever
- * fits better. Correlated days count as fewer.
+ * fits better. Correlated days count as fewer. A yearly rate is stated from a year of days.
  * @returns undefined: no significant move, or fewer than 14 days
  */
 export function movementOf(offsets: readonly DailyOffset[]): NetCause | undefined {
@@ -79,7 +82,8 @@ export function movementOf(offsets: readonly DailyOffset[]): NetCause | undefine
 
 const strength = ({ size_m, sigma_m }: Move) => Math.abs(size_m) / sigma_m
 const isMove = (move: Move, axis: keyof Enu, sigmas: number) =>
-  strength(move) > sigmas && Math.abs(move.size_m) >= (axis === 'up' ? least_m.up : least_m.level)
+  strength(move) > sigmas &&
+  Math.abs(move.size_m) >= least_m[move.isSudden ? 'sudden' : 'slow'][axis === 'up' ? 'up' : 'level']
 
 /** Finite, in the order of time, without days that are much less precise than most. */
 function usable(offsets: readonly DailyOffset[]): DailyOffset[] {
@@ -115,7 +119,9 @@ function stepped(values: readonly number[], at: number): Move {
   const { noise_m, share } = noiseOf(left)
   const counts = 1 / (at * share) + 1 / ((values.length - at) * share)
   const size_m = median(values.slice(at)) - median(values.slice(0, at))
-  return { size_m, sigma_m: noise_m * ofMedian * Math.sqrt(counts), misfit_m: meanSize(left) }
+  const next_m = median(values.slice(at, at + days.side)) - median(values.slice(at - days.side, at))
+  const isSudden = next_m / size_m >= sudden
+  return { size_m, sigma_m: noise_m * ofMedian * Math.sqrt(counts), misfit_m: meanSize(left), isSudden }
 }
 
 function drifted(times: readonly number[], values: readonly number[]): Move {
@@ -133,7 +139,8 @@ function drifted(times: readonly number[], values: readonly number[]): Move {
   const { noise_m, share } = noiseOf(left)
   // Of a slope over evenly spaced days: σ √(12 / n) / T.
   const sigma_m = noise_m * Math.sqrt(12 / (values.length * share))
-  return { size_m: slope * (times[times.length - 1] - times[0]), sigma_m, misfit_m: meanSize(left) }
+  const size_m = slope * (times[times.length - 1] - times[0])
+  return { size_m, sigma_m, misfit_m: meanSize(left), isSudden: false }
 }
 
 const meanSize = (values: readonly number[]) => values.reduce((sum, value) => sum + Math.abs(value), 0) / values.length
@@ -179,7 +186,7 @@ function cause(
     values,
     text:
       step_s === undefined
-        ? `The antenna moved ${parts(1)} since ${date}: it drifts by ${parts(years)} a year.`
+        ? `The antenna moved ${parts(1)} since ${date}${years < 1 ? '' : `: it drifts by ${parts(years)} a year`}.`
         : `The antenna moved ${parts(1)} on about ${date}.`,
   }
 }
