@@ -23,7 +23,7 @@ export default definePlugin({
     const planner = new Planner(ctx, settings.reach_km)
     const windows = new Windows(ctx, settings, addMetrics(ctx))
     const judgements = new Judgements(ctx, settings)
-    const acceptances = new Acceptances(ctx)
+    const acceptances = new Acceptances(ctx, settings)
     watchPairs(ctx, windows, judgements)
     ctx.services.provide(fleetNet, judgements)
     netRoutes(ctx, judgements)

@@ -196,8 +196,8 @@ function withHeight(covariance: Matrix, at: Ecef, up_m: number): Matrix {
   return covariance.map((value, k) => value + up_m ** 2 * up[Math.floor(k / 3)] * up[k % 3])
 }
 
-/** Standard deviations of a vector along east, north and up. */
-function sigmaAt(origin: Ecef, covariance: Matrix): Enu {
+/** Standard deviations along east, north and up at a place. @param covariance ECEF, m², row by row */
+export function sigmaAt(origin: Ecef, covariance: Matrix): Enu {
   const axes = (
     [
       { x: 1, y: 0, z: 0 },

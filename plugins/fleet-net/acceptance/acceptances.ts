@@ -6,6 +6,7 @@ import { referenceOf } from '../judgement/reference.js'
 import { judgeRegions } from '../judgement/regions.js'
 import { unjudged } from '../judgement/step.js'
 import { announcedVectors, isAnnounced, netVectors, pause } from '../judgement/vectors.js'
+import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.js'
 
@@ -58,10 +59,12 @@ export const missing = (id: number) => new RtkError('RTK_ERR_NOT_FOUND', `there 
 /** Acceptance tests of stations. All that is known of one is in the database, and the leading instance decides it. */
 export class Acceptances {
   readonly #ctx: PluginContext
+  readonly #every_s: number
   #isWorking = false
 
-  constructor(ctx: PluginContext) {
+  constructor(ctx: PluginContext, { every_min, window_min }: Pick<Settings, 'every_min' | 'window_min'>) {
     this.#ctx = ctx
+    this.#every_s = 60 * Math.max(every_min, window_min)
   }
 
   get #database(): FleetDatabase {
@@ -172,7 +175,7 @@ export class Acceptances {
   }
 
   /** By the vectors of its time, of the station and of its neighbours among each other. */
-  async #examine({ serial, arp, begun_s }: Acceptance) {
+  async #examine({ serial, arp, begun_s, until_s }: Acceptance) {
     const now_s = this.#ctx.clock.now() / 1_000
     const known = this.#ctx.services.use(fleet)
     const vectorsOf = (of: readonly string[]) =>
@@ -196,7 +199,7 @@ export class Acceptances {
     const cause = wrong.has(serial)
       ? probableCause({ ...facts, ranged, wrong, now_ms: this.#ctx.clock.now() }).text
       : ''
-    const evidence = evidenceOf({ ...facts, vectors: valid, judged, cause })
-    return { evidence, ...outcomeOf(evidence, judgement) }
+    const evidence = evidenceOf({ ...facts, vectors: valid, judged, cause, begun_s, every_s: this.#every_s })
+    return { evidence, ...outcomeOf(evidence, judgement, Math.round((until_s - begun_s) / 3_600)) }
   }
 }

@@ -1,5 +1,5 @@
 /** The evidence of an acceptance test, from the vectors of its time. Pure. */
-import type { NetJudgement } from 'rtk-base/baseline'
+import { type NetJudgement, samePlace_m, sigmaAt } from 'rtk-base/baseline'
 import { distance, enu, median } from 'rtk-base/gnss'
 import type { Ecef, Enu } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -39,11 +39,21 @@ export const Evidence = Type.Object({
       sigma: Type.Object(Enu3.properties, {
         description: 'Standard deviation of the mean, metres',
       }),
+      change: Type.Object(Enu3.properties, {
+        description:
+          'Median of the fixed windows of the last 3 h minus that of the earlier ones, metres; 0: there are no others',
+      }),
       repeatability: Type.Object(Enu3.properties, { description: 'Standard deviation between windows, metres' }),
       antennas: Type.Number({
         description: 'Up to this, the height may be off because the antennas are of different models, metres',
       }),
-      verdict: Type.Enum([...states], { description: 'Of this neighbour about the station' }),
+      steady: Type.Boolean({
+        description: 'The vectors of the windows are the same. Otherwise this neighbour confirms nothing',
+      }),
+      verdict: Type.Enum([...states], {
+        description:
+          'Of this neighbour about the station; unknown within 20 m of it, or of a neighbour that is listed before',
+      }),
       state: Type.Enum([...states], { description: "Judgement of the neighbour's own position" }),
     }),
   ),
@@ -52,6 +62,7 @@ export const Evidence = Type.Object({
     description: 'Standard deviation of this offset, metres; 0: unknown',
   }),
   epochs: Type.Integer({ description: 'Epochs of all windows with all neighbours' }),
+  covered: Type.Number({ description: 'Time with fixed windows of neighbours that count, hours' }),
   cause: Type.String({ description: 'Of a rejection, in words' }),
 })
 export type Evidence = Static<typeof Evidence>
@@ -70,6 +81,12 @@ const leastWindows = 2
 /** Windows of the same pair share satellites and surroundings: many are not better than this many. */
 const independent = 3
 const leastSigma_m = 0.002
+/** Vectors of a station that does not move repeat to this, or to three formal standard deviations if these are more, metres. */
+const steady_m = 0.03
+/** The newest windows by themselves must agree with the earlier ones. */
+const newest_s = 3 * 3_600
+/** Part of the time of the test that must have windows. */
+const leastCovered = 0.7
 const axes = ['east', 'north', 'up'] as const
 const each = (of: (axis: keyof Enu) => number): Enu => ({ east: of('east'), north: of('north'), up: of('up') })
 const rounded = (value: number) => (Number.isFinite(value) ? Number(value.toFixed(4)) : 0)
@@ -85,21 +102,33 @@ export interface EvidenceFacts {
   readonly reference: Reference
   /** In words; `''`: the position is not contradicted. */
   readonly cause: string
+  /** UTC seconds. */
+  readonly begun_s: number
+  /** A window counts for the time until the next one, seconds. */
+  readonly every_s: number
 }
 
-export function evidenceOf({ serial, arp, vectors, judged, judgement, reference, cause }: EvidenceFacts): Evidence {
+export function evidenceOf(facts: EvidenceFacts): Evidence {
+  const { serial, arp, vectors, judged, judgement, reference, cause } = facts
   const byNeighbour = new Map<string, StoredVector[]>()
   for (const vector of vectors) {
     if (vector.one !== serial && vector.other !== serial) continue
     const neighbour = vector.one === serial ? vector.other : vector.one
     byNeighbour.set(neighbour, [...(byNeighbour.get(neighbour) ?? []), vector])
   }
+  // Bases at one place have one antenna, or one owner and one error: they are one witness.
+  const places = [arp]
   const neighbours = [...byNeighbour]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([neighbour, all]) => ({
-      ...neighbourOf(serial, neighbour, arp, all),
-      state: judged.get(neighbour)?.state ?? ('unknown' as const),
-    }))
+    .map(([neighbour, all]) => {
+      const found = neighbourOf(serial, neighbour, arp, all)
+      const [{ one, oneArp, otherArp }] = all as [StoredVector]
+      const place = one === neighbour ? oneArp : otherArp
+      const isWitness = places.every((other) => distance(other, place) >= samePlace_m)
+      places.push(place)
+      const verdict = isWitness ? found.verdict : ('unknown' as const)
+      return { ...found, verdict, state: judged.get(neighbour)?.state ?? ('unknown' as const) }
+    })
   const { method, frame, epoch, plate, accuracy_m, antenna } = reference
   const { descriptor, serial: antennaSerial, height_m } = antenna
   return {
@@ -111,6 +140,10 @@ export function evidenceOf({ serial, arp, vectors, judged, judgement, reference,
     offset: each((axis) => rounded(judgement.offset[axis])),
     sigma: each((axis) => rounded(judgement.sigma[axis])),
     epochs: neighbours.reduce((sum, { epochs }) => sum + epochs, 0),
+    covered: coveredBy(
+      neighbours.filter(isCounted).flatMap(({ serial: one }) => byNeighbour.get(one) ?? []),
+      facts,
+    ),
     cause,
   }
 }
@@ -123,6 +156,17 @@ const antennasOf = (neighbours: Evidence['neighbours']): number => {
 
 const isCounted = ({ windows, fixed }: Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>) =>
   Math.round(windows * fixed) >= leastWindows
+
+/** Hours with a fixed window. */
+function coveredBy(vectors: readonly StoredVector[], { begun_s, every_s }: EvidenceFacts): number {
+  let [covered_s, until_s] = [0, begun_s]
+  const fixed = vectors.filter(({ status }) => status === 'fixed').toSorted((one, next) => one.t_s - next.t_s)
+  for (const { t_s } of fixed) {
+    covered_s += Math.max(0, t_s - Math.max(until_s, t_s - every_s))
+    until_s = Math.max(until_s, t_s)
+  }
+  return Number((covered_s / 3_600).toFixed(1))
+}
 
 function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly StoredVector[]) {
   const fixed = all.filter(({ status }) => status === 'fixed')
@@ -144,15 +188,24 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
   const sigma = each((axis) =>
     Math.max(leastSigma_m, Math.max(formal[axis], spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count)))),
   )
+  const boundary_s = Math.max(...all.map(({ t_s }) => t_s)) - newest_s
+  const part = (isNewest: boolean) => offsets.filter((_, at) => (fixed[at]?.t_s ?? 0) > boundary_s === isNewest)
+  const [earlier, newer] = [part(false), part(true)]
+  const middle = (some: readonly Enu[], axis: keyof Enu) => median(some.map((offset) => offset[axis]))
+  const isChangeKnown = earlier.length > 0 && newer.length > 0
+  const change = each((axis) => (isChangeKnown ? middle(newer, axis) - middle(earlier, axis) : 0))
+  const isSteady = axes.every(
+    (axis) => Math.max(spread[axis], Math.abs(change[axis])) <= Math.max(steady_m, 3 * formal[axis]),
+  )
   const antennas = Math.max(0, ...fixed.map(({ heightDoubt_m }) => heightDoubt_m))
   const isWithin = axes.every(
     (axis) => Math.abs(mean[axis]) <= tolerance_m + 3 * sigma[axis] + (axis === 'up' ? antennas : 0),
   )
-  const [newest] = all
+  const [first] = all
   const ends = all.map(({ t_s }) => Math.floor(t_s))
   return {
     serial: neighbour,
-    distance: newest ? Math.round(distance(newest.oneArp, newest.otherArp)) : 0,
+    distance: first ? Math.round(distance(first.oneArp, first.otherArp)) : 0,
     ...{ windows: all.length, first: Math.min(...ends), last: Math.max(...ends) },
     fixed: rounded(count / Math.max(1, all.length)),
     epochs: all.reduce((sum, { epochs }) => sum + epochs, 0),
@@ -160,27 +213,24 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
     offset: each((axis) => rounded(mean[axis])),
     sigma: each((axis) => rounded(sigma[axis])),
     repeatability: each((axis) => rounded(spread[axis])),
+    change: each((axis) => rounded(change[axis])),
+    steady: isSteady,
     antennas: rounded(antennas),
-    verdict: count < leastWindows ? ('unknown' as const) : isWithin ? ('agrees' as const) : ('contradicts' as const),
+    verdict:
+      count < leastWindows || !isSteady
+        ? ('unknown' as const)
+        : isWithin
+          ? ('agrees' as const)
+          : ('contradicts' as const),
   }
 }
 
-/** Standard deviations along east, north and up. @param covariance ECEF, m², row by row */
-function sigmaAt(arp: Ecef, covariance: Float64Array): Enu {
-  const unit = (axis: keyof Ecef) => enu(arp, { ...arp, [axis]: arp[axis] + 1 })
-  const along = [unit('x'), unit('y'), unit('z')]
-  return each((axis) => {
-    const parts = along.map((one) => one[axis])
-    const variance = parts.reduce(
-      (sum, p, row) => sum + parts.reduce((part, q, column) => part + p * q * (covariance[3 * row + column] ?? 0), 0),
-      0,
-    )
-    return Math.sqrt(Math.max(0, variance))
-  })
-}
-
-/** No evidence is neither an acceptance nor a rejection. */
-export function outcomeOf(evidence: Evidence, { state, reason }: NetJudgement): { outcome: Outcome; reason: string } {
+/** No evidence is neither an acceptance nor a rejection. @param hours that the test was to take */
+export function outcomeOf(
+  evidence: Evidence,
+  { state, reason }: NetJudgement,
+  hours: number,
+): { outcome: Outcome; reason: string } {
   const { neighbours } = evidence
   const agreeing = neighbours.filter(({ verdict }) => verdict === 'agrees').length
   const others = neighbours.filter(({ verdict }) => verdict === 'contradicts').length
@@ -189,10 +239,21 @@ export function outcomeOf(evidence: Evidence, { state, reason }: NetJudgement): 
       outcome: 'rejected',
       reason: `the net of stations contradicts the position (${others} of ${neighbours.length} neighbours do so by themselves)`,
     }
+  const unsteady = neighbours.filter((one) => isCounted(one) && !one.steady).map((one) => one.serial)
+  if (unsteady.length > 0 && agreeing <= others + unsteady.length)
+    return {
+      outcome: 'undecided',
+      reason: `the position changed during the test, or the vectors do not repeat (${unsteady.join(', ')}): look at the antenna, and test again`,
+    }
   if (state !== 'agrees' || agreeing < leastNeighbours || agreeing <= others)
     return {
       outcome: 'undecided',
       reason: `${agreeing} neighbours confirm the position in at least ${leastWindows} windows, ${others} contradict it, and at least ${leastNeighbours} that are more must confirm it (${state}: ${reason})`,
+    }
+  if (evidence.covered < leastCovered * hours)
+    return {
+      outcome: 'undecided',
+      reason: `only ${evidence.covered} of ${hours} h have windows, and ${100 * leastCovered} % are needed: see the reasons of the pairs, and test again`,
     }
   const doubt = doubtOf(evidence)
   if (doubt) return { outcome: 'undecided', reason: doubt }

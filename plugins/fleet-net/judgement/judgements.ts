@@ -1,15 +1,6 @@
-import { inSteps, movementOf, type NetJudgement, type NetVector, type Steps } from 'rtk-base/baseline'
-import { distance } from 'rtk-base/gnss'
+import { inSteps, movementOf, type NetJudgement, type Steps } from 'rtk-base/baseline'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import {
-  type Ecef,
-  type FleetDatabase,
-  type FleetJudgement,
-  type FleetNet,
-  type FleetStation,
-  fleet,
-  fleetDatabase,
-} from 'rtk-base/services'
+import { type FleetDatabase, type FleetJudgement, type FleetNet, fleet, fleetDatabase } from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
@@ -17,7 +8,7 @@ import { type Cause, type CauseFacts, mayHaveMoved, probableCause, rangedOf, wit
 import { curveOf, deleteOld, storeDays } from './days.js'
 import { opposing } from './opposing.js'
 import { referenceOf } from './reference.js'
-import { type JudgedBase, judgeRegions } from './regions.js'
+import { judgeRegions } from './regions.js'
 import { noCause, type StoredBase, stepped, unjudged } from './step.js'
 import { announcedVectors, byStation, isAnnounced, netVectors, pause } from './vectors.js'
 

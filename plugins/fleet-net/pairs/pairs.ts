@@ -1,6 +1,6 @@
 /** Pairs of stations to compare: neighbours in the Delaunay triangulation of the Earth's surface. Pure. */
 import Delaunator from 'delaunator'
-import { samePlace_m } from 'rtk-base/baseline'
+import { type Steps, samePlace_m } from 'rtk-base/baseline'
 import { distance } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 
@@ -71,11 +71,13 @@ function shiftOf(serial: string): [number, number] {
  * @param reach_km pairs that are farther apart are left out
  * @returns each pair once; every station has pairs with its three nearest within reach, beyond those at the same place
  */
-export function pairsOf(places: Iterable<NetPlace>, reach_km: number): NetPair[] {
+export function* pairsOf(places: Iterable<NetPlace>, reach_km: number): Steps<NetPair[]> {
   const sorted = [...places]
     .filter(({ arp }) => Number.isFinite(arp.x + arp.y + arp.z))
     .sort((one, next) => (one.serial < next.serial ? -1 : 1))
+  yield
   const points = sorted.map(projected)
+  yield
   const edges = edgesOf(points)
   const found = new Map<number, Set<number>>()
   const add = (i: number, j: number) => {
@@ -85,6 +87,7 @@ export function pairsOf(places: Iterable<NetPlace>, reach_km: number): NetPair[]
   const apart_m = (i: number, j: number) => distance(arpOf(sorted, i), arpOf(sorted, j))
   const reach_m = 1_000 * reach_km
   for (const [i, others] of edges.entries()) {
+    yield
     for (const j of others) if (i < j && apart_m(i, j) <= reach_m) add(i, j)
     const nearest = near(i, edges)
       .map((j) => ({ j, apart: apart_m(i, j) }))

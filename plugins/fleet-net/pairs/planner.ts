@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { inSteps } from 'rtk-base/baseline'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type FleetDatabase, type FleetStation, fleet, fleetDatabase } from 'rtk-base/services'
 import { storePairs } from './pair-store.js'
@@ -62,7 +64,7 @@ export class Planner {
       if (!this.#hasPlanned || (await isEmpty(database))) this.#places.settleAll()
       const now_ms = this.#ctx.clock.monotonic()
       const { places, isSettling } = this.#places.at(now_ms)
-      const wanted = pairsOf(places, this.#reach_km)
+      const wanted = await inSteps(pairsOf(places, this.#reach_km), () => setImmediate())
       const gone = await storePairs(database, wanted, this.#ctx.clock.now() / 1_000)
       if (wanted.length > 0) {
         this.#hasPlanned = true

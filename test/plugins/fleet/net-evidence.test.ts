@@ -57,10 +57,11 @@ const agreeing = (offset = nowhere, sigma = calm): NetJudgement => ({
 })
 const plain = referenceOf(undefined, arp)
 
-function examined(vectors: StoredVector[], judgement: NetJudgement) {
+function examined(vectors: StoredVector[], judgement: NetJudgement, hours = 3) {
   const judged = new Map([['S', judgement], ...[1, 2, 3, 4].map((n) => [`B${n}`, agreeing()] as const)])
-  const evidence = evidenceOf({ serial: 'S', arp, vectors, judged, judgement, reference: plain, cause: '' })
-  return { evidence, ...outcomeOf(evidence, judgement) }
+  const times = { begun_s: 1_000_000 - 3_600, every_s: 3_600 }
+  const evidence = evidenceOf({ serial: 'S', arp, vectors, judged, judgement, reference: plain, cause: '', ...times })
+  return { evidence, ...outcomeOf(evidence, judgement, hours) }
 }
 
 t.test('a position that two neighbours confirm to 5 cm is accepted, with all that was measured', async (t) => {
@@ -75,13 +76,26 @@ t.test('a position that two neighbours confirm to 5 cm is accepted, with all tha
   t.equal(examined([], { ...agreeing(), state: 'unknown' }).outcome, 'undecided', 'no evidence is no acceptance')
   t.equal(examined(vectorsOf(1, 9), agreeing()).outcome, 'undecided', 'one neighbour')
   t.equal(examined(vectorsOf(4, 1), agreeing()).outcome, 'undecided', 'one window')
+  const beside = (serial: string, place: Ecef) =>
+    vectorsOf(2, 3).map((vector) => {
+      const [here, there] = vector.one === serial ? ['oneArp', 'otherArp'] : ['otherArp', 'oneArp']
+      if (vector.one !== serial && vector.other !== serial) return vector
+      const measured = here === 'otherArp' ? minus(place, arp) : minus(arp, place)
+      return { ...vector, [here as string]: place, [there as string]: arp, measured }
+    })
+  const fiveMetres = { ...nowhere, east: 5 }
+  for (const [place, name] of [
+    [offsetEnu(placed(1), fiveMetres), 'of the other neighbour'],
+    [offsetEnu(arp, fiveMetres), 'of the station'],
+  ] as const)
+    t.equal(examined(beside('B2', place), agreeing()).outcome, 'undecided', `a receiver on the mast ${name}`)
 })
 
 t.test('different antennas make the height uncertain, and more windows and neighbours do not help', async (t) => {
   for (const windows of [2, 70]) {
     const offset = { ...nowhere, up: 0.04 }
     const vectors = vectorsOf(4, windows, { offset, heightDoubt_m: 0.12 })
-    const { evidence, outcome, reason } = examined(vectors, agreeing(offset))
+    const { evidence, outcome, reason } = examined(vectors, agreeing(offset), windows)
     t.equal(outcome, 'undecided')
     t.match(reason, /^the height is only known to 1\d cm: the antennas differ/)
     for (const { antennas, offset } of evidence.neighbours) {
@@ -108,6 +122,38 @@ t.test('a position that is confirmed, and not known to 5 cm, is undecided, in wo
   })
   t.equal(of({ ...nowhere, up: -0.03 }, calm).outcome, 'accepted')
   t.equal(examined(vectorsOf(3, 3), { ...agreeing(), state: 'contradicts' }).outcome, 'rejected')
+})
+
+/** The station moves before this window of 24. */
+const moved = (window: number, east: number, neighbours = 3) =>
+  vectorsOf(3, 24).map((vector, at, all) => {
+    if (at < 3 * window || at % 3 >= neighbours) return vector
+    return { ...(vectorsOf(3, 24, { offset: { ...nowhere, east } })[at] ?? vector), id: all[at]?.id ?? 0 }
+  })
+
+t.test('a position that changed during the test is undecided, although most windows confirm it', async (t) => {
+  const reason = /^the position changed during the test, or the vectors do not repeat \(B1, B2, B3\): /
+  for (const [window, east] of [
+    [13, 0.4],
+    [16, 0.4],
+    [18, 0.4],
+    [23, 0.4],
+    [16, 0.1],
+    [16, 0.05],
+  ] as const)
+    t.match(examined(moved(window, east), agreeing(), 24), { outcome: 'undecided', reason }, `${east} m at ${window} h`)
+  const { evidence, outcome } = examined(moved(16, 0.4, 1), agreeing(), 24)
+  t.equal(outcome, 'accepted', 'a neighbour that moved confirms nothing, and the others do')
+  t.match(evidence.neighbours, [{ steady: false, verdict: 'unknown' }, { steady: true, verdict: 'agrees' }, {}])
+  t.ok(Math.abs((evidence.neighbours[0]?.change.east ?? 0) - 0.4) < 0.001)
+  t.equal(examined(moved(24, 0), agreeing(), 24).outcome, 'accepted')
+})
+
+t.test('the windows of an accepted position cover 70 % of the test', async (t) => {
+  const online = (windows: number) => examined(vectorsOf(3, windows), agreeing(), 24)
+  t.match(online(2), { outcome: 'undecided', reason: /^only 2 of 24 h have windows, and 70 % are needed/ })
+  t.equal(online(16).outcome, 'undecided')
+  t.match(online(17), { outcome: 'accepted', evidence: { covered: 17 } })
 })
 
 t.test('the reference in a document', async (t) => {
