@@ -163,7 +163,8 @@ function rowOf(
   return { id, index, columns: [0, 1, 2, 3, 4, ...ambiguities.map(({ column }) => column)], design, observed, weight }
 }
 
-const slantAt = (elevation_deg: number) => (1 - (0.948 * Math.cos(elevation_deg * radians)) ** 2) ** -0.5
+/** Way through a thin layer at 350 km, in parts of that from the zenith. */
+export const slantAt = (elevation_deg: number): number => (1 - (0.948 * Math.cos(elevation_deg * radians)) ** 2) ** -0.5
 
 const radians = Math.PI / 180
 

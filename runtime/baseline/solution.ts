@@ -4,6 +4,7 @@ import { distance, ecefToGeodetic } from '../gnss/index.js'
 import { adjust, type Floats } from './adjustment.js'
 import type { Arc, DifferencedEpoch, Differences } from './differences.js'
 import { geometry as leading, type NoiseModel } from './equations.js'
+import { variation_m } from './ionosphere.js'
 import { correction, fixIntegers } from './lambda.js'
 import { inverse, type Matrix, minus, part, product } from './linear.js'
 import type { Steps } from './steps.js'
@@ -173,7 +174,7 @@ function agree(one: Solution, other: Solution): boolean {
   )
 }
 
-/** The residual errors of the atmosphere grow with the distance: in quiet weather, of the middle latitudes. */
+/** The residual errors of the atmosphere grow with the distance: in quiet weather of the middle latitudes, or as measured. */
 function noiseOf(start: Ecef, end: Ecef, epochs: readonly DifferencedEpoch[]): NoiseModel {
   const length_km = distance(start, end) / 1_000
   const rise_m = Math.abs(ecefToGeodetic(start).alt - ecefToGeodetic(end).alt)
@@ -183,7 +184,16 @@ function noiseOf(start: Ecef, end: Ecef, epochs: readonly DifferencedEpoch[]): N
   return {
     zenith_m: Math.min(0.05, 0.001 + 0.0005 * length_km) + 3e-5 * rise_m,
     above_m: 5,
-    ionosphere_m: Math.min(2, 0.001 + 0.0015 * length_km) * Math.sqrt(alike),
+    ionosphere_m: ionosphereOf(Math.min(2, 0.001 + 0.0015 * length_km), epochs) * Math.sqrt(alike),
   }
+}
+
+/** Smaller variations may be noise and multipath: metres, and times that of quiet weather. The means of the arcs hide a part of them. */
+const storm = { least_m: 0.025, times: 1.5, hidden: 2 }
+
+/** In a storm, from the delay that is measured. */
+function ionosphereOf(quiet_m: number, epochs: readonly DifferencedEpoch[]): number {
+  const measured_m = variation_m(epochs)
+  return measured_m > Math.max(storm.least_m, storm.times * quiet_m) ? storm.hidden * measured_m : quiet_m
 }
 const ionosphereTime_s = 900

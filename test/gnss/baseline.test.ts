@@ -257,6 +257,16 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
   })
 })
 
+t.test('an ionospheric storm makes vectors less certain', async (t) => {
+  const squares = [5, 6].flatMap((seed) => {
+    const storm = { ...roughness.rough, gradient_mpkm: 0.03, waves_m: 0.5 }
+    const { offset, sigma } = run({ km: 10, roughness: storm, seed })
+    return (['east', 'north', 'up'] as const).map((axis) => (offset[axis] / sigma[axis]) ** 2)
+  })
+  const mean = squares.reduce((sum, value) => sum + value, 0) / squares.length
+  t.ok(mean < 3, `the mean of (error / stated)² is ${mean.toFixed(2)}`)
+})
+
 t.test('streams that are not what they should be', async (t) => {
   const random = new Random(3)
   const none = async (reason: string, through: Case['through'], minutes = 30) => {
