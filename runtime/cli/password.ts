@@ -9,8 +9,8 @@ import { openStore } from '../ports/store/store.js'
 
 export const passwordHelp = `rtk-base password --reset [--data DIR]
 
-Removes both passwords of the page (operator and viewer), in case they are lost. Tokens in the variant stay. The service
-need not be running. Afterwards, set new passwords on the page.
+Removes both passwords of the web page (operator and viewer), in case they are lost. Tokens in the variant stay. The service
+need not be running. Afterwards, set new passwords on the web page.
 
   --reset    removes both passwords
   --data     data folder (default: ./data)

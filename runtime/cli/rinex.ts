@@ -18,7 +18,7 @@ a file of observations and, with ephemerides, a file of navigation data. If a re
 messages, only the latter are used, unless MSM has more than twice as many epochs.
 
   --out DIR         folder of the result (default: .)
-  --date DATE       a day near the first epoch, for RTCM, which has no week numbers (default: the time of the first file)
+  --date DATE       a day near the first epoch, for RTCM, which has no week numbers (default: when the first file was last changed)
   --preset NAME     ${presetNames.join(', ')} (default: full)
   --version N       3.05 or 2.11
   --interval S      seconds between epochs

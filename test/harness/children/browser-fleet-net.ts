@@ -74,7 +74,7 @@ export async function checkEvidence({ evil, judge, page, url }: NetCheck): Promi
   const pairs = [{ one: 'A', other: evil, status: 'float', reason: evil, tried: day }]
   const days = [1, 2, 5].map((n) => ({ t: n * day, offset, sigma }))
   const position = { x: 3_924_687.1234, y: 301_132.7891, z: 5_001_910.5512, lat: 52.1, lon: 4.4, alt: 43.1 }
-  const neighbour = { ...shared, windows: 24, fixed: 0.92, repeatability: sigma, verdict: 'contradicts' }
+  const neighbour = { ...shared, windows: 24, fixed: 0.92, repeatability: sigma, change: sigma, verdict: 'contradicts' }
   const test = {
     ...{ id: 7, serial: evil, begun: day, until: 2 * day, ended: 2 * day, by: evil, version: evil, position },
     ...{ outcome: 'rejected', reason: evil, evidence: { neighbours: [neighbour], offset, sigma, cause: evil } },

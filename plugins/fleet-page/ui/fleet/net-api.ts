@@ -70,12 +70,16 @@ export interface NeighbourEvidence {
   readonly offset: Enu
   readonly sigma: Enu
   readonly repeatability: Enu
+  /** Of the windows of the last 3 h, from the earlier ones. */
+  readonly change: Enu
   readonly verdict: NetState
 }
 export interface Evidence {
   readonly neighbours: readonly NeighbourEvidence[]
   readonly offset: Enu
   readonly sigma: Enu
+  /** Time with fixed windows, hours. */
+  readonly covered: number
   readonly cause: string
 }
 

@@ -220,6 +220,8 @@ export const de: Texts = {
   'acceptance.windows': 'Fenster',
   'acceptance.fixed': 'Fixiert',
   'acceptance.repeatability': 'Wiederholbarkeit, mm',
+  'acceptance.change': 'Änderung in den letzten 3 h, mm',
+  'acceptance.covered': 'Zeit mit fixierten Fenstern',
   'acceptance.verdict': 'Urteil',
   'acceptance.verdict.agrees': 'bestätigt',
   'acceptance.verdict.contradicts': 'widerspricht',

@@ -219,6 +219,8 @@ export const en = {
   'acceptance.windows': 'Windows',
   'acceptance.fixed': 'Fixed',
   'acceptance.repeatability': 'Repeatability, mm',
+  'acceptance.change': 'Change in the last 3 h, mm',
+  'acceptance.covered': 'Time with fixed windows',
   'acceptance.verdict': 'Verdict',
   'acceptance.verdict.agrees': 'confirms',
   'acceptance.verdict.contradicts': 'contradicts',

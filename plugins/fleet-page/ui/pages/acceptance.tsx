@@ -98,7 +98,7 @@ function TestCard({ test }: { test: Acceptance }) {
 }
 
 function EvidenceCard({ evidence, isRunning }: { evidence: Evidence; isRunning: boolean }) {
-  const { cause, neighbours, offset, sigma } = evidence
+  const { cause, covered, neighbours, offset, sigma } = evidence
   const isMeasured = axes.some((axis) => sigma[axis] > 0)
   /** Without a fixed window there is no offset. */
   const ofFixed = (text: (one: NeighbourEvidence) => string) => (one: NeighbourEvidence) =>
@@ -106,6 +106,7 @@ function EvidenceCard({ evidence, isRunning }: { evidence: Evidence; isRunning: 
   return (
     <Card title={t('acceptance.evidence')}>
       {isRunning && <p class="quiet">{t('acceptance.untilNow')}</p>}
+      <FigureList rows={[[t('acceptance.covered'), figure(covered, 1, 'h')]]} />
       {isMeasured && (
         <>
           <p class="quiet">{t('net.offset')}</p>
@@ -133,11 +134,11 @@ function EvidenceCard({ evidence, isRunning }: { evidence: Evidence; isRunning: 
               isNumber: true,
               cell: ofFixed((one) => `${mmText(one.offset[axis])} ± ${mmText(one.sigma[axis])}`),
             })),
-            {
-              name: t('acceptance.repeatability'),
+            ...(['repeatability', 'change'] as const).map((name) => ({
+              name: t(`acceptance.${name}`),
               isNumber: true,
-              cell: ofFixed(({ repeatability }) => axes.map((axis) => mmText(repeatability[axis])).join(' / ')),
-            },
+              cell: ofFixed((one) => axes.map((axis) => mmText(one[name][axis])).join(' / ')),
+            })),
             {
               name: t('acceptance.verdict'),
               cell: ({ verdict }) => <Tone tone={stateTones[verdict]}>{word('acceptance.verdict', verdict)}</Tone>,
