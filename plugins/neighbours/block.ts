@@ -2,7 +2,7 @@
 import { distance, roundTo } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { GnssNeighbours } from 'rtk-base/schemas'
-import { obstacleOf } from './comparison.js'
+import { obstacleOf, twinOf } from './comparison.js'
 import type { Curves } from './curve.js'
 import { isOff } from './finding.js'
 import { sourceOf } from './setting.js'
@@ -38,7 +38,11 @@ function row(member: Member, watch: NeighbourWatch, curves: Curves, now_ms: numb
 
 function textOf({ neighbour }: Member, watch: NeighbourWatch, now_ms: number): string {
   const all = watch.members.map((one) => one.neighbour)
-  const reason = neighbour.failure || obstacleOf(neighbour, all, watch.own, now_ms)
+  const twin = twinOf(neighbour, all)
+  const reason =
+    neighbour.failure ||
+    obstacleOf(neighbour, watch.own, now_ms) ||
+    (twin < 0 ? '' : `it is at the same position as number ${twin + 1} of the list: one of them is enough`)
   const { newest } = neighbour
   if (reason !== '' || !newest || !isOff(newest)) return reason
   const size = `${sizeOf(newest.local).toFixed(2)} m`

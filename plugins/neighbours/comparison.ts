@@ -2,7 +2,6 @@
 import { type Baseline, type BaselineReason, baselineInSteps, type RecordedFrame } from 'rtk-base/baseline'
 import { decodeEphemeris, distance, isEphemeris, messageNumber } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { isOff } from './finding.js'
 import type { Neighbour } from './neighbour.js'
 import type { OwnBase } from './own-base.js'
 import { farthest_m, sizeOf, type Vector } from './vector.js'
@@ -14,9 +13,11 @@ const hour_s = 3_600
 export const rest_ms = 12
 /** Nearer than this, it is the same antenna, or one behind the same splitter. */
 const same_m = 1
+/** Vectors to one antenna differ by no more, or by four standard deviations. */
+const apart_m = 0.05
 
 /** Why a neighbour is not compared now; `''`: it can be. */
-export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own: OwnBase, now_ms: number): string {
+export function obstacleOf(neighbour: Neighbour, own: OwnBase, now_ms: number): string {
   const { arp, recording } = neighbour
   if (own.now_s() === undefined) return 'the time is not known'
   if (own.arp === undefined) return 'this station has no settled position'
@@ -31,10 +32,6 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   const away_m = distance(own.arp, arp)
   if (away_m < same_m) return 'it is at the position of this station: is it its own stream?'
   if (away_m > farthest_m) return `too far: it is ${Math.round(away_m / 1_000)} km away, and 100 km is the limit`
-  // Two streams of one base are not two witnesses.
-  const before = all.slice(0, all.indexOf(neighbour))
-  const twin = before.findIndex((other) => !isDoubtful(other, now_ms) && other.arp && distance(other.arp, arp) < same_m)
-  if (twin >= 0) return `it is at the same position as number ${twin + 1} of the list: one of them is enough`
   if (own.recording.epochs < leastEpochs || recording.epochs < leastEpochs) {
     const minutes = Math.ceil((leastEpochs - Math.min(own.recording.epochs, recording.epochs)) / 2)
     return `observations are collected for another ${minutes} min`
@@ -42,19 +39,40 @@ export function obstacleOf(neighbour: Neighbour, all: readonly Neighbour[], own:
   return ''
 }
 
-/** It may announce the position of another base: that one is compared too. */
-const isDoubtful = (neighbour: Neighbour, now_ms: number) =>
-  neighbour.isUnsteady(now_ms) || neighbour.isVirtual || isOff(neighbour.newest)
+/** The place in the list of an earlier one that announces the same position; −1: there is none. */
+export function twinOf(neighbour: Neighbour, all: readonly Neighbour[]): number {
+  const { arp } = neighbour
+  const before = all.slice(0, all.indexOf(neighbour))
+  return arp ? before.findIndex((other) => other.arp && distance(other.arp, arp) < same_m) : -1
+}
 
-/** Of bases at one position, the one that fits it best: two streams of one base are not two witnesses. */
-export function withoutTwins<T extends { readonly arp: Ecef; readonly vectors: readonly Vector[] }>(
-  all: readonly T[],
-): T[] {
-  const off_m = ({ vectors }: T) => sizeOf(vectors.at(-1)?.local ?? { east: Infinity, north: 0, up: 0 })
+interface Witness {
+  readonly arp: Ecef
+  readonly vectors: readonly Vector[]
+}
+
+/**
+ * Two streams of one base are not two witnesses: the more precise one counts. Those that announce one position, but are not at one
+ * place, both count: one of them lies.
+ */
+export function withoutTwins<T extends Witness>(all: readonly T[]): T[] {
+  const precision = ({ vectors }: T) => {
+    const newest = vectors.at(-1)
+    return newest ? sizeOf(newest.sigma) + (newest.status === 'fixed' ? 0 : 1_000) : Infinity
+  }
   const chosen: T[] = []
-  for (const one of [...all].sort((p, q) => off_m(p) - off_m(q)))
-    if (!chosen.some((other) => distance(other.arp, one.arp) < same_m)) chosen.push(one)
+  for (const one of [...all].sort((p, q) => precision(p) - precision(q)))
+    if (!chosen.some((other) => distance(other.arp, one.arp) < same_m && isOnePlace(other, one))) chosen.push(one)
   return all.filter((one) => chosen.includes(one))
+}
+
+function isOnePlace(one: Witness, other: Witness): boolean {
+  const [p, q] = [one.vectors.at(-1), other.vectors.at(-1)]
+  if (!p || !q) return true
+  return (['east', 'north', 'up'] as const).every(
+    (axis) =>
+      Math.abs(p.local[axis] - q.local[axis]) <= Math.max(apart_m, 4 * Math.hypot(p.sigma[axis], q.sigma[axis])),
+  )
 }
 
 /** @param pause ends the comparison by rejecting */

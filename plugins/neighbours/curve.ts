@@ -10,6 +10,7 @@ import type { Vector } from './vector.js'
 
 const day_s = 86_400
 const mostDays = 400
+const mostAntennas = 100
 /** A base that stands elsewhere starts again, metres. */
 const elsewhere_m = 25
 
@@ -19,7 +20,7 @@ const Curve = Type.Object({
   /** Source of the neighbour. */
   id: Type.String({ maxLength: 400 }),
   /** The antennas of both ends, and the vector between their announced positions, ECEF metres: others begin another curve. */
-  antennas: Type.String({ maxLength: 100 }),
+  antennas: Type.String({ maxLength: mostAntennas }),
   announced: ecef,
   /** The position of this station and the vector at which the curve is zero, ECEF metres. */
   from: ecef,
@@ -29,7 +30,9 @@ const Curve = Type.Object({
 })
 type Curve = Static<typeof Curve>
 export type CurveOf = Pick<Curve, 'id' | 'from' | 'antennas'>
-const Stored = Type.Object({ curves: Type.Array(Curve, { maxItems: mostNeighbours }) })
+const Stored = Type.Object({ curves: Type.Array(Type.Unknown(), { maxItems: 2 * mostNeighbours }) })
+/** Successive vectors with other antennas begin another curve: one that is wrong for an hour does not. */
+const otherAntennas = 3
 
 export class Curves {
   readonly #dir: () => DataDir
@@ -37,6 +40,8 @@ export class Curves {
   #curves = new Map<string, Curve>()
   #today = new Map<string, { day: number; samples: DailyOffset[] }>()
   readonly #moves = new Map<string, string>()
+  /** Successive vectors with other antennas. */
+  readonly #others = new Map<string, number>()
   #work: Promise<void> = Promise.resolve()
 
   /** @param failed the file is damaged, or cannot be written */
@@ -50,7 +55,10 @@ export class Curves {
     try {
       const value: unknown = JSON.parse(await readRecord(this.#path))
       if (!Value.Check(Stored, value)) throw new Error('it has another form')
-      for (const curve of value.curves) this.#curves.set(curve.id, curve)
+      const curves = value.curves.filter((curve) => Value.Check(Curve, curve))
+      if (curves.length < value.curves.length)
+        this.#failed('a curve of the neighbours has another form, and starts again')
+      for (const curve of curves) this.#curves.set(curve.id, curve)
       for (const id of this.#curves.keys()) this.#judge(id)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
@@ -63,9 +71,13 @@ export class Curves {
   }
 
   /** Adds a vector. When a day is over, its median is written. @param from position of this station @param ids all present neighbours */
-  add({ id, from, antennas }: CurveOf, { sigma, vector, offset }: Vector, utc_s: number, ids: readonly string[]): void {
+  add({ id, from, ...of }: CurveOf, { sigma, vector, offset }: Vector, utc_s: number, ids: readonly string[]): void {
+    const antennas = of.antennas.slice(0, mostAntennas)
     const announced = { x: vector.x - offset.x, y: vector.y - offset.y, z: vector.z - offset.z }
     const known = this.#curves.get(id)
+    const others = known && known.antennas !== antennas ? (this.#others.get(id) ?? 0) + 1 : 0
+    this.#others.set(id, others)
+    if (others > 0 && others < otherAntennas) return
     const isSame =
       known?.antennas === antennas &&
       sameReference(known.announced, announced) &&
@@ -103,11 +115,11 @@ export class Curves {
     return this.#moves.get(id) ?? ''
   }
 
-  /** Writes the day that is not over yet. Resolves when it is written. */
-  async stop(): Promise<void> {
+  /** Writes the day that is not over yet. Resolves when it is written. @param ids all present neighbours */
+  async stop(ids: readonly string[]): Promise<void> {
     for (const [id, { day, samples }] of this.#today) {
       const curve = this.#curves.get(id)
-      if (curve) this.#close(curve, day, samples, [...this.#curves.keys()])
+      if (curve && ids.includes(id)) this.#close(curve, day, samples, ids)
     }
     await this.#work
   }

@@ -77,7 +77,7 @@ export default definePlugin({
 
   async stop(_reason, { curves, held, watch }) {
     const kept = watch.stop()
-    await Promise.all([curves.stop(), held.written])
+    await Promise.all([curves.stop(watch.sources), held.written])
     return kept ? [['kept', kept]] : []
   },
 })

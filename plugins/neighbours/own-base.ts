@@ -17,6 +17,8 @@ export class OwnBase {
   readonly #changed: () => void
   #arp: Ecef | undefined
   #isSettled = false
+  /** The antenna is known not to be, or not yet, at an announced position. */
+  isUnsettled = false
 
   /** @param isWanted false: nothing is recorded @param changed the announced position is another */
   constructor(ctx: PluginContext, isWanted: () => boolean, changed: () => void) {
@@ -59,11 +61,12 @@ export class OwnBase {
     const arp = procedure?.reference ?? stream?.station?.arp
     // The station itself describes the antenna behind the gate, most receivers do not.
     for (const { bytes, type } of stream?.reference() ?? []) if (describesAntenna(type)) this.#take(bytes, type)
-    const isSettled = arp !== undefined && !unsettled.has(procedure?.status ?? '')
+    this.isUnsettled = unsettled.has(procedure?.status ?? '')
+    const hadMoved = this.#isSettled && this.isUnsettled
+    const isSettled = arp !== undefined && !this.isUnsettled
     const isSame = arp === undefined || (this.#arp !== undefined && sameReference(arp, this.#arp))
     // While a plugin is reloaded there is none for a moment.
     if (arp) this.#arp = { ...arp }
-    const hadMoved = this.#isSettled && unsettled.has(procedure?.status ?? '')
     this.#isSettled = isSettled
     if (isSame && !hadMoved) return
     this.recording.clear()

@@ -99,6 +99,10 @@ export class NeighbourWatch implements NeighbourCheck {
     return this.#members
   }
 
+  get sources(): string[] {
+    return this.#members.map(({ setting }) => sourceOf(setting))
+  }
+
   start(list: readonly NeighbourSetting[], kept: Kept | undefined): void {
     this.own.listen()
     this.apply(list)
@@ -150,6 +154,8 @@ export class NeighbourWatch implements NeighbourCheck {
     const { ctx, effect } = this.#deps
     const now_ms = ctx.clock.monotonic()
     const { arp } = this.own
+    // While another plugin is reloaded, its position is missing for a moment: the evidence stands until it is too old.
+    if (!arp && !this.own.isUnsettled && this.#members.some(({ neighbour }) => neighbour.newest)) return
     const compared = withoutTwins(
       this.#members.flatMap(({ neighbour: { arp, name, vectors } }) =>
         arp && vectors.length > 0 ? [{ name, arp, vectors }] : [],
@@ -235,9 +241,8 @@ export class NeighbourWatch implements NeighbourCheck {
     if (expired.length > 0 || this.#isJudgementDue) this.judge()
     this.#isJudgementDue = false
     if (this.#isComparing || now_ms < this.#notBefore_ms) return
-    const all = this.#members.map(({ neighbour }) => neighbour)
     const due = this.#members
-      .filter(({ neighbour, next_ms }) => now_ms >= next_ms && obstacleOf(neighbour, all, this.own, now_ms) === '')
+      .filter(({ neighbour, next_ms }) => now_ms >= next_ms && obstacleOf(neighbour, this.own, now_ms) === '')
       .sort((p, q) => p.next_ms - q.next_ms)[0]
     const { arp } = this.own
     if (!due || !arp) return
@@ -274,7 +279,7 @@ export class NeighbourWatch implements NeighbourCheck {
           },
           vector,
           utc_ms / 1_000,
-          this.#members.map(({ setting }) => sourceOf(setting)),
+          this.sources,
         )
       this.judge()
     } catch (error) {

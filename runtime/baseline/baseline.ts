@@ -18,7 +18,7 @@ import { differencesOf } from './differences.js'
 import { Ephemerides } from './ephemerides.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
-import type { Station } from './recording.js'
+import { isModel, type Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
 import { allAtOnce, inSteps, type Steps } from './steps.js'
 
@@ -176,7 +176,6 @@ function withHidden(covariance: Matrix, hidden_m: number): Matrix {
 
 /** In height: two calibrated antennas of different models, and one beside an announced phase centre. Metres, and up to how many. */
 const phaseCentres = { both: { sigma_m: 0.03, most_m: 0.12 }, one: { sigma_m: 0.06, most_m: 0.15 } }
-const isModel = (antenna = '') => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
 
 /**
  * The vector is that between the phase centres. They are 5 to 13 cm above the announced reference points of two antennas, and in one

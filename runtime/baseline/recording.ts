@@ -28,6 +28,9 @@ export interface Station {
   readonly antenna?: string
 }
 
+/** Whether a descriptor names a model of antennas. */
+export const isModel = (antenna = ''): boolean => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
+
 export interface RecordingOptions {
   /** Seconds between the epochs that are kept. Default: 30. */
   readonly interval_s?: number
@@ -83,7 +86,9 @@ export class Recording {
       if (this.#paced('ephemerides', now_s)) this.#ephemeris(frame, now_s)
     } else if ((type === 1007 || type === 1008 || type === 1033) && this.#paced('antennas', now_s)) {
       const message = decodeRtcm(frame)
-      if (message && 'antennaDescriptor' in message) this.antenna = message.antennaDescriptor.trim()
+      const named = message && 'antennaDescriptor' in message ? message.antennaDescriptor.trim() : ''
+      // Casters add a message without a model to that of the base.
+      if (this.antenna === '' || isModel(named)) this.antenna = named
     }
   }
 
@@ -102,9 +107,10 @@ export class Recording {
     return (this.#epochs.at(-1)?.at_s ?? 0) - (this.#epochs[0]?.at_s ?? 0)
   }
 
-  /** Forgets the observations, but not the orbits: the antenna or the announced position is another. */
+  /** Forgets all but the orbits: the antenna or the announced position is another. */
   clear(): void {
     this.#epochs = []
+    this.antenna = ''
   }
 
   #paced(kind: 'ephemerides' | 'antennas', now_s: number): boolean {

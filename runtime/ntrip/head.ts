@@ -8,7 +8,7 @@
 export const shownLine = (line: string): string =>
   line
     .replace(/[^\x20-\x7e]/g, ' ')
-    .replace(/(authorization|basic |source ).*/i, '…')
+    .replace(/(\S*(auth|password)\S*:|basic\s+[a-z0-9+/=]{6,}|source\s+\S+\s+\/).*/i, '…')
     .trim()
     .slice(0, 120)
 

@@ -1,10 +1,10 @@
 /** The comparison with neighbouring bases: a station, its sky, and bases around it that are right, wrong, silent or hostile. */
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type MqttClient } from 'mqtt'
 import t, { type Test } from 'tap'
-import { withoutKnown } from '../../plugins/neighbours/comparison.js'
+import { withoutKnown, withoutTwins } from '../../plugins/neighbours/comparison.js'
 import { Curves } from '../../plugins/neighbours/curve.js'
 import { type Compared, confirmed, effectOf, findingOf } from '../../plugins/neighbours/finding.js'
 import neighbours from '../../plugins/neighbours/index.js'
@@ -426,7 +426,7 @@ t.test('a base that cannot be compared', async (t) => {
     for (let epoch = 0; epoch < 90; epoch++) await next()
     t.match(
       shown().list.map(({ status, text }) => `${status} ${text}`),
-      [/^none too far: it is 15\d km away/, /^fixed $/, /^none it is at the same position as number 2 of the list/],
+      [/^none too far: it is 15\d km away/, /^fixed $/, /^fixed it is at the same position as number 2 of the list/],
     )
     const own = await setUp(t, { bases: 1, arps: () => ownPlace })
     for (let epoch = 0; epoch < 50; epoch++) await own.next()
@@ -578,6 +578,18 @@ t.test('the finding', async (t) => {
     t.equal(confirmed(twice, { state, measured: [] }, hour_ms), undefined)
 })
 
+t.test('bases at one position', (t) => {
+  const witness = (name: string, east: number, status: 'fixed' | 'float', sigma = 0.005, arp = truth[0]) => {
+    const local = { east, north: 0, up: 0 }
+    return { name, arp, vectors: [{ status, local, sigma: { east: sigma, north: sigma, up: sigma } } as Vector] }
+  }
+  const names = (...all: ReturnType<typeof witness>[]) => withoutTwins(all).map(({ name }) => name)
+  const q = witness('Q', -1, 'fixed', 0.005, truth[1])
+  t.same(names(witness('P2', -0.9, 'float', 0.15), witness('P', -1, 'fixed'), q), ['P', 'Q'], 'the more precise counts')
+  t.same(names(witness('P2', 0, 'fixed'), witness('P', -1, 'fixed'), q), ['P2', 'P', 'Q'], 'one of them lies')
+  t.end()
+})
+
 t.test('the curve', async (t) => {
   const path = t.testdir()
   const dir = () => ({
@@ -595,19 +607,21 @@ t.test('the curve', async (t) => {
   const curves = await make()
   const from = ownPlace
   const start_s = Date.UTC(2026, 0, 1) / 1_000
-  const add = (to: Curves, day: number, east: number, { antennas = 'A B', announced = 0 } = {}) => {
+  const vectorTo = (east: number, announced = 0) => {
     const place = offsetEnu(from, { east, north: 0, up: 0 })
     const vector = { x: truth[0].x - place.x, y: truth[0].y - place.y, z: truth[0].z - place.z }
     const sigma = { east: 0.003, north: 0.003, up: 0.006 }
     const offset = { x: vector.x - announced, y: vector.y, z: vector.z }
-    to.add({ id: 'A', from, antennas }, { vector, offset, sigma } as Vector, start_s + day * 86_400, ['A'])
+    return { vector, offset, sigma } as Vector
   }
+  const add = (to: Curves, day: number, east: number, { antennas = 'A B', announced = 0 } = {}) =>
+    to.add({ id: 'A', from, antennas }, vectorTo(east, announced), start_s + day * 86_400, ['A'])
   const noise = (day: number) => 0.001 * Math.sin(day * 12.9898)
   for (let day = 0; day < 30; day++) add(curves, day, noise(day))
   t.equal(curves.moveOf('A'), '')
   for (let day = 30; day < 60; day++) for (const part of [0, 0.3, 0.6]) add(curves, day + part, 0.02 + noise(day))
   t.match(curves.moveOf('A'), /moved (19|20|21) mm to the east/)
-  await curves.stop()
+  await curves.stop(['A'])
   const file = join(path, 'curves.json')
   t.equal(statSync(file).mode & 0o777, 0o600)
   const again = await make()
@@ -620,11 +634,21 @@ t.test('the curve', async (t) => {
   t.same(again.of('A'), [], 'elsewhere: starts again')
   for (const other of [{ antennas: 'A C' }, { announced: 0.08 }]) {
     for (let day = 472; day < 476; day++) add(again, day, 3_000)
-    t.ok(again.of('A').length > 0)
-    add(again, 476, 3_000, other)
+    const { length } = again.of('A')
+    add(again, 476, 3_000, { antennas: 'A wrong' })
+    t.ok(length > 0 && again.of('A').length >= length, 'one vector with another antenna changes nothing')
+    add(again, 477, 3_000)
+    for (const part of [0, 0.1, 0.2]) add(again, 478 + part, 3_000, other)
     t.same(again.of('A'), [], 'another antenna, or another announced position: starts again')
   }
-  await again.stop()
+  again.add({ id: 'B', from, antennas: 'x'.repeat(300) }, vectorTo(0), start_s + 480 * 86_400, ['B'])
+  await again.stop(['B'])
+  t.same(
+    (JSON.parse(readFileSync(file, 'utf8')) as { curves: { id: string }[] }).curves.map(({ id }) => id),
+    ['B'],
+    'a neighbour that is no longer set leaves no curve',
+  )
+  t.equal((await make()).of('B').length, 1)
   t.same(failures, [])
   for (const damaged of ['{', '[]', '{"curves":[{"id":7}]}', 'x'.repeat(2_000_000)]) {
     writeFileSync(file, damaged)
