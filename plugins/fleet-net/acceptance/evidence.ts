@@ -52,7 +52,7 @@ export const Evidence = Type.Object({
       }),
       verdict: Type.Enum([...states], {
         description:
-          'Of this neighbour about the station; unknown within 20 m of it, or of a neighbour that is listed before',
+          'Of this neighbour about the station; unknown within 20 m of it, or of a neighbour that counts in its place',
       }),
       state: Type.Enum([...states], { description: "Judgement of the neighbour's own position" }),
     }),
@@ -116,19 +116,18 @@ export function evidenceOf(facts: EvidenceFacts): Evidence {
     const neighbour = vector.one === serial ? vector.other : vector.one
     byNeighbour.set(neighbour, [...(byNeighbour.get(neighbour) ?? []), vector])
   }
-  // Bases at one place have one antenna, or one owner and one error: they are one witness.
-  const places = [arp]
-  const neighbours = [...byNeighbour]
+  const found = [...byNeighbour]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([neighbour, all]) => {
-      const found = neighbourOf(serial, neighbour, arp, all)
       const [{ one, oneArp, otherArp }] = all as [StoredVector]
-      const place = one === neighbour ? oneArp : otherArp
-      const isWitness = places.every((other) => distance(other, place) >= samePlace_m)
-      places.push(place)
-      const verdict = isWitness ? found.verdict : ('unknown' as const)
-      return { ...found, verdict, state: judged.get(neighbour)?.state ?? ('unknown' as const) }
+      return { ...neighbourOf(serial, neighbour, arp, all), place: one === neighbour ? oneArp : otherArp }
     })
+  const witnesses = witnessesOf(arp, found)
+  const neighbours = found.map(({ place: _, ...one }) => ({
+    ...one,
+    verdict: witnesses.has(one.serial) ? one.verdict : ('unknown' as const),
+    state: judged.get(one.serial)?.state ?? ('unknown' as const),
+  }))
   const { method, frame, epoch, plate, accuracy_m, antenna } = reference
   const { descriptor, serial: antennaSerial, height_m } = antenna
   return {
@@ -154,8 +153,25 @@ const antennasOf = (neighbours: Evidence['neighbours']): number => {
   return all.length > 0 ? Math.min(...all) : 0
 }
 
-const isCounted = ({ windows, fixed }: Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>) =>
-  Math.round(windows * fixed) >= leastWindows
+type Windows = Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>
+const fixedOf = ({ windows, fixed }: Windows) => Math.round(windows * fixed)
+const isCounted = (one: Windows) => fixedOf(one) >= leastWindows
+
+/**
+ * Bases at one place have one antenna, or one owner and one error: they are one witness. It is the one with most fixed windows. A base
+ * without a verdict is none.
+ */
+function witnessesOf(arp: Ecef, found: readonly (ReturnType<typeof neighbourOf> & { place: Ecef })[]): Set<string> {
+  const witnesses = new Set<string>()
+  const places = [arp]
+  const able = found.filter(({ verdict }) => verdict !== 'unknown')
+  for (const { serial, place } of able.toSorted((one, other) => fixedOf(other) - fixedOf(one))) {
+    if (places.some((other) => distance(other, place) < samePlace_m)) continue
+    witnesses.add(serial)
+    places.push(place)
+  }
+  return witnesses
+}
 
 /** Hours with a fixed window. */
 function coveredBy(vectors: readonly StoredVector[], { begun_s, every_s }: EvidenceFacts): number {

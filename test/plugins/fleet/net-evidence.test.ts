@@ -91,6 +91,30 @@ t.test('a position that two neighbours confirm to 5 cm is accepted, with all tha
     t.equal(examined(beside('B2', place), agreeing()).outcome, 'undecided', `a receiver on the mast ${name}`)
 })
 
+/** The vectors of B1 as those of another base. */
+const asOf = (serial: string, east: number, from: Ecef, vectors: StoredVector[]) => {
+  const place = offsetEnu(from, { ...nowhere, east })
+  return vectors
+    .filter(({ one }) => one === 'B1')
+    .map((vector) => ({ ...vector, one: serial, oneArp: place, measured: minus(arp, place) }))
+}
+
+t.test('of several bases at one place, one with a verdict counts: that with most fixed windows', async (t) => {
+  const vectors = vectorsOf(2, 6)
+  const verdicts = (more: StoredVector[]) => {
+    const { evidence, outcome } = examined([...vectors, ...more], agreeing(), 6)
+    return `${outcome} ${evidence.neighbours.map(({ serial, verdict }) => `${serial} ${verdict}`).join(', ')}`
+  }
+  const beside = asOf('A1', 5, placed(1), vectors)
+  const right = 'accepted A1 unknown, B1 agrees, B2 agrees'
+  t.equal(verdicts(beside.map((vector) => ({ ...vector, status: 'float' }))), right, 'it has no fixed window')
+  t.equal(verdicts(beside.slice(0, 1)), right, 'it has one window')
+  t.equal(verdicts(beside.slice(0, 3)), right, 'it has fewer windows')
+  t.equal(verdicts(beside), 'accepted A1 agrees, B1 unknown, B2 agrees')
+  const near = [...asOf('A1', 15, arp, vectors), ...asOf('A2', 30, arp, vectors)]
+  t.equal(verdicts(near), 'accepted A1 unknown, A2 agrees, B1 agrees, B2 agrees', '15 m from one that does not count')
+})
+
 t.test('different antennas make the height uncertain, and more windows and neighbours do not help', async (t) => {
   for (const windows of [2, 70]) {
     const offset = { ...nowhere, up: 0.04 }
