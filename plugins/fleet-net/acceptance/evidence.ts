@@ -147,9 +147,9 @@ export function evidenceOf(facts: EvidenceFacts): Evidence {
   }
 }
 
-/** By how much the height may be off, by the neighbour whose antenna is most alike, metres. More neighbours do not lessen it. */
+/** By how much the height may be off, by the confirming neighbour whose antenna is most alike, metres. More neighbours do not lessen it. */
 const antennasOf = (neighbours: Evidence['neighbours']): number => {
-  const all = neighbours.filter(isCounted).map(({ antennas }) => antennas)
+  const all = neighbours.filter(({ verdict }) => verdict === 'agrees').map(({ antennas }) => antennas)
   return all.length > 0 ? Math.min(...all) : 0
 }
 

@@ -64,6 +64,14 @@ function examined(vectors: StoredVector[], judgement: NetJudgement, hours = 3) {
   return { evidence, ...outcomeOf(evidence, judgement, hours) }
 }
 
+/** The vectors of B1 as those of another base. */
+const asOf = (serial: string, east: number, from: Ecef, vectors: StoredVector[]) => {
+  const place = offsetEnu(from, { ...nowhere, east })
+  return vectors
+    .filter(({ one }) => one === 'B1')
+    .map((vector) => ({ ...vector, one: serial, oneArp: place, measured: minus(arp, place) }))
+}
+
 t.test('a position that two neighbours confirm to 5 cm is accepted, with all that was measured', async (t) => {
   const { evidence, outcome } = examined(vectorsOf(3, 3), agreeing())
   t.equal(outcome, 'accepted')
@@ -90,14 +98,6 @@ t.test('a position that two neighbours confirm to 5 cm is accepted, with all tha
   ] as const)
     t.equal(examined(beside('B2', place), agreeing()).outcome, 'undecided', `a receiver on the mast ${name}`)
 })
-
-/** The vectors of B1 as those of another base. */
-const asOf = (serial: string, east: number, from: Ecef, vectors: StoredVector[]) => {
-  const place = offsetEnu(from, { ...nowhere, east })
-  return vectors
-    .filter(({ one }) => one === 'B1')
-    .map((vector) => ({ ...vector, one: serial, oneArp: place, measured: minus(arp, place) }))
-}
 
 t.test('of several bases at one place, one with a verdict counts: that with most fixed windows', async (t) => {
   const vectors = vectorsOf(2, 6)
@@ -131,6 +131,13 @@ t.test('different antennas make the height uncertain, and more windows and neigh
     vector.one === 'B1' ? { ...vector, heightDoubt_m: 0 } : vector,
   )
   t.equal(examined(oneAlike, agreeing()).outcome, 'accepted', 'one neighbour has the same antenna')
+  const contradicting = vectorsOf(4, 3, { offset: { ...nowhere, east: 0.5 } })
+  const others = (at: number) =>
+    oneAlike.map((vector, n) => (n % 4 === 0 && n >= at ? contradicting[n] : vector) as never)
+  t.equal(examined(others(0), agreeing()).outcome, 'undecided', 'it contradicts the position')
+  t.equal(examined(others(8), agreeing()).outcome, 'undecided', 'its vectors are not the same')
+  const besideStation = [...oneAlike.filter(({ one }) => one !== 'B1'), ...asOf('A1', 5, arp, oneAlike)]
+  t.equal(examined(besideStation, agreeing()).outcome, 'undecided', 'it is on the mast of the station')
 })
 
 t.test('a position that is confirmed, and not known to 5 cm, is undecided, in words', async (t) => {
