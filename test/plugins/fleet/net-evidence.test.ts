@@ -9,6 +9,7 @@ import type { StoredVector } from '../../../plugins/fleet-net/store/store.js'
 import { allAtOnce, type NetCause, type NetJudgement, type Steps } from '../../../runtime/baseline/index.js'
 import { pairsOf } from '../../../runtime/baseline/net/pairs.js'
 import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+import { Random } from '../../../runtime/simulation/index.js'
 import type { Ecef, Enu, FleetStation } from '../../../schemas/services.js'
 
 const arp = geodeticToEcef({ lat: 52, lon: 4.3, alt: 50 })
@@ -178,6 +179,39 @@ t.test('a position that changed during the test is undecided, although most wind
   t.match(evidence.neighbours, [{ steady: false, verdict: 'unknown' }, { steady: true, verdict: 'agrees' }, {}])
   t.ok(Math.abs((evidence.neighbours[0]?.change.east ?? 0) - 0.4) < 0.001)
   t.equal(examined(moved(24, 0), agreeing(), 24).outcome, 'accepted')
+})
+
+t.test('a wrong fixing of one window, or a rough height, is no move', async (t) => {
+  const wrong = (axis: keyof Enu) =>
+    moved(24, 0).map((vector, at) => {
+      const offset = { ...nowhere, [axis]: 0.15 }
+      return Math.floor(at / 3) === 7 && at % 3 < 2 ? (vectorsOf(3, 24, { offset })[at] ?? vector) : vector
+    })
+  for (const axis of ['east', 'up'] as const)
+    t.equal(examined(wrong(axis), agreeing(), 24).outcome, 'accepted', `15 cm ${axis}, of two of three neighbours`)
+  const random = new Random(5)
+  const up = minus(offsetEnu(arp, { ...nowhere, up: 1 }), arp)
+  const rough = ({ measured, ...vector }: StoredVector): StoredVector => {
+    const by = 0.03 * random.normal()
+    const { x, y, z } = measured
+    return { ...vector, measured: { x: x + by * up.x, y: y + by * up.y, z: z + by * up.z } }
+  }
+  const calmOnes = vectorsOf(4, 24)
+  const outcomes = Array.from({ length: 40 }, () => examined(calmOnes.map(rough), agreeing(), 24).outcome)
+  const accepted = outcomes.filter((outcome) => outcome === 'accepted').length
+  t.ok(accepted >= 36, `3 cm of height: ${accepted} of 40`)
+})
+
+t.test('a position that changed by 5 cm for the last quarter of the test is undecided', async (t) => {
+  for (const hours of [4, 5, 6, 8, 12, 24, 48, 71])
+    for (const axis of ['east', 'north', 'up'] as const) {
+      const offset = { ...nowhere, [axis]: 0.05 }
+      const after = vectorsOf(3, hours, { offset })
+      const vectors = vectorsOf(3, hours).map((vector, at) =>
+        at < 3 * Math.ceil(0.75 * hours) ? vector : (after[at] ?? vector),
+      )
+      t.equal(examined(vectors, agreeing(), hours).outcome, 'undecided', `${hours} h, ${axis}`)
+    }
 })
 
 t.test('the windows of an accepted position cover 70 % of the test', async (t) => {
