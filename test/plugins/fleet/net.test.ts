@@ -265,6 +265,50 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
   })
 })
 
+/** All true, of one window that has just ended. */
+async function storeVectors(rig: NetRig) {
+  for (const [n, one] of rig.arps.entries())
+    for (const [m, other] of rig.arps.entries()) {
+      if (n >= m) continue
+      await rig.rows(
+        `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, epochs, satellites, height_doubt)
+         values (to_timestamp($1), $2, $3, 'fixed', $4, '{1e-5,0,0,0,1e-5,0,0,0,1e-5}', $5, $6, 60, 20, 0)`,
+        [
+          ...[rig.shared.clock.now() / 1_000, `B${n}`, `B${m}`, [other.x - one.x, other.y - one.y, other.z - one.z]],
+          ...[one, other].map(({ x, y, z }) => [x, y, z]),
+        ],
+      )
+    }
+}
+
+/** Queries with this text wait from now on. @returns to let them pass */
+function hold(rig: NetRig, text: string): () => void {
+  let release = () => {}
+  const until = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  rig.shared.held = { text, until, waiting: 0 }
+  return () => {
+    rig.shared.held = undefined
+    release()
+  }
+}
+
+t.test('a station that announces another position during the judgement is not judged there', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await storeVectors(rig)
+  // It has judged the positions by then.
+  const release = hold(rig, 'from fleet_net_base where serial')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'judged')
+  rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 50, north: 0, up: 0 })))
+  release()
+  await rig.settles(() => net.judgement('B0')?.state === 'agrees', 'stored')
+  t.equal(net.judgement('B4'), undefined)
+  t.strictSame(await rig.rows(`select state from fleet_net_base where serial = 'B4'`), [])
+})
+
 t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
   const rig = await setUp()
   const net = await startNet(t, rig)
