@@ -150,9 +150,10 @@ export class Judgements implements FleetNet {
     const arps = new Map(bases.map(({ id, arp }) => [id, arp]))
     const facts = { judged, arps, wrong, before, ofBase, causes, now_s }
     const stored = await inSteps(this.#stepped(facts), pause)
-    await storeBases(this.#database, stored, now_s)
-    for (const base of stored) this.#record(before.get(base.serial), base)
-    await this.#database.notify(channel, '')
+    await storeBases(this.#database, stored, now_s, async (some) => {
+      for (const base of some) this.#record(before.get(base.serial), base)
+      await this.#database.notify(channel, '')
+    })
   }
 
   *#stepped({ judged, arps, wrong, before, ofBase, causes, now_s }: Facts): Steps<StoredBase[]> {

@@ -9,6 +9,7 @@ import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime
 import { Random } from '../../../runtime/simulation/index.js'
 import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
 import { fleetRig } from './rig.js'
+import { fleetStation } from './stations.js'
 
 const pairsOf = (places: Iterable<NetPlace>, reach_km: number) => allAtOnce(pairSteps(places, reach_km))
 
@@ -307,6 +308,33 @@ t.test('a station that announces another position during the judgement is not ju
   await rig.settles(() => net.judgement('B0')?.state === 'agrees', 'stored')
   t.equal(net.judgement('B4'), undefined)
   t.strictSame(await rig.rows(`select state from fleet_net_base where serial = 'B4'`), [])
+})
+
+t.test('judgements are recorded as they are stored, although the rest cannot be stored', async (t) => {
+  const rig = await setUp()
+  const recorded = () => rig.shared.events.filter(({ text }) => text === 'not known any more').length
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  for (let n = 0; n < 1_100; n++) {
+    const arp = geodeticToEcef({ lat: -50 + Math.floor(n / 300), lon: (n % 300) - 150, alt: 0 })
+    rig.shared.set(`C${n}`, fleetStation(`C${n}`, { arp, online: 'offline' }))
+    await rig.rows(
+      `insert into fleet_net_base (serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, judged, cause, arp)
+       values ($1, 'agrees', 'confirmed', 0, 0, 0, '{0,0,0}', 3, '{}', 'epoch', 'epoch', '{}', $2)`,
+      [`C${n}`, [arp.x, arp.y, arp.z]],
+    )
+  }
+  const insert = 'insert into fleet_net_base'
+  const release = hold(rig, insert)
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the first are stored')
+  rig.shared.fails = insert
+  release()
+  await rig.settles(() => recorded() > 0, 'recorded')
+  t.equal(recorded(), 1_000)
+  await rig.settles(() => net.judgement('C0')?.state === 'unknown', 'told')
+  rig.shared.fails = ''
+  await rig.passes(() => recorded() >= 1_100, 'the others')
+  t.equal(recorded(), 1_100, 'each once')
 })
 
 t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
