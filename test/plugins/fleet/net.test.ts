@@ -337,6 +337,44 @@ t.test('judgements are recorded as they are stored, although the rest cannot be 
   t.equal(recorded(), 1_100, 'each once')
 })
 
+t.test('a slow database: one plan at a time, and only of the leading instance', async (t) => {
+  const rig = await setUp()
+  await startNet(t, rig)
+  let release = hold(rig, 'select one, other, gone from fleet_net_pair')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the first plan')
+  for (let n = 0; n < 3; n++) {
+    rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
+    for (let k = 0; k < 5; k++) await rig.shared.clock.advance(5_000)
+    await rig.rows('select 1')
+  }
+  t.equal(rig.shared.held?.waiting, 1)
+  release()
+  await pairsAreThere(rig, 8)
+  await rig.rows('delete from fleet_net_pair')
+  release = hold(rig, 'select one from fleet_net_pair limit 1')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the next plan', 60_000)
+  rig.shared.isFollowing = true
+  release()
+  for (let k = 0; k < 5; k++) await rig.shared.clock.advance(5_000)
+  for (let k = 0; k < 5; k++) await rig.rows('select 1')
+  t.equal((await tried(rig)).all, 0, 'another instance leads by now')
+})
+
+t.test('an instance that stops while it claims pairs leaves none of them leased', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  const held = async () => (await rig.rows(`select one from fleet_net_pair where leased_by <> ''`)).length
+  const release = hold(rig, 'set leased_by = $1')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'it claims')
+  await pairsAreThere(rig, 8)
+  const claimed = rig.shared.held?.until
+  await net.station.stop()
+  release()
+  await claimed
+  for (let k = 0; k < 20; k++) await rig.rows('select 1')
+  t.equal(await held(), 0)
+})
+
 t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
   const rig = await setUp()
   const net = await startNet(t, rig)
