@@ -43,7 +43,10 @@ export const Evidence = Type.Object({
         description:
           'Median of the fixed windows of the last 3 h minus that of the earlier ones, metres; 0: there are no others',
       }),
-      repeatability: Type.Object(Enu3.properties, { description: 'Standard deviation between windows, metres' }),
+      repeatability: Type.Object(Enu3.properties, {
+        description:
+          'Median deviation of the windows × 1.4826, metres: their standard deviation, without single wrong windows',
+      }),
       antennas: Type.Number({
         description: 'Up to this, the height may be off because the antennas are of different models, metres',
       }),
@@ -52,7 +55,7 @@ export const Evidence = Type.Object({
       }),
       verdict: Type.Enum([...states], {
         description:
-          'Of this neighbour about the station; unknown within 20 m of it, or of a neighbour that is listed before',
+          'Of this neighbour about the station; unknown within 20 m of it, or of a neighbour that counts in its place',
       }),
       state: Type.Enum([...states], { description: "Judgement of the neighbour's own position" }),
     }),
@@ -82,7 +85,11 @@ const leastWindows = 2
 const independent = 3
 const leastSigma_m = 0.002
 /** Vectors of a station that does not move repeat to this, or to three formal standard deviations if these are more, metres. */
-const steady_m = 0.03
+const steady_m = { east: 0.03, north: 0.03, up: 0.06 }
+/** The median of the newest windows repeats to this, or to three formal standard deviations, metres. */
+const change_m = { east: 0.03, north: 0.03, up: 0.04 }
+/** The median deviation × this is the standard deviation of a normal distribution. */
+const byDeviation = 1.4826
 /** The newest windows by themselves must agree with the earlier ones. */
 const newest_s = 3 * 3_600
 /** Part of the time of the test that must have windows. */
@@ -94,7 +101,7 @@ const rounded = (value: number) => (Number.isFinite(value) ? Number(value.toFixe
 export interface EvidenceFacts {
   readonly serial: string
   readonly arp: Ecef
-  /** Of the time of the test, with the announced position of the station. */
+  /** Of the time of the test, with the announced position of the station, the oldest first. */
   readonly vectors: readonly StoredVector[]
   /** Of all stations by the vectors of the test. */
   readonly judged: ReadonlyMap<string, NetJudgement>
@@ -116,19 +123,18 @@ export function evidenceOf(facts: EvidenceFacts): Evidence {
     const neighbour = vector.one === serial ? vector.other : vector.one
     byNeighbour.set(neighbour, [...(byNeighbour.get(neighbour) ?? []), vector])
   }
-  // Bases at one place have one antenna, or one owner and one error: they are one witness.
-  const places = [arp]
-  const neighbours = [...byNeighbour]
+  const found = [...byNeighbour]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([neighbour, all]) => {
-      const found = neighbourOf(serial, neighbour, arp, all)
       const [{ one, oneArp, otherArp }] = all as [StoredVector]
-      const place = one === neighbour ? oneArp : otherArp
-      const isWitness = places.every((other) => distance(other, place) >= samePlace_m)
-      places.push(place)
-      const verdict = isWitness ? found.verdict : ('unknown' as const)
-      return { ...found, verdict, state: judged.get(neighbour)?.state ?? ('unknown' as const) }
+      return { ...neighbourOf(serial, neighbour, arp, all), place: one === neighbour ? oneArp : otherArp }
     })
+  const witnesses = witnessesOf(arp, found)
+  const neighbours = found.map(({ place: _, ...one }) => ({
+    ...one,
+    verdict: witnesses.has(one.serial) ? one.verdict : ('unknown' as const),
+    state: judged.get(one.serial)?.state ?? ('unknown' as const),
+  }))
   const { method, frame, epoch, plate, accuracy_m, antenna } = reference
   const { descriptor, serial: antennaSerial, height_m } = antenna
   return {
@@ -148,14 +154,31 @@ export function evidenceOf(facts: EvidenceFacts): Evidence {
   }
 }
 
-/** By how much the height may be off, by the neighbour whose antenna is most alike, metres. More neighbours do not lessen it. */
+/** By how much the height may be off, by the confirming neighbour whose antenna is most alike, metres. More neighbours do not lessen it. */
 const antennasOf = (neighbours: Evidence['neighbours']): number => {
-  const all = neighbours.filter(isCounted).map(({ antennas }) => antennas)
+  const all = neighbours.filter(({ verdict }) => verdict === 'agrees').map(({ antennas }) => antennas)
   return all.length > 0 ? Math.min(...all) : 0
 }
 
-const isCounted = ({ windows, fixed }: Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>) =>
-  Math.round(windows * fixed) >= leastWindows
+type Windows = Pick<Evidence['neighbours'][number], 'windows' | 'fixed'>
+const fixedOf = ({ windows, fixed }: Windows) => Math.round(windows * fixed)
+const isCounted = (one: Windows) => fixedOf(one) >= leastWindows
+
+/**
+ * Bases at one place have one antenna, or one owner and one error: they are one witness. It is the one with most fixed windows. A base
+ * without a verdict is none.
+ */
+function witnessesOf(arp: Ecef, found: readonly (ReturnType<typeof neighbourOf> & { place: Ecef })[]): Set<string> {
+  const witnesses = new Set<string>()
+  const places = [arp]
+  const able = found.filter(({ verdict }) => verdict !== 'unknown')
+  for (const { serial, place } of able.toSorted((one, other) => fixedOf(other) - fixedOf(one))) {
+    if (places.some((other) => distance(other, place) < samePlace_m)) continue
+    witnesses.add(serial)
+    places.push(place)
+  }
+  return witnesses
+}
 
 /** Hours with a fixed window. */
 function coveredBy(vectors: readonly StoredVector[], { begun_s, every_s }: EvidenceFacts): number {
@@ -182,8 +205,9 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
   const formal = each((axis) => median(sigmas.map((one) => one[axis])))
   const count = offsets.length
   const mean = each((axis) => offsets.reduce((sum, offset) => sum + offset[axis], 0) / Math.max(1, count))
+  const middle = (some: readonly Enu[], axis: keyof Enu) => median(some.map((offset) => offset[axis]))
   const spread = each((axis) =>
-    count < 2 ? 0 : Math.sqrt(offsets.reduce((sum, offset) => sum + (offset[axis] - mean[axis]) ** 2, 0) / (count - 1)),
+    count < 2 ? 0 : byDeviation * median(offsets.map((offset) => Math.abs(offset[axis] - middle(offsets, axis)))),
   )
   const sigma = each((axis) =>
     Math.max(leastSigma_m, Math.max(formal[axis], spread[axis]) / Math.sqrt(Math.min(independent, Math.max(1, count)))),
@@ -191,12 +215,18 @@ function neighbourOf(serial: string, neighbour: string, arp: Ecef, all: readonly
   const boundary_s = Math.max(...all.map(({ t_s }) => t_s)) - newest_s
   const part = (isNewest: boolean) => offsets.filter((_, at) => (fixed[at]?.t_s ?? 0) > boundary_s === isNewest)
   const [earlier, newer] = [part(false), part(true)]
-  const middle = (some: readonly Enu[], axis: keyof Enu) => median(some.map((offset) => offset[axis]))
   const isChangeKnown = earlier.length > 0 && newer.length > 0
   const change = each((axis) => (isChangeKnown ? middle(newer, axis) - middle(earlier, axis) : 0))
-  const isSteady = axes.every(
-    (axis) => Math.max(spread[axis], Math.abs(change[axis])) <= Math.max(steady_m, 3 * formal[axis]),
-  )
+  // A move just before the end is in no median: the last window must be like the others by itself.
+  const last = each((axis) => (count < 2 ? 0 : (offsets.at(-1)?.[axis] ?? 0) - middle(offsets.slice(0, -1), axis)))
+  const isSteady = axes.every((axis) => {
+    const least_m = Math.max(change_m[axis], 3 * formal[axis])
+    return (
+      spread[axis] <= Math.max(steady_m[axis], 3 * formal[axis]) &&
+      Math.abs(change[axis]) <= least_m &&
+      Math.abs(last[axis]) <= Math.max(least_m, 3 * spread[axis])
+    )
+  })
   const antennas = Math.max(0, ...fixed.map(({ heightDoubt_m }) => heightDoubt_m))
   const isWithin = axes.every(
     (axis) => Math.abs(mean[axis]) <= tolerance_m + 3 * sigma[axis] + (axis === 'up' ? antennas : 0),

@@ -57,9 +57,16 @@ export async function storedBases({ query }: Database, pause: () => Promise<void
   }
 }
 
-export async function storeBases({ query }: Database, bases: readonly StoredBase[], now_s: number): Promise<void> {
+/** @param onStored after each query, with its bases: a later one may fail */
+export async function storeBases(
+  { query }: Database,
+  bases: readonly StoredBase[],
+  now_s: number,
+  onStored: (some: readonly StoredBase[]) => Promise<void>,
+): Promise<void> {
   for (let at = 0; at < bases.length; at += rowsAtOnce) {
-    const rows = bases.slice(at, at + rowsAtOnce).map((base) => ({
+    const some = bases.slice(at, at + rowsAtOnce)
+    const rows = some.map((base) => ({
       ...{ serial: base.serial, state: base.state, reason: base.reason, vectors: base.vectors, cause: base.cause },
       ...{ east_m: base.offset.east, north_m: base.offset.north, up_m: base.offset.up, neighbours: base.neighbours },
       sigma: [base.sigma.east, base.sigma.north, base.sigma.up],
@@ -79,5 +86,6 @@ export async function storeBases({ query }: Database, bases: readonly StoredBase
          doubted_at = excluded.doubted_at, arp = excluded.arp, window_begun = excluded.window_begun`,
       [JSON.stringify(rows), now_s],
     )
+    await onStored(some)
   }
 }

@@ -1,6 +1,6 @@
 import { inSteps, movementOf, type NetJudgement, type Steps } from 'rtk-base/baseline'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import { type FleetDatabase, type FleetJudgement, type FleetNet, fleet, fleetDatabase } from 'rtk-base/services'
+import { type Ecef, type FleetDatabase, type FleetJudgement, type FleetNet, fleet, fleetDatabase } from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'
@@ -26,6 +26,8 @@ const apart = 0.66
 /** Of one judgement of all stations. */
 interface Facts {
   readonly judged: ReadonlyMap<string, NetJudgement>
+  /** The positions that were judged. */
+  readonly arps: ReadonlyMap<string, Ecef>
   /** Stations that are contradicted by these vectors. */
   readonly wrong: ReadonlySet<string>
   readonly before: ReadonlyMap<string, StoredBase>
@@ -145,14 +147,16 @@ export class Judgements implements FleetNet {
     const ofBase = await inSteps(byStation(announced), pause)
     const wrong = new Set([...judged].filter(([, { state }]) => state === 'contradicts').map(([serial]) => serial))
     const causes = await this.#causes(judged, wrong, recent)
-    const facts = { judged, wrong, before, ofBase, causes, now_s }
+    const arps = new Map(bases.map(({ id, arp }) => [id, arp]))
+    const facts = { judged, arps, wrong, before, ofBase, causes, now_s }
     const stored = await inSteps(this.#stepped(facts), pause)
-    await storeBases(this.#database, stored, now_s)
-    for (const base of stored) this.#record(before.get(base.serial), base)
-    await this.#database.notify(channel, '')
+    await storeBases(this.#database, stored, now_s, async (some) => {
+      for (const base of some) this.#record(before.get(base.serial), base)
+      await this.#database.notify(channel, '')
+    })
   }
 
-  *#stepped({ judged, wrong, before, ofBase, causes, now_s }: Facts): Steps<StoredBase[]> {
+  *#stepped({ judged, arps, wrong, before, ofBase, causes, now_s }: Facts): Steps<StoredBase[]> {
     const known = this.#ctx.services.use(fleet)
     const window_s = 60 * this.#settings.window_min
     const stored: StoredBase[] = []
@@ -162,6 +166,8 @@ export class Judgements implements FleetNet {
       const last = before.get(serial)
       // Of a station that announces nothing, the last judgement stays until it does: the service does not tell it.
       if (!arp) continue
+      // It announced another position during the judgement: the next one is of that.
+      if (!isAnnounced(known.station(serial), arps.get(serial) ?? arp)) continue
       const found = judged.get(serial) ?? unjudged
       const same = last && isAnnounced(known.station(serial), last.arp) ? last : undefined
       const own = ofBase.get(serial) ?? []

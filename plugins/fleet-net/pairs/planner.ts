@@ -18,6 +18,7 @@ export class Planner {
   readonly #reach_km: number
   readonly #places = new SettledPlaces()
   #isWaiting = false
+  #isPlanning = false
   /** Monotonic time from which the next plan may be made. */
   #next_ms = 0
   /** Pairs were planned, so those of honest stations must last. */
@@ -53,7 +54,11 @@ export class Planner {
     this.#isWaiting = true
     this.#ctx.timers.after(Math.max(ms, this.#next_ms - this.#ctx.clock.monotonic()), async () => {
       this.#isWaiting = false
+      // A slow database: what was heard since then counts in the next plan.
+      if (this.#isPlanning) return this.#soon(gather_ms)
+      this.#isPlanning = true
       await this.#plan()
+      this.#isPlanning = false
     })
   }
 
@@ -65,6 +70,8 @@ export class Planner {
       const now_ms = this.#ctx.clock.monotonic()
       const { places, isSettling } = this.#places.at(now_ms)
       const wanted = await inSteps(pairsOf(places, this.#reach_km), () => setImmediate())
+      // Another instance may lead by now.
+      if (!database.leads) return
       const gone = await storePairs(database, wanted, this.#ctx.clock.now() / 1_000)
       if (wanted.length > 0) {
         this.#hasPlanned = true

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { baselineInSteps } from 'rtk-base/baseline'
 import type { PluginContext } from 'rtk-base/plugin'
-import { type Ecef, fleet, fleetBroker, fleetDatabase } from 'rtk-base/services'
+import { type Ecef, type FleetDatabase, fleet, fleetBroker, fleetDatabase } from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { Listening, type Trouble } from './listening.js'
@@ -72,7 +72,10 @@ export class Windows {
     for (const listening of this.#listening.values()) listening.close()
     this.#listening.clear()
     this.#active.clear()
-    const database = this.#ctx.services.find(fleetDatabase)
+    await this.#release(this.#ctx.services.find(fleetDatabase))
+  }
+
+  async #release(database: FleetDatabase | undefined): Promise<void> {
     // Otherwise the leases end by themselves.
     if (database?.connected) await store.release(database, this.#by).catch(() => {})
   }
@@ -101,11 +104,13 @@ export class Windows {
     if (most <= 0) return
     const window_s = 60 * this.#settings.window_min
     const now_s = this.#now_s
-    const claimed = await store.claim(this.#ctx.services.use(fleetDatabase), {
+    const database = this.#ctx.services.use(fleetDatabase)
+    const claimed = await store.claim(database, {
       ...{ by: this.#by, most, now_s, until_s: now_s + window_s + patience_s + perPair_s * this.#settings.atOnce },
     })
     const begun_ms = this.#ctx.clock.monotonic()
-    if (this.#isStopped) return
+    // They were claimed after the others were released.
+    if (this.#isStopped) return this.#release(database)
     // No query in between: if it failed, the rest would stay leased and would not be compared.
     for (const pair of claimed) {
       // Its lease ended before its window, as after a step of the clock: it was renewed.

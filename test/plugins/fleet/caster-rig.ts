@@ -42,6 +42,8 @@ export class FakeFleet {
   readonly changes = new Set<EventSource<Change>>()
   readonly #database: PGlite
   isDown = false
+  /** No instance leads any more. */
+  isFollowing = false
   #isConnected = true
   readonly #connections = new Set<EventSource<boolean>>()
   /** Queries with this text fail; empty: none. */
@@ -132,7 +134,9 @@ export class FakeFleet {
           async notify(channel, payload) {
             for (const take of shared.listeners.get(channel) ?? []) take(payload)
           },
-          leads,
+          get leads() {
+            return leads && !shared.isFollowing
+          },
           onLeads: never,
         }
         const broker: FleetBroker = {

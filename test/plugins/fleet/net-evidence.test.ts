@@ -9,6 +9,7 @@ import type { StoredVector } from '../../../plugins/fleet-net/store/store.js'
 import { allAtOnce, type NetCause, type NetJudgement, type Steps } from '../../../runtime/baseline/index.js'
 import { pairsOf } from '../../../runtime/baseline/net/pairs.js'
 import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+import { Random } from '../../../runtime/simulation/index.js'
 import type { Ecef, Enu, FleetStation } from '../../../schemas/services.js'
 
 const arp = geodeticToEcef({ lat: 52, lon: 4.3, alt: 50 })
@@ -64,6 +65,14 @@ function examined(vectors: StoredVector[], judgement: NetJudgement, hours = 3) {
   return { evidence, ...outcomeOf(evidence, judgement, hours) }
 }
 
+/** The vectors of B1 as those of another base. */
+const asOf = (serial: string, east: number, from: Ecef, vectors: StoredVector[]) => {
+  const place = offsetEnu(from, { ...nowhere, east })
+  return vectors
+    .filter(({ one }) => one === 'B1')
+    .map((vector) => ({ ...vector, one: serial, oneArp: place, measured: minus(arp, place) }))
+}
+
 t.test('a position that two neighbours confirm to 5 cm is accepted, with all that was measured', async (t) => {
   const { evidence, outcome } = examined(vectorsOf(3, 3), agreeing())
   t.equal(outcome, 'accepted')
@@ -91,6 +100,22 @@ t.test('a position that two neighbours confirm to 5 cm is accepted, with all tha
     t.equal(examined(beside('B2', place), agreeing()).outcome, 'undecided', `a receiver on the mast ${name}`)
 })
 
+t.test('of several bases at one place, one with a verdict counts: that with most fixed windows', async (t) => {
+  const vectors = vectorsOf(2, 6)
+  const verdicts = (more: StoredVector[]) => {
+    const { evidence, outcome } = examined([...vectors, ...more], agreeing(), 6)
+    return `${outcome} ${evidence.neighbours.map(({ serial, verdict }) => `${serial} ${verdict}`).join(', ')}`
+  }
+  const beside = asOf('A1', 5, placed(1), vectors)
+  const right = 'accepted A1 unknown, B1 agrees, B2 agrees'
+  t.equal(verdicts(beside.map((vector) => ({ ...vector, status: 'float' }))), right, 'it has no fixed window')
+  t.equal(verdicts(beside.slice(0, 1)), right, 'it has one window')
+  t.equal(verdicts(beside.slice(0, 3)), right, 'it has fewer windows')
+  t.equal(verdicts(beside), 'accepted A1 agrees, B1 unknown, B2 agrees')
+  const near = [...asOf('A1', 15, arp, vectors), ...asOf('A2', 30, arp, vectors)]
+  t.equal(verdicts(near), 'accepted A1 unknown, A2 agrees, B1 agrees, B2 agrees', '15 m from one that does not count')
+})
+
 t.test('different antennas make the height uncertain, and more windows and neighbours do not help', async (t) => {
   for (const windows of [2, 70]) {
     const offset = { ...nowhere, up: 0.04 }
@@ -107,6 +132,13 @@ t.test('different antennas make the height uncertain, and more windows and neigh
     vector.one === 'B1' ? { ...vector, heightDoubt_m: 0 } : vector,
   )
   t.equal(examined(oneAlike, agreeing()).outcome, 'accepted', 'one neighbour has the same antenna')
+  const contradicting = vectorsOf(4, 3, { offset: { ...nowhere, east: 0.5 } })
+  const others = (at: number) =>
+    oneAlike.map((vector, n) => (n % 4 === 0 && n >= at ? contradicting[n] : vector) as never)
+  t.equal(examined(others(0), agreeing()).outcome, 'undecided', 'it contradicts the position')
+  t.equal(examined(others(8), agreeing()).outcome, 'undecided', 'its vectors are not the same')
+  const besideStation = [...oneAlike.filter(({ one }) => one !== 'B1'), ...asOf('A1', 5, arp, oneAlike)]
+  t.equal(examined(besideStation, agreeing()).outcome, 'undecided', 'it is on the mast of the station')
 })
 
 t.test('a position that is confirmed, and not known to 5 cm, is undecided, in words', async (t) => {
@@ -147,6 +179,39 @@ t.test('a position that changed during the test is undecided, although most wind
   t.match(evidence.neighbours, [{ steady: false, verdict: 'unknown' }, { steady: true, verdict: 'agrees' }, {}])
   t.ok(Math.abs((evidence.neighbours[0]?.change.east ?? 0) - 0.4) < 0.001)
   t.equal(examined(moved(24, 0), agreeing(), 24).outcome, 'accepted')
+})
+
+t.test('a wrong fixing of one window, or a rough height, is no move', async (t) => {
+  const wrong = (axis: keyof Enu) =>
+    moved(24, 0).map((vector, at) => {
+      const offset = { ...nowhere, [axis]: 0.15 }
+      return Math.floor(at / 3) === 7 && at % 3 < 2 ? (vectorsOf(3, 24, { offset })[at] ?? vector) : vector
+    })
+  for (const axis of ['east', 'up'] as const)
+    t.equal(examined(wrong(axis), agreeing(), 24).outcome, 'accepted', `15 cm ${axis}, of two of three neighbours`)
+  const random = new Random(5)
+  const up = minus(offsetEnu(arp, { ...nowhere, up: 1 }), arp)
+  const rough = ({ measured, ...vector }: StoredVector): StoredVector => {
+    const by = 0.03 * random.normal()
+    const { x, y, z } = measured
+    return { ...vector, measured: { x: x + by * up.x, y: y + by * up.y, z: z + by * up.z } }
+  }
+  const calmOnes = vectorsOf(4, 24)
+  const outcomes = Array.from({ length: 40 }, () => examined(calmOnes.map(rough), agreeing(), 24).outcome)
+  const accepted = outcomes.filter((outcome) => outcome === 'accepted').length
+  t.ok(accepted >= 36, `3 cm of height: ${accepted} of 40`)
+})
+
+t.test('a position that changed by 5 cm for the last quarter of the test is undecided', async (t) => {
+  for (const hours of [4, 5, 6, 8, 12, 24, 48, 71])
+    for (const axis of ['east', 'north', 'up'] as const) {
+      const offset = { ...nowhere, [axis]: 0.05 }
+      const after = vectorsOf(3, hours, { offset })
+      const vectors = vectorsOf(3, hours).map((vector, at) =>
+        at < 3 * Math.ceil(0.75 * hours) ? vector : (after[at] ?? vector),
+      )
+      t.equal(examined(vectors, agreeing(), hours).outcome, 'undecided', `${hours} h, ${axis}`)
+    }
 })
 
 t.test('the windows of an accepted position cover 70 % of the test', async (t) => {

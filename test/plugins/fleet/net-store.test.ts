@@ -206,7 +206,7 @@ t.test('vectors and judgements are read in steps, in order', async (t) => {
     ...{ offset: { east: 0, north: 0, up: 0 }, sigma: { east: 0, north: 0, up: 0 }, arp: { x: n, y: 0, z: 0 } },
     ...{ doubted_s: undefined, window_s: 0 },
   }))
-  await storeBases(database, bases, now_s)
+  await storeBases(database, bases, now_s, rest)
   pauses = 0
   const stored = await storedBases(database, pause)
   t.equal(stored.size, 2_500)

@@ -9,6 +9,7 @@ import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime
 import { Random } from '../../../runtime/simulation/index.js'
 import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
 import { fleetRig } from './rig.js'
+import { fleetStation } from './stations.js'
 
 const pairsOf = (places: Iterable<NetPlace>, reach_km: number) => allAtOnce(pairSteps(places, reach_km))
 
@@ -263,6 +264,115 @@ t.test('of five bases, the one that announces 10 cm too much height is found, an
     await rig.passes(async () => (await net.json('GET', path)).body.outcome === 'undecided', 'no test of two positions')
     t.match(await net.json('GET', path), { body: { reason: /announces another position/ } })
   })
+})
+
+/** All true, of one window that has just ended. */
+async function storeVectors(rig: NetRig) {
+  for (const [n, one] of rig.arps.entries())
+    for (const [m, other] of rig.arps.entries()) {
+      if (n >= m) continue
+      await rig.rows(
+        `insert into fleet_net_vector (t, one, other, status, measured, covariance, one_arp, other_arp, epochs, satellites, height_doubt)
+         values (to_timestamp($1), $2, $3, 'fixed', $4, '{1e-5,0,0,0,1e-5,0,0,0,1e-5}', $5, $6, 60, 20, 0)`,
+        [
+          ...[rig.shared.clock.now() / 1_000, `B${n}`, `B${m}`, [other.x - one.x, other.y - one.y, other.z - one.z]],
+          ...[one, other].map(({ x, y, z }) => [x, y, z]),
+        ],
+      )
+    }
+}
+
+/** Queries with this text wait from now on. @returns to let them pass */
+function hold(rig: NetRig, text: string): () => void {
+  let release = () => {}
+  const until = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  rig.shared.held = { text, until, waiting: 0 }
+  return () => {
+    rig.shared.held = undefined
+    release()
+  }
+}
+
+t.test('a station that announces another position during the judgement is not judged there', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  await storeVectors(rig)
+  // It has judged the positions by then.
+  const release = hold(rig, 'from fleet_net_base where serial')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'judged')
+  rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 50, north: 0, up: 0 })))
+  release()
+  await rig.settles(() => net.judgement('B0')?.state === 'agrees', 'stored')
+  t.equal(net.judgement('B4'), undefined)
+  t.strictSame(await rig.rows(`select state from fleet_net_base where serial = 'B4'`), [])
+})
+
+t.test('judgements are recorded as they are stored, although the rest cannot be stored', async (t) => {
+  const rig = await setUp()
+  const recorded = () => rig.shared.events.filter(({ text }) => text === 'not known any more').length
+  const net = await startNet(t, rig)
+  await pairsAreThere(rig, 8)
+  for (let n = 0; n < 1_100; n++) {
+    const arp = geodeticToEcef({ lat: -50 + Math.floor(n / 300), lon: (n % 300) - 150, alt: 0 })
+    rig.shared.set(`C${n}`, fleetStation(`C${n}`, { arp, online: 'offline' }))
+    await rig.rows(
+      `insert into fleet_net_base (serial, state, reason, east_m, north_m, up_m, sigma, vectors, neighbours, since, judged, cause, arp)
+       values ($1, 'agrees', 'confirmed', 0, 0, 0, '{0,0,0}', 3, '{}', 'epoch', 'epoch', '{}', $2)`,
+      [`C${n}`, [arp.x, arp.y, arp.z]],
+    )
+  }
+  const insert = 'insert into fleet_net_base'
+  const release = hold(rig, insert)
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the first are stored')
+  rig.shared.fails = insert
+  release()
+  await rig.settles(() => recorded() > 0, 'recorded')
+  t.equal(recorded(), 1_000)
+  await rig.settles(() => net.judgement('C0')?.state === 'unknown', 'told')
+  rig.shared.fails = ''
+  await rig.passes(() => recorded() >= 1_100, 'the others')
+  t.equal(recorded(), 1_100, 'each once')
+})
+
+t.test('a slow database: one plan at a time, and only of the leading instance', async (t) => {
+  const rig = await setUp()
+  await startNet(t, rig)
+  let release = hold(rig, 'select one, other, gone from fleet_net_pair')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the first plan')
+  for (let n = 0; n < 3; n++) {
+    rig.announce(4, roundEcef(offsetEnu(rig.arps[4] as never, { east: 1, north: 0, up: 0 })))
+    for (let k = 0; k < 5; k++) await rig.shared.clock.advance(5_000)
+    await rig.rows('select 1')
+  }
+  t.equal(rig.shared.held?.waiting, 1)
+  release()
+  await pairsAreThere(rig, 8)
+  await rig.rows('delete from fleet_net_pair')
+  release = hold(rig, 'select one from fleet_net_pair limit 1')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'the next plan', 60_000)
+  rig.shared.isFollowing = true
+  release()
+  for (let k = 0; k < 5; k++) await rig.shared.clock.advance(5_000)
+  for (let k = 0; k < 5; k++) await rig.rows('select 1')
+  t.equal((await tried(rig)).all, 0, 'another instance leads by now')
+})
+
+t.test('an instance that stops while it claims pairs leaves none of them leased', async (t) => {
+  const rig = await setUp()
+  const net = await startNet(t, rig)
+  const held = async () => (await rig.rows(`select one from fleet_net_pair where leased_by <> ''`)).length
+  const release = hold(rig, 'set leased_by = $1')
+  await rig.passes(() => rig.shared.held?.waiting === 1, 'it claims')
+  await pairsAreThere(rig, 8)
+  const claimed = rig.shared.held?.until
+  await net.station.stop()
+  release()
+  await claimed
+  for (let k = 0; k < 20; k++) await rig.rows('select 1')
+  t.equal(await held(), 0)
 })
 
 t.test('stations that cannot be compared: each is named with its reason, and the others are compared', async (t) => {
