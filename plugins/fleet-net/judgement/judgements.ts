@@ -1,6 +1,13 @@
 import { inSteps, movementOf, type NetJudgement, type Steps } from 'rtk-base/baseline'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
-import { type Ecef, type FleetDatabase, type FleetJudgement, type FleetNet, fleet, fleetDatabase } from 'rtk-base/services'
+import {
+  type Ecef,
+  type FleetDatabase,
+  type FleetJudgement,
+  type FleetNet,
+  fleet,
+  fleetDatabase,
+} from 'rtk-base/services'
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
 import { storeBases, storedBases } from './base-store.js'

@@ -77,7 +77,11 @@ export async function checkEvidence({ evil, judge, page, url }: NetCheck): Promi
   const neighbour = { ...shared, windows: 24, fixed: 0.92, repeatability: sigma, change: sigma, verdict: 'contradicts' }
   const test = {
     ...{ id: 7, serial: evil, begun: day, until: 2 * day, ended: 2 * day, by: evil, version: evil, position },
-    ...{ outcome: 'rejected', reason: evil, evidence: { neighbours: [neighbour], offset, sigma, covered: 22.5, cause: evil } },
+    ...{
+      outcome: 'rejected',
+      reason: evil,
+      evidence: { neighbours: [neighbour], offset, sigma, covered: 22.5, cause: evil },
+    },
   }
   const answer = (path: string, body: object) => page.route(path, (route) => route.fulfill({ json: body }))
   await answer('**/fleet/net/stations/*', { judgement, pairs, days })
