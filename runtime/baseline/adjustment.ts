@@ -92,17 +92,15 @@ class Normal {
     for (const { columns: own, design, observed, weight } of rows) {
       clocks.add(weight, observed)
       const width = own.length
-      for (let p = 0; p < kinds; p++) {
-        for (let q = 0; q < kinds; q++) {
-          const w = weight[p * kinds + q]
-          if (w === 0) continue
-          for (let k = 0; k < width; k++) {
-            const d = w * design[p * width + k]
-            if (d === 0) continue
-            cross[q * columns.length + (place.get(own[k]) ?? 0)] += d
-            this.right[own[k]] += d * observed[q]
-            for (let m = 0; m < width; m++) this.matrix[own[k] * this.#n + own[m]] += d * design[q * width + m]
-          }
+      const weighted = weightedBy(weight, design, width)
+      for (let k = 0; k < width; k++) {
+        const at = place.get(own[k]) ?? 0
+        for (let p = 0; p < kinds; p++) {
+          const d = weighted[p * width + k]
+          if (d === 0) continue
+          cross[p * columns.length + at] += d
+          this.right[own[k]] += d * observed[p]
+          for (let m = 0; m < width; m++) this.matrix[own[k] * this.#n + own[m]] += d * design[p * width + m]
         }
       }
     }
@@ -111,16 +109,27 @@ class Normal {
 
   #eliminate(columns: readonly number[], cross: Float64Array, clocks: Clocks): void {
     const width = columns.length
+    const solved = weightedBy(clocks.covariance, cross, width)
     for (let p = 0; p < kinds; p++) {
       for (let k = 0; k < width; k++) {
         const c = cross[p * width + k]
         if (c === 0) continue
         this.right[columns[k]] -= c * clocks.values[p]
-        for (let q = 0; q < kinds; q++) {
-          const d = c * clocks.covariance[p * kinds + q]
-          for (let m = 0; m < width; m++) this.matrix[columns[k] * this.#n + columns[m]] -= d * cross[q * width + m]
-        }
+        for (let m = 0; m < width; m++) this.matrix[columns[k] * this.#n + columns[m]] -= c * solved[p * width + m]
       }
     }
   }
+}
+
+/** `W · D`. @param weight of the kinds, symmetric @param design a row for each kind */
+function weightedBy(weight: Matrix, design: Float64Array, width: number): Float64Array {
+  const result = new Float64Array(kinds * width)
+  for (let p = 0; p < kinds; p++) {
+    for (let q = 0; q < kinds; q++) {
+      const w = weight[p * kinds + q]
+      if (w === 0) continue
+      for (let k = 0; k < width; k++) result[p * width + k] += w * design[q * width + k]
+    }
+  }
+  return result
 }
