@@ -24,7 +24,7 @@ export const NetOptions = Type.Object(
       default: 200,
       minimum: 1,
       maximum: 2_000,
-      description: 'Pairs that this instance compares at the same time. Each vector takes about 1.2 s of the processor',
+      description: 'Pairs that this instance compares at the same time. Each vector takes about 1.6 s of the processor',
     }),
     retention_days: Type.Integer({
       default: 400,
