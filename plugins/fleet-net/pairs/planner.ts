@@ -57,8 +57,11 @@ export class Planner {
       // A slow database: what was heard since then counts in the next plan.
       if (this.#isPlanning) return this.#soon(gather_ms)
       this.#isPlanning = true
-      await this.#plan()
-      this.#isPlanning = false
+      try {
+        await this.#plan()
+      } finally {
+        this.#isPlanning = false
+      }
     })
   }
 
