@@ -403,18 +403,22 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     const day_s = 86_400
     const state = { ...fit, since: now_s() + day_s }
     const wrong = await rig.station('WRONG1', { document: documentOf('WRONG1', 'unfit', 'moved'), state })
-    await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'its state')
+    // A verdict that is replaced before it is stored is not recorded.
+    const stored = async (text: RegExp, count = 1) => {
+      const entries = await record('&serial=WRONG1&kind=verdict')
+      return entries.filter((entry) => text.test(entry.text)).length >= count
+    }
+    await passes(() => stored(/^fit/), 'its state')
     const since = async () => (await get<{ since: number }>('/fleet/stations/WRONG1')).since
     t.ok((await since()) <= now_s(), 'not in the future')
     wrong.say('state', JSON.stringify({ ...state, since: now_s() - 20 * day_s, verdict: 'unfit', cause: 'antenna' }))
     await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live')
     t.ok((await since()) > now_s() - 3_600, 'it did not begin before the verdict that it replaces')
-    // What is undone before it is stored is not recorded.
-    await passes(async () => (await record('&serial=WRONG1&kind=verdict')).length >= 2, 'stored as unfit')
+    await passes(() => stored(/^unfit: antenna/), 'stored as unfit')
     // Fit, by a clock that is set back before the next start of the fleet.
     wrong.say('state', JSON.stringify({ ...fit, since: now_s() }))
     await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'fit')
-    await passes(async () => (await record('&serial=WRONG1&kind=verdict')).length >= 3, 'stored')
+    await passes(() => stored(/^fit/, 2), 'stored')
     const back = { ...fit, since: now_s() - day_s, verdict: 'unfit', cause: 'moved' }
     wrong.lie('base/WRONG1/state', JSON.stringify(back), true)
     await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live, whatever its time')

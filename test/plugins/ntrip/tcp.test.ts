@@ -108,6 +108,8 @@ t.test('clients that are old rovers get 1004 and 1012, over a reload too, and so
   epoch(1)
   await until(() => types.length === 3 && pushed.length >= 3, 'an epoch, at the address too')
   await station.reload('rtcm-tcp')
+  // The client's connection is handed over; the address is connected to again.
+  await until(() => shown().push[0]?.state === 'connected', 'connected again')
   epoch(2)
   await until(() => types.length === 5, 'another')
   t.strictSame(types, [1005, 1004, 1012, 1004, 1012])
