@@ -8,7 +8,8 @@ import { unjudged } from '../judgement/step.js'
 import { announcedVectors, isAnnounced, netVectors, pause } from '../judgement/vectors.js'
 import type { Settings } from '../options.js'
 import * as store from '../store/store.js'
-import { type Evidence, evidenceOf, type Outcome, outcomeOf } from './evidence.js'
+import { type Evidence, evidenceOf } from './evidence.js'
+import { type Outcome, outcomeOf } from './outcome.js'
 
 const look_ms = 60_000
 const most = 200

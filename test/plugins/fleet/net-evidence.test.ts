@@ -1,7 +1,8 @@
 /** The evidence of an acceptance test, and the cause of a wrong position: pure, from vectors and documents. */
 import fc from 'fast-check'
 import t from 'tap'
-import { evidenceOf, outcomeOf } from '../../../plugins/fleet-net/acceptance/evidence.js'
+import { evidenceOf } from '../../../plugins/fleet-net/acceptance/evidence.js'
+import { outcomeOf } from '../../../plugins/fleet-net/acceptance/outcome.js'
 import { probableCause, rangedOf, withMovement } from '../../../plugins/fleet-net/judgement/cause.js'
 import { type Reference, referenceOf } from '../../../plugins/fleet-net/judgement/reference.js'
 import { announcedVectors, byStation, netVectors } from '../../../plugins/fleet-net/judgement/vectors.js'
