@@ -201,7 +201,7 @@ t.test(
       if (error.code !== 'EAGAIN') throw error
     }
     const status = async () => (await station.info<Document>()).gnss.state.status
-    for (let round = 0; round < sample(3, 200, 15); round++) {
+    for (let round = 0; round < sample(3, 200, 8); round++) {
       const file = await open(pty.far, sending)
       const before = frames.length
       const back = performance.now()
@@ -223,7 +223,7 @@ t.test(
   'kill -9 at any moment of many changes: every answered change is there, none is half there',
   { skip: gateOnly },
   async (t) => {
-    const rounds = sample(2, 200, 10)
+    const rounds = sample(2, 200, 5)
     const folder = temporary(t)
     const data = join(folder, 'data')
     mkdirSync(data)

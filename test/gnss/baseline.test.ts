@@ -233,7 +233,7 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
   const families = Object.entries(roughness) as [string, Roughness][]
   for (const [name, family] of families) {
     for (const km of few(1, [10, 30])) {
-      const all = Array.from({ length: sample(3, 60, 8) }, (_, k) =>
+      const all = Array.from({ length: sample(3, 60, 5) }, (_, k) =>
         run({ km, roughness: family, seed: 11 + k, minutes: 30 }),
       )
       const wrong = all.filter((one) => one.status === 'fixed' && (size(one).level > 0.03 || size(one).up > 0.06))

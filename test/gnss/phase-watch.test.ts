@@ -312,7 +312,7 @@ t.test(
     ])) {
       t.test(name, async (t) => {
         const observed = observedOf(name)
-        const trials = sample(1, 20, 3)
+        const trials = sample(1, 20, 2)
         for (const size_m of sizes_m) {
           const row: string[] = []
           let [in3, in4, late_s] = [0, 0, 0]
@@ -665,7 +665,7 @@ t.test(
   async (t) => {
     for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_missing-beidou-STR17.rtcm3']) {
       const observed = observedOf(name)
-      const trials = sample(3, 80, 8)
+      const trials = sample(3, 80, 5)
       for (let trial = 0; trial < trials; trial++) {
         const at = 25 + Math.floor(((observed.length - 60) * trial) / trials)
         const random = uniform(trial + 1)
@@ -920,7 +920,7 @@ t.test('real receivers: pauses that are bridged are no move', { skip: noCaptures
       [45, 4],
       [110, 10],
     ] as const) {
-      const trials = sample(3, 100, 8)
+      const trials = sample(3, 100, 5)
       for (let trial = 0; trial < trials; trial++) {
         const at = history + Math.floor(((observed.length - history - 50) * trial) / trials)
         const watch = new PhaseWatch()

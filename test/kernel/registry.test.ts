@@ -710,7 +710,7 @@ t.test('a change', async (t) => {
           if (result === 'failed') t.equal(JSON.stringify(await station.store.entries('config')), before)
         },
       ),
-      { numRuns: sample(100, 300, 300) },
+      { numRuns: sample(100, 300) },
     )
   })
 

@@ -283,7 +283,7 @@ t.test('whatever single damage there is to a file', async (t) => {
           withOne(slot, Buffer.concat([bytes.subarray(0, at), Uint8Array.from(middle[kind as 'zero']), rest])),
         )
       }),
-      { numRuns: sample(60, 2_000, 300) },
+      { numRuns: sample(60, 2_000, 150) },
     )
   })
 
@@ -1127,7 +1127,7 @@ t.test('a replaced secret', async (t) => {
         await store.close()
         return kept === now && gone.every((text) => !holds(folder, text)) && (now === undefined || holds(folder, now))
       }),
-      { numRuns: sample(8, 25, 25) },
+      { numRuns: sample(8, 25, 12) },
     )
   })
 

@@ -60,7 +60,7 @@ const upAgain = async (station: TestStation) => {
   }, 'up')
 }
 
-const restarts = sample(10, 100, 20)
+const restarts = sample(10, 100)
 /** The heap is compared with that after so many. */
 const warmUp = Math.min(20, restarts / 2)
 t.test(`${restarts} broker restarts: back every time, y last every time, memory flat`, unless, async (t) => {

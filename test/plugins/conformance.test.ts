@@ -72,7 +72,7 @@ t.test('every shipped plugin stands start, stop, start beside all the others, an
       t.equal(page.isOver(), name === 'dashboard', 'an open page lives on')
       const commands = JSON.stringify(station.station.commands())
       const timers = clock.pending
-      const reloads = sample(2, 8, 8)
+      const reloads = sample(2, 8, 4)
       for (let i = 0; i < reloads; i++) {
         await station.reload(name)
         await clock.advance(100)

@@ -219,7 +219,7 @@ t.test('a week, killed again and again: each time at most the last seconds are l
   const size_bytes = 1_000_000
   let first = 0
   let hours = 0
-  const kills = sample(4, 200, 12)
+  const kills = sample(4, 200, 6)
   for (let kill = 0; kill < kills; kill++) {
     const child = spawn(process.execPath, [program, path, `${morning}`, `${first}`, `${size_bytes}`], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -406,7 +406,7 @@ t.test('on disk', async (t) => {
     const path = join(folder(t), 'main')
     const file = join(process.cwd(), 'build', 'test', 'harness', 'children', 'record-writer.js')
     let from = 1
-    for (let round = 0; round < sample(2, 25, 5); round++) {
+    for (let round = 0; round < sample(2, 25, 3); round++) {
       const child = spawn(process.execPath, [file, path, String(from)], {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: childEnv(),
@@ -433,7 +433,7 @@ t.test('on disk', async (t) => {
     const path = folder(t)
     const clock = new ManualClock()
     const { ring } = ringIn(t, path, clock, { segments: 32, bytes: 131_072 })
-    const days = sample(8, 365, 90)
+    const days = sample(8, 365, 40)
     const minutes = Array.from({ length: 63 }, (_, index) =>
       shortened(counted({ used: 20 + (index % 9), visible: 30 + (index % 7) }), counted()),
     )

@@ -91,9 +91,9 @@ export class SpecStation {
     this.#client.publish(this.#topic(part), payload, { retain })
   }
 
-  /** On any topic: a station that a broker does not keep to its own. */
-  lie(topic: string, payload: string | Buffer, retain = false): void {
-    this.#client.publish(topic, payload, { retain })
+  /** On any topic: a station that a broker does not keep to its own. Resolves when the broker has it. */
+  async lie(topic: string, payload: string | Buffer, retain = false): Promise<void> {
+    await this.#client.publishAsync(topic, payload, { retain, qos: 1 })
   }
 
   sayState(): void {

@@ -432,10 +432,10 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     const { version: _version, ...document } = { version: 0, ...two.document }
     two.document = 'nothing' as never
     const older = { ...fit, since: now_s() - 5_000, verdict: 'unfit', cause: 'moved' }
-    // Retained by the broker while the fleet is away.
-    const gone = fleet.reload('fleet-registry')
-    two.lie('base/TWO1/state', JSON.stringify(older), true)
-    await gone
+    // What the fleet heard itself would count, whatever its time.
+    await fleet.unload('fleet-registry')
+    await two.lie('base/TWO1/state', JSON.stringify(older), true)
+    await fleet.load('fleet-registry')
     await passes(async () => (await row('TWO1'))?.online === 'online', 'heard again')
     await passes(async () => (await row('TWO1'))?.verdict === 'unfit', 'the worse')
     two.document = document

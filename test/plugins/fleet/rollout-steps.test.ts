@@ -412,7 +412,7 @@ t.test('neighbours are never changed at the same time, whatever dies when', asyn
         return world.busy.length === 0 && (world.rollout.state === 'done' || isHeld)
       },
     ),
-    { numRuns: sample(12, 500, 60) },
+    { numRuns: sample(12, 500, 30) },
   )
   t.pass()
 })

@@ -58,7 +58,7 @@ const lives: Life[] = begins_s.flatMap((begin_s) =>
 )
 
 t.test('no observation leaves later than 4 s after the antenna is 5 cm away', async (t) => {
-  const count = sample(1, 2 * lives.length, 12)
+  const count = sample(1, 2 * lives.length, 6)
   const tally = { near: 0, nearInTime: 0, creeps: 0, creepsInTime: 0 }
   for (let first = 0; first < count; first += 12) {
     // A dozen stations at a time: what a test set up lives as long as that test.

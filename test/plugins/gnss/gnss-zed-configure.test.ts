@@ -415,7 +415,7 @@ for (const wiring of few(1, ['UART1', 'USB'] as const)) {
       settings: defaults,
       firmware: firmwareOf({ firmware: 'HPG 1.32', protocol: '27.31' }),
     }).flatMap(({ pairs }) => pairs)
-    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(100, 7, 14) : sample(350, 23, 46)) {
+    for (let at_ms = 0; at_ms <= 700; at_ms += wiring === 'USB' ? sample(100, 7, 28) : sample(350, 23, 92)) {
       const { station, receiver, simulated, seconds, configure, settle } = await start(t, { simulator: { wiring } })
       await seconds(5)
       const first = settle(receiver.configure(fixed), 90)

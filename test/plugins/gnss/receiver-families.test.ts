@@ -79,7 +79,7 @@ for (const family of families) {
         const ends = (['acquire', 'fixed'] as const).flatMap((before) =>
           after_ms.map((rest_ms) => ({ before, rest_ms })),
         )
-        for (const { before, rest_ms } of ends.filter((_, at) => at % sample(9, 1, 3) === 0)) {
+        for (const { before, rest_ms } of ends.filter((_, at) => at % sample(9, 1, 6) === 0)) {
           t.match(await bench.station.station.command('start-survey-in', { source: 'plugin' }), { status: 200 })
           // It becomes a rover at once, and a base when the survey is over.
           if (before === 'fixed') {
@@ -96,7 +96,7 @@ for (const family of families) {
     )
 
     t.test('a day in typical noise raises no alarm and writes no flash; then a move of 5 cm is held', async (t) => {
-      const minutes = sample(2, 24 * 60, 10)
+      const minutes = sample(2, 24 * 60, 5)
       t.comment(`${minutes} min`)
       const { bench, sent, sim, observed, flashWrites } = await baseOf(t, family)
       t.ok(await bench.within(300, observed), 'a base')
@@ -167,7 +167,7 @@ for (const family of families) {
 
     t.test('no observation leaves later than 4 s after the antenna is 5 cm away', async (t) => {
       const moves = [0.05, 9, 0.5, 100].flatMap((size_m) => [0, 6].map((over_s) => ({ size_m, over_s })))
-      for (const [seed, { size_m, over_s }] of moves.slice(0, sample(1, moves.length, 3)).entries()) {
+      for (const [seed, { size_m, over_s }] of moves.slice(0, sample(1, moves.length, 2)).entries()) {
         const { bench, sent, sim, observed } = await baseOf(t, family, seed + 1)
         t.ok(await bench.within(300, observed), 'a base')
         await bench.seconds(45)

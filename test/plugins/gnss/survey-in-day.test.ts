@@ -6,7 +6,7 @@ import { setUp } from './simulator-rig.js'
 // 86,400 epochs of the real path: minutes of computing.
 t.setTimeout(1_800_000)
 
-const minutes = sample(3, 24 * 60, 45)
+const minutes = sample(3, 24 * 60, 20)
 /** Flash wears: some writes for what a new base determines in its first minutes; 50 in the whole day. */
 const mostWrites = 5 + (45 * minutes) / (24 * 60)
 

@@ -190,7 +190,7 @@ const share = (values: number[], part: number) =>
 
 t.test('what leaves belongs to the announced position', { skip: gateOnly }, async (t) => {
   const tally: Tally = { moves: 0, wrong: 0, unseen_m: [], still_m: [], stories: [] }
-  const lives = sample(2, 1000, 10)
+  const lives = sample(2, 1000, 6)
   for (let first = 1; first <= lives; first += 25) {
     // In portions: what a test set up lives as long as that test.
     await t.test(`lives ${first} to ${first + 24}`, async (t) => {

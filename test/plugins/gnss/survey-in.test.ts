@@ -1470,7 +1470,7 @@ t.test(
         await rig.station.stop()
         return true
       }),
-      { numRuns: sample(4, 200, 15), seed: 7 },
+      { numRuns: sample(4, 200, 8), seed: 7 },
     )
   },
 )

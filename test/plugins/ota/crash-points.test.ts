@@ -204,7 +204,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
     async (t) => {
       const calls = await callsOf(() => before({}), update)
       const seen: Record<string, number> = {}
-      for (const { at, survivors, random } of points(calls, sample(45, 100_000, 100))) {
+      for (const { at, survivors, random } of points(calls, sample(45, 100_000, 60))) {
         const disk = before({ killAt: at })
         t.notOk(await survives(disk, update))
         const found = disk.after(survivors, random)
@@ -238,7 +238,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
       }
       t.comment(`${calls} calls: ${JSON.stringify(seen)}`)
       t.ok(Object.keys(seen).length === 2, 'both outcomes were seen')
-      t.ok(point >= sample(45, 200, 100), `${point} points`)
+      t.ok(point >= sample(45, 200, 60), `${point} points`)
     },
   )
 
@@ -259,7 +259,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
     for (const [name, step, allowed] of steps) {
       const calls = await callsOf(() => onTrial({}), step)
       const seen = new Set<string>()
-      for (const { at, survivors, random } of points(calls, sample(30, 100, 100))) {
+      for (const { at, survivors, random } of points(calls, sample(30, 100, 50))) {
         const disk = onTrial({ killAt: at })
         await survives(disk, step)
         const root = onDisk(disk.after(survivors, random))
@@ -327,7 +327,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
     const fresh = () => before({})
     const calls = await callsOf(fresh, async (disk) => void (await fetched(disk)))
     let resumed = 0
-    for (const { at, survivors, random } of points(calls, sample(25, 100_000, 60))) {
+    for (const { at, survivors, random } of points(calls, sample(25, 100_000, 40))) {
       const disk = before({ killAt: at })
       await survives(disk, async (one) => void (await fetched(one)))
       const found = disk.after(survivors, random)
@@ -434,7 +434,7 @@ t.test('crash points', { skip: Desk.isPossible ? gateOnly : 'the launcher needs 
     async (t) => {
       const calls = await callsOf(() => before({}), update)
       const outcome = { checked: 0, careless: 0, points: 0 }
-      for (let seed = 0; seed < sample(20, 600, 60); seed++) {
+      for (let seed = 0; seed < sample(20, 600, 30); seed++) {
         // At the end of the update and shortly before it: the state may name what is not on the disk.
         const disk = before({ killAt: calls + 1 - (seed % 4), syncs: false })
         await survives(disk, update)

@@ -702,7 +702,7 @@ t.test(
       () => rut(rig, rpc('system', 'info')),
     ]
     let [done, failed, most] = [0, 0, 0]
-    for (const total = sample(150, 10_000, 600); done < total; ) {
+    for (const total = sample(150, 10_000, 300); done < total; ) {
       // At first, and now and then, more than may wait.
       const length = done === 0 || random() < 0.1 ? 48 : 8
       const burst = Array.from({ length }, () => calls[Math.floor(random() * calls.length)]?.())

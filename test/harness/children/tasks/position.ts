@@ -11,7 +11,8 @@ export async function positionTasks(player: Player): Promise<void> {
     2,
     async () => {
       // While nothing goes out it needs no question.
-      await page.waitForSelector('.verdict-fit', { timeout: 120_000 })
+      // A busy machine may block the service for a second, which degrades it.
+      await page.waitForSelector('.verdict-fit, .verdict-degraded', { timeout: 120_000 })
       await tap(button('Start survey-in'))
       await tap(yes(/^Yes/))
       await is('survey')
@@ -95,6 +96,6 @@ export async function positionTasks(player: Player): Promise<void> {
 
   await player.task('why there were no corrections', 2, async () => {
     await tap(player.tab('Timeline'))
-    await player.says('the cause stands there', '.gap', /seemed to have moved/)
+    await player.says('the cause stands there', '.gap', /seem(s|ed) to have moved/)
   })
 }
