@@ -106,9 +106,13 @@ const unknownField = 'unknown field'
 
 const secretName = /token|secret|pass|pwd|pswd|key/i
 
+/** `postgres://fleet:secret@host/…`, also if it is misspelt. */
+const login = /^([a-z][a-z\d+.-]*:\/\/)?[^@]*:.*@/i
+const withoutLogin = (value: unknown): unknown => (typeof value === 'string' ? value.replace(login, '$1…@') : value)
+
 /**
- * A problem of options or of a variant, for a person: with the value that is wrong unless it may be secret, and with the name that
- * was probably meant.
+ * A problem of options or of a variant, for a person: with the value that is wrong unless it may be secret (the login of an address
+ * always is), and with the name that was probably meant.
  * @param root the whole value
  */
 export function explain({ field, message }: FieldProblem, schema: TSchema, root: unknown): string {
@@ -120,7 +124,7 @@ export function explain({ field, message }: FieldProblem, schema: TSchema, root:
   }
   const value = names.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root)
   const isShown = names.length > 0 && value !== undefined && typeof value !== 'object' && !secretName.test(name)
-  return isShown ? `${message}, not ${quote(value)}` : message
+  return isShown ? `${message}, not ${quote(withoutLogin(value))}` : message
 }
 
 /** The schema of a property, if it has one. */

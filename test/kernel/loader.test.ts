@@ -328,6 +328,16 @@ t.test('options of a plugin are checked by its schema, wherever they come from',
     },
   )
   await t.rejects(createTestStation({ sets: new Map([['udp-rtcm', []]]) }), { code: 'RTK_ERR_USAGE' })
+  for (const [database, shown = ''] of [
+    ['postgress://fleet:geh@eim@db:5432/fleet', 'postgress://…@db:5432/fleet'],
+    ['fleet:geheim@db', '…@db'],
+    ['me@db', 'me@db'],
+  ])
+    t.match(
+      await running.load('fleet', { database }).catch((error: Error) => error.message),
+      new RegExp(`, not "${shown}"$`),
+      'the login of an address is not shown',
+    )
 })
 
 t.test(
