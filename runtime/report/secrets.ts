@@ -21,9 +21,10 @@ export class Secrets {
     for (const text of textsIn(entries, () => true)) if (!isCommon(text)) this.#add(text)
   }
 
-  /** The texts in it that go by the name of a secret. */
+  /** The texts in it that go by the name of a secret, and the passwords of its addresses. */
   addNamed(value: unknown): void {
     for (const text of textsIn(value, isSecretName)) this.#add(text)
+    for (const text of textsIn(value, () => true)) this.#add(/:\/\/[^:@/]*:(.+)@/.exec(text)?.[1] ?? '')
   }
 
   /** A secret setting: of named fields only the secret ones, else all of it, plus the password of a `user:`. */

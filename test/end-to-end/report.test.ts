@@ -86,6 +86,8 @@ t.test('a password is hidden whatever it is, a common word only where it is one'
   t.equal(secrets.hide(text), '0.2.0 none admin … … … …')
   secrets.addNamed({ pswd: 'none' })
   t.equal(secrets.hide(text), '0.2.0 … admin … … … …', 'a password that is a common word')
+  secrets.addNamed({ database: 'postgres://fleet:geh@eim@db:5432/fleet', broker: 'mqtts://broker:8883' })
+  t.equal(secrets.hide('fleet geh@eim db:5432 broker:8883'), 'fleet … db:5432 broker:8883', 'that of an address')
   t.end()
 })
 
