@@ -203,9 +203,9 @@ t.test('stations of this make and of others', async (t) => {
     for (const payload of ['', 'x', '{"verdict":"fine"}', '7', `{"verdict":"fit","cause":"${'x'.repeat(900)}"}`])
       liar.say('state', payload)
     liar.say('online', 'z'.repeat(50_000))
-    liar.lie('base/a b/online', 'y')
-    liar.lie(`base/${'X'.repeat(65)}/online`, 'y')
-    liar.lie('base/../online', 'y')
+    await liar.lie('base/a b/online', 'y')
+    await liar.lie(`base/${'X'.repeat(65)}/online`, 'y')
+    await liar.lie('base/../online', 'y')
     const hostile = '<img src=x onerror=alert(1)>\u0000\u0007'
     liar.document = foreignDocument('LIAR1', {
       base: { name: hostile, state: { errors: [{ code: hostile }, null, 7] } },
@@ -378,7 +378,7 @@ t.test('what the broker has kept is no sign of life', async (t) => {
 
   await t.test('a station that died without its last will is unknown, and an alert; the others stay fit', async (t) => {
     for (const [part, payload] of [['online', 'y'] as const, ['state', JSON.stringify(fit)] as const])
-      alive.lie(`base/DEAD1/${part}`, payload, true)
+      await alive.lie(`base/DEAD1/${part}`, payload, true)
     await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'as the broker has it')
     await passes(async () => (await record('&serial=DEAD1&kind=verdict')).length === 1, 'stored')
     const { seen } = await get<{ seen: number }>('/fleet/stations/DEAD1')
@@ -395,7 +395,7 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     await passes(() => fleet.clock.advance(60_000).then(() => alive.asked > 2), 'hours', 600_000)
     t.match(await row('ALIVE1'), { verdict: 'fit' })
     // It is back.
-    alive.lie('base/DEAD1/info', JSON.stringify(documentOf('DEAD1', 'fit', 'ok')))
+    await alive.lie('base/DEAD1/info', JSON.stringify(documentOf('DEAD1', 'fit', 'ok')))
     await passes(async () => (await row('DEAD1'))?.verdict === 'fit', 'its document decides')
   })
 
@@ -420,7 +420,7 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     await passes(async () => (await row('WRONG1'))?.verdict === 'fit', 'fit')
     await passes(() => stored(/^fit/, 2), 'stored')
     const back = { ...fit, since: now_s() - day_s, verdict: 'unfit', cause: 'moved' }
-    wrong.lie('base/WRONG1/state', JSON.stringify(back), true)
+    await wrong.lie('base/WRONG1/state', JSON.stringify(back), true)
     await passes(async () => (await row('WRONG1'))?.verdict === 'unfit', 'live, whatever its time')
   })
 
