@@ -140,11 +140,11 @@ export async function pushRig(
   const isSending = () =>
     station.lines.findLast(({ msg }) => /^an hour of raw data (is|was)/.test(msg))?.msg.endsWith('is being pushed')
   /** The clock goes on in steps of some seconds, and stands while an attempt is being made, unless `always`. */
-  const waitFor = (condition: () => unknown, what: string, always = false) =>
+  const waitFor = (condition: () => unknown, what: string, always = false, steps = 20) =>
     until(async () => {
       if (await condition()) return true
       // A busy machine needs real time to begin: much less passes at once than a file is put aside for.
-      for (let i = 0; i < (always ? 1 : 20) && (always || !isSending()); i++)
+      for (let i = 0; i < (always ? 1 : steps) && (always || !isSending()); i++)
         await clock.advance(always ? 1_000 : 10_000)
       return false
     }, what)
