@@ -136,16 +136,21 @@ export async function pushRig(
   })
   t.teardown(() => station.stop())
   const listed = async () => (await station.request('/raw/files')).json() as Listed
-  /** An attempt is being made. */
-  const isSending = () =>
-    station.lines.findLast(({ msg }) => /^an hour of raw data (is|was)/.test(msg))?.msg.endsWith('is being pushed')
-  /** The clock goes on in steps of some seconds, and stands while an attempt is being made, unless `always`. */
-  const waitFor = (condition: () => unknown, what: string, always = false, steps = 20) =>
+  /** Attempts that have begun or ended; the last one says which. */
+  const attempts = () => station.lines.filter(({ msg }) => /^an hour of raw data (is|was)/.test(msg))
+  const isSending = () => attempts().at(-1)?.msg.endsWith('is being pushed')
+  /**
+   * The clock goes on in small steps, and stands while an attempt is being made, unless `always`. After the begin or
+   * the end of one the condition is looked at before more time passes, so that a second one is never overlooked.
+   */
+  const waitFor = (condition: () => unknown, what: string, always = false) =>
     until(async () => {
+      const before = attempts().length
+      // The list reads the folder, as an attempt does before it begins: time is not faster than the disk.
+      await listed()
       if (await condition()) return true
-      // A busy machine needs real time to begin: much less passes at once than a file is put aside for.
-      for (let i = 0; i < (always ? 1 : steps) && (always || !isSending()); i++)
-        await clock.advance(always ? 1_000 : 10_000)
+      if (always) await clock.advance(1_000)
+      else for (let i = 0; i < 20 && attempts().length === before && !isSending(); i++) await clock.advance(10_000)
       return false
     }, what)
   return { station, clock, data, folder, listed, waitFor }

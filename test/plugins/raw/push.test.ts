@@ -130,7 +130,7 @@ const bad: Readonly<Record<string, Bad>> = {
 }
 const lengths = new Map<string, number>()
 
-for (const [what, { behave, isAside, isEarly, quiet_ms = 20_000, trouble }] of Object.entries(bad)) {
+for (const [what, { behave, isAside, isEarly, quiet_ms = 10_000, trouble }] of Object.entries(bad)) {
   t.test(`a server that ${what}`, async (t) => {
     const server = await FileServer.make(t)
     server.behave = behave
@@ -143,8 +143,7 @@ for (const [what, { behave, isAside, isEarly, quiet_ms = 20_000, trouble }] of O
     t.equal(server.seen.length, before, 'it is left alone for a while')
     server.behave = () => false
     const next = () => server.seen.slice(before).find(({ method }) => method === 'PUT')
-    // In small steps: after an hour none is aside any more.
-    await rig.waitFor(next, 'the next one', false, 1)
+    await rig.waitFor(next, 'the next one')
     t.equal(next()?.name, nameOf(isAside ? 1 : 0))
     await rig.waitFor(async () => (await rig.listed()).push?.waiting === 0, 'all are pushed')
     t.strictSame([...server.files.keys()].sort(), names(2))
