@@ -150,30 +150,34 @@ export async function startStation(
 }
 
 /** A UDP port that is free on loopback right now. */
-export async function freeUdpPort(): Promise<number> {
-  const probe = createSocket('udp4')
-  probe.bind(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address()
-  await new Promise<void>((resolve) => probe.close(() => resolve()))
-  return port
-}
+export const freeUdpPort = (): Promise<number> =>
+  freePort(async (port) => {
+    const probe = createSocket('udp4').bind(port, '127.0.0.1')
+    await once(probe, 'listening')
+    await new Promise<void>((resolve) => probe.close(() => resolve()))
+  })
+
+/** A TCP port that is free on loopback right now. */
+export const freeTcpPort = (): Promise<number> =>
+  freePort(async (port) => {
+    const probe = createServer().listen(port, '127.0.0.1')
+    await once(probe, 'listening')
+    await new Promise<void>((resolve) => probe.close(() => resolve()))
+  })
 
 /**
- * A TCP port that is free on loopback right now. It is below those that the system gives out by itself (32768 and up on Linux), so that no
- * other program gets it meanwhile.
+ * Below those that the system gives out by itself (32768 and up on Linux), so that no other program gets it meanwhile.
+ * @param attempt rejects when the port is not free
  */
-export async function freeTcpPort(): Promise<number> {
+async function freePort(attempt: (port: number) => Promise<void>): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 15_000)
-    const probe = createServer()
-    const isFree = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    if (!isFree) continue
-    await new Promise<void>((resolve) => probe.close(() => resolve()))
-    return port
+    try {
+      await attempt(port)
+      return port
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    }
   }
 }
 
