@@ -62,9 +62,9 @@ function emit(sources: readonly string[], folder: string): void {
   const files = sources.map((source) => join(root, source))
   writeFileSync(project, JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files }))
   // The hooks of the test runner break the compiler, and the runner adds them to every child.
-  const tsc = ['-u', 'NODE_OPTIONS', join(root, 'node_modules', '.bin', 'tsc')]
-  const { status, stdout, stderr } = spawnSync('/usr/bin/env', [...tsc, '-p', project], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`tsc: ${stdout}${stderr}`)
+  const tsc = ['-u', 'NODE_OPTIONS', join(root, 'node_modules', '.bin', 'tsc'), '--singleThreaded']
+  const { signal, status, stdout, stderr } = spawnSync('/usr/bin/env', [...tsc, '-p', project], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`tsc: ${signal ?? status} ${stdout}${stderr}`)
 }
 
 function entryOf(folder: string, path: string): Entry {
