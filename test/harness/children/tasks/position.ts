@@ -91,7 +91,9 @@ export async function positionTasks(player: Player): Promise<void> {
     await until(async () => (await info()).gnss.ref.override !== undefined, 'the override', 60_000)
     const shown = await textWith(page, '.verdict', /A person confirmed this position/)
     compare('the override is shown', /receiver was \d+[.]\d m away/.test(shown) || shown, true)
-    compare('it says that it is being checked', /(Not sending yet|Working)/.test(shown) || shown, true)
+    // Which may come a moment after the override.
+    const checked = await textWith(page, '.verdict', /(Not sending yet|Working)/)
+    compare('it says that it is being checked', /(Not sending yet|Working)/.test(checked) || checked, true)
   })
 
   await player.task('why there were no corrections', 2, async () => {
