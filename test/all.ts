@@ -3,7 +3,7 @@
  * and mocks, neither of which is used here) into each process and each of their children, which doubles the processor time of the suite.
  */
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type SpawnOpts } from 'tap'
 
@@ -13,8 +13,8 @@ const timeout = process.env.RTK_BASE_TEST === 'machine' ? machine_min * 60_000 :
 const withoutHooks = ['-u', 'NODE_OPTIONS', process.execPath, '--enable-source-maps']
 
 t.setTimeout(0)
-// Two idle cores are busy with four, as tests wait for processes and sockets.
-t.jobs = 4
+// Tests wait for processes and sockets, so that one more than cores keeps them busy; many more would make each of them late.
+t.jobs = Math.min(4, availableParallelism() + 1)
 const files = readdirSync('build/test', { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.test.js'),
 )
