@@ -12,6 +12,7 @@ export class EventStream {
   #source: EventSource | undefined
   #again: ReturnType<typeof setTimeout> | undefined
   #failures = 0
+  #isStopped = false
 
   /** @param begin adds the listeners to each new source */
   constructor(path: string, begin: (source: EventSource) => void) {
@@ -22,18 +23,23 @@ export class EventStream {
   /** Opened now, and whenever the page is shown again. */
   follow(): void {
     document.addEventListener('visibilitychange', () => {
-      if (document.hidden) {
-        clearTimeout(this.#again)
-        this.#source?.close()
-      } else this.#open()
+      if (document.hidden) this.#close()
+      else if (!this.#isStopped) this.#open()
     })
     this.#open()
   }
 
   /** Opened again at once, as after a login. */
   listen(): void {
+    this.#isStopped = false
     this.#failures = 0
     this.#open()
+  }
+
+  /** Closed until `listen`: its end is wanted, and no trouble of the contact. */
+  stop(): void {
+    this.#isStopped = true
+    this.#close()
   }
 
   /** It works: the next failure is the first one. */
@@ -42,9 +48,13 @@ export class EventStream {
     loginWanted.value = ''
   }
 
-  #open(): void {
+  #close(): void {
     clearTimeout(this.#again)
     this.#source?.close()
+  }
+
+  #open(): void {
+    this.#close()
     const source = new EventSource(this.#path)
     this.#source = source
     this.#begin(source)
@@ -60,6 +70,7 @@ export class EventStream {
       loginWanted.value = 'needed'
       return
     }
+    if (this.#isStopped) return
     const wait_ms = Math.min(longestWait_ms, 1_000 * 2 ** Math.min(this.#failures, 5)) * (0.8 + 0.4 * Math.random())
     this.#again = setTimeout(() => this.#open(), wait_ms)
   }

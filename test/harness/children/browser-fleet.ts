@@ -19,7 +19,10 @@ interface InPage {
   document: {
     documentElement: { scrollWidth: number; clientWidth: number }
     querySelectorAll(selector: string): { length: number }
+    dispatchEvent(event: unknown): void
   }
+  Event: new (name: string) => unknown
+  fetch(url: string): Promise<unknown>
   axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
 }
 
@@ -288,7 +291,16 @@ await page.getByLabel('Name', { exact: true }).fill('ada')
 await page.getByRole('button', { name: 'Add', exact: true }).click()
 const admin = await page.locator('.once').innerText()
 compare('the key of the first admin is shown', /^rtk_[\w-]{27}$/.test(admin), true)
-// From now on everybody has to log in, which cuts the page's stream of events.
+// From now on everybody has to log in, which ends the page's stream of events: nothing is grey, and no alarm beside the key.
+const opened: string[] = []
+page.on('request', (request) => opened.push(new URL(request.url()).pathname))
+await page.evaluate(async () => {
+  const { document, Event, fetch } = globalThis as unknown as InPage
+  document.dispatchEvent(new Event('visibilitychange'))
+  await fetch('/session')
+})
+compare('the stream stays closed, also after a look at another tab', opened.includes('/fleet/live'), false)
+compare('no alarm', await page.getByRole('alert').count(), 0)
 const others = troubles.splice(0).filter((text) => !text.includes('ERR_INCOMPLETE_CHUNKED_ENCODING'))
 await judge(page, 'the key of the first admin', others)
 await page.getByRole('button', { name: 'Log in' }).click()

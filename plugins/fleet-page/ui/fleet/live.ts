@@ -106,4 +106,5 @@ effect(() => {
 
 /** Begins again, as after a login. */
 export const listen = (): void => stream.listen()
+export const stopListening = (): void => stream.stop()
 export const follow = (): void => stream.follow()

@@ -5,7 +5,7 @@ import { Card } from '../../../../runtime/ui/parts/card.js'
 import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { type FleetRole, fleetApi } from '../fleet/api.js'
-import { me } from '../fleet/live.js'
+import { me, stopListening } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { Field, SendForm } from '../parts/forms.js'
 import { ShownOnce } from '../parts/shown-once.js'
@@ -25,8 +25,9 @@ export function PeoplePage() {
     const { key } = await fleetApi.addPerson(user, isFirst ? 'admin' : role)
     setAdded({ user, key })
     setName('')
-    // After the first one, the next request needs a login.
-    if (!isFirst) people.again()
+    // After the first one everything needs a login, and the key has to be read before.
+    if (isFirst) stopListening()
+    else people.again()
     return ''
   }
   return (
