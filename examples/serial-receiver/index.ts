@@ -123,8 +123,7 @@ function serialReceiver(ctx: PluginContext, portName: string, baud: number) {
     tell()
   }
 
-  async function second(): Promise<void> {
-    tell()
+  async function findOut(): Promise<void> {
     if (service.link === 'up' && (identity.module === '' || !said?.target)) await identify()
   }
 
@@ -188,7 +187,9 @@ function serialReceiver(ctx: PluginContext, portName: string, baud: number) {
     service,
     start() {
       port.start()
-      ctx.timers.every(1_000, second)
+      ctx.timers.every(1_000, tell)
+      // Apart from it: this one waits for answers, and a silence is told meanwhile.
+      ctx.timers.every(1_000, findOut)
     },
     async stop() {
       dialog.abort()

@@ -75,7 +75,7 @@ export async function simulated(clock: ManualClock): Promise<ReceiverDevice & { 
       const tow_ms = unixToGps(t, 18).tow_s * 1000
       send(msmFrame(1074, msmEpochTime('GPS', tow_ms, 18), false, Number(stationId)))
       // The bytes go through a real socket, which does not follow the clock of the test.
-      await new Promise((done) => setTimeout(done, 2))
+      await new Promise((done) => setTimeout(done, 5))
     },
     end() {
       line?.destroy()
