@@ -66,11 +66,11 @@ export class EventStream {
   async #retry(): Promise<void> {
     this.#failures += 1
     const found = await sessions.session().catch(() => undefined)
+    if (this.#isStopped) return
     if (found?.role === 'none') {
       loginWanted.value = 'needed'
       return
     }
-    if (this.#isStopped) return
     const wait_ms = Math.min(longestWait_ms, 1_000 * 2 ** Math.min(this.#failures, 5)) * (0.8 + 0.4 * Math.random())
     this.#again = setTimeout(() => this.#open(), wait_ms)
   }

@@ -140,8 +140,8 @@ export async function pushRig(
   const attempts = () => station.lines.filter(({ msg }) => /^an hour of raw data (is|was)/.test(msg))
   const isSending = () => attempts().at(-1)?.msg.endsWith('is being pushed')
   /**
-   * The clock goes on in small steps, and stands while an attempt is being made, unless `always`. After the begin or
-   * the end of one the condition is looked at before more time passes, so that a second one is never overlooked.
+   * The clock advances in small steps, and stands while an attempt is being made, unless `always`. When one
+   * has begun or ended, the condition is looked at before more time passes, so that a second one is never overlooked.
    */
   const waitFor = (condition: () => unknown, what: string, always = false) =>
     until(async () => {

@@ -5,7 +5,7 @@ import { Card } from '../../../../runtime/ui/parts/card.js'
 import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { type FleetRole, fleetApi } from '../fleet/api.js'
-import { me, stopListening } from '../fleet/live.js'
+import { listen, me, stopListening } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { Field, SendForm } from '../parts/forms.js'
 import { ShownOnce } from '../parts/shown-once.js'
@@ -22,12 +22,15 @@ export function PeoplePage() {
   const isFirst = people.value?.length === 0
   const add = async () => {
     const user = name.trim()
-    const { key } = await fleetApi.addPerson(user, isFirst ? 'admin' : role)
-    setAdded({ user, key })
-    setName('')
     // After the first one everything needs a login, and the key has to be read before.
     if (isFirst) stopListening()
-    else people.again()
+    const { key } = await fleetApi.addPerson(user, isFirst ? 'admin' : role).catch((error: unknown) => {
+      if (isFirst) listen()
+      throw error
+    })
+    setAdded({ user, key })
+    setName('')
+    if (!isFirst) people.again()
     return ''
   }
   return (
