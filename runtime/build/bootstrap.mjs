@@ -158,49 +158,43 @@ function outcome(command, commandArgs) {
   })
 }
 
+/** Tests find real peers there: Debian keeps brokers where only root looks. */
+const withSystemPrograms = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` }
+
 /** The tests; with the machine's full trials where a sample would do otherwise. */
 async function test(onMachine) {
+  // What the last run found out about types is kept, so that only what has changed is checked again.
+  const kept = join(root, 'node_modules', '.cache', 'rtk-base')
+  const tsc = ['--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile']
+  // The rules that need types take as long as all others, and the gate has them.
+  const rules = onMachine || process.env.CI === 'true' ? [] : ['--skip=types']
   const checks = [
-    ['biome', ['check', '--error-on-warnings', '.']],
-    // Several checkers check the same types twice.
-    ['tsc', ['--noEmit', '--singleThreaded']],
-    ['tsc', ['--noEmit', '--singleThreaded', '-p', 'runtime/ui']],
+    ['biome', ['check', '--error-on-warnings', ...rules, '.']],
+    ['tsc', [...tsc, join(kept, 'types.json')]],
+    ['tsc', [...tsc, join(kept, 'types-of-pages.json'), '-p', 'runtime/ui']],
   ]
   // All at once: each leaves a part of the processor idle.
   const running = checks.map(([command, commandArgs]) => outcome(bin(command), commandArgs))
-  for (const [i, [command, commandArgs]] of checks.entries()) {
+  for (const [i, [command]] of checks.entries()) {
     const { status, output } = await running[i]
-    process.stdout.write(`# ${command} ${commandArgs.join(' ')}\n${output}`)
-    if (status !== 0) process.exit(status)
+    if (status === 0) continue
+    process.stdout.write(`${command} fails:\n${output}`)
+    process.exit(status)
   }
-  buildTap()
+  program('run/main', args.slice(1), { ...(onMachine && { RTK_BASE_TEST: 'machine' }) })
+}
+
+/** Runs a program of the tests, and ends as it does. */
+function program(name, programArgs, more = {}) {
   bundleTap()
-  // The longest is the endurance test: two hours, or the time in RTK_BASE_SOAK_MIN.
-  const machine = onMachine ? [`--timeout=${(Number(process.env.RTK_BASE_SOAK_MIN ?? 120) + 60) * 60}`] : []
-  const env = { ...process.env, ...(onMachine && { RTK_BASE_TEST: 'machine' }) }
-  const files = args.slice(1).map(testFile)
-  if (files.every((file) => file.startsWith('-'))) files.push('build/test/all.js')
-  process.exit(run(bin('tap'), ['run', ...machine, ...files], { env }))
+  const env = { ...withSystemPrograms, ...more }
+  process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', `${name}.js`), ...programArgs], { env }))
 }
 
-/** A test by its name alone, as `soak` or `mutants`; anything else is the runner's. */
-function testFile(arg) {
-  if (!/^[\w-]+$/.test(arg) || arg.startsWith('-')) return arg
-  const found = [...sourceFiles(join(build, 'test'))].find((path) => path.endsWith(`/${arg}.test.js`))
-  return found ? relative(root, found) : arg
-}
-
-/** tap builds its test library for the plugins that .taprc names; without this its first run would use the default ones. */
-function buildTap() {
-  const made = join(root, 'node_modules', '.tap-is-built')
-  if (existsSync(made)) return
-  console.log('# tap build')
-  const status = run(bin('tap'), ['build'])
-  if (status !== 0) process.exit(status)
-  writeFileSync(made, '')
-}
-
-/** As with typebox, its 300 files would take each of 130 processes a quarter of a second. Frames of a folder `@tapjs` are left out of stacks. */
+/**
+ * As with typebox, its 300 files would take each process a quarter of a second. Frames of a folder `@tapjs` are left out of stacks.
+ * A process that runs several test files gives each a root test of its own (test/run/files.ts).
+ */
 function bundleTap() {
   const folder = join(build, 'node_modules')
   if (existsSync(join(folder, 'tap'))) return
@@ -218,12 +212,17 @@ function bundleTap() {
     bundle: true,
     platform: 'node',
     format: 'esm',
+    alias: { 'async-hook-domain': join(build, 'test', 'run', 'error-domain.js') },
     // Parts of it are CommonJS and call `require`.
     banner: { js: "import { createRequire as from } from 'node:module'; const require = from(import.meta.url)" },
     logLevel: 'error',
   })
-  const all = "export * from '../@tapjs/tap.js'\nexport { default } from '../@tapjs/tap.js'\n"
-  writeFileSync(join(folder, 'tap', 'index.js'), all)
+  const index = [
+    "import { t } from '../@tapjs/tap.js'",
+    "export * from '../@tapjs/tap.js'",
+    "export default globalThis[Symbol.for('rtk-base.test-file')] ?? t",
+  ]
+  writeFileSync(join(folder, 'tap', 'index.js'), index.join('\n'))
 }
 
 /** Called by `npm pack`: builds the files that the published package has besides the transpiled code. */
@@ -241,12 +240,17 @@ if (isCheckout && !(talksToService && existsSync(stamp))) {
   ensureInstalled()
   await ensureBuilt()
 }
-if (args[0] === '--test' || args[0] === '--test:machine') await test(args[0] === '--test:machine')
-else if (args[0] === '--prepack') await prepack()
-else if (args[0] === '--bench')
-  process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', 'bench', 'main.js'), ...args.slice(1)]))
-else if (args[0] === '--docs')
-  process.exit(run(process.execPath, [join(build, 'test', 'reference', 'main.js'), ...args.slice(1)]))
+const forDevelopers = {
+  '--test': () => test(false),
+  '--test:machine': () => test(true),
+  '--test:changed': () => program('run/changed', args.slice(1)),
+  '--test:repeat': () => program('run/repeat', args.slice(1)),
+  '--bench': () => program('bench/main', args.slice(1)),
+  '--docs': () => program('reference/main', args.slice(1)),
+  '--prepack': prepack,
+}
+const forDeveloper = forDevelopers[args[0]]
+if (forDeveloper) await forDeveloper()
 else {
   const bundled = join(build, 'checkout', 'runtime', 'main.js')
   const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'cli', 'main.js')

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
+import { keepLine } from './last-log.js'
 import { until } from './manual-clock.js'
 
 /** The command line as a person calls it. */
@@ -114,6 +115,7 @@ export async function startStation(
   const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += String(chunk)
+      for (const line of String(chunk).trimEnd().split('\n')) keepLine(line)
       const match = /curl (http:\S+)\/get-info[\s\S]*settings/.exec(output)
       if (match) resolve(match[1])
     }

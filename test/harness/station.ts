@@ -11,6 +11,7 @@ import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { splitsOf, withSplits } from '../../runtime/splits.js'
 import type { Variant } from '../../schemas/variant.js'
+import { keepLine } from './last-log.js'
 import { ManualClock } from './manual-clock.js'
 import { shippedPlugin } from './shipped.js'
 
@@ -68,6 +69,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
   const destination = new Writable({
     write(chunk, _encoding, done) {
       lines.push(JSON.parse(String(chunk)) as LogLine)
+      keepLine(String(chunk))
       if (verbose) process.stderr.write(String(chunk))
       done()
     },

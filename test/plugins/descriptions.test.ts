@@ -115,7 +115,12 @@ t.test('OpenAPI', async (t) => {
     t.not(isMask({ runtime: '' }).length, 0)
     // How `style: form, explode: true` writes an object.
     const query = new URLSearchParams({ '0x02': '' })
-    t.strictSame(await fetched(`/get-info?${query}`), await fetched('/get-info?0x02'))
+    // Other programs write to this disk between the two.
+    const masked = async (path: string) => {
+      const { base, ...rest } = (await fetched(path)) as { base: { machine?: unknown } }
+      return { ...rest, base: { ...base, machine: typeof base.machine } }
+    }
+    t.strictSame(await masked(`/get-info?${query}`), await masked('/get-info?0x02'))
 
     const [cmd] = parameters('/system', 'post')
     const isCommand = checker((cmd as { schema: object }).schema)

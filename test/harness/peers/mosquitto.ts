@@ -9,9 +9,6 @@ import { until } from '../manual-clock.js'
 import { freeTcpPort } from '../process.js'
 import type { Pki } from './certificates.js'
 
-/** Debian keeps it where only root looks. */
-process.env.PATH += ':/usr/sbin:/usr/local/sbin'
-
 /** Generous: a busy machine starts a process slowly. */
 const limit_ms = 60_000
 

@@ -6,8 +6,6 @@ import { join } from 'node:path'
 import { until } from '../manual-clock.js'
 import { freeTcpPort } from '../process.js'
 
-process.env.PATH += ':/usr/sbin'
-
 export interface NatsNode {
   /** Of its MQTT. */
   readonly port: number

@@ -1,0 +1,55 @@
+/** Which test files share a process, and in which order the processes start. */
+import { readdirSync } from 'node:fs'
+
+export interface Group {
+  readonly name: string
+  readonly files: readonly string[]
+  /** Half a processor: it waits for programs that it started. */
+  readonly waits: boolean
+}
+
+/** Each longer than most folders, the longest first: they begin the run, so that none of them is left over at its end. */
+const longest = [
+  'peers/fleet',
+  'plugins/fleet/net',
+  'plugins/fleet/rollout',
+  'end-to-end/station',
+  'plugins/gnss/receiver-families',
+  'plugins/raw/push',
+  'gnss/baseline',
+  'plugins/neighbours',
+  'plugins/fleet/registry',
+]
+
+/** Their files start stations and other programs, and wait for them. */
+const waiting = ['end-to-end', 'peers', 'mutants']
+
+/** All files below `build/test`, without `.test.js`, sorted. */
+export function testFiles(): string[] {
+  const ending = '.test.js'
+  return readdirSync('build/test', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => name.slice(0, -ending.length))
+    .sort()
+}
+
+/**
+ * The longest files and those that wait have a process each; the others share one by their folder, so that a file always has the same
+ * neighbours.
+ */
+export function groupsOf(files: readonly string[]): Group[] {
+  const groups = new Map<string, string[]>()
+  for (const file of files) {
+    const folder = file.split('/').slice(0, -1).join('/')
+    const isAlone = longest.includes(file) || waiting.includes(folder)
+    const name = isAlone ? file : folder
+    groups.set(name, [...(groups.get(name) ?? []), file])
+  }
+  const place = (name: string) => {
+    const found = longest.indexOf(name)
+    return found < 0 ? longest.length : found
+  }
+  return [...groups]
+    .map(([name, files]) => ({ name, files, waits: waiting.some((folder) => name.startsWith(`${folder}/`)) }))
+    .sort((one, other) => place(one.name) - place(other.name) || other.files.length - one.files.length)
+}
