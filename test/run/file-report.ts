@@ -18,7 +18,7 @@ export interface FileReport {
   /** Tests that were skipped, with the reason. */
   readonly skips: readonly string[]
   readonly duration_ms: number
-  /** Of this process, without its children. */
+  /** Of the process and of the programs that it started and saw end. */
   readonly cpu_ms: number
 }
 

@@ -2,6 +2,7 @@
  * Runs the test files named by its arguments, one after the other, in this process: a start of Node, of tap and of the harness costs half a
  * second, and code that is warm runs faster. Each file sees a `t` of its own. Tells the parent the result of each.
  */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -29,12 +30,24 @@ const { t: root } = await import('tap')
 root.pipe(new Writable({ write: (_chunk, _encoding, done) => done() }))
 root.setTimeout(0)
 
+const tick_ms = 10
+
+/** Of this process and of its children that have ended, ms: utime, stime, cutime, cstime of proc(5). */
+function processorTime(): number {
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 15)
+  return tick_ms * fields.reduce((sum, field) => sum + Number(field), 0)
+}
+
 async function run(file: string): Promise<FileReport> {
   forgetLines()
   const failures: Failure[] = []
   const skips: string[] = []
   const started = performance.now()
-  const before = process.cpuUsage()
+  const before = processorTime()
   const environment = { ...process.env }
   const folder = process.cwd()
   let test: Test = root
@@ -55,7 +68,6 @@ async function run(file: string): Promise<FileReport> {
   const changed = names.filter((name) => environment[name] !== process.env[name])
   if (process.cwd() !== folder) changed.push('the working directory')
   if (changed.length > 0) failures.push({ name: 'leaves the process as it was', details: { changed }, log: [] })
-  const { user, system } = process.cpuUsage(before)
   return {
     file,
     passed: pass,
@@ -64,7 +76,7 @@ async function run(file: string): Promise<FileReport> {
     failures,
     skips,
     duration_ms: performance.now() - started,
-    cpu_ms: (user + system) / 1000,
+    cpu_ms: processorTime() - before,
   }
 }
 

@@ -3,6 +3,7 @@
  * `build/test/plugins/raw.test.js`) or a folder. Exits with 1 if a test failed.
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Readable } from 'node:stream'
 import type { Comment, FileReport } from './file-report.js'
@@ -147,6 +148,7 @@ const started = performance.now()
 await runAll(groupsOf(chosen(testFiles(), process.argv.slice(2))))
 for (const line of skipLines(reports)) console.log(line)
 if (reports.length > 20) console.log(['the slowest files:', ...slowest(reports, 10)].join('\n'))
+writeFileSync('build/test-report.json', JSON.stringify(reports, null, 1))
 console.log(`${((performance.now() - started) / 1000).toFixed(0)} s`)
 console.log(closingLine(reports))
 process.exitCode = reports.every(({ failed }) => failed === 0) ? 0 : 1
