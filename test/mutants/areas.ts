@@ -7,7 +7,12 @@ export interface Area {
   readonly tests: readonly string[]
   /** Mutations of a run. */
   readonly sample: number
+  /** Share of them that the tests have to notice; default: 0.85. */
+  readonly wanted?: number
 }
+
+/** Where a mistake sends wrong corrections, lets strangers in, or loses the station. */
+const decisive = 0.9
 
 const zed = (name: string) => `plugins/gnss-zed/${name}`
 const survey = (name: string) => `plugins/survey-in/${name}`
@@ -26,6 +31,7 @@ export const areas: readonly Area[] = [
     code: ['gate', 'stream', 'subscribers', 'history', 'epochs', 'station-messages'].map((f) => `plugins/rtcm/${f}.ts`),
     tests: ['plugins/gnss/rtcm', 'plugins/gnss/survey-in-integrity'],
     sample: 12,
+    wanted: decisive,
   },
   {
     name: 'verdict',
@@ -55,6 +61,7 @@ export const areas: readonly Area[] = [
     ],
     tests: [...surveyTests, 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
     sample: 12,
+    wanted: decisive,
   },
   {
     name: 'survey',
@@ -119,6 +126,7 @@ export const areas: readonly Area[] = [
     code: ['runtime/ports/store', 'runtime/ports/durable-file.ts'],
     tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
     sample: 12,
+    wanted: decisive,
   },
   {
     name: 'access and admission',
@@ -198,6 +206,7 @@ export const areas: readonly Area[] = [
     code: ['policy', 'trial', 'health', 'pace', 'signs', 'memory', 'updates'].map((file) => `plugins/ota/${file}.ts`),
     tests: ['plugins/ota/ota', 'plugins/ota/trial'],
     sample: 12,
+    wanted: decisive,
   },
   {
     name: 'recovery and record',
@@ -214,6 +223,53 @@ export const areas: readonly Area[] = [
       'plugins/record',
       'plugins/dashboard/models',
     ],
+    sample: 14,
+  },
+  {
+    name: 'procedure',
+    code: [survey('procedure'), survey('reference-station.ts')],
+    tests: ['survey-in', 'survey-in-integrity', 'survey-in-simulator', 'confirm-position', 'antenna-moves']
+      .map((file) => `plugins/gnss/${file}`)
+      .concat('gnss/survey-run'),
+    sample: 16,
+    wanted: decisive,
+  },
+  {
+    name: 'login',
+    code: ['runtime/http/login', 'runtime/http/access.ts'],
+    tests: ['kernel/http-login', 'kernel/passwords', 'kernel/http', 'kernel/parts'],
+    sample: 14,
+    wanted: decisive,
+  },
+  {
+    name: 'config transaction',
+    code: ['runtime/registry/config.ts', 'runtime/registry/change-trial.ts'],
+    tests: ['kernel/registry', 'kernel/parts', 'kernel/kept-settings', 'kernel/manager', 'plugins/mqtt/mqtt-requests'],
+    sample: 16,
+    wanted: decisive,
+  },
+  {
+    name: 'update of one plugin',
+    code: ['runtime/loader/plugin-updates.ts'],
+    tests: ['plugins/ota/plugin-updates', 'kernel/loader'],
+    sample: 12,
+  },
+  {
+    name: 'alerts',
+    code: ['plugins/alerts', 'plugins/fleet-registry/alerts.ts'],
+    tests: ['alerts', 'rules', 'fleet-alerts'].map((file) => `plugins/alerts/${file}`),
+    sample: 16,
+  },
+  {
+    name: 'fleet record',
+    code: ['stations', 'store', 'live.ts'].map((part) => `plugins/fleet-registry/${part}`),
+    tests: ['plugins/fleet/registry', 'plugins/alerts/fleet-alerts'],
+    sample: 14,
+  },
+  {
+    name: 'rollout and leader',
+    code: ['plugins/fleet-rollout', 'plugins/fleet/database/database.ts', 'plugins/fleet/database/postgres.ts'],
+    tests: ['plugins/fleet/rollout-steps', 'plugins/fleet/rollout', 'peers/fleet'],
     sample: 14,
   },
 ]
