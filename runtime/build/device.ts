@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -17,6 +18,7 @@ import type { VariantFile } from '../cli/variant-file.js'
 import { RtkError } from '../errors.js'
 import { withEsbuild } from '../loader/builder.js'
 import type { ManifestEntry } from '../loader/load.js'
+import { keepNote, readNote } from '../loader/ready.js'
 import type { PluginDefinition } from '../plugin.js'
 import { bundleRuntime, native } from './bundle-runtime.js'
 import { catalogueName, catalogueOf, readCatalogue, withCommandsOf } from './catalogue.js'
@@ -24,7 +26,7 @@ import { bundledPackages } from './deb/bundled.js'
 import { licencesFile, licenceText } from './deb/copyright.js'
 import { writeManifest } from './image.js'
 import { prebuild, writeJson } from './prebuild.js'
-import { packageRoot, readRelease } from './release.js'
+import { deviceBundles, packageRoot, readRelease } from './release.js'
 import { withTrustedKeys } from './trusted-keys.js'
 
 /** This package name marks a folder made by build. */
@@ -90,7 +92,7 @@ export async function buildDevice(
   const known = withCommandsOf(readCatalogue(root), catalogueOf(definitions.values()))
   writeJson(join(target, 'plugins', catalogueName), known)
   tell('runtime')
-  inputs.push(...(await withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, target))))
+  inputs.push(...(await runtimeInto(target, root)))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
   if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
@@ -111,6 +113,37 @@ export async function buildDevice(
   const sha256 = writeManifest(target, version, new Date())
   const definitionsOf = [...definitions.values()]
   return { out: target, name: variantName, version, plugins: entries, definitions: definitionsOf, sha256, inputs }
+}
+
+/** Bundles the runtime, or takes what an earlier build made of the same sources. Returns every source file that went in. */
+async function runtimeInto(target: string, root: string): Promise<readonly string[]> {
+  const bundleInto = (folder: string) => withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, folder))
+  const kept = deviceBundles(root)
+  if (kept === undefined) return bundleInto(target)
+  const folder = join(kept, 'runtime')
+  const note = (of: string) => join(of, 'inputs.json')
+  try {
+    const inputs = readNote(note(folder))
+    if (inputs) {
+      cpSync(folder, target, { recursive: true, filter: (path) => path !== note(folder) })
+      return inputs
+    }
+  } catch {
+    // There is none, or another build is replacing it.
+  }
+  const began_ms = Date.now()
+  const aside = `${folder}.${process.pid}`
+  const inputs = await bundleInto(aside)
+  cpSync(aside, target, { recursive: true })
+  keepNote(note(aside), began_ms, inputs)
+  rmSync(folder, { recursive: true, force: true })
+  try {
+    renameSync(aside, folder)
+  } catch {
+    // Another build was quicker.
+    rmSync(aside, { recursive: true, force: true })
+  }
+  return inputs
 }
 
 /** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */

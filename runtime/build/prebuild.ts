@@ -5,7 +5,7 @@ import { Loader, type ManifestEntry } from '../loader/load.js'
 import { isPath } from '../loader/source.js'
 import type { PluginDefinition } from '../plugin.js'
 import { catalogueName, catalogueOf } from './catalogue.js'
-import { packageRoot, packedFolder, readRelease, releaseFile, shippedPlugins } from './release.js'
+import { deviceBundles, packageRoot, packedFolder, readRelease, releaseFile, shippedPlugins } from './release.js'
 
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
@@ -30,7 +30,9 @@ export async function prebuild(
 ): Promise<Prebuilt> {
   const cache = join(folder, '.cache')
   mkdirSync(cache, { recursive: true })
-  const loader = new Loader({ builtIn: shippedPlugins(), base, cache, small: true })
+  const ready = deviceBundles()
+  const kept = ready === undefined ? {} : { ready: join(ready, 'plugins'), keep: true }
+  const loader = new Loader({ builtIn: shippedPlugins(), base, cache, small: true, ...kept })
   const entries: ManifestEntry[] = []
   const definitions = new Map<string, PluginDefinition>()
   const inputs: string[] = []

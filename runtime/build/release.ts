@@ -41,6 +41,10 @@ export function shippedPlugins(root = packageRoot()): string {
 /** The plugins that `buildCheckout` bundles. @param build folder of the transpiled code */
 export const readyFolder = (build = join(packageRoot(), 'build')): string => join(build, 'checkout', 'plugins')
 
+/** What a device build made of the sources of this checkout, until one of them changes; undefined elsewhere. */
+export const deviceBundles = (root = packageRoot()): string | undefined =>
+  isCheckout(root) ? join(root, 'build', 'checkout', 'device') : undefined
+
 /** Where `catalogue.json` lies: beside the plugins that were built. */
 export const catalogueFolder = (root: string): string =>
   isCheckout(root) ? join(root, 'build', 'checkout') : shippedPlugins(root)

@@ -14,7 +14,7 @@ import { during } from '../watchdog/activity.js'
 import { endBuilderSoon } from './builder.js'
 import { type Bundle, bundle, checkSize } from './bundle.js'
 import { installHost } from './host.js'
-import { readReady } from './ready.js'
+import { keepReady, readReady } from './ready.js'
 import { isPath } from './source.js'
 
 /** One plugin of a prebuilt folder, as its `manifest.json` lists it. */
@@ -49,6 +49,8 @@ export interface LoaderOptions {
   cache: string
   /** Folder with bundles of shipped plugins that were made with the runtime. They are used until a source changes. */
   ready?: string
+  /** Bundles that this loader makes of shipped plugins are added to `ready`. */
+  keep?: boolean
   /** Sources will change soon: esbuild's process stays. */
   watch?: boolean
   /** Builds for a device: minified, without a source map. */
@@ -74,7 +76,11 @@ export class Loader {
     if (manifest) return manifest
     const ready = this.#ready(source)
     if (ready) return { ...ready, definition: evaluate(ready.code, ready.file, source) }
-    return this.#fromBundle(source, await this.#bundle(source))
+    const began_ms = Date.now()
+    const made = await this.#bundle(source)
+    const { ready: folder, keep } = this.#options
+    if (folder && keep && this.#isShipped(source)) keepReady(folder, source, began_ms, made)
+    return this.#fromBundle(source, made)
   }
 
   /** The digest that loading would give now: unchanged code is not reloaded. */
@@ -91,11 +97,14 @@ export class Loader {
   }
 
   #ready(source: string) {
-    const { builtIn, ready, watch } = this.#options
-    const isShipped = ready && !watch && !isPath(source) && sourceIn(join(builtIn, source))
-    const found = isShipped ? readReady(ready, source) : undefined
+    const { ready, watch } = this.#options
+    const found = ready && !watch && this.#isShipped(source) ? readReady(ready, source) : undefined
     if (found) this.#looked.set(source, new Set(found.inputs))
     return found
+  }
+
+  #isShipped(source: string): boolean {
+    return !isPath(source) && sourceIn(join(this.#options.builtIn, source)) !== undefined
   }
 
   async #bundle(source: string): Promise<Bundle> {

@@ -1,6 +1,6 @@
-/** Bundles that were made together with the code that runs: in a checkout, a start need not build what has not changed. */
+/** Bundles that were made of the sources of a checkout: a start or a device build need not build what has not changed. */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bundle } from './bundle.js'
 
@@ -10,10 +10,28 @@ interface Note {
   inputs: readonly string[]
 }
 
+/** @param built_ms before the sources were read */
 export function keepReady(folder: string, name: string, built_ms: number, { code, inputs }: Bundle): void {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, `${name}.cjs`), code)
-  writeFileSync(join(folder, `${name}.json`), JSON.stringify({ built_ms, inputs } satisfies Note))
+  writeWhole(join(folder, `${name}.cjs`), code)
+  keepNote(join(folder, `${name}.json`), built_ms, inputs)
+}
+
+export function keepNote(file: string, built_ms: number, inputs: readonly string[]): void {
+  writeWhole(file, JSON.stringify({ built_ms, inputs } satisfies Note))
+}
+
+/** Another process may read the same file. */
+function writeWhole(file: string, text: string): void {
+  const aside = `${file}.${process.pid}`
+  writeFileSync(aside, text)
+  renameSync(aside, file)
+}
+
+/** What went in, unless any of it has changed since. @throws where there is no note, or a source is missing */
+export function readNote(file: string): readonly string[] | undefined {
+  const { built_ms, inputs } = JSON.parse(readFileSync(file, 'utf8')) as Note
+  return inputs.some((input) => statSync(input).mtimeMs >= built_ms) ? undefined : inputs
 }
 
 /** The bundle of a shipped plugin, unless a source of it has changed since; `file` holds its code. */
@@ -22,8 +40,8 @@ export function readReady(folder: string, name: string): (Bundle & { file: strin
   const note = join(folder, `${name}.json`)
   if (!existsSync(note)) return undefined
   try {
-    const { built_ms, inputs } = JSON.parse(readFileSync(note, 'utf8')) as Note
-    if (inputs.some((input) => statSync(input).mtimeMs >= built_ms)) return undefined
+    const inputs = readNote(note)
+    if (!inputs) return undefined
     const code = readFileSync(file, 'utf8')
     return { code, digest: createHash('sha256').update(code).digest('hex'), inputs, file }
   } catch {
