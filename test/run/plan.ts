@@ -14,6 +14,7 @@ const longest = [
   'plugins/fleet/net',
   'plugins/fleet/rollout',
   'end-to-end/station',
+  'end-to-end/command-line',
   'plugins/gnss/receiver-families',
   'plugins/raw/push',
   'gnss/baseline',
@@ -21,8 +22,9 @@ const longest = [
   'plugins/fleet/registry',
 ]
 
-/** Their files start stations and other programs, and wait for them. */
+/** Their files start stations and other programs, and wait for them: with all that the gate runs, side by side. */
 const waiting = ['end-to-end', 'peers', 'mutants']
+const isWhole = process.env.CI === 'true' || process.env.RTK_BASE_TEST === 'machine'
 
 /** All files below `build/test`, without `.test.js`, sorted. */
 export function testFiles(): string[] {
@@ -34,14 +36,14 @@ export function testFiles(): string[] {
 }
 
 /**
- * The longest files and those that wait have a process each; the others share one by their folder, so that a file always has the same
+ * The longest files have a process each; the others share one by their folder, so that a file always has the same
  * neighbours.
  */
 export function groupsOf(files: readonly string[]): Group[] {
   const groups = new Map<string, string[]>()
   for (const file of files) {
     const folder = file.split('/').slice(0, -1).join('/')
-    const isAlone = longest.includes(file) || waiting.includes(folder)
+    const isAlone = longest.includes(file) || (isWhole && waiting.includes(folder))
     const name = isAlone ? file : folder
     groups.set(name, [...(groups.get(name) ?? []), file])
   }
@@ -50,6 +52,6 @@ export function groupsOf(files: readonly string[]): Group[] {
     return found < 0 ? longest.length : found
   }
   return [...groups]
-    .map(([name, files]) => ({ name, files, waits: waiting.some((folder) => name.startsWith(`${folder}/`)) }))
+    .map(([name, files]) => ({ name, files, waits: waiting.some((folder) => `${name}/`.startsWith(`${folder}/`)) }))
     .sort((one, other) => place(one.name) - place(other.name) || other.files.length - one.files.length)
 }
