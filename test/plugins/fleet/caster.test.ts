@@ -1,15 +1,14 @@
 import { join } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import t, { type Test } from 'tap'
 import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
 import { parseTable } from '../../../runtime/ntrip/index.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
 import type { Client } from '../ntrip/rig.js'
 import { FakeFleet, ggaAt, SimulatedBase, startInstance } from './caster-rig.js'
 
-const database = new PGlite()
-await database.waitReady
+const database = await openDatabase()
 t.teardown(() => database.close())
 
 async function setUp(t: Test, options: Record<string, unknown> = {}) {

@@ -1,5 +1,4 @@
 /** What the net stores: daily medians, retention, pairs and their leases. */
-import { PGlite } from '@electric-sql/pglite'
 import t from 'tap'
 import { storeBases, storedBases } from '../../../plugins/fleet-net/judgement/base-store.js'
 import { curveOf, deleteOld, storeDays } from '../../../plugins/fleet-net/judgement/days.js'
@@ -9,13 +8,13 @@ import { claim, finish, vectorsSince } from '../../../plugins/fleet-net/store/st
 import { tables } from '../../../plugins/fleet-net/store/tables.js'
 import { median } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
 
 const day_s = 86_400
 const midnight_s = 20_600 * day_s
 const rest = async () => {}
 
-const glite = new PGlite()
-await glite.waitReady
+const glite = await openDatabase()
 t.teardown(() => glite.close())
 const query = async <R extends object>(sql: string, values: readonly unknown[] = []): Promise<R[]> =>
   (await glite.query<R>(sql, [...values])).rows

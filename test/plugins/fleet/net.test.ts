@@ -1,5 +1,4 @@
 /** The net of a fleet: pairs, windows, judgements, from the RTCM of bases under one sky. */
-import { PGlite } from '@electric-sql/pglite'
 import t, { type Test } from 'tap'
 import { opposing } from '../../../plugins/fleet-net/judgement/opposing.js'
 import { type Evidence, stepped, unjudged } from '../../../plugins/fleet-net/judgement/step.js'
@@ -7,14 +6,14 @@ import { type NetPlace, pairsOf as pairSteps } from '../../../plugins/fleet-net/
 import { allAtOnce } from '../../../runtime/baseline/index.js'
 import { distance, geodeticToEcef, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
 import { Random } from '../../../runtime/simulation/index.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
 import { NetRig, type NetRigOptions, startNet } from './net-rig.js'
 import { fleetRig } from './rig.js'
 import { fleetStation } from './stations.js'
 
 const pairsOf = (places: Iterable<NetPlace>, reach_km: number) => allAtOnce(pairSteps(places, reach_km))
 
-const database = new PGlite()
-await database.waitReady
+const database = await openDatabase()
 t.teardown(() => database.close())
 
 const places = [

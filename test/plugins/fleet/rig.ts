@@ -1,7 +1,6 @@
 /** A fleet for tests: the real plugins on the embedded broker and the embedded database, with stations of the specification. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { createTestStation, type TestStation, type TestStationOptions, until } from 'rtk-base/testing'
 import type { Test } from 'tap'
 import {
@@ -12,6 +11,7 @@ import {
   type FleetDatabase,
   fleetDatabase,
 } from '../../../schemas/services.js'
+import { databaseFolder, openDatabase } from '../../harness/peers/embedded-database.js'
 import { SpecStation, type SpecStationOptions } from '../../harness/peers/spec-station.js'
 import { probe } from '../../harness/probe.js'
 
@@ -38,20 +38,20 @@ export interface FleetRig {
 }
 
 async function makeTemplate(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-template-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const data = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
+  const data = databaseFolder('rtk-base-fleet-template-')
+  process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+  const folder = join(data, placeOfDatabase)
+  mkdirSync(dirname(folder), { recursive: true })
+  await (await openDatabase(folder)).close()
   const fleet = await createTestStation({ data, sources: { 'mqtt-broker': { port: 0 }, fleet: {} } })
   await until(() => fleet.lines.some(({ msg }) => msg.startsWith('connected to the database')), 'the database')
   await fleet.stop()
-  cpSync(join(data, placeOfDatabase), folder, { recursive: true })
-  rmSync(data, { recursive: true, force: true })
   return folder
 }
 
 export async function fleetRig(t: Test, options: TestStationOptions = {}): Promise<FleetRig> {
   template ??= await makeTemplate()
-  const data = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
+  const data = databaseFolder('rtk-base-fleet-')
   mkdirSync(join(data, 'files', 'fleet'), { recursive: true })
   cpSync(template, join(data, placeOfDatabase), { recursive: true })
   const broker: { found: EmbeddedBroker | undefined } = { found: undefined }
