@@ -4,8 +4,10 @@
  * which is the same as double differences with their correlations.
  */
 import type { Arc, DifferencedEpoch } from './differences.js'
-import { type Block, blocksOf, Clocks, type Factors, geometry, kinds, type NoiseModel, number } from './equations.js'
-import { inverse, type Matrix, product } from './linear.js'
+import { equationsOf, type Factors, type NoiseModel, weigh } from './equations.js'
+import { inverse, type Matrix, product, solve } from './linear.js'
+import { Normal } from './normal.js'
+import { geometry, number } from './numbering.js'
 import { Residuals } from './residuals.js'
 import type { Steps } from './steps.js'
 
@@ -16,6 +18,8 @@ const rounds = 4
 /** Unknown before the observations: the place (metres), an ambiguity (cycles). */
 const place_m = 1_000
 const ambiguity = 1_000
+/** Blocks without a pause. */
+const together = 16
 
 export interface Floats {
   /** Correction of the assumed place of the second station, ECEF metres, then the zenith delay and the ionosphere, metres. */
@@ -37,99 +41,43 @@ export function* adjust(
   noise: NoiseModel,
 ): Steps<Floats | undefined> {
   const numbering = number(epochs, arcs)
+  const equations = yield* equationsOf(epochs, numbering)
   const n = geometry + numbering.arcs.length
+  const variances = new Float64Array(n).fill(ambiguity ** 2)
+  variances.set([place_m ** 2, place_m ** 2, place_m ** 2, noise.zenith_m ** 2, noise.above_m ** 2])
+  const normal = new Normal(n)
   let factors: Factors = [1, 1]
-  let floats: Floats | undefined
-  const excluded = new Set<string>()
-  for (let round = 0; round < rounds; round++) {
-    const blocks = yield* blocksOf(epochs, numbering, { ...noise, factors }, excluded)
-    const normal = new Normal(n)
-    for (let axis = 0; axis < 3; axis++) normal.matrix[axis * n + axis] = place_m ** -2
-    normal.matrix[3 * n + 3] = noise.zenith_m ** -2
-    normal.matrix[4 * n + 4] = noise.above_m ** -2
-    for (let k = geometry; k < n; k++) normal.matrix[k * n + k] = ambiguity ** -2
-    for (const block of blocks) yield normal.add(block)
-    const covariance = inverse(normal.matrix, n)
+  for (let round = 1; ; round++) {
+    const blocks = equations.blocks.filter((block) => weigh(block, noise.ionosphere_m, factors))
+    normal.begin(variances)
+    for (const [k, block] of blocks.entries()) {
+      normal.add(block)
+      if (k % together === 0) yield
+    }
+    // The covariance is that of the last round.
+    const covariance = round < rounds ? undefined : inverse(normal.matrix, n)
+    const solution = covariance ? product(covariance, normal.right, n) : solve(normal.matrix, normal.right, n)
     yield
-    if (!covariance) return undefined
-    const solution = product(covariance, normal.right, n)
-    const residuals = new Residuals(n)
-    for (const block of blocks) yield residuals.add(block, solution)
+    if (!solution) return undefined
+    const residuals = new Residuals(n, equations)
+    for (const [k, block] of blocks.entries()) {
+      residuals.add(block, solution)
+      if (k % together === 0) yield
+    }
     const { misfit, alike, redundancy, satellites } = residuals
     const noiseOf = (of: 0 | 1) => misfit[of] * factors[of]
     if (redundancy <= 0) return undefined
-    floats = {
-      geometry: solution.slice(0, geometry),
-      ambiguities: Float64Array.from(numbering.arcs, (arc, k) => solution[geometry + k] + numbering.starts[arc]),
-      arcs: numbering.arcs,
-      covariance,
-      noise: [noiseOf(0), noiseOf(1)],
-      satellites,
+    if (covariance) {
+      return {
+        geometry: solution.slice(0, geometry),
+        ambiguities: Float64Array.from(numbering.arcs, (arc, k) => solution[geometry + k] + numbering.starts[arc]),
+        arcs: numbering.arcs,
+        covariance,
+        noise: [noiseOf(0), noiseOf(1)],
+        satellites,
+      }
     }
     factors = [Math.max(leastFactor, noiseOf(0)) * alike[0], Math.max(leastFactor, noiseOf(1)) * alike[1]]
-    for (const id of residuals.outliers) excluded.add(id)
+    residuals.leaveOut()
   }
-  return floats
-}
-
-/** Normal equations without the clocks. */
-class Normal {
-  readonly matrix: Matrix
-  readonly right: Float64Array
-  readonly #n: number
-
-  constructor(n: number) {
-    this.#n = n
-    this.matrix = new Float64Array(n * n)
-    this.right = new Float64Array(n)
-  }
-
-  add(rows: Block): void {
-    const columns = [...new Set(rows.flatMap((row) => row.columns))]
-    const place = new Map(columns.map((column, k) => [column, k]))
-    const clocks = new Clocks()
-    const cross = new Float64Array(kinds * columns.length)
-    for (const { columns: own, design, observed, weight } of rows) {
-      clocks.add(weight, observed)
-      const width = own.length
-      const weighted = weightedBy(weight, design, width)
-      for (let k = 0; k < width; k++) {
-        const at = place.get(own[k]) ?? 0
-        for (let p = 0; p < kinds; p++) {
-          const d = weighted[p * width + k]
-          if (d === 0) continue
-          cross[p * columns.length + at] += d
-          this.right[own[k]] += d * observed[p]
-          for (let m = 0; m < width; m++) this.matrix[own[k] * this.#n + own[m]] += d * design[p * width + m]
-        }
-      }
-    }
-    this.#eliminate(columns, cross, clocks)
-  }
-
-  #eliminate(columns: readonly number[], cross: Float64Array, clocks: Clocks): void {
-    const width = columns.length
-    const solved = weightedBy(clocks.covariance, cross, width)
-    for (let p = 0; p < kinds; p++) {
-      for (let k = 0; k < width; k++) {
-        const c = cross[p * width + k]
-        if (c === 0) continue
-        this.right[columns[k]] -= c * clocks.values[p]
-        for (let m = 0; m < width; m++) this.matrix[columns[k] * this.#n + columns[m]] -= c * solved[p * width + m]
-      }
-    }
-  }
-}
-
-/** `W · D`. @param weight of the kinds, symmetric @param design a row for each kind */
-function weightedBy(weight: Matrix, design: Float64Array, width: number): Float64Array {
-  const result = new Float64Array(kinds * width)
-  for (let p = 0; p < kinds; p++) {
-    for (let q = 0; q < kinds; q++) {
-      const w = weight[p * kinds + q]
-      if (w === 0) continue
-      for (let k = 0; k < width; k++) result[p * width + k] += w * design[q * width + k]
-    }
-  }
-  return result
 }

@@ -4,46 +4,78 @@ import type { Ecef } from '../../schemas/services.js'
 export type Matrix = Float64Array
 
 /**
- * The inverse of a symmetric positive definite matrix, by Cholesky decomposition.
+ * The inverse of a symmetric positive definite matrix, by Cholesky decomposition. Only the lower triangle is read.
  * @returns undefined if it is not positive definite
  */
 export function inverse(matrix: Matrix, n: number): Matrix | undefined {
-  const lower = cholesky(matrix, n)
-  if (!lower) return undefined
-  // The inverse of the lower factor, in place, then its transpose times itself.
-  for (let i = 0; i < n; i++) {
-    lower[i * n + i] = 1 / lower[i * n + i]
-    for (let j = 0; j < i; j++) {
-      let sum = 0
-      for (let k = j; k < i; k++) sum -= lower[i * n + k] * lower[k * n + j]
-      lower[i * n + j] = sum * lower[i * n + i]
-    }
-  }
-  const result = new Float64Array(n * n)
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j <= i; j++) {
-      let sum = 0
-      for (let k = i; k < n; k++) sum += lower[k * n + i] * lower[k * n + j]
-      result[i * n + j] = sum
-      result[j * n + i] = sum
-    }
-  }
-  return result
+  const result = matrix.slice()
+  return invert(result, n) ? result : undefined
 }
 
-/** The lower factor `L` of `matrix = L Lᵀ`; undefined if the matrix is not positive definite. */
-export function cholesky(matrix: Matrix, n: number): Matrix | undefined {
-  const lower = new Float64Array(n * n)
+/**
+ * The same in place. The loops run along rows, which are near each other in memory.
+ * @returns false if the matrix is not positive definite: it is changed nevertheless
+ */
+export function invert(matrix: Matrix, n: number): boolean {
+  if (!decompose(matrix, n)) return false
+  const sums = n <= small.length ? small : new Float64Array(n)
+  // The inverse of the lower factor, then its transpose times itself.
+  for (let i = 0; i < n; i++) {
+    sums.fill(0, 0, i)
+    for (let k = 0; k < i; k++) {
+      const factor = matrix[i * n + k]
+      for (let j = 0; j <= k; j++) sums[j] -= factor * matrix[k * n + j]
+    }
+    const own = 1 / matrix[i * n + i]
+    for (let j = 0; j < i; j++) matrix[i * n + j] = sums[j] * own
+    matrix[i * n + i] = own
+  }
+  for (let i = 0; i < n; i++) {
+    sums.fill(0, 0, i + 1)
+    for (let k = i; k < n; k++) {
+      const factor = matrix[k * n + i]
+      for (let j = 0; j <= i; j++) sums[j] += factor * matrix[k * n + j]
+    }
+    for (let j = 0; j <= i; j++) {
+      matrix[i * n + j] = sums[j]
+      matrix[j * n + i] = sums[j]
+    }
+  }
+  return true
+}
+
+const small = new Float64Array(8)
+
+export const isPositiveDefinite = (matrix: Matrix, n: number): boolean => decompose(matrix.slice(), n)
+
+/** The lower factor `L` of `matrix = L Lᵀ` in place of the lower triangle. @returns false if the matrix is not positive definite */
+function decompose(matrix: Matrix, n: number): boolean {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
       let sum = matrix[i * n + j]
-      for (let k = 0; k < j; k++) sum -= lower[i * n + k] * lower[j * n + k]
-      if (i !== j) lower[i * n + j] = sum / lower[j * n + j]
-      else if (sum > 0) lower[i * n + i] = Math.sqrt(sum)
-      else return undefined
+      for (let k = 0; k < j; k++) sum -= matrix[i * n + k] * matrix[j * n + k]
+      if (i !== j) matrix[i * n + j] = sum / matrix[j * n + j]
+      else if (sum > 0) matrix[i * n + i] = Math.sqrt(sum)
+      else return false
     }
   }
-  return lower
+  return true
+}
+
+/** `matrix⁻¹ · vector`; undefined if the matrix is not positive definite. */
+export function solve(matrix: Matrix, vector: Float64Array, n: number): Float64Array | undefined {
+  const lower = matrix.slice()
+  if (!decompose(lower, n)) return undefined
+  const result = vector.slice()
+  for (let i = 0; i < n; i++) {
+    for (let k = 0; k < i; k++) result[i] -= lower[i * n + k] * result[k]
+    result[i] /= lower[i * n + i]
+  }
+  for (let i = n - 1; i >= 0; i--) {
+    result[i] /= lower[i * n + i]
+    for (let k = 0; k < i; k++) result[k] -= lower[i * n + k] * result[i]
+  }
+  return result
 }
 
 /** `matrix · vector` */

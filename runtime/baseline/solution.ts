@@ -3,10 +3,11 @@ import type { Ecef } from '../../schemas/services.js'
 import { distance, ecefToGeodetic } from '../gnss/index.js'
 import { adjust, type Floats } from './adjustment.js'
 import type { Arc, DifferencedEpoch, Differences } from './differences.js'
-import { geometry as leading, type NoiseModel } from './equations.js'
+import type { NoiseModel } from './equations.js'
 import { variation_m } from './ionosphere.js'
 import { correction, fixIntegers } from './lambda.js'
 import { inverse, type Matrix, minus, part, product } from './linear.js'
+import { geometry as leading } from './numbering.js'
 import type { Steps } from './steps.js'
 
 /** Why a vector has no integers, or why there is none. */

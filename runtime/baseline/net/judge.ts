@@ -1,7 +1,7 @@
 /** Which base of a net announces a wrong position, by the majority of its neighbours. */
 import type { Ecef, Enu } from '../../../schemas/services.js'
 import { distance, enu } from '../../gnss/index.js'
-import { cholesky, inverse, type Matrix, plus, product } from '../linear.js'
+import { inverse, isPositiveDefinite, type Matrix, plus, product } from '../linear.js'
 import { allAtOnce, inSteps, type Steps } from '../steps.js'
 import { type Camps, campsOf } from './majority.js'
 import { type Explanation, Network } from './network.js'
@@ -284,5 +284,5 @@ class Judge {
 function isWithin(covariance: Matrix, limit_m: number): boolean {
   const left = covariance.map((value) => -value)
   for (let axis = 0; axis < 3; axis++) left[4 * axis] += (limit_m / 3) ** 2
-  return cholesky(left, 3) !== undefined
+  return isPositiveDefinite(left, 3)
 }
