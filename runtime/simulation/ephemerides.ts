@@ -1,7 +1,7 @@
 /** The broadcast ephemerides of the simulated satellites: RTCM 1019 (GPS), 1042 (BeiDou) and 1046 (Galileo). GLONASS ephemerides are not simulated. */
 import { encodeEphemeris } from 'rtk-base/gnss'
 import { satelliteClock } from './delays.js'
-import { earthRotation_radps, type Orbit, orbitOf, origin_gps_s, type Sight } from './sky.js'
+import { type ConstellationModel, earthRotation_radps, type Orbit, orbitOf, origin_gps_s, type Sight } from './sky.js'
 
 interface System {
   readonly message: 1019 | 1042 | 1046
@@ -41,17 +41,29 @@ const wrapped = (angle_rad: number) => angle_rad - turn * Math.round(angle_rad /
 /** The message with the ephemerides of a satellite, or undefined if there is none. */
 export const ephemerisType = ({ constellation }: Sight): number | undefined => systems[constellation.name]?.message
 
-/** @param gps_s GPS seconds @returns undefined for a satellite without ephemerides */
+/** The newest frame of each satellite and its reference time: a satellite sends the same for hours. */
+const newest = new WeakMap<ConstellationModel, Map<number, { readonly toe_s: number; readonly frame: Uint8Array }>>()
+
+/** @param gps_s GPS seconds @returns the same bytes until the next upload; undefined for a satellite without ephemerides */
 export function ephemerisFrame({ constellation, svId, key }: Sight, gps_s: number): Uint8Array | undefined {
   const system = systems[constellation.name]
-  return system && frameOf(orbitOf(constellation, svId), system, key, gps_s)
+  if (!system) return undefined
+  const { start_s, upload_s, isAhead } = system
+  const toe_s = (Math.floor((gps_s - start_s) / upload_s) + (isAhead ? 1 : 0)) * upload_s
+  const known = newest.get(constellation) ?? new Map()
+  newest.set(constellation, known)
+  const last = known.get(svId)
+  if (last?.toe_s === toe_s) return last.frame
+  const frame = frameOf(orbitOf(constellation, svId), system, key, toe_s)
+  known.set(svId, { toe_s, frame })
+  return frame
 }
 
-function frameOf(orbit: Orbit, system: System, key: number, gps_s: number): Uint8Array {
+/** @param ofSystem_s its reference time, in seconds of its system */
+function frameOf(orbit: Orbit, system: System, key: number, ofSystem_s: number): Uint8Array {
   const { constellation, svId, node, phase, motion } = orbit
-  const { message, start_s, weeks, mu, rotation_radps, upload_s, isAhead } = system
+  const { message, start_s, weeks, mu, rotation_radps, upload_s } = system
   const { radius_m, inclination_deg } = constellation
-  const ofSystem_s = (Math.floor((gps_s - start_s) / upload_s) + (isAhead ? 1 : 0)) * upload_s
   const week = Math.floor(ofSystem_s / week_s)
   const toeOfWeek_s = ofSystem_s - week * week_s
   const since_s = start_s + ofSystem_s - origin_gps_s

@@ -42,7 +42,20 @@ interface Case extends Partial<StreamsOptions> {
   readonly through?: (side: Side, frames: readonly Uint8Array[], epoch: number) => readonly Uint8Array[]
 }
 
-function recorded({ km = 10, minutes = 60, announced, through, ...options }: Case) {
+/** By their options: many cases announce other positions with the same streams. */
+const recordedBefore = new Map<string, ReturnType<typeof recordedAnew>>()
+
+function recorded({ announced, ...options }: Case) {
+  const key = JSON.stringify(options)
+  const known = options.through ? undefined : recordedBefore.get(key)
+  const { truth, taken } = known ?? recordedAnew(options)
+  if (!options.through) recordedBefore.set(key, { truth, taken })
+  const arps = { ...truth, ...announced?.(truth) }
+  const station = (side: Side) => ({ arp: arps[side], ...taken[side] })
+  return [station('from'), station('to')] as const
+}
+
+function recordedAnew({ km = 10, minutes = 60, through, ...options }: Omit<Case, 'announced'>) {
   const streams = new Streams({ seed: 1, from: origin, to: away(km), roughness: roughness.calm, ...options })
   const recordings = { from: new Recording(), to: new Recording() }
   for (let epoch = 0; epoch < 2 * minutes; epoch++) {
@@ -52,9 +65,7 @@ function recorded({ km = 10, minutes = 60, announced, through, ...options }: Cas
       for (const frame of frames) recordings[side].take(frame, arrived.now_s)
     }
   }
-  const arps = { ...streams.truth, ...announced?.(streams.truth) }
-  const station = (side: Side) => ({ arp: arps[side], ...recordings[side].taken })
-  return [station('from'), station('to')] as const
+  return { truth: streams.truth, taken: { from: recordings.from.taken, to: recordings.to.taken } }
 }
 
 const run = (options: Case): Baseline => baseline(...recorded(options))
@@ -163,7 +174,7 @@ t.test('two stations that announce the truth', async (t) => {
 
 t.test('true announced positions are kept where the ranges are off by tens of metres', async (t) => {
   const gps = constellations.filter(({ name }) => name === 'GPS')
-  for (const seed of [3, 4, 5]) {
+  for (const seed of [3, 4, 5].slice(0, sample(1, 3, 3))) {
     const options = { km: 5, seed, minutes: 30, roughness: roughness.bad, sky: { from: gps, to: gps } }
     const { level } = size(run(options))
     t.ok(level < 1, `seed ${seed}: ${level.toFixed(2)} m in level`)
@@ -233,7 +244,7 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
   const families = Object.entries(roughness) as [string, Roughness][]
   for (const [name, family] of families) {
     for (const km of few(1, [10, 30])) {
-      const all = Array.from({ length: sample(3, 60, 5) }, (_, k) =>
+      const all = Array.from({ length: sample(2, 60, 5) }, (_, k) =>
         run({ km, roughness: family, seed: 11 + k, minutes: 30 }),
       )
       const wrong = all.filter((one) => one.status === 'fixed' && (size(one).level > 0.03 || size(one).up > 0.06))
@@ -246,7 +257,7 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
   }
 
   await t.test('under an ionosphere of 11 m, which makes short vectors shorter', async (t) => {
-    const all = Array.from({ length: sample(6, 60, 6) }, (_, k) =>
+    const all = Array.from({ length: sample(3, 60, 6) }, (_, k) =>
       run({ km: 3, roughness: roughness.rough, seed: 1 + k }),
     )
     const squares = all.flatMap(({ offset, sigma }) =>
@@ -258,7 +269,7 @@ t.test('never fixed wrongly, and no surer than right', async (t) => {
 })
 
 t.test('an ionospheric storm makes vectors less certain', async (t) => {
-  const squares = [5, 6].flatMap((seed) => {
+  const squares = [5, 6].slice(0, sample(1, 2, 2)).flatMap((seed) => {
     const storm = { ...roughness.rough, gradient_mpkm: 0.03, waves_m: 0.5 }
     const { offset, sigma } = run({ km: 10, roughness: storm, seed })
     return (['east', 'north', 'up'] as const).map((axis) => (offset[axis] / sigma[axis]) ** 2)

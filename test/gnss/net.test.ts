@@ -19,7 +19,7 @@ import { covarianceOf, minus, noOffset, origin, plus, SimulatedNet, turned } fro
 t.setTimeout(600_000)
 
 const seeds = few(
-  100,
+  40,
   Array.from({ length: 1_000 }, (_, seed) => seed),
 )
 

@@ -16,6 +16,7 @@ import { sky } from '../../plugins/simulated-mosaic/sky.js'
 import {
   decodeEphemeris,
   type Enu,
+  type Ephemeris,
   Framer,
   gpsSeconds,
   isEphemeris,
@@ -57,6 +58,7 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
     return (rate * (now_ms - start_ms)) / 3_600_000
   }
   const frames = new Map<number, Uint8Array>()
+  const decoded = new Map<number, { frame: Uint8Array; ephemeris: Ephemeris }>()
   let last: MsmEpoch | undefined
   return {
     model,
@@ -72,8 +74,12 @@ function siteOf({ seed, noise = 'quiet', start_ms = Date.UTC(2026, 5, 1, 6), dri
       if (Math.floor(now_ms / 60_000) !== Math.floor((now_ms - dt_s * 1000) / 60_000))
         for (const sight of epoch.sky) {
           const frame = ephemerisFrame(sight, gps_s)
-          const ephemeris = frame && decodeEphemeris(frame, gps_s)
-          if (frame && ephemeris && orbits.take(ephemeris, gps_s)) frames.set(sight.key, frame)
+          // A satellite sends the same for hours: it is decoded once.
+          const known = decoded.get(sight.key)
+          const ephemeris = known?.frame === frame ? known?.ephemeris : frame && decodeEphemeris(frame, gps_s)
+          if (!frame || !ephemeris) continue
+          decoded.set(sight.key, { frame, ephemeris })
+          if (orbits.take(ephemeris, gps_s)) frames.set(sight.key, frame)
         }
       const tracks = epoch.tracks.map(({ sight, ...track }) => {
         const range_m = sight.range_m + error_m(sight.key, sight.constellation.name)
@@ -142,7 +148,7 @@ t.test('phases in lock: where the antenna is after an outage, with orbits that e
   ]
   for (const { away_s, error_m: most_m, seen_m } of cases)
     for (const noise of few(1, ['quiet', 'typical'] as const))
-      for (let seed = 1; seed <= sample(2, 12, 3); seed++) {
+      for (let seed = 1; seed <= sample(1, 12, 3); seed++) {
         const start_ms = Date.UTC(2026, 5, 1, 6) + seed * 1.7e6
         const still = outage({ seed, noise, start_ms }, away_s).carried
         t.not(still.stayed, false, `${away_s} s, ${noise}: ${error_m(still).toFixed(2)} m`)
@@ -167,7 +173,7 @@ t.test('never "it stayed" with the antenna 40 cm away, in any direction', async 
         return outage({ seed }, away_s, by).carried.stayed !== true
       },
     ),
-    { numRuns: sample(8, 60, 15) },
+    { numRuns: sample(4, 60, 15) },
   )
   // Upwards orbits err most: too little to be a move, too much to have stayed.
   for (const seed of [1, 2, 3]) t.equal(outage({ seed, drift: 0 }, 900, { up: 0.38 }).carried.stayed, undefined)
@@ -310,7 +316,7 @@ t.test('what is no evidence, and what is left out', async (t) => {
 
 t.test('one or two slips without a flag among few satellites look like no move', async (t) => {
   const random = new Random(4)
-  for (let seed = 1; seed <= 12; seed++) {
+  for (let seed = 1; seed <= sample(6, 12, 12); seed++) {
     const { anchor, now, site } = outage({ seed, drift: 0 }, seed % 2 === 0 ? 60 : 300)
     for (let trial = 0; trial < 60; trial++) {
       const chosen = now.satellites
@@ -341,7 +347,7 @@ t.test('a receiver that counts lock times to 64 s', async (t) => {
   t.equal(carry(then, counted(now), site.newest).stayed, true, 'phases that agree were not interrupted')
   const random = new Random(1)
   let answers = 0
-  for (let i = 0; i < sample(300, 3000, 600); i++) {
+  for (let i = 0; i < sample(150, 3000, 600); i++) {
     const offsets = Array.from({ length: 64 }, () => random.normal())
     if (
       carry(
@@ -366,7 +372,7 @@ t.test('over the end of the GPS week, and with newer ephemerides', async (t) => 
 })
 
 t.test('at an obstructed site there is no false move', async (t) => {
-  for (let seed = 1; seed <= sample(4, 40, 5); seed++)
+  for (let seed = 1; seed <= sample(2, 40, 5); seed++)
     for (const away_s of [60, 300, 600])
       t.not(
         outage({ seed, noise: 'obstructed', start_ms: Date.UTC(2026, 5, 1, 6) + seed * 1.7e6 }, away_s).carried.stayed,
@@ -433,7 +439,7 @@ function codeOf(options: SiteOptions, by: Partial<Enu> = {}): Fitted | undefined
 }
 
 t.test('the code of the same satellites before and after', async (t) => {
-  for (let seed = 1; seed <= sample(3, 20, 5); seed++) {
+  for (let seed = 1; seed <= sample(1, 20, 5); seed++) {
     for (const by of [{}, { east: 5 }, { north: -3, up: 8 }]) {
       const fitted = codeOf({ seed, start_ms: Date.UTC(2026, 5, 1, 6) + seed * 1.7e6 }, by)
       if (!fitted) {
