@@ -25,8 +25,9 @@ interface Epoch extends LivePosition {
   at_ms: number
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
+export function median(values: ArrayLike<number>): number {
+  // Typed arrays sort by number, and several times as fast as with a function.
+  const sorted = new Float64Array(values).sort()
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }

@@ -10,14 +10,17 @@ const sea = { pressure_hPa: 1013.25, temperature_K: 288.15, humidity: 0.6 }
  * @param alt_m height above the ellipsoid
  * @returns metres
  */
-export function troposphere_m(elevation_deg: number, alt_m: number): number {
+export const troposphere_m = (elevation_deg: number, alt_m: number): number => troposphereAt(alt_m)(elevation_deg)
+
+/** The same for many satellites at one height. */
+export function troposphereAt(alt_m: number): (elevation_deg: number) => number {
   const height_m = Math.min(Math.max(alt_m, -500), 9_000)
   const pressure_hPa = sea.pressure_hPa * (1 - 2.2557e-5 * height_m) ** 5.2568
   const temperature_K = sea.temperature_K - 6.5e-3 * height_m
   const vapour_hPa = 6.108 * sea.humidity * Math.exp((17.15 * temperature_K - 4684) / (temperature_K - 38.45))
   const dry_m = 0.0022768 * pressure_hPa
   const wet_m = 0.002277 * (1255 / temperature_K + 0.05) * vapour_hPa
-  return dry_m * dryMapping(elevation_deg, height_m) + wet_m * wetMapping(elevation_deg)
+  return (elevation_deg) => dry_m * dryMapping(elevation_deg, height_m) + wet_m * wetMapping(elevation_deg)
 }
 
 /** Of Niell (1996, J. Geophys. Res. 101(B2)), tables 3 and 4: the yearly mean at 45° of latitude, and the correction for the height. */
