@@ -22,12 +22,16 @@ export const nameLine = (com: number): string => xorLine(`$devicename,COM${com}`
 /** Reflected CRC-32 that begins with 0 and is not inverted at the end. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  }
+  for (let i = 0; i < bytes.length; i++) crc = (crc >>> 8) ^ crcs[(crc ^ bytes[i]) & 255]
   return crc >>> 0
 }
+
+/** The CRC of each byte. */
+const crcs = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  return crc
+})
 
 const idle_percent = 97
 const build = 17_548

@@ -15,31 +15,41 @@ export interface LogInput {
   readonly fixed: boolean
 }
 
-type Kind = 'u8' | 'u16' | 'u32' | 'f32' | 'f64'
-/** One field: its binary form, and its text. */
-interface Field {
-  readonly bytes: Uint8Array
-  readonly text: string
-}
+const sizes = { u8: 1, u16: 2, u32: 4, f32: 4, f64: 8 } as const
+type Kind = keyof typeof sizes
+/** One field: a number with its binary form and its text, or characters. What is not sent is not made. */
+type Field =
+  | { readonly kind: Kind; readonly value: number; readonly text: number | string }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly text: string }
 
-const writers = {
-  u8: (value: number) => Uint8Array.of(value & 255),
-  u16: (value: number) => new Uint8Array(Uint16Array.of(value).buffer),
-  u32: (value: number) => new Uint8Array(Uint32Array.of(value).buffer),
-  f32: (value: number) => new Uint8Array(Float32Array.of(value).buffer),
-  f64: (value: number) => new Uint8Array(Float64Array.of(value).buffer),
-} satisfies Record<Kind, (value: number) => Uint8Array>
-
-const field = (kind: Kind, value: number, text: number | string = 0): Field => ({
-  bytes: writers[kind](value),
-  text: typeof text === 'string' ? text : value.toFixed(text),
-})
+/** @param text digits behind the point, or the text itself */
+const field = (kind: Kind, value: number, text: number | string = 0): Field => ({ kind, value, text })
 const hex = (value: number): Field => field('u8', value, value.toString(16).padStart(2, '0'))
-const chars = (value: string, size: number): Field => {
+const chars = (value: string, size: number): Field & { kind: 'bytes' } => {
   const bytes = Buffer.alloc(size)
   bytes.write(value, 'latin1')
-  return { bytes, text: `"${value}"` }
+  return { kind: 'bytes', bytes, text: `"${value}"` }
 }
+
+function bytesOf(fields: readonly Field[]): Uint8Array {
+  const size = (one: Field) => (one.kind === 'bytes' ? one.bytes.length : sizes[one.kind])
+  const body = new Uint8Array(fields.reduce((sum, one) => sum + size(one), 0))
+  const view = new DataView(body.buffer)
+  let at = 0
+  for (const one of fields) {
+    if (one.kind === 'bytes') body.set(one.bytes, at)
+    else if (one.kind === 'u8') view.setUint8(at, one.value)
+    else if (one.kind === 'u16') view.setUint16(at, one.value, true)
+    else if (one.kind === 'u32') view.setUint32(at, one.value, true)
+    else if (one.kind === 'f32') view.setFloat32(at, one.value, true)
+    else view.setFloat64(at, one.value, true)
+    at += size(one)
+  }
+  return body
+}
+
+const textOf = (one: Field): string =>
+  one.kind === 'bytes' || typeof one.text === 'string' ? String(one.text) : one.value.toFixed(one.text)
 
 interface Log {
   readonly id: number
@@ -78,10 +88,10 @@ export function logBytes(name: string, input: LogInput): Uint8Array | undefined 
   if (!log) return undefined
   const fields = log.fields(input)
   if (name.endsWith('B')) {
-    return binaryLog(log.id, input.time, log.delay_ms, Buffer.concat(fields.map(({ bytes }) => bytes)))
+    return binaryLog(log.id, input.time, log.delay_ms, bytesOf(fields))
   }
   if (!log.text) return undefined
-  return Buffer.from(asciiLog(name, input.time, log.delay_ms, fields.map(({ text }) => text).join(',')))
+  return Buffer.from(asciiLog(name, input.time, log.delay_ms, fields.map(textOf).join(',')))
 }
 
 const single = field('u32', 16, 'SINGLE')
@@ -103,7 +113,7 @@ function bestNav({ solution, undulation_m, epoch, fixed }: LogInput): Field[] {
     field('f32', place ? undulation_m : 17, 4),
     field('u32', 61, 'WGS84'),
     ...[sigma_m.north, sigma_m.east, sigma_m.up].map(deviation),
-    { bytes: new Uint8Array(4), text: '"0"' },
+    { kind: 'bytes', bytes: new Uint8Array(4), text: '"0"' },
     field('f32', 0, 3),
     field('f32', 1, 3),
     field('u8', epoch.tracks.length),

@@ -8,7 +8,13 @@ import { SimulatedUm980 } from '../../../plugins/simulated-um980/receiver.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { deviceControl, type NoiseName, ReceiverLine } from '../../../runtime/simulation/index.js'
-import { type RtcmFrame, rtcmStream, simulatedReceiver } from '../../../schemas/services.js'
+import {
+  type ProcedureStatus,
+  procedureStatus,
+  type RtcmFrame,
+  rtcmStream,
+  simulatedReceiver,
+} from '../../../schemas/services.js'
 import { createTestStation, ManualClock } from '../../harness/index.js'
 import { definitionOf } from './receiver-rig.js'
 import type { Definition } from './survey-in-rig.js'
@@ -39,12 +45,16 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
     ...{ name: 'simulated-um980', version: '1.0.0', api: '^1.0.0', provides: [simulatedReceiver] },
     setup: ({ services }) => services.provide(simulatedReceiver, control),
   })
+  let procedure: ProcedureStatus | undefined
   const rover = definePlugin({
     ...{ name: 'rover', version: '1.0.0', api: '^1.0.0', needs: [rtcmStream] },
     setup: () => {},
     start: (ctx) => {
       const take = (frame: RtcmFrame) => sent.push(frame) > 0
       ctx.services.use(rtcmStream).subscribe({ via: 'test', name: 'rover', ip: '', take })
+      ctx.services.watch(procedureStatus, (service) => {
+        procedure = service
+      })
     },
   })
   const begin = async () =>
@@ -68,7 +78,8 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
     line.end()
     rmSync(data, { recursive: true, force: true })
   })
-  const status = () => station.field('gnss.state.status')
+  // Not from the document: it is asked for each second, and the whole document would be built for it.
+  const status = () => procedure?.status
   const seconds = async (count: number) => {
     for (let i = 0; i < count; i++) await clock.advance(1000)
   }

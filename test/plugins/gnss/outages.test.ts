@@ -27,6 +27,12 @@ async function outcome(rig: OutageRig, limit_s = 200): Promise<{ status: unknown
   return { status: rig.status(), after_s }
 }
 
+/** A person confirms where the antenna is now. */
+async function confirmed(rig: OutageRig): Promise<void> {
+  await rig.station.station.command('confirm-position', { source: 'console' })
+  await rig.fixed(100)
+}
+
 /** The further ones only on the machine: each takes minutes. */
 const cases = [
   ['service killed', 10, 0.3],
@@ -37,9 +43,9 @@ const cases = [
 
 for (const [kind, away_s, seen_m] of cases.slice(0, sample(1, cases.length, 2))) {
   t.test(`${kind} for ${away_s} s`, async (t) => {
-    t.test('the antenna stayed: RTCM is back in half a minute', async (t) => {
-      const rig = await outageRig(t, { seed: 3 })
-      await rig.fixed()
+    const rig = await outageRig(t, { seed: 3 })
+    await rig.fixed()
+    await t.test('the antenna stayed: RTCM is back in half a minute', async (t) => {
       await rig.seconds(60)
       await rig.outage(kind, away_s, () => {})
       const { status, after_s } = await outcome(rig)
@@ -47,10 +53,9 @@ for (const [kind, away_s, seen_m] of cases.slice(0, sample(1, cases.length, 2)))
       t.ok(after_s <= 30, `${after_s} s: without waiting for positions`)
       t.strictSame(texts(rig), [])
     })
-    for (const size_m of few(1, [seen_m, 9])) {
-      t.test(`carried ${size_m} m: nothing leaves, and a person is told`, async (t) => {
-        const rig = await outageRig(t, { seed: 3 })
-        await rig.fixed()
+    for (const [n, size_m] of few(1, [seen_m, 9]).entries()) {
+      await t.test(`carried ${size_m} m: nothing leaves, and a person is told`, async (t) => {
+        if (n > 0) await confirmed(rig)
         await rig.seconds(60)
         await rig.outage(kind, away_s, () => {
           carry(rig, size_m)
@@ -96,12 +101,10 @@ for (const kind of ['cable off', 'receiver off'] as const satisfies Kind[]) {
 }
 
 t.test('what must not count', async (t) => {
-  const fixed = async (t: Parameters<typeof outageRig>[0]) => {
-    const rig = await outageRig(t, { seed: 4 })
-    await rig.fixed()
-    await rig.seconds(60)
-    return rig
-  }
+  // One station for all, which is a base again after each of them.
+  const rig = await outageRig(t, { seed: 4 })
+  await rig.fixed()
+  t.beforeEach(() => rig.seconds(60))
   /** As `runtime/ports/data-files.ts` names it. */
   const fileOf = ({ data }: OutageRig) => {
     const digest = createHash('sha256').update(resolve(data)).digest('hex').slice(0, 16)
@@ -121,8 +124,7 @@ t.test('what must not count', async (t) => {
     ['a file of another reference', (stored: Stored) => ({ ...stored, arp: { ...stored.arp, x: stored.arp.x + 5 } })],
   ]
   for (const [what, by] of few(2, cases)) {
-    t.test(`${what}: the start-up check decides, and the base is back`, async (t) => {
-      const rig = await fixed(t)
+    await t.test(`${what}: the start-up check decides, and the base is back`, async (t) => {
       await rig.kill()
       t.equal(statSync(fileOf(rig)).mode & 0o777, 0o600)
       t.ok(statSync(fileOf(rig)).size < 60_000, `${statSync(fileOf(rig)).size} bytes`)
@@ -135,8 +137,7 @@ t.test('what must not count', async (t) => {
     })
   }
 
-  t.test('a system clock that is set meanwhile', async (t) => {
-    const rig = await fixed(t)
+  await t.test('a system clock that is set meanwhile', async (t) => {
     await rig.kill()
     rig.clock.stepUtc(-86_400_000)
     await rig.start()
@@ -145,8 +146,7 @@ t.test('what must not count', async (t) => {
     t.ok(after_s <= 30, `${after_s} s: the time of the satellites counts`)
   })
 
-  t.test('a receiver that was off meanwhile', async (t) => {
-    const rig = await fixed(t)
+  await t.test('a receiver that was off meanwhile', async (t) => {
     await rig.kill()
     rig.control.unplug()
     rig.control.replug()
@@ -156,12 +156,10 @@ t.test('what must not count', async (t) => {
     t.strictSame(texts(rig), [])
   })
 
-  t.test('a move that a person has confirmed is not found again', async (t) => {
-    const rig = await fixed(t)
+  await t.test('a move that a person has confirmed is not found again', async (t) => {
     await rig.outage('service killed', 10, () => carry(rig, 1))
     t.equal((await outcome(rig)).status, 'moved')
-    await rig.station.station.command('confirm-position', { source: 'console' })
-    await rig.fixed(100)
+    await confirmed(rig)
     await rig.seconds(30)
     await rig.outage('service killed', 10, () => {})
     t.equal((await outcome(rig)).status, 'fixed')

@@ -2,7 +2,14 @@
 import type { Test } from 'tap'
 import { isMsm } from '../../../runtime/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { type RtcmFrame, rtcmStream, type SimulatedReceiver, simulatedReceiver } from '../../../schemas/services.js'
+import {
+  type ProcedureStatus,
+  procedureStatus,
+  type RtcmFrame,
+  rtcmStream,
+  type SimulatedReceiver,
+  simulatedReceiver,
+} from '../../../schemas/services.js'
 import type { ReceiverDevice, TestStation } from '../../harness/index.js'
 import { Bench } from '../../harness/receiver/bench.js'
 import { shippedPlugin } from '../../harness/shipped.js'
@@ -77,6 +84,7 @@ export const definitionOf = async (name: string) => (await shippedPlugin(name)) 
 export async function baseOf(t: Test, family: Family, seed = 1, integrity: Record<string, unknown> = {}) {
   const sent: RtcmFrame[] = []
   let simulated: SimulatedReceiver | undefined
+  let procedure: ProcedureStatus | undefined
   const rover = definePlugin({
     name: 'rover',
     version: '1.0.0',
@@ -88,6 +96,9 @@ export async function baseOf(t: Test, family: Family, seed = 1, integrity: Recor
       const take = (frame: RtcmFrame) => sent.push(frame) > 0
       const subscription = ctx.services.use(rtcmStream).subscribe({ via: 'tcp', name: 'rover', ip: '192.0.2.1', take })
       ctx.defer(() => subscription.close())
+      ctx.services.watch(procedureStatus, (service) => {
+        procedure = service
+      })
     },
   })
   const bench = await Bench.create(
@@ -110,5 +121,7 @@ export async function baseOf(t: Test, family: Family, seed = 1, integrity: Recor
   return {
     ...{ bench, sent, sim: simulate(bench.station), observed, flashWrites },
     ...{ truth: () => device().truth, port: () => device().port },
+    /** `gnss.state.status`, without a document. */
+    status: () => procedure?.status,
   }
 }
