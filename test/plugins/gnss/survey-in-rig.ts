@@ -133,22 +133,20 @@ export class FakeBase {
           externalClock: 0,
           smoothing: false,
           smoothingInterval: 0,
-          observations: sky
-            .filter(({ constellation }) => constellation === name.toLowerCase())
-            .map((direction) => {
-              const range_m = 22e6 - along(direction, offset)
-              return {
-                satellite: direction.satellite,
-                signal: 2,
-                pseudorange_m: range_m,
-                ...(this.sendsPhases && {
-                  phase_m: range_m + (this.#slips.get(direction.satellite) ?? 0) + this.phase_m * this.#random.normal(),
-                }),
-                lock,
-                halfCycle: false,
-                cnr_dbhz: 45,
-              }
-            }),
+          observations: skyOf[i].map((direction) => {
+            const range_m = 22e6 - along(direction, offset)
+            return {
+              satellite: direction.satellite,
+              signal: 2,
+              pseudorange_m: range_m,
+              ...(this.sendsPhases && {
+                phase_m: range_m + (this.#slips.get(direction.satellite) ?? 0) + this.phase_m * this.#random.normal(),
+              }),
+              lock,
+              halfCycle: false,
+              cnr_dbhz: 45,
+            }
+          }),
           info: {},
         }),
       )
@@ -212,6 +210,7 @@ function fixOf(position: Ecef, t: number, acc_m: number, arrival_ms: number): Re
 }
 
 const constellations = ['GPS', 'GLONASS', 'Galileo', 'BeiDou'] as const
+const radians = Math.PI / 180
 /** Where the satellites are. A receiver gives these directions in whole degrees. */
 const sky = [...Array(24).keys()].map((satellite) => ({
   constellation: constellations[satellite % 4].toLowerCase(),
@@ -219,32 +218,36 @@ const sky = [...Array(24).keys()].map((satellite) => ({
   azimuth_deg: (satellite * 137.508) % 360,
   elevation_deg: 12 + ((satellite * 31.37) % 75),
 }))
-const radians = Math.PI / 180
+type Direction = (typeof sky)[number]
+/** Unit vectors towards them. */
+const sights = new Map(
+  sky.map((direction) => {
+    const { azimuth_deg, elevation_deg } = direction
+    const level = Math.cos(elevation_deg * radians)
+    const east = Math.sin(azimuth_deg * radians) * level
+    return [direction, { east, north: Math.cos(azimuth_deg * radians) * level, up: Math.sin(elevation_deg * radians) }]
+  }),
+)
+const skyOf = constellations.map((name) => sky.filter(({ constellation }) => constellation === name.toLowerCase()))
 
 /** What the ranges say beside the position that the base holds. */
 export function residualsOf(arp: Ecef, truth: Ecef, random: Random, noise_m = 1.5): SatelliteResidual[] {
   const offset = enu(arp, truth)
-  return sky.map((satellite) => {
-    const clock_m = satellite.constellation.length
+  return sky.map((direction) => {
+    const { constellation, satellite, azimuth_deg, elevation_deg } = direction
     return {
-      ...satellite,
-      azimuth_deg: Math.round(satellite.azimuth_deg),
-      elevation_deg: Math.round(satellite.elevation_deg),
-      residual_m: clock_m - along(satellite, offset) + noise_m * random.normal(),
-      used: true,
+      ...{ constellation, satellite, used: true },
+      azimuth_deg: Math.round(azimuth_deg),
+      elevation_deg: Math.round(elevation_deg),
+      residual_m: constellation.length - along(direction, offset) + noise_m * random.normal(),
     }
   })
 }
 
 /** The part of an offset towards a satellite. */
-function along(direction: { azimuth_deg: number; elevation_deg: number }, { east, north, up }: Enu): number {
-  const { azimuth_deg, elevation_deg } = direction
-  const level = Math.cos(elevation_deg * radians)
-  return (
-    Math.sin(azimuth_deg * radians) * level * east +
-    Math.cos(azimuth_deg * radians) * level * north +
-    Math.sin(elevation_deg * radians) * up
-  )
+function along(direction: Direction, { east, north, up }: Enu): number {
+  const sight = sights.get(direction)
+  return sight ? sight.east * east + sight.north * north + sight.up * up : Number.NaN
 }
 
 /** DF407 as a u-blox receiver sends it: it counts up to 64.5 s. */
