@@ -27,10 +27,13 @@ export interface Explanation {
   readonly cost: number
 }
 
-/** The normal equations of one base while the others stay. */
+/** The normal equations of one base while the others stay: `normal · d = fixed + Σ weight · d of the other`. */
 interface System {
   readonly base: number
-  readonly used: readonly number[]
+  /** Where the corrections of the other bases begin, and the weights of their vectors, 3 × 3 row by row. */
+  readonly others: Int32Array
+  readonly weights: Float64Array
+  readonly fixed: Float64Array
   readonly normal: Matrix
   readonly inverted: Matrix | undefined
 }
@@ -145,23 +148,19 @@ export class Network {
     // Numbers instead of small arrays: nearly all time is spent here.
     for (let sweep = 0; sweep < adjusted.sweeps; sweep++) {
       let change = 0
-      for (const { base, used, normal, inverted } of systems) {
+      for (const { base, others, weights, fixed, normal, inverted } of systems) {
         // A faulty base without vectors stays where it is.
         if (!inverted) continue
-        let right0 = 0
-        let right1 = 0
-        let right2 = 0
-        for (const pair of used) {
-          const { i, j, offset } = this.pairs[pair]
-          const weight = this.weights[pair][0]
-          const sign = base === j ? 1 : -1
-          const other = 3 * (base === j ? i : j)
-          const x = corrections[other] + sign * offset[0]
-          const y = corrections[other + 1] + sign * offset[1]
-          const z = corrections[other + 2] + sign * offset[2]
-          right0 += weight[0] * x + weight[1] * y + weight[2] * z
-          right1 += weight[3] * x + weight[4] * y + weight[5] * z
-          right2 += weight[6] * x + weight[7] * y + weight[8] * z
+        let right0 = fixed[0]
+        let right1 = fixed[1]
+        let right2 = fixed[2]
+        for (let n = 0, w = 0; n < others.length; n++, w += 9) {
+          const x = corrections[others[n]]
+          const y = corrections[others[n] + 1]
+          const z = corrections[others[n] + 2]
+          right0 += weights[w] * x + weights[w + 1] * y + weights[w + 2] * z
+          right1 += weights[w + 3] * x + weights[w + 4] * y + weights[w + 5] * z
+          right2 += weights[w + 6] * x + weights[w + 7] * y + weights[w + 8] * z
         }
         const x = inverted[0] * right0 + inverted[1] * right1 + inverted[2] * right2
         const y = inverted[3] * right0 + inverted[4] * right1 + inverted[5] * right2
@@ -181,10 +180,22 @@ export class Network {
     const known = this.#systems[isFaulty ? 1 : 0]
     if (isWhole && known[base]) return known[base]
     const used = this.at[base].filter((pair) => !leftOut.has(pair))
+    const others = Int32Array.from(used, (pair) => 3 * this.other(pair, base))
+    const weights = new Float64Array(9 * used.length)
+    const fixed = new Float64Array(3)
     const normal = new Float64Array(9)
-    for (const pair of used) for (let k = 0; k < 9; k++) normal[k] += this.weights[pair][0][k]
+    for (const [n, pair] of used.entries()) {
+      const { j, offset } = this.pairs[pair]
+      const weight = this.weights[pair][0]
+      const sign = base === j ? 1 : -1
+      weights.set(weight, 9 * n)
+      for (let k = 0; k < 9; k++) {
+        normal[k] += weight[k]
+        fixed[Math.floor(k / 3)] += sign * weight[k] * offset[k % 3]
+      }
+    }
     if (!isFaulty) for (let axis = 0; axis < 3; axis++) normal[4 * axis] += this.#prior
-    const system = { base, used, normal, inverted: inverse(normal, 3) }
+    const system = { base, others, weights, fixed, normal, inverted: inverse(normal, 3) }
     if (isWhole) known[base] = system
     return system
   }

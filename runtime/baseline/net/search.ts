@@ -3,7 +3,7 @@
  * on stations and vectors, three axes at once, and a search of alternatives for each faulty base, since faults can be
  * confused (Teunissen 2018, Distributional theory for the DIA method, J. Geodesy 92).
  */
-import { inverse } from '../linear.js'
+import { invert } from '../linear.js'
 import type { Steps } from '../steps.js'
 import { type Explanation, fault, type Network } from './network.js'
 import { square } from './pairs.js'
@@ -100,8 +100,9 @@ function changes(net: Network, at: Explanation, isOpen: (base: number) => boolea
 
 /** About how much χ² falls if the base is faulty and the vectors to it, but for those to `except`, are used. */
 function gainOfBase(net: Network, at: Explanation, base: number, except?: number): number {
-  const normal = new Float64Array(9)
-  const right = new Float64Array(3)
+  const { free, held, right } = scratch
+  free.fill(0)
+  right.fill(0)
   for (const pair of net.at[base]) {
     const other = net.other(pair, base)
     if (other === except) continue
@@ -112,15 +113,18 @@ function gainOfBase(net: Network, at: Explanation, base: number, except?: number
     const x = sign * offset[0] + isFree * at.corrections[3 * other]
     const y = sign * offset[1] + isFree * at.corrections[3 * other + 1]
     const z = sign * offset[2] + isFree * at.corrections[3 * other + 2]
-    for (let k = 0; k < 9; k++) normal[k] += weight[k]
+    for (let k = 0; k < 9; k++) free[k] += weight[k]
     for (let k = 0; k < 3; k++) right[k] += weight[3 * k] * x + weight[3 * k + 1] * y + weight[3 * k + 2] * z
   }
-  const free = inverse(normal, 3)
-  if (!free) return 0
-  for (let axis = 0; axis < 3; axis++) normal[4 * axis] += net.tolerance_m ** -2
-  const held = inverse(normal, 3)
-  return held ? square(free, right[0], right[1], right[2]) - square(held, right[0], right[1], right[2]) : 0
+  held.set(free)
+  const prior = 1 / (net.tolerance_m * net.tolerance_m)
+  for (let axis = 0; axis < 3; axis++) held[4 * axis] += prior
+  if (!invert(free, 3) || !invert(held, 3)) return 0
+  return square(free, right[0], right[1], right[2]) - square(held, right[0], right[1], right[2])
 }
+
+/** Of one base at a time: most of the search is this. */
+const scratch = { free: new Float64Array(9), held: new Float64Array(9), right: new Float64Array(3) }
 
 function gainOfPair(net: Network, { corrections, faulty }: Explanation, pair: number): number {
   const { i, j, offset } = net.pairs[pair]
