@@ -15,7 +15,7 @@ import {
   rtcmStream,
   simulatedReceiver,
 } from '../../../schemas/services.js'
-import { createTestStation, ManualClock } from '../../harness/index.js'
+import { createTestStation, ManualClock, until } from '../../harness/index.js'
 import { definitionOf } from './receiver-rig.js'
 import type { Definition } from './survey-in-rig.js'
 
@@ -99,9 +99,9 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
       return Number.POSITIVE_INFINITY
     },
     fixed: (limit_s = 400) => rig.until(() => status() === 'fixed', limit_s),
-    /** As by `kill -9`: what the store has now is what is left. */
+    /** As by `kill -9`: what the store has now is what is left. Files that are being written take real time, of which nobody knows how much. */
     async kill() {
-      await new Promise((done) => setTimeout(done, 20))
+      await until(() => !process.getActiveResourcesInfo().some((name) => name === 'FSReqPromise' || name === 'CloseReq'), 'the files are written')
       const names = await store.namespaces()
       const found = await Promise.all(names.map(async (name) => [name, await store.entries(name)] as const))
       await stop()

@@ -1224,11 +1224,14 @@ t.test('udp-rtcm', async (t) => {
     const rover = await client(t)
     const began_ms = performance.now()
     for (let n = 1; n <= 3_000; n++) flood.say(`flood ${n}`, port)
+    // A busy machine may hear the rover first, and may lose datagrams of the flood before they are counted.
     await until(() => {
       rover.say('rover', port)
-      return subscribers().some(({ name }) => name === 'rover')
-    }, 'the rover')
-    t.ok(heard >= 100 && heard <= 201 + (performance.now() - began_ms) / 10, `${heard} of 3,000`)
+      flood.say('flood', port)
+      return heard >= 100 && subscribers().some(({ name }) => name === 'rover')
+    }, 'the rover, and a flood up to its limit')
+    // The budget counts real time, too: what it allows since before the first datagram holds on a machine of any speed.
+    t.ok(heard <= 201 + (performance.now() - began_ms) / 10, `${heard} of 3,000`)
   })
 
   t.test('a change of port takes the subscribers along; a port that is taken refuses the change', async (t) => {
