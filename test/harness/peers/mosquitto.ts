@@ -12,6 +12,12 @@ import type { Pki } from './certificates.js'
 /** Generous: a busy machine starts a process slowly. */
 const limit_ms = 60_000
 
+/** One listener for all brokers: a process that starts many, one after the other, would gather one of each. */
+const endings = new Set<() => void>()
+process.once('exit', () => {
+  for (const end of endings) end()
+})
+
 /** A real broker in a process of its own. */
 export interface Mosquitto {
   readonly port: number
@@ -46,7 +52,7 @@ export async function startMosquitto(lines: readonly string[]): Promise<Mosquitt
     writeFileSync(config, [...user, listener, 'persistence false', ...lines, ''].join('\n'))
     await spawned()
   }
-  process.once('exit', () => {
+  endings.add(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })
