@@ -3,29 +3,32 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
+import { addressOf } from './addresses.js'
 import type { ClientReport } from './edges.js'
 
-const [kind, port, count, stalled, mounts] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
+const [kind, port, count, stalled, mounts, first] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
   string,
+  number,
   number,
   number,
   number,
   number,
 ]
 const perClient = new Array<number>(count).fill(0)
-let bytes = 0
+const bytesOf = new Array<number>(count).fill(0)
+const whereFrom = (client: number) => addressOf(first + client)
 let arrivals: ClientReport['arrivals'] = []
 const keepArrivals = count <= 64
 
 function got(client: number, length: number): void {
   perClient[client] += 1
-  bytes += length
+  bytesOf[client] += length
   if (keepArrivals) arrivals.push({ client, bytes: length, at_ms: performance.timeOrigin + performance.now() })
 }
 
 async function udpClient(client: number): Promise<void> {
   const socket = createSocket({ type: 'udp4', recvBufferSize: 262_144 })
-  socket.bind(0, '127.0.0.1')
+  socket.bind(0, whereFrom(client))
   await once(socket, 'listening')
   socket.on('message', (datagram) => got(client, datagram.length))
   const ask = () => socket.send(`bench ${client}`, port, '127.0.0.1')
@@ -35,7 +38,7 @@ async function udpClient(client: number): Promise<void> {
 }
 
 async function tcpClient(client: number): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket = connect({ port, host: '127.0.0.1', localAddress: whereFrom(client), noDelay: true })
   await once(socket, 'connect')
   if (client < stalled) return
   socket.on('data', (chunk) => got(client, chunk.length))
@@ -44,7 +47,7 @@ async function tcpClient(client: number): Promise<void> {
 
 /** The head comes in a piece of its own; it is not counted. */
 async function ntripClient(client: number): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket = connect({ port, host: '127.0.0.1', localAddress: whereFrom(client), noDelay: true })
   await once(socket, 'connect')
   socket.write(`GET /${mounts > 0 ? `M${client % mounts}` : 'BENCH'} HTTP/1.0\r\nUser-Agent: NTRIP bench\r\n\r\n`)
   await once(socket, 'data')
@@ -53,10 +56,10 @@ async function ntripClient(client: number): Promise<void> {
   socket.on('error', () => {})
 }
 
-/** The event stream of an open page. A station lets four pages of one address in. */
+/** The event stream of an open page. */
 async function eventsClient(client: number): Promise<void> {
   const headers = { 'accept-encoding': 'gzip, deflate', accept: 'text/event-stream' }
-  const localAddress = `127.0.0.${1 + Math.floor(client / 4)}`
+  const localAddress = whereFrom(client)
   const asked = request({ port, host: '127.0.0.1', path: '/events', headers, localAddress, agent: false }).end()
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   if (answer.statusCode !== 200) throw new Error(`page ${client}: the station answered ${answer.statusCode}`)
@@ -75,16 +78,17 @@ process.send?.('ready')
 process.on('message', (message) => {
   if (message === 'reset') {
     perClient.fill(0)
-    bytes = 0
+    bytesOf.fill(0)
     arrivals = []
     return
   }
   const report: ClientReport = {
     clients: count,
-    bytes,
+    bytes: bytesOf.reduce((sum, n) => sum + n, 0),
     datagrams: perClient.reduce((sum, n) => sum + n, 0),
+    silent: perClient.filter((n) => n === 0).length,
     fewest: Math.min(...perClient),
-    most: Math.max(...perClient),
+    fewest_bytes: Math.min(...bytesOf),
     arrivals,
   }
   process.send?.(report)

@@ -15,10 +15,10 @@ import { createLogger } from '../../runtime/log/log.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
 import { freeUdpPort } from '../harness/process.js'
+import { addressOf } from './addresses.js'
 import type { Hour } from './day.js'
 
-const hours = Number(process.argv[2])
-const hour_s = 3_600
+const [hours, hour_s] = process.argv.slice(2).map(Number) as [number, number]
 
 const udpPort = await freeUdpPort()
 const { variant, base } = readVariant('simulator')
@@ -42,7 +42,7 @@ const subscribers = await Promise.all(
   Array.from({ length: 4 }, async (_, n) => {
     const seen = { frames: 0 }
     const socket = createSocket('udp4')
-    await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => socket.bind(0, addressOf(n), resolve))
     socket.on('message', () => {
       seen.frames += 1
     })
@@ -65,8 +65,8 @@ async function second(n: number): Promise<void> {
   if (n % 10 === 0) await request()
   if (n % 600 === 0) await station.change({ 'mqtt-rtcm-rate': 1 + ((n / 600) % 2) }, { source: 'http' })
   // Once an hour the receiver loses its power for some seconds.
-  if (n % hour_s === 1_800) await station.command('sim=unplug', { source: 'console' })
-  if (n % hour_s === 1_805) await station.command('sim=replug', { source: 'console' })
+  if (n % hour_s === hour_s / 2) await station.command('sim=unplug', { source: 'console' })
+  if (n % hour_s === hour_s / 2 + 5) await station.command('sim=replug', { source: 'console' })
   // In parts, so that what comes by real sockets is seen in between.
   for (let part = 0; part < 4; part++) await clock.advance(250)
 }
@@ -87,11 +87,13 @@ for (let hour = 1; hour <= hours; hour++) {
   for (const { seen } of subscribers) seen.frames = 0
   for (let n = (hour - 1) * hour_s; n < hour * hour_s; n++) await second(n)
   const { state } = station.document().gnss as { state: { status: string } }
+  const frames = subscribers.map(({ seen }) => seen.frames)
   const report: Hour = {
     ...memory(),
     status: state.status,
     link: linkState(),
-    frames: Math.min(...subscribers.map(({ seen }) => seen.frames)),
+    frames: Math.min(...frames),
+    missed: Math.max(...frames) - Math.min(...frames),
     took_ms: performance.now() - started,
   }
   process.send?.(report)

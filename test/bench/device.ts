@@ -1,5 +1,5 @@
 /** Stations as devices have them: the plugins of the variant zed-f9p, and a broker that they are linked to. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
@@ -9,10 +9,10 @@ import {
   readyBase,
   type StationProcess,
   type StationProcessOptions,
-  startStation,
-  withSimulatedReceiver,
 } from '../harness/process.js'
 import { hasProgram } from './edges.js'
+import { startStation } from './stations.js'
+import { tree } from './tree.js'
 
 /** Where a device's broker listens; without mosquitto nobody does, and the link goes on trying. */
 export async function startBroker(): Promise<{ port: number; stop(): Promise<void> }> {
@@ -21,12 +21,16 @@ export async function startBroker(): Promise<{ port: number; stop(): Promise<voi
 }
 
 let variant: string | undefined
-/** The file of the variant zed-f9p, its receiver simulated. */
+/** The file of the variant zed-f9p of the tree, its receiver simulated. */
 export function deviceVariant(): string {
   if (variant === undefined) {
     const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-variant-'))
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-    variant = withSimulatedReceiver('zed-f9p', folder)
+    const text = readFileSync(join(tree, 'runtime', 'variants', 'zed-f9p.json'), 'utf8')
+    const device = JSON.parse(text) as { plugins: Record<string, object> }
+    const plugins = { 'simulated-receiver': {}, ...device.plugins, 'gnss-zed': { port: 'simulator' } }
+    variant = join(folder, 'zed-f9p.json')
+    writeFileSync(variant, JSON.stringify({ ...device, plugins }))
   }
   return variant
 }

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packageRoot } from '../../runtime/build/release.js'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
 import { arpFrame } from '../harness/fake-receiver.js'
+import { clientNumbers } from './addresses.js'
 
 /** Arguments of Node for a station that takes its machine for one of 512 MB, where its heap is bounded. */
 export const smallMachine: readonly string[] = [
@@ -65,9 +66,11 @@ export interface ClientReport {
   clients: number
   bytes: number
   datagrams: number
-  /** Fewest and most datagrams of one client. */
+  /** Clients that got nothing. */
+  silent: number
+  /** Fewest datagrams, or pieces of a stream, and fewest bytes of one client. */
   fewest: number
-  most: number
+  fewest_bytes: number
   /** Each datagram or chunk; Unix milliseconds with fractions. */
   arrivals: { client: number; bytes: number; at_ms: number }[]
 }
@@ -84,7 +87,8 @@ export async function startClients(
   mounts = 0,
 ) {
   const script = join(fileURLToPath(import.meta.url), '..', 'clients.js')
-  const child: ChildProcess = spawn(process.execPath, [script, kind, ...[port, count, stalled, mounts].map(String)], {
+  const numbers = [port, count, stalled, mounts, clientNumbers(count)].map(String)
+  const child: ChildProcess = spawn(process.execPath, [script, kind, ...numbers], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   // One that is frozen would not notice that nobody is there any more.
@@ -92,18 +96,48 @@ export async function startClients(
   process.once('exit', kill)
   child.once('close', () => process.off('exit', kill))
   await once(child, 'message')
+  const report = async (): Promise<ClientReport> => {
+    child.send('report')
+    const [message] = (await once(child, 'message')) as [ClientReport]
+    return message
+  }
   return {
     /** Stops its reading; the system goes on taking what is sent to it. */
     freeze: () => void child.kill('SIGSTOP'),
     kill,
-    /** Forgets what came so far: measurement begins. */
-    reset: () => void child.send('reset'),
-    async stop(): Promise<ClientReport> {
-      child.send('stop')
-      const [report] = (await once(child, 'message')) as [ClientReport]
-      child.kill()
-      return report
+    /** Forgets what came so far, and what is still on its way then: measurement begins. */
+    async reset(): Promise<void> {
+      await settled(report, ({ bytes }) => bytes)
+      child.send('reset')
     },
+    /** What came, once `isWhole` of what was sent has come; with a loss, once nothing has come for seconds. */
+    async stop(isWhole?: (report: ClientReport) => boolean): Promise<ClientReport> {
+      const last = isWhole ? await settled(report, ({ bytes }) => bytes, isWhole) : await report()
+      kill()
+      return last
+    },
+  }
+}
+
+/** A busy machine takes its time. */
+const quiet_ms = { before: 500, after: 5_000 }
+
+/**
+ * The report of clients to whom nothing is sent any more, when everything of it is there.
+ * @param countOf what grows while something comes
+ * @param isWhole nothing more is waited for; without it, a short silence is enough
+ */
+export async function settled<Report>(
+  report: () => Promise<Report>,
+  countOf: (report: Report) => number,
+  isWhole?: (report: Report) => boolean,
+): Promise<Report> {
+  let [count, since_ms] = [Number.NaN, 0]
+  for (;;) {
+    const now = await report()
+    if (countOf(now) !== count) [count, since_ms] = [countOf(now), performance.now()]
+    if (isWhole?.(now) || performance.now() - since_ms > quiet_ms[isWhole ? 'after' : 'before']) return now
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 

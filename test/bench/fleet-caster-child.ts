@@ -68,7 +68,7 @@ const runtime = await createRuntime({
     changes: { 'ntrip-caster-port': port },
     plugins: {
       edges: {},
-      'ntrip-caster': { host: '127.0.0.1', maxClients: 10_000, maxPerAddress: 10_000 },
+      'ntrip-caster': { host: '127.0.0.1', maxClients: 10_000 },
       'fleet-caster': { anonymous: true },
     },
   },

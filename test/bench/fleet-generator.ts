@@ -1,22 +1,23 @@
 /**
  * Run as a child: thousands of stations, each with a connection of its own to the broker, in MQTT 3.1.1 made by hand. A station publishes
  * `online` and `state` (retained) and its document when it is connected, its state when that changes, its document each hour and when
- * asked; some publish RTCM each second. Arguments: ports of the brokers, separated by commas; stations; how many of them send RTCM.
+ * asked; some publish RTCM each second. Arguments: ports of the brokers, separated by commas; stations; how many of them send RTCM; the time
+ * between two changes of the state of a station, on average, ms.
  */
 import { connect, type Socket } from 'node:net'
 import { waits } from '../../plugins/mqtt-link/link/retry.js'
 import { Backoff } from '../../runtime/link/backoff.js'
+import { addressOf } from './addresses.js'
 
-const [ports = '', count = 0, rtcm = 0] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
+const [ports = '', count = 0, rtcm = 0, change_ms = 0] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
   string,
+  number,
   number,
   number,
 ]
 const brokers = ports.split(',').map(Number)
 const tick_ms = 100
 const document_ms = 3_600_000
-/** Between two changes of the state of a station, on average. */
-const change_ms = 600_000
 const keepalive_s = 120
 /** A connection that was not accepted by then. */
 const accept_ms = 20_000
@@ -117,7 +118,7 @@ class Station {
     this.#at = { x: r * Math.cos(lat) * Math.cos(lon), y: r * Math.cos(lat) * Math.sin(lon), z: r * Math.sin(lat) }
     this.#epoch = publication(this.#topic('drtk'), Buffer.alloc(500, 0xd3))
     this.connect_ms = now_ms
-    this.change_ms = now_ms + 30_000 + Math.random() * 2 * change_ms
+    this.change_ms = now_ms + change_ms / 20 + Math.random() * 2 * change_ms
   }
 
   get isConnecting(): boolean {
@@ -131,7 +132,7 @@ class Station {
   dial(now_ms: number): void {
     // A broker that is gone is not asked twice in turn.
     const port = brokers[(this.#n + Math.floor(Math.random() * brokers.length)) % brokers.length] as number
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const socket = connect({ port, host: '127.0.0.1', localAddress: addressOf(this.#n), noDelay: true })
     this.#socket = socket
     this.#rest = Buffer.alloc(0)
     this.#accept_ms = now_ms + accept_ms

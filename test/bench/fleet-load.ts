@@ -10,19 +10,28 @@ import { until } from '../harness/manual-clock.js'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
 import { startNats } from '../harness/peers/nats.js'
 import { type Postgres, startPostgres } from '../harness/peers/postgres.js'
-import { childEnv, type StationProcess, startStation } from '../harness/process.js'
-import { processUse } from './edges.js'
+import { childEnv, type StationProcess } from '../harness/process.js'
+import { hasProgram, processUse } from './edges.js'
 import type { GeneratorReport } from './fleet-generator.js'
-import { atMost, type Measurement, quantile } from './measurement.js'
+import { atLeast, atMost, figure, type Measurement, none, quantile } from './measurement.js'
+import { definePart, pause, progress } from './part.js'
+import { startStation } from './stations.js'
 
-const stations = Number(process.env.BENCH_STATIONS ?? 10_000)
-const rtcm = Math.round(stations * 0.03)
-/** Of steady load. */
-const steady_s = 60 * Number(process.env.BENCH_MINUTES ?? 1.5)
+interface Size {
+  readonly stations: number
+  /** Of these, how many send RTCM. */
+  readonly rtcm: number
+  /** Between two changes of the state of a station, on average. */
+  readonly change_ms: number
+  /** Of steady load, after `settle_s`. */
+  readonly steady_s: number
+  readonly settle_s: number
+  /** Of steady load with a second instance. */
+  readonly beside_s: number
+}
+
 const budgets = { behind_s: 5, cores: 1.2, back_s: 120, grown_MB: 60 }
 const long_ms = 300_000
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 interface Brokers {
   readonly name: string
@@ -85,9 +94,9 @@ function familyCpu_s(pid: number): number {
 }
 
 /** Ten thousand stations in a process of their own. */
-function startGenerator(ports: readonly number[]) {
+function startGenerator(ports: readonly number[], { stations, rtcm, change_ms }: Size) {
   const script = fileURLToPath(new URL('./fleet-generator.js', import.meta.url))
-  const child = fork(script, [ports.join(','), String(stations), String(rtcm)], { env: childEnv() })
+  const child = fork(script, [ports.join(','), ...[stations, rtcm, change_ms].map(String)], { env: childEnv() })
   process.once('exit', () => child.kill('SIGKILL'))
   let up = 0
   let report: GeneratorReport | undefined
@@ -158,7 +167,7 @@ async function known(fleet: StationProcess): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-async function untilKnown(fleet: StationProcess): Promise<number> {
+async function untilKnown(fleet: StationProcess, stations: number): Promise<number> {
   const from_ms = performance.now()
   await until(
     async () => {
@@ -176,6 +185,7 @@ const rowsOf = async (postgres: Postgres, from: string) =>
 
 /** What must not be: rows that are not as the stations are, and entries of the record that are there twice. */
 async function differences(postgres: Postgres, { causes, changes }: GeneratorReport) {
+  const stations = causes.length
   const rows = await postgres.query<{ serial: string; cause: string }>(
     "select serial, station->>'cause' as cause from fleet_station",
   )
@@ -193,13 +203,14 @@ async function differences(postgres: Postgres, { causes, changes }: GeneratorRep
   }
 }
 
-async function benchWith(brokers: Brokers): Promise<Measurement[]> {
+async function benchWith(brokers: Brokers, size: Size): Promise<Measurement[]> {
+  const { stations, steady_s, settle_s, beside_s } = size
   const { name } = brokers
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-load-'))
   const postgres = await startPostgres(['shared_buffers=256MB'])
-  const generator = startGenerator(brokers.ports)
+  const generator = startGenerator(brokers.ports, size)
   const run = () => startStation([variantFile(folder, brokers.ports[0] ?? 0, postgres.url())])
-  const say = (text: string) => console.error(`  ${name}: ${text}`)
+  const say = (text: string) => progress(`${name}: ${text}`)
   let fleet: StationProcess | undefined
   try {
     const dialed_ms = performance.now()
@@ -207,7 +218,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     say(`${stations} stations connected in ${((performance.now() - dialed_ms) / 1_000).toFixed(1)} s`)
     let started_ms = performance.now()
     fleet = await run()
-    await untilKnown(fleet)
+    await untilKnown(fleet, stations)
     const first_s = (performance.now() - started_ms) / 1_000
     // The tables are made after the brokers are heard.
     const rows = () => rowsOf(postgres, 'fleet_station').catch(() => 0)
@@ -215,7 +226,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     const stored_s = (performance.now() - started_ms) / 1_000
     say(`known after ${first_s.toFixed(1)} s, stored after ${stored_s.toFixed(1)} s`)
     generator.say('changing')
-    await pause(10_000)
+    await pause(1_000 * settle_s)
 
     const watch = await watchDelays(postgres.url(), fleet.url)
     const pid = fleet.child.pid as number
@@ -236,11 +247,11 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
 
     // Each instance knows every station, one of them stores.
     const second = await run()
-    await untilKnown(second)
-    await pause(5_000)
+    await untilKnown(second, stations)
+    await pause(500 * settle_s)
     const secondPid = second.child.pid as number
     const [second_s, firstAgain] = [processUse(secondPid).cpu_s, use()]
-    await pause(20_000)
+    await pause(1_000 * beside_s)
     const both = use()
     const seconds = both.at_s - firstAgain.at_s
     const secondCores = (processUse(secondPid).cpu_s - second_s) / seconds
@@ -252,7 +263,7 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     const back_ms = performance.now()
     await until(() => generator.up() === stations, 'the stations are back', long_ms)
     const sessions_s = (performance.now() - back_ms) / 1_000
-    await untilKnown(fleet)
+    await untilKnown(fleet, stations)
     say(`back after ${sessions_s.toFixed(1)} s`)
     generator.say('quiet')
     const settled = async () => {
@@ -271,44 +282,44 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     await fleet.end('SIGKILL')
     started_ms = performance.now()
     fleet = await run()
-    await untilKnown(fleet)
+    await untilKnown(fleet, stations)
     const again_s = (performance.now() - started_ms) / 1_000
-    await pause(5_000)
+    await pause(500 * settle_s)
     const later = await differences(postgres, await generator.report())
     return [
-      { name: `${name}: all known after the start`, value: first_s, unit: 's' },
-      { name: `${name}: all in the database after the start`, value: stored_s, unit: 's' },
-      { name: `${name}: all known after a restart`, value: again_s, unit: 's' },
-      { name: `${name}: states that were followed`, value: stored.length, unit: '' },
-      { name: `${name}: from the state to the database, p50`, value: quantile(stored, 0.5), unit: 's' },
+      figure(`${name}: all known after the start`, first_s, 's'),
+      figure(`${name}: all in the database after the start`, stored_s, 's'),
+      figure(`${name}: all known after a restart`, again_s, 's'),
+      atLeast(`${name}: states that were followed`, stored.length, 10, ''),
+      figure(`${name}: from the state to the database, p50`, quantile(stored, 0.5), 's'),
       atMost(`${name}: from the state to the database, p99`, quantile(stored, 0.99), budgets.behind_s, 's'),
-      { name: `${name}: from the state to /fleet/live, p50`, value: quantile(live, 0.5), unit: 's' },
+      figure(`${name}: from the state to /fleet/live, p50`, quantile(live, 0.5), 's'),
       atMost(`${name}: from the state to /fleet/live, p99`, quantile(live, 0.99), budgets.behind_s, 's'),
       atMost(`${name}: fleet, cores`, cores('fleet'), budgets.cores, 'cores'),
-      { name: `${name}: broker, cores`, value: cores('broker'), unit: 'cores' },
-      { name: `${name}: database, cores`, value: cores('database'), unit: 'cores' },
+      figure(`${name}: broker, cores`, cores('broker'), 'cores'),
+      figure(`${name}: database, cores`, cores('database'), 'cores'),
       atMost(
         `${name}: fleet, broker and database, cores`,
         cores('fleet') + cores('broker') + cores('database'),
         budgets.cores,
         'cores',
       ),
-      { name: `${name}: resident memory of the fleet at the end`, value: last_MB, unit: 'MB' },
+      figure(`${name}: resident memory of the fleet at the end`, last_MB, 'MB'),
       atMost(`${name}: its growth under the load`, last_MB - first_MB, budgets.grown_MB, 'MB'),
-      { name: `${name}: beside a second instance, the first, cores`, value: firstCores, unit: 'cores' },
-      { name: `${name}: the second instance, cores`, value: secondCores, unit: 'cores' },
-      { name: `${name}: the second instance, resident memory`, value: second_MB, unit: 'MB' },
+      figure(`${name}: beside a second instance, the first, cores`, firstCores, 'cores'),
+      figure(`${name}: the second instance, cores`, secondCores, 'cores'),
+      figure(`${name}: the second instance, resident memory`, second_MB, 'MB'),
       atMost(`${name}: outage, all sessions back`, sessions_s, budgets.back_s, 's'),
-      { name: `${name}: outage, resident memory then`, value: peak_MB, unit: 'MB' },
-      { name: `${name}: outage, rows as the stations are after further`, value: settled_s, unit: 's' },
-      atMost(`${name}: stations whose row is wrong`, found.wrong + later.wrong, 1, ''),
-      exactly(`${name}: verdicts in the record beyond those published`, found.verdicts),
-      exactly(`${name}: other entries that are there twice`, found.twice),
-      exactly(`${name}: kept documents beyond one each`, found.documents),
-      exactly(`${name}: entries that the restart added`, later.verdicts + later.twice - found.verdicts - found.twice),
-      { name: `${name}: documents published`, value: end.documents, unit: '' },
-      { name: `${name}: lateness of the generator`, value: steady.late_ms, unit: 'ms' },
-      { name: `${name}: processors of this machine`, value: cpus().length, unit: '' },
+      figure(`${name}: outage, resident memory then`, peak_MB, 'MB'),
+      figure(`${name}: outage, rows as the stations are after further`, settled_s, 's'),
+      none(`${name}: stations whose row is wrong`, found.wrong + later.wrong),
+      none(`${name}: verdicts in the record beyond those published`, found.verdicts),
+      none(`${name}: other entries that are there twice`, found.twice),
+      none(`${name}: kept documents beyond one each`, found.documents),
+      none(`${name}: entries that the restart added`, later.verdicts + later.twice - found.verdicts - found.twice),
+      figure(`${name}: documents published`, end.documents, ''),
+      figure(`${name}: lateness of the generator`, steady.late_ms, 'ms'),
+      figure(`${name}: processors of this machine`, cpus().length, ''),
     ]
   } finally {
     await fleet?.end('SIGKILL')
@@ -318,14 +329,6 @@ async function benchWith(brokers: Brokers): Promise<Measurement[]> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const exactly = (name: string, value: number): Measurement => ({
-  name,
-  value,
-  unit: '',
-  budget: '= 0',
-  ok: value === 0,
-})
 
 function variantFile(folder: string, port: number, database: string): string {
   const file = join(folder, 'fleet.json')
@@ -341,10 +344,27 @@ function variantFile(folder: string, port: number, database: string): string {
  * 10,000 stations (BENCH_STATIONS) on mosquitto, and on a cluster of three nats-server: states on change, documents, RTCM of 300 of them. How
  * far the registry is behind, what it costs, and what is stored after the broker was killed. BENCH_MINUTES: length of the steady load.
  */
-export async function benchFleetLoad(): Promise<Measurement[]> {
-  const only = process.env.BENCH_BROKER
-  const results: Measurement[] = []
-  if (only !== 'nats') results.push(...(await benchWith(await mosquitto())))
-  if (only !== 'mosquitto') results.push(...(await benchWith(await nats())))
-  return results
+export const part = definePart<Size>({
+  sizes: {
+    full: {
+      ...loadOf(Number(process.env.BENCH_STATIONS ?? 10_000)),
+      ...{ change_ms: 600_000, steady_s: 60 * Number(process.env.BENCH_MINUTES ?? 1.5), settle_s: 10, beside_s: 20 },
+    },
+    smoke: { ...loadOf(200), change_ms: 10_000, steady_s: 3, settle_s: 1, beside_s: 1 },
+  },
+  peers: ['mosquitto', 'postgresql'],
+  async run(size) {
+    const only = process.env.BENCH_BROKER
+    const results: Measurement[] = []
+    if (only !== 'nats') results.push(...(await benchWith(await mosquitto(), size)))
+    if (only === 'mosquitto') return results
+    const isMissing = process.env.CI !== 'true' && !hasProgram('nats-server')
+    if (isMissing) progress('three nats-server: skipped, nats-server is not installed on this machine')
+    else results.push(...(await benchWith(await nats(), size)))
+    return results
+  },
+})
+
+function loadOf(stations: number): Pick<Size, 'stations' | 'rtcm'> {
+  return { stations, rtcm: Math.round(stations * 0.03) }
 }

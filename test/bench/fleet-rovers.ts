@@ -1,15 +1,14 @@
 /**
  * Run as a child: rovers that connect again, to the next caster, 1-5 s after theirs is gone. Arguments: ports of the casters, separated by
- * commas; rovers; mountpoints; bytes of an epoch.
+ * commas; rovers; mountpoints; bytes of an epoch; number of the first rover.
  */
 import { connect } from 'node:net'
+import { addressOf } from './addresses.js'
 
-const [ports = '', count = 0, mounts = 1, epoch = 1] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [
-  string,
-  number,
-  number,
-  number,
-]
+const [ports = '', count = 0, mounts = 1, epoch = 1, first = 0] = [
+  process.argv[2],
+  ...process.argv.slice(3).map(Number),
+] as [string, number, number, number, number]
 const casters = ports.split(',').map(Number)
 /** Connections that are made at the same time at the start. */
 const mostAtOnce = 100
@@ -17,6 +16,7 @@ const jitter_ms = () => 1_000 + 4_000 * Math.random()
 
 /** What the rovers of one process saw. */
 export interface RoverReport {
+  bytes: number
   /** Complete epochs of the rover that got the fewest. */
   fewest: number
   lost: number
@@ -31,7 +31,8 @@ const streaming = new Array<boolean>(count).fill(false)
 let [lost, back_s] = [0, 0]
 
 function dial(rover: number, at: number, done: () => void): void {
-  const socket = connect({ port: casters[at % casters.length] as number, host: '127.0.0.1', noDelay: true })
+  const port = casters[at % casters.length] as number
+  const socket = connect({ port, host: '127.0.0.1', localAddress: addressOf(first + rover), noDelay: true })
   let isHead = true
   socket.on('connect', () => socket.write(`GET /M${rover % mounts} HTTP/1.0\r\nUser-Agent: NTRIP bench\r\n\r\n`))
   socket.on('error', () => {})
@@ -88,7 +89,11 @@ process.on('message', (message) => {
     return
   }
   const isStreaming = streaming.filter(Boolean).length
-  const report: RoverReport = { fewest: Math.floor(Math.min(...bytes) / epoch), lost, back_s, streaming: isStreaming }
+  const report: RoverReport = {
+    bytes: bytes.reduce((sum, one) => sum + one, 0),
+    fewest: Math.floor(Math.min(...bytes) / epoch),
+    ...{ lost, back_s, streaming: isStreaming },
+  }
   process.send?.(report)
 })
 process.once('disconnect', () => process.exit(0))

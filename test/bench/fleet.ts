@@ -13,12 +13,16 @@ import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { until } from '../harness/manual-clock.js'
 import { createPki } from '../harness/peers/certificates.js'
 import { clientArguments, retainedCount, startMosquitto } from '../harness/peers/mosquitto.js'
-import { atLeast, atMost, type Measurement } from './measurement.js'
+import { atMost, figure, lost, type Measurement } from './measurement.js'
+import { definePart, pause, progress } from './part.js'
 
-const stations = 500
+interface Size {
+  readonly stations: number
+  /** The longest is far above the back-off, so that it is spread as far as it goes. */
+  readonly outages_s: readonly number[]
+}
+
 const allBack_s = 120
-/** The longest is far above the back-off, so that it is spread as far as it goes. */
-const outages_s = [1, 10, 60]
 /** Per cent; a broker that is back within a second meets those whose first retry was not due yet. */
 const mostAtOnce = 75
 
@@ -122,18 +126,27 @@ async function startOne(
 }
 
 /** 500 stations and one mosquitto: connect, publish, and come back after the broker was gone, without coming all at once. */
-export async function benchFleet(): Promise<Measurement[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
-  const results: Measurement[] = []
-  try {
-    for (const transport of transports(folder)) results.push(...(await benchTransport(transport, folder)))
-    return results
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+export const part = definePart<Size>({
+  sizes: { full: { stations: 500, outages_s: [1, 10, 60] }, smoke: { stations: 10, outages_s: [1] } },
+  peers: ['mosquitto', 'openssl'],
+  notComparable: 'its stations share one process with this tree',
+  async run(size) {
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
+    const results: Measurement[] = []
+    try {
+      for (const transport of transports(folder)) results.push(...(await benchTransport(transport, folder, size)))
+      return results
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+})
 
-async function benchTransport({ name, lines, options, client }: Transport, folder: string): Promise<Measurement[]> {
+async function benchTransport(
+  { name, lines, options, client }: Transport,
+  folder: string,
+  { stations, outages_s }: Size,
+): Promise<Measurement[]> {
   const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0', ...lines])
   const watch = new Watch()
   const fleet: Runtime[] = []
@@ -143,12 +156,12 @@ async function benchTransport({ name, lines, options, client }: Transport, folde
     for (let index = 0; index < stations; index++)
       fleet.push(await startOne(index, broker.port, options, watch, folder))
     await until(() => watch.sessions.length >= stations, 'the fleet is up', 60_000)
-    const first = `${stations} stations, ${name}: retained y after the start`
-    results.push(atLeast(first, await online(), stations, 'stations'))
+    const first = `${name}: stations without a retained y after the start`
+    results.push(lost(first, stations, await online(), 'stations'))
     for (const outage_s of outages_s) {
       await broker.stop('SIGKILL')
       watch.clear()
-      await new Promise((resolve) => setTimeout(resolve, outage_s * 1_000))
+      await pause(outage_s * 1_000)
       await broker.start()
       const from_s = now_s()
       await until(() => watch.sessions.length >= stations, 'the fleet is back', 2 * allBack_s * 1_000)
@@ -158,15 +171,15 @@ async function benchTransport({ name, lines, options, client }: Transport, folde
         watch.attempts.filter((at_s) => at_s >= from_s),
         from_s,
       )
-      const what = `broker away for ${outage_s} s`
+      const what = `${name}, broker away for ${outage_s} s`
       const busiest = (100 * Math.max(...back)) / stations
       results.push(
         atMost(`${what}: all ${stations} back`, Math.max(...watch.sessions) - from_s, allBack_s, 's'),
         atMost(`${what}: share of the fleet in the busiest second`, busiest, mostAtOnce, '%'),
-        { name: `${what}: attempts in the busiest second`, value: Math.max(...tried), unit: '/s' },
-        atLeast(`${what}: retained y afterwards`, await online(), stations, 'stations'),
+        figure(`${what}: attempts in the busiest second`, Math.max(...tried), '/s'),
+        lost(`${what}: stations without a retained y afterwards`, stations, await online(), 'stations'),
       )
-      console.error(`  ${name}, ${what}: back per second  ${back.join(' ')}`)
+      progress(`${what}: back per second  ${back.join(' ')}`)
     }
     return results
   } finally {

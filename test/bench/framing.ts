@@ -1,5 +1,4 @@
 /** How fast the framer is: bytes of mixed UBX, RTCM 3 and NMEA a second, every checksum verified. */
-import { Framer } from '../../runtime/gnss/framer.js'
 import { encodeNmea } from '../../runtime/gnss/nmea.js'
 import {
   type Constellation,
@@ -10,11 +9,18 @@ import {
 } from '../../runtime/gnss/rtcm/messages.js'
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { captures } from '../harness/captures.js'
-import { atLeast, type Measurement } from './measurement.js'
+import { atLeast, lost, type Measurement } from './measurement.js'
+import { definePart } from './part.js'
+import { ofTree } from './tree.js'
+
+interface Size {
+  readonly bytes: number
+  readonly rounds: number
+}
+
+type Gnss = typeof import('../../runtime/gnss/index.js')
 
 const budget_MBps = 150
-const streamSize = 8_000_000
-const rounds = 7
 
 /** What a base on a desk sends in one second: NMEA on, MSM7 for four constellations, navigation messages, 1005 and 1230. */
 function second(tow_ms: number): Uint8Array[] {
@@ -62,57 +68,74 @@ function second(tow_ms: number): Uint8Array[] {
   ]
 }
 
-function stream(): Uint8Array {
-  const bytes = new Uint8Array(streamSize)
-  let used = 0
+interface Stream {
+  bytes: Uint8Array
+  frames: number
+}
+
+function stream(size: number): Stream {
+  const bytes = new Uint8Array(size)
+  const all = { used: 0, frames: 0 }
   for (let tow_ms = 0; ; tow_ms += 1000) {
     for (const frame of second(tow_ms)) {
-      if (used + frame.length > streamSize) return bytes.subarray(0, used)
-      bytes.set(frame, used)
-      used += frame.length
+      if (all.used + frame.length > size) return { bytes: bytes.subarray(0, all.used), frames: all.frames }
+      bytes.set(frame, all.used)
+      all.used += frame.length
+      all.frames++
     }
   }
 }
 
-/** Best of some rounds, MB (1e6 bytes) a second. */
-function rate(bytes: Uint8Array, chunkSize: number): number {
+/** Captures with as many bytes as a receiver sent, text headers and garbage included; the corrupt and the tiny ones measure nothing. */
+function recorded(): Stream | undefined {
+  const real = captures().filter(
+    ({ oracle, bytes }) => bytes.length > 30_000 && oracle.framing.bytes.garbage < bytes.length / 50,
+  )
+  if (real.length === 0) return undefined
+  const frames = real.reduce((sum, { oracle: { framing } }) => {
+    const { UBX, RTCM3, NMEA } = framing.frames
+    return sum + UBX + RTCM3 + NMEA
+  }, 0)
+  return { bytes: new Uint8Array(Buffer.concat(real.map(({ bytes }) => bytes))), frames }
+}
+
+/** Every checksum is verified: the best of some rounds, and the frames that all of them lost. */
+function measure(
+  { Framer }: Gnss,
+  { bytes, frames }: Stream,
+  chunkSize: number,
+  size: Size,
+  what: string,
+  budget: number,
+): Measurement[] {
   let best = 0
-  const repeat = Math.max(1, Math.round(streamSize / bytes.length))
-  for (let round = 0; round < rounds; round++) {
-    let frames = 0
-    const framer = new Framer({
-      onFrame: () => {
-        frames++
-      },
-    })
+  let came = 0
+  const repeat = Math.max(1, Math.round(size.bytes / bytes.length))
+  for (let round = 0; round < size.rounds; round++) {
+    const framer = new Framer({ onFrame: () => void came++ })
     const start = performance.now()
     for (let n = 0; n < repeat; n++) {
       for (let at = 0; at < bytes.length; at += chunkSize) framer.push(bytes.subarray(at, at + chunkSize), 0)
     }
-    const elapsed_ms = performance.now() - start
-    const { ubx, rtcm, nmea } = framer.stats.frames
-    if (frames === 0 || frames !== ubx + rtcm + nmea)
-      throw new Error(`${frames} frames were handed over, counted ${ubx + rtcm + nmea}`)
-    best = Math.max(best, (bytes.length * repeat) / elapsed_ms / 1000)
+    best = Math.max(best, (bytes.length * repeat) / (performance.now() - start) / 1000)
   }
-  return best
+  return [
+    atLeast(`framing, ${what}`, best, budget, 'MB/s'),
+    lost(`framing, ${what}: frames lost`, frames * repeat * size.rounds, came, 'frames'),
+  ]
 }
 
-export async function benchFraming(): Promise<Measurement[]> {
-  const result = (name: string, value: number, budget: number) => atLeast(name, value, budget, 'MB/s')
-  const synthetic = stream()
-  const results = [
-    result('framing, mixed stream in 64 KiB chunks', rate(synthetic, 65_536), budget_MBps),
-    // A serial port hands over small chunks: most frames are cut, so this way through the framer is measured too.
-    result('framing, mixed stream in 240-byte chunks', rate(synthetic, 240), budget_MBps / 3),
-  ]
-  // As many bytes as a receiver sent, text headers and garbage included; the corrupt and the tiny ones measure nothing.
-  const real = captures().filter(
-    ({ oracle, bytes }) => bytes.length > 30_000 && oracle.framing.bytes.garbage < bytes.length / 50,
-  )
-  if (real.length > 0) {
-    const joined = new Uint8Array(Buffer.concat(real.map(({ bytes }) => bytes)))
-    results.push(result(`framing, ${real.length} captures in 64 KiB chunks`, rate(joined, 65_536), budget_MBps))
-  }
-  return results
-}
+export const part = definePart<Size>({
+  sizes: { full: { bytes: 8_000_000, rounds: 7 }, smoke: { bytes: 1_000_000, rounds: 3 } },
+  async run(size) {
+    const gnss = await ofTree<Gnss>('rtk-base/gnss')
+    const synthetic = stream(size.bytes)
+    const real = recorded()
+    return [
+      ...measure(gnss, synthetic, 65_536, size, 'mixed stream in 64 KiB chunks', budget_MBps),
+      // A serial port hands over small chunks: most frames are cut, so this way through the framer is measured too.
+      ...measure(gnss, synthetic, 240, size, 'mixed stream in 240-byte chunks', budget_MBps / 3),
+      ...(real ? measure(gnss, real, 65_536, size, 'captures in 64 KiB chunks', budget_MBps) : []),
+    ]
+  },
+})

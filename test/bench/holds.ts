@@ -5,13 +5,17 @@
 import { GaussMarkov, Random } from 'rtk-base/simulation'
 import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/integrity/code/offset-watch.js'
 import type { Enu } from '../../runtime/gnss/index.js'
-import { atMost, type Measurement } from './measurement.js'
+import { atMost, figure } from './measurement.js'
+import { definePart } from './part.js'
 
-const stations = 60
-const days = 30
-/** Every sample goes through the watch: fewer of them. */
-const stationsOfDoubt = 12
-const daysOfDoubt = 10
+interface Size {
+  readonly stations: number
+  readonly days: number
+  /** Every sample goes through the watch: fewer of them. */
+  readonly stationsOfDoubt: number
+  readonly daysOfDoubt: number
+}
+
 const step_ms = 10_000
 const day_s = 86_400
 const year_days = 365
@@ -177,7 +181,7 @@ class Loudness {
 }
 
 /** One station and kind of evidence. @returns how often it is held; it begins again then, as after a person has looked at it */
-function run(offset: (step: number) => Axes, prior: Prior, sigma_m: number, isMirrored: boolean): number {
+function run(offset: (step: number) => Axes, prior: Prior, sigma_m: number, isMirrored: boolean, days: number): number {
   const past = new Float32Array(3 * remembered)
   const last = (days * day_s * 1000) / step_ms
   let holds = 0
@@ -222,9 +226,15 @@ function run(offset: (step: number) => Axes, prior: Prior, sigma_m: number, isMi
 }
 
 /** How often the reference of one station becomes doubtful within some days: looked at once a minute, as the station does. */
-function doubts(offset: (step: number) => Axes, prior: Prior, sigma_m: number, isMirrored: boolean): number {
+function doubts(
+  offset: (step: number) => Axes,
+  prior: Prior,
+  sigma_m: number,
+  isMirrored: boolean,
+  days: number,
+): number {
   const watch = new OffsetWatch(prior, undefined, isMirrored)
-  const last = (daysOfDoubt * day_s * 1000) / step_ms
+  const last = (days * day_s * 1000) / step_ms
   let found = 0
   let stands = false
   for (let step = 0; step < last; step++) {
@@ -238,7 +248,12 @@ function doubts(offset: (step: number) => Axes, prior: Prior, sigma_m: number, i
   return found
 }
 
-function simulate(family: Surroundings, random: Random, judge: typeof run): { residuals: number; second: number } {
+function simulate(
+  family: Surroundings,
+  random: Random,
+  judge: typeof run,
+  days: number,
+): { residuals: number; second: number } {
   const { multipath_m, wander_m, acc_m, bursts } = family
   // What the start-up check saw, and what is wrong with the reference: a survey-in of a metre or two.
   const prior_m = Math.hypot(1.1, acc_m / 2)
@@ -272,28 +287,36 @@ function simulate(family: Surroundings, random: Random, judge: typeof run): { re
     uniform(random, family.ionosphere_m),
     new Bursts(random, bursts, 2 * acc_m),
   )
-  return { residuals: judge(ranges, prior, each_m, true), second: judge(second, prior, acc_m, false) }
+  return { residuals: judge(ranges, prior, each_m, true, days), second: judge(second, prior, acc_m, false, days) }
 }
 
-export async function benchHolds(): Promise<Measurement[]> {
-  const years = (stations * days) / year_days
-  const months = (stationsOfDoubt * daysOfDoubt) / 30
-  return families.flatMap((family, i) => {
-    const found = (judge: typeof run, count: number) => {
-      const random = new Random(i + 1)
-      return Array.from({ length: count }, () => simulate(family, random, judge))
-    }
-    const held = found(run, stations)
-    const doubted = found(doubts, stationsOfDoubt)
-    const measured = (name: string, value: number) =>
-      family.isLimited ? atMost(name, value, 1, '') : { name, value, unit: '' }
-    return (['residuals', 'second'] as const).flatMap((kind) => {
-      const sum = (counts: typeof held) => counts.reduce((total, each) => total + each[kind], 0)
-      const what = `${family.name}, ${kind === 'second' ? 'second fix' : kind}`
-      return [
-        measured(`${what}: false holds a station and year`, sum(held) / years),
-        measured(`${what}: times the reference is doubtful, a station and month`, sum(doubted) / months),
-      ]
+export const part = definePart<Size>({
+  sizes: {
+    full: { stations: 60, days: 30, stationsOfDoubt: 12, daysOfDoubt: 10 },
+    smoke: { stations: 4, days: 5, stationsOfDoubt: 2, daysOfDoubt: 1 },
+  },
+  notComparable: 'its figures are counts of seeded offsets: a round says nothing that the one before has not said',
+  async run({ stations, days, stationsOfDoubt, daysOfDoubt }) {
+    const years = (stations * days) / year_days
+    const months = (stationsOfDoubt * daysOfDoubt) / 30
+    return families.flatMap((family, i) => {
+      const found = (judge: typeof run, count: number, length: number) => {
+        const random = new Random(i + 1)
+        return Array.from({ length: count }, () => simulate(family, random, judge, length))
+      }
+      const held = found(run, stations, days)
+      const doubted = found(doubts, stationsOfDoubt, daysOfDoubt)
+      const measured = (name: string, value: number, of: number) =>
+        // Few stations and days: one alone is many a year.
+        family.isLimited ? atMost(name, value, 1, '', Math.max(1, 1 / of)) : figure(name, value, '')
+      return (['residuals', 'second'] as const).flatMap((kind) => {
+        const sum = (counts: typeof held) => counts.reduce((total, each) => total + each[kind], 0)
+        const what = `${family.name}, ${kind === 'second' ? 'second fix' : kind}`
+        return [
+          measured(`${what}: false holds a station and year`, sum(held) / years, years),
+          measured(`${what}: times the reference is doubtful, a station and month`, sum(doubted) / months, months),
+        ]
+      })
     })
-  })
-}
+  },
+})

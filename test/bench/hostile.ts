@@ -4,13 +4,19 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ownPorts, startStation } from '../harness/process.js'
+import { ownPorts } from '../harness/process.js'
+import { addressOf, clientNumbers } from './addresses.js'
 import { collector, processUse, smallMachine } from './edges.js'
-import { atMost, type Measurement } from './measurement.js'
+import { atMost, figure, lost } from './measurement.js'
+import { definePart, pause } from './part.js'
+import { startStation } from './stations.js'
 
-const requests = 8_000
-const connections = 128
-const calm_ms = 15_000
+interface Size {
+  readonly requests: number
+  /** At a time, each from an address of its own. */
+  readonly clients: number
+  readonly calm_ms: number
+}
 
 type Sent = { method: string; path: string; body?: string; headers?: Record<string, string> }
 
@@ -46,66 +52,89 @@ const malformed = [
   '\x16\x03\x01 hello\r\n\r\n',
 ]
 
-/** Sends them all over a bounded number of connections; whatever is answered is read and dropped. */
-async function attack(url: string): Promise<void> {
+interface Answers {
+  /** Well-formed requests, whose whole body fits. */
+  wellFormed: number
+  answered: number
+}
+
+/** Sends them all from a bounded number of clients; whatever is answered is read and dropped. */
+async function attack(url: string, { requests, clients }: Size): Promise<Answers> {
   const { hostname, port } = new URL(url)
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const ask = ({ method, path, body, headers = {} }: Sent) =>
+  const answers: Answers = { wellFormed: 0, answered: 0 }
+  const ask = ({ method, path, body, headers = {} }: Sent, agent: Agent) =>
     new Promise<void>((resolve) => {
+      // What is too large for the station may lose its connection before it is sent.
+      const isJudged = (body?.length ?? 0) < 65_536
+      answers.wellFormed += Number(isJudged)
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
       const sent = request({ hostname, port, method, path, agent, headers: { ...headers, ...length } }, (answer) => {
+        answers.answered += Number(isJudged)
         answer.resume().once('close', resolve)
       })
       sent.once('error', () => resolve())
       sent.end(body)
     })
-  const sendRaw = async (bytes: string) => {
-    const socket = connect(Number(port), hostname)
+  const sendRaw = async (bytes: string, localAddress: string) => {
+    const socket = connect({ port: Number(port), host: hostname, localAddress })
     socket.on('error', () => {}).resume()
     socket.write(bytes)
     await once(socket, 'close')
   }
   let next = 0
-  const client = async () => {
+  const first = clientNumbers(clients)
+  const client = async (_: unknown, number: number) => {
+    const localAddress = addressOf(first + number)
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress })
     while (next < requests) {
       const n = next++
       const kind = n % (wellFormed.length + malformed.length)
       const make = wellFormed[kind]
-      await (make ? ask(make(n)) : sendRaw(malformed[kind - wellFormed.length] as string))
+      await (make ? ask(make(n), agent) : sendRaw(malformed[kind - wellFormed.length] as string, localAddress))
     }
+    agent.destroy()
   }
-  await Promise.all(Array.from({ length: connections }, client))
-  agent.destroy()
+  await Promise.all(Array.from({ length: clients }, client))
+  return answers
 }
 
 /** Hostile requests at a station as it runs on a small machine: what they leave behind, and how much of it is held. */
-export async function benchHostile(): Promise<Measurement[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
-  const preload = join(folder, 'collect.cjs')
-  writeFileSync(preload, collector)
-  const { args } = await ownPorts()
-  const station = await startStation(args, { nodeOptions: [...smallMachine, '--require', preload] })
-  const resident_mb = () => processUse(station.child.pid as number).rss_bytes / 1e6
-  const collected_mb = async () => {
-    station.child.kill('SIGUSR2')
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
-    return resident_mb()
-  }
-  const before = await collected_mb()
-  const started = performance.now()
-  await attack(station.url)
-  const seconds = (performance.now() - started) / 1_000
-  const after = resident_mb()
-  await new Promise((resolve) => setTimeout(resolve, calm_ms))
-  const calm = resident_mb()
-  const held = await collected_mb()
-  await station.end()
-  rmSync(folder, { recursive: true, force: true })
-  return [
-    { name: `${requests} hostile requests, ${connections} at a time`, value: requests / seconds, unit: 'req/s' },
-    { name: 'resident memory before them', value: before, unit: 'MB' },
-    atMost('resident memory right after them', after, 200, 'MB'),
-    atMost(`resident memory ${calm_ms / 1_000} s later`, calm, 180, 'MB'),
-    atMost('growth that a collection does not give back', held - before, 40, 'MB'),
-  ]
-}
+export const part = definePart<Size>({
+  sizes: {
+    full: { requests: 8_000, clients: 128, calm_ms: 15_000 },
+    smoke: { requests: 300, clients: 32, calm_ms: 500 },
+  },
+  async run(size) {
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
+    const preload = join(folder, 'collect.cjs')
+    writeFileSync(preload, collector)
+    const { args } = await ownPorts()
+    const station = await startStation(args, { nodeOptions: [...smallMachine, '--require', preload] })
+    const resident_mb = () => processUse(station.child.pid as number).rss_bytes / 1e6
+    const collected_mb = async () => {
+      station.child.kill('SIGUSR2')
+      await pause(2_000)
+      return resident_mb()
+    }
+    const before = await collected_mb()
+    const started = performance.now()
+    const { wellFormed, answered } = await attack(station.url, size)
+    const seconds = (performance.now() - started) / 1_000
+    const after = resident_mb()
+    await pause(size.calm_ms)
+    const calm = resident_mb()
+    const held = await collected_mb()
+    const { status } = await fetch(`${station.url}/get-info`)
+    await station.end()
+    rmSync(folder, { recursive: true, force: true })
+    return [
+      lost('well-formed requests without an answer', wellFormed, answered),
+      lost('answers 200 to a friend afterwards', 1, Number(status === 200)),
+      figure(`${size.requests} hostile requests, ${size.clients} at a time`, size.requests / seconds, 'req/s'),
+      figure('resident memory before them', before, 'MB', 120),
+      atMost('resident memory right after them', after, 200, 'MB'),
+      atMost(`resident memory ${size.calm_ms / 1_000} s later`, calm, 180, 'MB'),
+      atMost('growth that a collection does not give back', held - before, 40, 'MB'),
+    ]
+  },
+})

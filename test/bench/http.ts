@@ -3,16 +3,31 @@ import { once } from 'node:events'
 import autocannon from 'autocannon'
 import { startDevice } from './device.js'
 import { processUse } from './edges.js'
-import { atLeast, type Measurement } from './measurement.js'
+import { atLeast, figure, lost } from './measurement.js'
+import { definePart, pause } from './part.js'
 
-const seconds = 4
+interface Size {
+  /** Of each measurement. */
+  readonly seconds: number
+  readonly rounds: number
+  /** Fewer than one address may have. */
+  readonly connections: number
+}
+
+interface Rate {
+  perSecond: number
+  perCpuSecond: number
+  sent: number
+  answered: number
+}
+
 /** Percent of bare Fastify. Before Node 24 the AsyncLocalStorage that names the plugin behind an error costs a good part. */
 const budget = Number(process.versions.node.split('.')[0]) < 24 ? 60 : 80
 
 /** The share of a core that a process takes while nobody asks: a station has a receiver to follow, a bare server has nothing. */
-async function idleShare(pid: number): Promise<number> {
+async function idleShare(pid: number, seconds: number): Promise<number> {
   const before = processUse(pid).cpu_s
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+  await pause(seconds * 1_000)
   return (processUse(pid).cpu_s - before) / seconds
 }
 
@@ -20,12 +35,15 @@ async function idleShare(pid: number): Promise<number> {
  * Requests a second, and requests per CPU second that the server takes for them: the second is the same on a busy machine.
  * @param idle share of a core that the server takes without requests
  */
-async function rate(url: string, pid: number, idle = 0): Promise<{ perSecond: number; perCpuSecond: number }> {
+async function rate(url: string, pid: number, { connections, seconds }: Size, idle = 0): Promise<Rate> {
   const before = processUse(pid).cpu_s
   const started = performance.now()
-  const { requests } = await autocannon({ url, connections: 20, duration: seconds })
+  const { requests, ...result } = await autocannon({ url, connections, duration: seconds })
   const used_s = processUse(pid).cpu_s - before - (idle * (performance.now() - started)) / 1_000
-  return { perSecond: requests.average, perCpuSecond: requests.total / used_s }
+  // What was sent last is not waited for.
+  const failed = result.errors + result.timeouts + result.non2xx
+  const answered = result['2xx']
+  return { perSecond: requests.average, perCpuSecond: requests.total / used_s, sent: answered + failed, answered }
 }
 
 /** A bare Fastify that sends a constant of the same size, in a process of its own. */
@@ -49,31 +67,38 @@ async function bareFastify(size: number): Promise<{ url: string; pid: number; st
 }
 
 /** Full `GET /get-info` beside bare Fastify, in turns so that both see the same machine. */
-export async function benchHttp(): Promise<Measurement[]> {
-  // As on a device: the simulated router and broker of the simulator are other programs there.
-  const station = await startDevice()
-  const size = (await (await fetch(`${station.url}/get-info`)).text()).length
-  const bare = await bareFastify(size)
-  // Both are compiled when they are measured.
-  await rate(`${station.url}/get-info`, station.child.pid as number)
-  await rate(`${bare.url}/get-info`, bare.pid)
-  const idle = await idleShare(station.child.pid as number)
-  const own: Awaited<ReturnType<typeof rate>>[] = []
-  const peer: typeof own = []
-  for (let round = 0; round < 4; round++) {
-    own.push(await rate(`${station.url}/get-info`, station.child.pid as number, idle))
-    peer.push(await rate(`${bare.url}/get-info`, bare.pid))
-  }
-  await station.end()
-  await bare.stop()
-  const best = (results: typeof own, of: 'perSecond' | 'perCpuSecond') =>
-    Math.max(...results.map((result) => result[of]))
-  const share = (of: 'perSecond' | 'perCpuSecond') => (100 * best(own, of)) / best(peer, of)
-  return [
-    { name: `GET /get-info, whole document of ${size} bytes`, value: best(own, 'perSecond'), unit: 'req/s' },
-    { name: 'share of a core that the station takes without requests', value: 100 * idle, unit: '%' },
-    { name: 'bare Fastify, constant of the same size', value: best(peer, 'perSecond'), unit: 'req/s' },
-    { name: 'GET /get-info beside bare Fastify, by the second', value: share('perSecond'), unit: '%' },
-    atLeast('GET /get-info beside bare Fastify, by CPU second', share('perCpuSecond'), budget, '%'),
-  ]
-}
+export const part = definePart<Size>({
+  sizes: { full: { seconds: 4, rounds: 4, connections: 20 }, smoke: { seconds: 1, rounds: 1, connections: 20 } },
+  async run(size) {
+    // As on a device: the simulated router and broker of the simulator are other programs there.
+    const station = await startDevice()
+    const url = `${station.url}/get-info`
+    const pid = station.child.pid as number
+    const document = await (await fetch(url)).text()
+    const bare = await bareFastify(document.length)
+    // Both are compiled when they are measured.
+    await rate(url, pid, size)
+    await rate(`${bare.url}/get-info`, bare.pid, size)
+    const idle = await idleShare(pid, size.seconds)
+    const own: Rate[] = []
+    const peer: Rate[] = []
+    for (let round = 0; round < size.rounds; round++) {
+      own.push(await rate(url, pid, size, idle))
+      peer.push(await rate(`${bare.url}/get-info`, bare.pid, size))
+    }
+    await station.end()
+    await bare.stop()
+    const best = (results: Rate[], of: keyof Rate) => Math.max(...results.map((result) => result[of]))
+    const all = (of: keyof Rate) => own.reduce((sum, result) => sum + result[of], 0)
+    const share = (of: keyof Rate) => (100 * best(own, of)) / best(peer, of)
+    return [
+      lost('requests without an answer 200', all('sent'), all('answered')),
+      figure('size of the whole document', document.length, 'bytes', 20_000),
+      figure('GET /get-info, whole document', best(own, 'perSecond'), 'req/s'),
+      figure('share of a core that the station takes without requests', 100 * idle, '%'),
+      figure('bare Fastify, constant of the same size', best(peer, 'perSecond'), 'req/s'),
+      figure('GET /get-info beside bare Fastify, by the second', share('perSecond'), '%'),
+      atLeast('GET /get-info beside bare Fastify, by CPU second', share('perCpuSecond'), budget, '%'),
+    ]
+  },
+})

@@ -3,48 +3,58 @@ import { once } from 'node:events'
 import { relative } from 'node:path'
 import { freeTcpPort, listeningTo } from '../harness/process.js'
 import { startDevice } from './device.js'
-import { type ClientReport, epochFrames, hasProgram, startClients } from './edges.js'
+import { epochFrames, hasProgram, startClients } from './edges.js'
 import { keepAwake } from './host.js'
-import { judged, type Measurement, shown } from './measurement.js'
-import { onTheLine, openSerialLine, type SerialLine, type Write, warmUp } from './serial-line.js'
+import { judged, lost, type Measurement, shown } from './measurement.js'
+import { definePart, pause } from './part.js'
+import { onTheLine, openSerialLine, type SerialLine, type Write } from './serial-line.js'
 
-const subscribers = 32
-const timed = 8
-const epochs = 60
-const interval_ms = 480
+interface Size {
+  readonly subscribers: number
+  /** Of them, those whose arrivals are timed, in the middle of the others. */
+  readonly timed: number
+  /** Sent first and not measured. */
+  readonly warmUp: { readonly epochs: number; readonly interval_ms: number }
+  readonly epochs: number
+  readonly interval_ms: number
+}
+
+interface Run {
+  /** From the last byte of a frame in to its last byte at each subscriber, milliseconds. */
+  samples: number[]
+  loss: { sent: number; arrived: number }
+}
 
 function epochsOnTheLine(count: number, every_ms: number, speed?: number): Write[] {
   return Array.from({ length: count }, (_, n) => onTheLine(epochFrames(n), n * every_ms, speed)).flat()
 }
 
-/**
- * From the last byte of a frame in to its last byte at each subscriber, milliseconds: one sample per frame and subscriber. By the
- * bytes: frames come within a millisecond of each other. None at all when something was lost.
- */
-function latencies(frames: readonly Write[], written: readonly number[], { arrivals }: ClientReport): number[] {
+/** One sample per frame. By the bytes: frames come within a millisecond of each other. */
+function latencies(frames: readonly Write[], written: readonly number[], arrivals: readonly Arrival[]): number[] {
   const samples: number[] = []
-  for (let client = 0; client < timed; client++) {
-    let [frame, missing] = [0, frames[0]?.bytes.length ?? 0]
-    for (const { bytes, at_ms } of arrivals.filter((arrival) => arrival.client === client)) {
-      missing -= bytes
-      for (; missing <= 0 && frame < frames.length; missing += frames[frame]?.bytes.length ?? 0) {
-        samples.push(at_ms - (written[frame++] as number))
-      }
+  let [frame, missing] = [0, frames[0]?.bytes.length ?? 0]
+  for (const { bytes, at_ms } of arrivals) {
+    missing -= bytes
+    for (; missing <= 0 && frame < frames.length; missing += frames[frame]?.bytes.length ?? 0) {
+      samples.push(at_ms - (written[frame++] as number))
     }
   }
-  return samples.length === frames.length * timed ? samples : []
+  return samples
 }
 
-/** What is on its way arrives; nothing is sent. */
-const quiet = () => new Promise((resolve) => setTimeout(resolve, 200))
+interface Arrival {
+  bytes: number
+  at_ms: number
+}
 
-/** Latencies to 32 clients of the server at `port`, whose receiver is at the near end of the line. */
+/** Latencies to the clients of the server at `port`, whose receiver is at the near end of the line. */
 async function measure(
+  { subscribers, timed, warmUp, epochs, interval_ms }: Size,
   kind: 'udp' | 'tcp',
   port: number,
   line: SerialLine,
   served: () => Promise<void> = async () => {},
-): Promise<number[]> {
+): Promise<Run> {
   const front = await startClients(kind, port, (subscribers - timed) / 2)
   const clients = await startClients(kind, port, timed)
   const behind = await startClients(kind, port, (subscribers - timed) / 2)
@@ -53,48 +63,61 @@ async function measure(
   // Those in front of and behind the timed ones are only served: reading them too would measure this machine's clients.
   front.freeze()
   behind.freeze()
-  await quiet()
-  clients.reset()
-  await quiet()
+  await clients.reset()
   const frames = epochsOnTheLine(epochs, interval_ms)
   const written = await line.send(frames)
-  await quiet()
-  const report = await clients.stop()
+  const sent = timed * frames.reduce((sum, frame) => sum + frame.bytes.length, 0)
+  const { arrivals, bytes } = await clients.stop((report) => report.bytes >= sent)
   front.kill()
   behind.kill()
-  return latencies(frames, written, report)
+  const of = (client: number) => arrivals.filter((arrival) => arrival.client === client)
+  // With a loss, bytes no longer say which frame came.
+  const samples =
+    bytes === sent ? Array.from({ length: timed }, (_, client) => latencies(frames, written, of(client))).flat() : []
+  return { samples, loss: { sent, arrived: bytes } }
 }
 
-async function rtkBase(): Promise<number[]> {
+async function rtkBase(size: Size): Promise<Run> {
   const line = await openSerialLine()
   const station = await startDevice(listeningTo(line.near))
-  const samples = await measure('udp', station.udp, line, () => station.subscribers(subscribers))
+  const run = await measure(size, 'udp', station.udp, line, () => station.subscribers(size.subscribers))
   await station.end()
   line.close()
-  return samples
+  return run
 }
 
-async function str2str(): Promise<number[]> {
+async function str2str(size: Size): Promise<Run> {
   const line = await openSerialLine()
   const port = await freeTcpPort()
   // str2str names serial ports from /dev on.
   const device = relative('/dev', line.near)
   const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `tcpsvr://:${port}`], { stdio: 'ignore' })
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  const samples = await measure('tcp', port, line)
+  await pause(1_000)
+  const run = await measure(size, 'tcp', port, line)
   child.kill('SIGKILL')
   await once(child, 'close')
   line.close()
-  return samples
+  return run
 }
 
-/** Judged without the halts of a virtual machine, where that can be had. */
-export async function benchLatency(): Promise<Measurement[]> {
-  const results: Measurement[] = []
-  const name = `serial → UDP, ${subscribers} subscribers`
-  const release = keepAwake()
-  if (release) results.push(...judged(`${name}, processors kept awake`, await rtkBase().finally(release)))
-  results.push(...(release ? shown : judged)(name, await rtkBase()))
-  if (!hasProgram('str2str')) return results
-  return [...results, ...shown(`str2str, serial → TCP, ${subscribers} clients`, await str2str())]
-}
+/** From the serial line to UDP subscribers. Judged without the halts of a virtual machine, where that can be had. */
+export const part = definePart<Size>({
+  sizes: {
+    full: { subscribers: 32, timed: 8, warmUp: { epochs: 600, interval_ms: 40 }, epochs: 60, interval_ms: 480 },
+    smoke: { subscribers: 32, timed: 8, warmUp: { epochs: 10, interval_ms: 40 }, epochs: 6, interval_ms: 480 },
+  },
+  async run(size) {
+    const results: Measurement[] = []
+    const name = `serial → UDP, ${size.subscribers} subscribers`
+    const add = (what: string, judge: typeof judged, { samples, loss }: Run) =>
+      results.push(...judge(what, samples), lost(`${what}: bytes lost`, loss.sent, loss.arrived, 'bytes'))
+    const release = keepAwake()
+    if (release) add(`${name}, processors kept awake`, judged, await rtkBase(size).finally(release))
+    add(name, release ? shown : judged, await rtkBase(size))
+    if (hasProgram('str2str')) {
+      const { samples } = await str2str(size)
+      results.push(...shown(`str2str, serial → TCP, ${size.subscribers} clients`, samples))
+    }
+    return results
+  },
+})

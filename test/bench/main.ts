@@ -1,95 +1,89 @@
 /**
- * `npm run bench [PART…]`: measures the budgets of the design, each beside a peer in the same run where there is one.
- * Prints a table; exits with 1 when a budget is missed.
+ * `npm run bench [PART…]`: measures the budgets of the design, each beside a peer in the same run where there is one. Prints a table;
+ * exits with 1 when a budget is missed. With `--smoke` the same code on a small scale: exits with 1 at a crash, a loss, a warning or an
+ * absurd figure. With `--against REF` both commits in turns.
  */
 
-import { benchApn } from './apn.js'
-import { benchBaseline } from './baseline.js'
-import { benchDashboard } from './dashboard.js'
-import { benchDay } from './day.js'
-import { benchFanOut } from './fan-out.js'
-import { benchFleet } from './fleet.js'
-import { benchFleetCaster } from './fleet-caster.js'
-import { benchFleetLoad } from './fleet-load.js'
-import { benchFraming } from './framing.js'
-import { benchHolds } from './holds.js'
+import { parseArgs } from 'node:util'
+import { compare } from './against.js'
 import { hostShare } from './host.js'
-import { benchHostile } from './hostile.js'
-import { benchHttp } from './http.js'
-import { benchIdle } from './idle.js'
-import { benchLatency } from './latency.js'
-import type { Measurement } from './measurement.js'
-import { benchNtrip } from './ntrip.js'
-import { benchNtripHour } from './ntrip-hour.js'
-import { benchReloads } from './reloads.js'
-import { benchRest } from './rest.js'
-import { benchStart } from './start.js'
-import { benchStill } from './still.js'
-import { benchSurvey } from './survey.js'
-import { benchWire } from './wire.js'
+import { conditions, writePage } from './page.js'
+import { parts } from './parts.js'
+import { endParts, type Outcome, runPart } from './run-part.js'
+import { smoke } from './smoke.js'
+import { row } from './table.js'
 
-const parts: Record<string, () => Promise<Measurement[]>> = {
-  framing: benchFraming,
-  apn: benchApn,
-  baseline: benchBaseline,
-  latency: benchLatency,
-  'fan-out': benchFanOut,
-  ntrip: benchNtrip,
-  'ntrip-hour': benchNtripHour,
-  http: benchHttp,
-  hostile: benchHostile,
-  start: benchStart,
-  reloads: benchReloads,
-  survey: benchSurvey,
-  holds: benchHolds,
-  still: benchStill,
-  day: benchDay,
-  dashboard: benchDashboard,
-  fleet: benchFleet,
-  'fleet-caster': benchFleetCaster,
-  'fleet-load': benchFleetLoad,
-  rest: () => benchRest(),
-  idle: benchIdle,
-  wire: benchWire,
-}
-/** Minutes, those of the fleet on both cores with its peers, `rest` as root: only by their names. */
-const onlyNamed = [
-  'dashboard',
-  'fleet',
-  'fleet-caster',
-  'fleet-load',
-  'holds',
-  'idle',
-  'ntrip-hour',
-  'rest',
-  'still',
-  'wire',
-]
+const longParts = Object.keys(parts).filter((name) => parts[name]?.isLong)
+const usage = `npm run bench [-- --smoke | --against REF | --page] [PART…]
+  --smoke        every part on a small scale, in seconds: exit 1 at a crash, a loss, a warning or an absurd figure
+  --against REF  this commit and that one in turns; with --smoke on a small scale
+  --page         also writes the figures into runtime/docs/performance.md
+  parts: ${Object.keys(parts).join(', ')}
+  (in full only when named: ${longParts.join(', ')})`
 
-const wanted = process.argv.slice(2)
-const unknown = wanted.find((name) => !(name in parts))
-if (unknown || wanted.includes('--help')) {
-  console.log(
-    `npm run bench [PART…]   parts: ${Object.keys(parts).join(', ')} (only when named: ${onlyNamed.join(', ')})`,
-  )
-  process.exit(unknown ? 2 : 0)
+function failUsage(text: string): never {
+  console.error(text)
+  process.exit(2)
 }
 
-// The stations and clients that it started end with it: by their listeners for `exit`, which a signal alone passes over.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-
-let missed = 0
-for (const [name, part] of Object.entries(parts)) {
-  if (wanted.length > 0 ? !wanted.includes(name) : onlyNamed.includes(name)) continue
-  console.log(`\n${name}`)
-  const host = hostShare()
-  for (const { name: what, value, unit, budget, ok } of [...(await part()), host()]) {
-    const verdict = ok === undefined ? '' : ok ? 'met' : 'MISSED'
-    console.log(
-      `  ${what.padEnd(64)} ${value.toFixed(value < 100 ? 2 : 0).padStart(9)} ${unit.padEnd(8)} ${(budget ?? '').padEnd(16)} ${verdict}`,
-    )
-    if (ok === false) missed += 1
+function options() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        smoke: { type: 'boolean', default: false },
+        against: { type: 'string' },
+        page: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    return failUsage(`${(error as Error).message}\n${usage}`)
   }
 }
-console.log(missed > 0 ? `\n${missed} budgets missed` : '\nall budgets met')
-process.exit(missed > 0 ? 1 : 0)
+
+const { values, positionals } = options()
+if (values.help) {
+  console.log(usage)
+  process.exit(0)
+}
+const unknown = positionals.find((name) => !(name in parts))
+if (unknown !== undefined) failUsage(`there is no part ${unknown}\n${usage}`)
+const isNamed = positionals.length > 0
+const wanted = Object.keys(parts).filter((name) =>
+  isNamed ? positionals.includes(name) : values.smoke || !parts[name]?.isLong,
+)
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    endParts()
+    process.exit(1)
+  })
+}
+
+/** Each part in full, one after the other. */
+async function measure(): Promise<boolean> {
+  const under = conditions()
+  const outcomes = new Map<string, Outcome>()
+  let missed = 0
+  for (const name of wanted) {
+    console.log(`\n${name}`)
+    const host = hostShare()
+    const outcome = await runPart(name, { size: 'full', progress: (text) => console.error(`  ${text}`) })
+    outcomes.set(name, outcome)
+    if (outcome.skipped !== undefined) console.log(`  skipped: ${outcome.skipped}`)
+    for (const fault of outcome.faults) console.log(`  ${fault}`)
+    for (const measurement of [...outcome.measurements, host()]) console.log(row(measurement))
+    missed += outcome.faults.length + outcome.measurements.filter(({ ok }) => ok === false).length
+  }
+  console.log(missed > 0 ? `\n${missed} budgets missed` : '\nall budgets met')
+  if (values.page) writePage(outcomes, under)
+  return missed === 0
+}
+
+const isGood = values.against
+  ? await compare(values.against, wanted, values.smoke ? 'smoke' : 'full')
+  : values.smoke
+    ? await smoke(wanted)
+    : await measure()
+process.exit(isGood ? 0 : 1)

@@ -6,25 +6,30 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openPty } from '../harness/peers/pty.js'
-import { rtkBase } from '../harness/process.js'
-import { epochFrames, processUse, unixNow_ms } from './edges.js'
+import { addressOf, clientNumbers } from './addresses.js'
+import { epochFrames, processUse, settled, unixNow_ms } from './edges.js'
 import { HostWatch } from './host.js'
-import { atMost, type Measurement, quantile } from './measurement.js'
+import { atMost, figure, lost, quantile } from './measurement.js'
 import { ntripStation } from './ntrip.js'
+import { definePart, pause } from './part.js'
+import { rtkBase } from './stations.js'
 
-const rovers = 2_000
-/** An hour; `NTRIP_EPOCHS=300` for less, `NTRIP_PACE=250` for four epochs a second. */
-const epochs = Number(process.env.NTRIP_EPOCHS ?? 3_600)
-const pace_ms = Number(process.env.NTRIP_PACE ?? 1_000)
-/** Sent first and not measured: until then a station compiles what it runs. */
-const warmUp = 60
-const stalledShare = 0.01
-const reconnectingShare = 0.01
-const reloads = 20
-const reloadEvery = Math.floor(epochs / reloads)
+interface Size {
+  readonly rovers: number
+  readonly stalled: number
+  /** Connect again at each epoch. */
+  readonly reconnecting: number
+  /** Read everything the whole time, so that each epoch can be followed. */
+  readonly followed: number
+  /** Sent first and not measured: until then a station compiles what it runs. */
+  readonly warmUp: number
+  readonly epochs: number
+  readonly pace_ms: number
+  readonly reloads: number
+  readonly settle_ms: number
+}
+
 const limit_ms = 250
-/** Reads everything the whole time, so that each epoch can be followed. */
-const followed = 200
 
 /** One that stays: which epochs came, and how late. */
 class Follower {
@@ -52,77 +57,97 @@ class Follower {
 }
 
 function follow(port: number, written: ReadonlyMap<number, number>): Follower {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket = connect({ port, host: '127.0.0.1', localAddress: addressOf(clientNumbers(1)), noDelay: true })
   socket.on('error', () => {})
   socket.write('GET /BENCH HTTP/1.0\r\nUser-Agent: NTRIP hour\r\n\r\n')
   return new Follower(socket, written)
 }
 
-async function startCrowd(port: number): Promise<ChildProcess> {
+async function startCrowd(port: number, { rovers, followed, stalled, reconnecting }: Size): Promise<ChildProcess> {
   const script = join(fileURLToPath(import.meta.url), '..', 'crowd.js')
-  const counts = [rovers - followed, rovers * stalledShare, rovers * reconnectingShare]
-  const child = spawn(process.execPath, [script, ...[port, ...counts].map(String)], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
+  const count = rovers - followed
+  const numbers = [port, count, stalled, reconnecting, clientNumbers(count)].map(String)
+  const child = spawn(process.execPath, [script, ...numbers], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   await once(child, 'message')
   return child
 }
 
 /** The hour of a caster: 2,000 rovers, 1 % stalled, 1 % connecting again each second, 20 reloads. */
-export async function benchNtripHour(): Promise<Measurement[]> {
-  const pty = await openPty()
-  const { station, port } = await ntripStation(pty.near)
-  const file = await open(pty.far, 'w')
-  const pid = station.child.pid as number
-  await file.write(Buffer.concat(epochFrames(0)))
-  const written = new Map<number, number>()
-  const staying = Array.from({ length: followed }, () => follow(port, written))
-  const crowd = await startCrowd(port)
-  const host = new HostWatch()
-  await new Promise((resolve) => setTimeout(resolve, 5_000))
-  let early_MB = 0
-  let reloaded: Promise<unknown> = Promise.resolve()
-  const started = performance.now()
-  for (let n = 1; n <= warmUp + epochs; n++) {
-    if (n > warmUp) written.set(n, unixNow_ms())
-    await file.write(Buffer.concat(epochFrames(n)))
-    crowd.send('reconnect')
-    if (n > warmUp && (n - warmUp) % reloadEvery === 0) {
-      reloaded = rtkBase(['plugins', 'reload', 'ntrip-caster', '--data', station.data])
+export const part = definePart<Size>({
+  sizes: {
+    // NTRIP_EPOCHS=300 for less, NTRIP_PACE=250 for four epochs a second.
+    full: {
+      ...{ rovers: 2_000, stalled: 20, reconnecting: 20, followed: 200, warmUp: 60, reloads: 20, settle_ms: 5_000 },
+      ...{ epochs: Number(process.env.NTRIP_EPOCHS ?? 3_600), pace_ms: Number(process.env.NTRIP_PACE ?? 1_000) },
+    },
+    smoke: {
+      ...{ rovers: 100, stalled: 2, reconnecting: 2, followed: 20, warmUp: 2, reloads: 1, settle_ms: 500 },
+      ...{ epochs: 12, pace_ms: 400 },
+    },
+  },
+  async run(size) {
+    const { rovers, followed, warmUp, epochs, pace_ms, reloads, settle_ms } = size
+    const reloadEvery = Math.floor(epochs / reloads)
+    const pty = await openPty()
+    const { station, port } = await ntripStation(pty.near)
+    const file = await open(pty.far, 'w')
+    const pid = station.child.pid as number
+    await file.write(Buffer.concat(epochFrames(0)))
+    const written = new Map<number, number>()
+    const staying = Array.from({ length: followed }, () => follow(port, written))
+    const crowd = await startCrowd(port, size)
+    const host = new HostWatch()
+    await pause(settle_ms)
+    let early_MB = 0
+    let reloaded: Promise<unknown> = Promise.resolve()
+    const started = performance.now()
+    for (let n = 1; n <= warmUp + epochs; n++) {
+      if (n > warmUp) written.set(n, unixNow_ms())
+      await file.write(Buffer.concat(epochFrames(n)))
+      crowd.send('reconnect')
+      // In the middle of its share of the epochs.
+      if (n > warmUp && (n - warmUp) % reloadEvery === reloadEvery >> 1) {
+        reloaded = rtkBase(['plugins', 'reload', 'ntrip-caster', '--data', station.data])
+      }
+      if (n === warmUp + Math.ceil(epochs / 6)) early_MB = processUse(pid).rss_bytes / 1e6
+      const wait_ms = started + n * pace_ms - performance.now()
+      await pause(Math.max(1, wait_ms))
     }
-    if (n === warmUp + Math.floor(epochs / 6)) early_MB = processUse(pid).rss_bytes / 1e6
-    const wait_ms = started + n * pace_ms - performance.now()
-    await new Promise((resolve) => setTimeout(resolve, Math.max(1, wait_ms)))
-  }
-  const seconds = (performance.now() - started) / 1_000
-  await reloaded
-  await new Promise((resolve) => setTimeout(resolve, 5_000))
-  const late_MB = processUse(pid).rss_bytes / 1e6
-  const lost = staying.reduce((sum, { received }) => sum + epochs - new Set(received.map(([epoch]) => epoch)).size, 0)
-  const late = staying.flatMap((one) => one.received).filter(([, ms]) => ms > limit_ms)
-  const own = late.filter(([epoch, ms]) => {
-    const sent_ms = written.get(epoch) as number
-    return ms - host.taken_ms(sent_ms, sent_ms + ms) > limit_ms
-  })
-  const atReload = late.filter(([epoch]) => (epoch - warmUp) % reloadEvery <= 1)
-  const delays_ms = staying.flatMap((one) => one.received.map(([, ms]) => ms))
-  const lines = readFileSync(`/proc/${pid}/status`, 'utf8')
-  await file.close()
-  await station.end('SIGKILL')
-  crowd.kill()
-  host.stop()
-  await pty.close()
-  return [
-    { name: `${rovers} rovers, ${epochs} epochs in`, value: seconds, unit: 's' },
-    atMost(`epochs lost of ${epochs * followed}`, lost, 1, 'epochs'),
-    atMost(`epochs more than ${limit_ms} ms late`, late.length, 1, 'epochs'),
-    { name: 'of these by more than the host took', value: own.length, unit: 'epochs' },
-    { name: 'of these at a reload', value: atReload.length, unit: 'epochs' },
-    { name: 'epochs at a rover: p50', value: quantile(delays_ms, 0.5), unit: 'ms' },
-    { name: 'p99', value: quantile(delays_ms, 0.99), unit: 'ms' },
-    { name: 'the latest one', value: quantile(delays_ms, 1), unit: 'ms' },
-    atMost('memory at the end, beside that after ten minutes', late_MB / early_MB, 1.25, 'times'),
-    { name: 'resident memory', value: late_MB, unit: 'MB' },
-    { name: 'threads', value: Number(/Threads:\s+(\d+)/.exec(lines)?.[1]), unit: '' },
-  ]
-}
+    const seconds = (performance.now() - started) / 1_000
+    await reloaded
+    const cameAll = () => staying.reduce((sum, { received }) => sum + new Set(received.map(([epoch]) => epoch)).size, 0)
+    await settled(
+      async () => cameAll(),
+      (count) => count,
+      (count) => count >= epochs * followed,
+    )
+    const late_MB = processUse(pid).rss_bytes / 1e6
+    const late = staying.flatMap((one) => one.received).filter(([, ms]) => ms > limit_ms)
+    const own = late.filter(([epoch, ms]) => {
+      const sent_ms = written.get(epoch) as number
+      return ms - host.taken_ms(sent_ms, sent_ms + ms) > limit_ms
+    })
+    const sinceReload = ([epoch]: [number, number]) => (epoch - warmUp + reloadEvery - (reloadEvery >> 1)) % reloadEvery
+    const atReload = late.filter((one) => sinceReload(one) <= 1)
+    const delays_ms = staying.flatMap((one) => one.received.map(([, ms]) => ms))
+    const lines = readFileSync(`/proc/${pid}/status`, 'utf8')
+    await file.close()
+    await station.end('SIGKILL')
+    crowd.kill()
+    host.stop()
+    await pty.close()
+    return [
+      figure(`${rovers} rovers, ${epochs} epochs in`, seconds, 's'),
+      lost('epochs lost by those that are followed', epochs * followed, cameAll(), 'epochs'),
+      atMost(`epochs more than ${limit_ms} ms late`, late.length, 1, 'epochs', epochs * followed),
+      figure('of these by more than the host took', own.length, 'epochs'),
+      figure('of these at a reload', atReload.length, 'epochs'),
+      figure('epochs at a rover: p50', quantile(delays_ms, 0.5), 'ms'),
+      figure('p99', quantile(delays_ms, 0.99), 'ms'),
+      figure('the latest one', quantile(delays_ms, 1), 'ms'),
+      atMost('memory at the end, beside that after ten minutes', late_MB / early_MB, 1.25, 'times'),
+      figure('resident memory', late_MB, 'MB', 120),
+      figure('threads', Number(/Threads:\s+(\d+)/.exec(lines)?.[1]), '', 11),
+    ]
+  },
+})

@@ -6,34 +6,57 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { packageRoot } from '../../runtime/build/release.js'
 import { decodeSnapshot, slotFile } from '../../runtime/ports/store/snapshot.js'
 import { until } from '../harness/manual-clock.js'
 import { openPty } from '../harness/peers/pty.js'
-import { freeUdpPort, startStation } from '../harness/process.js'
-import { atMost, type Measurement } from './measurement.js'
+import { freeUdpPort } from '../harness/process.js'
+import { atMost, figure } from './measurement.js'
+import { definePart, pause } from './part.js'
 import { receiverOn, type Undo, withUndo } from './receiver.js'
+import { startStation } from './stations.js'
+import { tree } from './tree.js'
 
 const disk_bytes = 256 * 2 ** 20
 const sector_bytes = 512
 const day_s = 86_400
-/** The start is not counted: what a station determines once is written once. */
-const settled_min = 11
-/** @param minutes of measurement; the figures are extrapolated to a day, and logs and curves are saved once an hour: not below 60 */
-export async function benchRest(minutes = Number(process.env.RTK_BASE_REST_MIN ?? 125)): Promise<Measurement[]> {
-  return withUndo((undo) => measured(minutes, undo))
+interface Size {
+  /** The start is not counted: what a station determines once is written once. */
+  readonly settled_min: number
+  /** Extrapolated to a day, and logs and curves are saved once an hour: in full not below 60. */
+  readonly minutes: number
+  /** Of the start-up check and the survey-in. */
+  readonly initial_s: number
+  readonly mintime_s: number
+  /** In a minute after the start more is written than in an hour. */
+  readonly expected: { readonly device_MB: number; readonly process_MB: number; readonly settings: number }
 }
 
-async function measured(minutes: number, undo: Undo[]): Promise<Measurement[]> {
+export const part = definePart<Size>({
+  sizes: {
+    full: {
+      ...{ settled_min: 11, minutes: Number(process.env.RTK_BASE_REST_MIN ?? 125), initial_s: 60, mintime_s: 60 },
+      expected: { device_MB: 30, process_MB: 12, settings: 50 },
+    },
+    smoke: {
+      ...{ settled_min: 0, minutes: 0.05, initial_s: 5, mintime_s: 2 },
+      expected: { device_MB: 5_000, process_MB: 5_000, settings: 20_000 },
+    },
+  },
+  peers: ['socat', 'mkfs.ext4', 'losetup'],
+  needsRoot: true,
+  run: (size) => withUndo((undo) => measured(size, undo)),
+})
+
+async function measured({ settled_min, minutes, initial_s, mintime_s, expected }: Size, undo: Undo[]) {
   const { loop, data } = ownDisk(undo)
   const pty = await openPty()
   undo.push(() => pty.close())
   await receiverOn(pty.far, undo)
-  const changes = ['gnss-survey-mintime=60', 'gnss-survey-accuracy=5', 'ntrip-caster-port=0']
-  const variant = join(packageRoot(), 'runtime', 'variants', 'zed-f9p.json')
+  const changes = [`gnss-survey-mintime=${mintime_s}`, 'gnss-survey-accuracy=5', 'ntrip-caster-port=0']
+  const variant = join(tree, 'runtime', 'variants', 'zed-f9p.json')
   const station = await startStation(
     [
-      ...[variant, '--set', `gnss-zed.port=${pty.near}`],
+      ...[variant, '--set', `gnss-zed.port=${pty.near}`, '--set', `integrity.initial_s=${initial_s}`],
       ...[...changes, `udp-port=${await freeUdpPort()}`].flatMap((one) => ['--change', one]),
     ],
     { data },
@@ -41,24 +64,21 @@ async function measured(minutes: number, undo: Undo[]): Promise<Measurement[]> {
   undo.push(() => station.end())
   const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
   await until(async () => (await status()) === 'fixed', 'fixed', 300_000)
-  await passed(settled_min)
+  await pause(60_000 * settled_min)
   const look = () => figures(loop, station.child.pid as number, station.data)
   const before = look()
-  await passed(minutes)
+  await pause(60_000 * minutes)
   const after = look()
   if ((await status()) !== 'fixed') throw new Error('the station was not at rest: it is no longer fixed')
   const aDay = (from: number, to: number) => ((to - from) * day_s) / (minutes * 60)
-  const written_MB = aDay(before.device_bytes, after.device_bytes) / 1e6
+  const device_MB = aDay(before.device_bytes, after.device_bytes) / 1e6
+  const process_MB = aDay(before.process_bytes, after.process_bytes) / 1e6
+  const settings = aDay(before.settings, after.settings)
   return [
-    atMost('written to the block device a day (ext4)', written_MB, 30, 'MB'),
-    atMost(
-      'written by the process a day (/proc/PID/io)',
-      aDay(before.process_bytes, after.process_bytes) / 1e6,
-      12,
-      'MB',
-    ),
-    atMost('writes of the settings a day', aDay(before.settings, after.settings), 50, ''),
-    { name: 'flushes of the block device a day', value: aDay(before.flushes, after.flushes), unit: '' },
+    atMost('written to the block device a day (ext4)', device_MB, 30, 'MB', expected.device_MB),
+    atMost('written by the process a day (/proc/PID/io)', process_MB, 12, 'MB', expected.process_MB),
+    atMost('writes of the settings a day', settings, 50, '', expected.settings),
+    figure('flushes of the block device a day', aDay(before.flushes, after.flushes), ''),
   ]
 }
 
@@ -78,8 +98,6 @@ function ownDisk(undo: Undo[]) {
   undo.push(() => execFileSync('umount', [mount]))
   return { loop, data: join(mount, 'data') }
 }
-
-const passed = (minutes: number) => new Promise<void>((resolve) => setTimeout(resolve, minutes * 60_000))
 
 /** `/sys/block/…/stat` (Documentation/block/stat.rst): sectors written are the 7th, flushes the 16th. */
 function figures(loop: string, pid: number, data: string) {

@@ -7,12 +7,6 @@ import { python } from '../harness/peers/dbus.js'
 
 /** At 115,200 baud: 10 bits a byte. */
 const bytesPerMs = 11.52
-/**
- * Epochs that are sent first and not measured, 24 s at 25 Hz: as many as a station gets in ten minutes. Until then it compiles
- * what it runs often, and the threads that do so take the processor from it for some milliseconds at a time.
- */
-export const warmUp = { epochs: 600, interval_ms: 40 }
-
 export interface Write {
   /** After the sending began. */
   at_ms: number

@@ -3,7 +3,8 @@
  */
 import { Random } from 'rtk-base/simulation'
 import { PositionEstimator, plainModel } from '../../plugins/survey-in/survey/estimator.js'
-import { atLeast, atMost, type Measurement, quantile } from './measurement.js'
+import { atLeast, atMost, figure, type Measurement, quantile } from './measurement.js'
+import { definePart } from './part.js'
 import { type Family, families, logUniform } from './survey-families.js'
 
 const truth = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
@@ -69,40 +70,45 @@ export function simulateSurveys(family: Family, count: number, seed: number) {
   return { any: surveys.map(({ any }) => any), long: surveys.map(({ long }) => long) }
 }
 
-/** Surveys of each family. */
-const each = 150
-
-export async function benchSurvey(): Promise<Measurement[]> {
-  const found: Measurement[] = []
-  for (const [i, family] of families.entries()) {
-    const { any, long } = simulateSurveys(family, each, i + 1)
-    for (const [what, surveys] of [
-      ['5 min-6 h', any],
-      ['6 h', long],
-    ] as const) {
-      const { meanSquare, within3Sigma } = honesty(surveys, ({ stated_m }) => stated_m)
-      found.push(
-        atMost(`${family.name}, ${what}: mean of (error / stated)²`, meanSquare, 1.1, ''),
-        atLeast(`${family.name}, ${what}: share within 3 sigma`, within3Sigma, 0.99, ''),
-        {
-          name: `${family.name}, ${what}: stated, median`,
-          value: quantile(
-            surveys.map(({ stated_m }) => stated_m),
-            0.5,
-          ),
-          unit: 'm',
-        },
-      )
-    }
-  }
-  const naive = honesty(simulateSurveys(families[0], each, 1).any, ({ naive_m }) => naive_m)
-  return [
-    ...found,
-    { name: 'plain 1/acc² estimator, 1: mean of (error / stated)²', value: naive.meanSquare, unit: '' },
-    { name: 'plain 1/acc² estimator, 1: share within 3 sigma', value: naive.within3Sigma, unit: '' },
-    atMost('an epoch with its accuracy, series of 500,000', perEpoch_us(500_000), 20, 'us'),
-  ]
+interface Size {
+  /** Surveys of each family. */
+  readonly each: number
+  /** Of a long series. */
+  readonly epochs: number
 }
+
+export const part = definePart<Size>({
+  sizes: {
+    full: { each: 150, epochs: 500_000 },
+    smoke: { each: 1, epochs: 20_000 },
+  },
+  notComparable: 'its figures are of seeded surveys: a round says nothing that the one before has not said',
+  async run({ each, epochs }) {
+    const found: Measurement[] = []
+    for (const [i, family] of families.entries()) {
+      const { any, long } = simulateSurveys(family, each, i + 1)
+      for (const [what, surveys] of [
+        ['5 min-6 h', any],
+        ['6 h', long],
+      ] as const) {
+        const { meanSquare, within3Sigma } = honesty(surveys, ({ stated_m }) => stated_m)
+        const stated_m = surveys.map((survey) => survey.stated_m)
+        found.push(
+          atMost(`${family.name}, ${what}: mean of (error / stated)²`, meanSquare, 1.1, ''),
+          atLeast(`${family.name}, ${what}: share within 3 sigma`, within3Sigma, 0.99, ''),
+          figure(`${family.name}, ${what}: stated, median`, quantile(stated_m, 0.5), 'm', 1),
+        )
+      }
+    }
+    const naive = honesty(simulateSurveys(families[0], each, 1).any, ({ naive_m }) => naive_m)
+    return [
+      ...found,
+      figure('plain 1/acc² estimator, 1: mean of (error / stated)²', naive.meanSquare, ''),
+      figure('plain 1/acc² estimator, 1: share within 3 sigma', naive.within3Sigma, ''),
+      atMost(`an epoch with its accuracy, series of ${epochs}`, perEpoch_us(epochs), 20, 'us', 50),
+    ]
+  },
+})
 
 function perEpoch_us(epochs: number): number {
   const started = performance.now()

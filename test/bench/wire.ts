@@ -11,12 +11,27 @@ import { connectAsync } from 'mqtt'
 import { referencePoint } from '../../runtime/gnss/index.js'
 import { captures } from '../harness/captures.js'
 import { until } from '../harness/manual-clock.js'
-import { freeTcpPort, listeningTo, ownPorts, type StationProcess, startStation } from '../harness/process.js'
-import type { Measurement } from './measurement.js'
+import { freeTcpPort, listeningTo, ownPorts, type StationProcess } from '../harness/process.js'
+import { figure, lost } from './measurement.js'
+import { definePart, pause, progress } from './part.js'
+import { startStation } from './stations.js'
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-/** What is heard in a state is gathered for so long. */
-const listens_ms = 4_000
+interface Size {
+  /** What is heard in a state, and after a request by MQTT, is gathered for so long. */
+  readonly listens_ms: number
+  readonly answers_ms: number
+  /** A new base settles. */
+  readonly settles_ms: number
+  /** How many of them. */
+  readonly faults: number
+  readonly recordings: number
+  /** A recording is over when nothing came for so long. */
+  readonly quiet_ms: number
+  /** Of the survey-in. */
+  readonly mintime_s: number
+  /** Whether the antenna is moved: until that is noticed takes half a minute. */
+  readonly moves: boolean
+}
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
@@ -86,7 +101,7 @@ const faults: readonly [state: string, on: string, off: string, after_s: number]
   ['wrong 1005', 'wrong-1005 1', 'wrong-1005 0', 8],
 ]
 /** What ends the station, or needs something that is not there. */
-const notSent = /^(reboot|factory|sim|firmware|ota-upgrade|restart)$/
+const notSent = /^(reboot|shutdown|factory|sim|firmware|ota-upgrade|restart)$/
 
 class Recorder {
   readonly #station: StationProcess
@@ -95,8 +110,11 @@ class Recorder {
   #messages: [topic: string, shape: Json][] = []
   #frames = new Map<number, number>()
 
-  constructor(station: StationProcess, tcp: number, mqtt: number) {
+  readonly #size: Size
+
+  constructor(station: StationProcess, tcp: number, mqtt: number, size: Size) {
     this.#station = station
+    this.#size = size
     this.#tcp = tcp
     this.#mqtt = mqtt
   }
@@ -121,7 +139,7 @@ class Recorder {
     ] as [string, string][]) {
       this.#heard()
       await broker.publishAsync(`base/${serial}/${topic}`, text, { qos: 1 })
-      await pause(2_500)
+      await pause(this.#size.answers_ms)
       requests[`${topic} ${text}`] = this.#heard()
     }
     await broker.endAsync(true)
@@ -151,7 +169,9 @@ class Recorder {
   }
 
   async #ask(path: string, init?: RequestInit): Promise<{ status: number; text: string; type: string }> {
-    const response = await fetch(`${this.#station.url}${path}`, init)
+    const response = await fetch(`${this.#station.url}${path}`, init).catch((cause: unknown) => {
+      throw new Error(`${init?.method ?? 'GET'} ${path}: no answer`, { cause })
+    })
     return { status: response.status, text: await response.text(), type: response.headers.get('content-type') ?? '' }
   }
 
@@ -170,7 +190,7 @@ class Recorder {
     const look = async (name: string) => {
       this.#heard()
       this.#frames.clear()
-      await pause(listens_ms)
+      await pause(this.#size.listens_ms)
       const figures = (await this.#ask('/metrics')).text.matchAll(/^(\w+(?:\{[^}]*\})?) /gm)
       states[name] = {
         document: read((await this.#ask('/get-info')).text),
@@ -180,15 +200,15 @@ class Recorder {
         rtcm: [...this.#frames].sort(([a], [b]) => a - b).map(([type, size]) => `${type}${size ? ` of ${size}` : ''}`),
         mqtt: this.#heard(),
       }
-      console.error(`recorded: ${name}`)
+      progress(`recorded: ${name}`)
     }
     await look('started')
     await this.#reach('survey')
     await look('survey')
     await this.#reach('fixed')
-    await pause(12_000)
+    await pause(this.#size.settles_ms)
     await look('fixed')
-    for (const [name, on, off, after_s] of faults) {
+    for (const [name, on, off, after_s] of faults.slice(0, this.#size.faults)) {
       await this.#send(`sim=${on}`)
       await pause(after_s * 1_000)
       await look(name)
@@ -196,6 +216,7 @@ class Recorder {
       await this.#reach('fixed')
       await pause(6_000)
     }
+    if (!this.#size.moves) return states
     await this.#send('sim=move 9 0 0')
     await this.#reach('moved')
     await look('moved')
@@ -270,7 +291,7 @@ function sizeOf(bytes: Buffer): number | undefined {
 }
 
 /** What goes out of a recording, by TCP. */
-async function replayed(file: string): Promise<Json> {
+async function replayed(file: string, quiet_ms: number): Promise<[bytes: number, digest: string]> {
   const { args } = await ownPorts()
   const tcp = await freeTcpPort()
   const from = [...listeningTo(`replay:${file}`), '--set', 'gnss-zed.delay=4', '--change', `rtcm-tcp-port=${tcp}`]
@@ -284,30 +305,57 @@ async function replayed(file: string): Promise<Json> {
     bytes += chunk.length
     last_ms = performance.now()
   })
-  await until(() => performance.now() - last_ms > 6_000, 'the end', 180_000)
+  await until(() => performance.now() - last_ms > quiet_ms, 'the end', 180_000)
   rover.destroy()
   await station.end()
   return [bytes, digest.digest('hex')]
 }
 
-export async function benchWire(): Promise<Measurement[]> {
-  const { args, mqtt } = await ownPorts()
-  const tcp = await freeTcpPort()
-  const station = await startStation(['simulator', ...args, '--change', `rtcm-tcp-port=${tcp}`])
-  const record = await new Recorder(station, tcp, mqtt).run().finally(() => station.end())
-  const recordings: Record<string, Json> = {}
-  const folder = mkdtempSync(join(tmpdir(), 'rtk-base-wire-'))
-  for (const { name, bytes, oracle } of captures().filter(({ oracle }) => oracle.framing.frames.RTCM3 > 0)) {
-    const file = join(folder, 'recording')
-    writeFileSync(file, bytes)
-    recordings[name] = [oracle.framing.frames.RTCM3, await replayed(file)]
-  }
-  rmSync(folder, { recursive: true })
-  const whole: Record<string, Json> = { ...record, recordings }
-  if (process.env.WIRE_OUT) writeFileSync(process.env.WIRE_OUT, JSON.stringify(whole, null, 1))
-  if (!process.env.WIRE_BEFORE)
-    return [{ name: 'states recorded', value: Object.keys(whole.states ?? {}).length, unit: '' }]
-  const found = differences(JSON.parse(readFileSync(process.env.WIRE_BEFORE, 'utf8')) as Json, whole)
-  for (const one of found) console.error(one.slice(0, 400))
-  return [{ name: 'differences from the record of before', value: found.length, unit: '' }]
-}
+export const part = definePart<Size>({
+  sizes: {
+    full: {
+      ...{ listens_ms: 4_000, answers_ms: 2_500, settles_ms: 12_000, quiet_ms: 6_000, mintime_s: 15 },
+      ...{ faults: faults.length, recordings: Number.POSITIVE_INFINITY, moves: true },
+    },
+    smoke: {
+      ...{ listens_ms: 1_000, answers_ms: 300, settles_ms: 500, quiet_ms: 3_000, mintime_s: 2 },
+      ...{ faults: 0, recordings: 1, moves: false },
+    },
+  },
+  notComparable: 'it compares by records: WIRE_OUT in one tree, WIRE_BEFORE in the other',
+  async run(size) {
+    const { args, mqtt } = await ownPorts()
+    const tcp = await freeTcpPort()
+    const changes = [`rtcm-tcp-port=${tcp}`, `gnss-survey-mintime=${size.mintime_s}`]
+    const station = await startStation(['simulator', ...args, ...changes.flatMap((one) => ['--change', one])])
+    const record = await new Recorder(station, tcp, mqtt, size).run().finally(() => station.end())
+    const recordings: Record<string, Json> = {}
+    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-wire-'))
+    let silent = 0
+    const all = captures().filter(({ oracle }) => oracle.framing.frames.RTCM3 > 0)
+    const chosen = all.sort((one, other) => one.bytes.length - other.bytes.length).slice(0, size.recordings)
+    for (const { name, bytes, oracle } of chosen) {
+      const file = join(folder, 'recording')
+      writeFileSync(file, bytes)
+      const sent = await replayed(file, size.quiet_ms)
+      silent += Number(sent[0] === 0)
+      recordings[name] = [oracle.framing.frames.RTCM3, sent]
+    }
+    rmSync(folder, { recursive: true })
+    const whole: Record<string, Json> = { ...record, recordings }
+    if (process.env.WIRE_OUT) writeFileSync(process.env.WIRE_OUT, JSON.stringify(whole, null, 1))
+    const found = process.env.WIRE_BEFORE
+      ? differences(JSON.parse(readFileSync(process.env.WIRE_BEFORE, 'utf8')) as Json, whole)
+      : undefined
+    for (const one of found ?? []) progress(one.slice(0, 400))
+    const states = Object.keys(whole.states ?? {}).length
+    const requests = Object.values(whole.requests ?? {})
+    const answered = requests.filter((one) => Object.keys(one ?? {}).length > 0).length
+    return [
+      lost('states that were not recorded', 3 + size.faults + Number(size.moves), states),
+      lost('requests by MQTT without an answer', requests.length, answered),
+      ...(chosen.length > 0 ? [figure('recordings from which no RTCM goes out', silent, '')] : []),
+      ...(found ? [figure('differences from the record of before', found.length, '')] : []),
+    ]
+  },
+})

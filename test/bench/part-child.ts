@@ -1,0 +1,22 @@
+/** Run as a child: one part of the bench in one of its sizes. Arguments: the part, the size. */
+import { packageRoot } from '../../runtime/build/release.js'
+import type { PartMessage } from './part.js'
+import { parts } from './parts.js'
+import { NotComparable } from './tree.js'
+
+const [name = '', size = 'full'] = process.argv.slice(2)
+// The stations and clients that it started end with it: by their listeners for `exit`, which a signal alone passes over.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+process.once('disconnect', () => process.exit(1))
+
+const part = await parts[name]?.load()
+if (!part) throw new Error(`${packageRoot()} has no bench ${name}`)
+const result = await part.run(part.sizes[size === 'smoke' ? 'smoke' : 'full']).then(
+  (measurements): PartMessage => ({ measurements }),
+  (error: unknown): PartMessage => {
+    if (error instanceof NotComparable) return { notComparable: error.message }
+    throw error
+  },
+)
+await new Promise((resolve) => process.send?.(result, resolve))
+process.exit(0)

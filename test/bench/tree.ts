@@ -1,0 +1,26 @@
+/** The tree that is measured: this one, or that of another commit (`--against`), which is used by its public contract alone. */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { packageRoot } from '../../runtime/build/release.js'
+
+/** Its root folder. */
+export const tree = process.env.RTK_BASE_BENCH_TREE ?? packageRoot()
+
+/** The tree has not what a part measures. */
+export class NotComparable extends Error {}
+
+/**
+ * A module of its code.
+ * @param name as the package exports it (`rtk-base/gnss`), or a file of its build (`plugins/modem/apn/lookup.js`)
+ * @throws NotComparable when the tree has no such module
+ */
+export async function ofTree<T>(name: string): Promise<T> {
+  const isExported = name.startsWith('rtk-base/')
+  const file = isExported
+    ? createRequire(join(tree, 'package.json')).resolve(name)
+    : join(tree, 'build', ...name.split('/'))
+  if (!existsSync(file)) throw new NotComparable(`it has no ${name}`)
+  return (await import(pathToFileURL(file).href)) as T
+}
