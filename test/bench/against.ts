@@ -1,7 +1,7 @@
 /** `--against REF`: this tree and another commit in turns, within the same minutes, both driven by the bench of this tree. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
 import { hostShare } from './host.js'
@@ -43,7 +43,7 @@ function treeOf(commit: string): string {
     mkdirSync(dirname(folder), { recursive: true })
     // What was removed by hand is still known.
     git('worktree', 'prune')
-    git('worktree', 'add', '--detach', folder, commit)
+    git('worktree', 'add', '--quiet', '--detach', folder, commit)
   }
   const lock = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8')
   const modules = join(folder, 'node_modules')
@@ -141,12 +141,14 @@ export async function compare(ref: string, wanted: readonly string[], size: Size
   const isChanged = git('status', '--porcelain') !== ''
   console.error(`preparing ${commit} …`)
   const tree = treeOf(commit)
+  const load = loadavg()[0] ?? 0
   const comparisons: Comparison[] = []
   for (const part of wanted) comparisons.push(await compared(part, tree, size))
   const here = `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' with changes' : ''}`
   console.log(
     `\nhere: ${here}; there: ${git('rev-parse', '--short', commit)}${size === 'smoke' ? '; small sizes' : ''}`,
   )
+  console.log(`load of this machine when it began: ${number(load)}, on ${cpus().length} processors`)
   console.log(table(comparisons, size))
   const faults = comparisons.flatMap((comparison) => comparison.faults)
   for (const fault of faults) console.log(fault)

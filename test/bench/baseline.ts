@@ -1,7 +1,7 @@
 /** The processor that a vector between two stations takes: an hour at 30 s, beside RTKLIB in static mode on the same messages. */
 import { roughness, Streams } from '../harness/baseline-streams.js'
-import { noPeer } from '../harness/peers/peers.js'
 import { rtklibStatic } from '../harness/peers/rtklib-static.js'
+import { hasPeer } from './edges.js'
 import { atMost, figure, lost, quantile } from './measurement.js'
 import { definePart } from './part.js'
 import { ofTree } from './tree.js'
@@ -32,7 +32,7 @@ export const part = definePart<Size>({
     const all: number[] = []
     const theirs: number[] = []
     let right = 0
-    const hasPeer = !noPeer('convbin') && !noPeer('rnx2rtkp')
+    const isCompared = hasPeer('convbin') && hasPeer('rnx2rtkp')
     for (let seed = 1; seed <= windows; seed++) {
       const streams = new Streams({ seed, from, to, roughness: seed % 2 ? roughness.calm : roughness.rough })
       const recordings = { from: new Recording(), to: new Recording() }
@@ -52,7 +52,7 @@ export const part = definePart<Size>({
       // The announced places are the true ones.
       const { east, north, up } = found.offset
       right += Number(found.status !== 'none' && Math.hypot(east, north, up) < right_m)
-      if (!hasPeer) continue
+      if (!isCompared) continue
       const bytes = { from: Buffer.concat(heard.from), to: Buffer.concat(heard.to) }
       theirs.push(rtklibStatic(streams.truth.from, bytes, start_ms).took_ms / 1_000)
     }
@@ -64,7 +64,7 @@ export const part = definePart<Size>({
       atMost('a pair and hour: the longest', Math.max(...own), 2.4, 's'),
       figure('pairs an hour on one core', 3_600 / median, ''),
       figure('share of a core with four neighbours', (400 * median) / 3_600, '%'),
-      ...(hasPeer ? [figure('rnx2rtkp, L1 and L2 of GPS and Galileo', quantile(theirs, 0.5), 's')] : []),
+      ...(isCompared ? [figure('rnx2rtkp, L1 and L2 of GPS and Galileo', quantile(theirs, 0.5), 's')] : []),
     ]
   },
 })

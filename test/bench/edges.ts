@@ -8,6 +8,7 @@ import { packageRoot } from '../../runtime/build/release.js'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
 import { arpFrame } from '../harness/fake-receiver.js'
 import { clientNumbers } from './addresses.js'
+import { leaveOut } from './part.js'
 
 /** Arguments of Node for a station that takes its machine for one of 512 MB, where its heap is bounded. */
 export const smallMachine: readonly string[] = [
@@ -23,7 +24,17 @@ export const unitEnvironment: readonly string[] = [
   ...readFileSync(unit, 'utf8').matchAll(/^Environment=(MALLOC_\S+)$/gm),
 ].map(([, text]) => text as string)
 
-export const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
+/** Debian keeps some where only root looks. */
+const places = `${process.env.PATH}:/usr/sbin:/sbin`
+export const hasProgram = (name: string) =>
+  spawnSync('which', [name], { env: { ...process.env, PATH: places } }).status === 0
+
+/** Whether to measure beside a peer. Without it that is left out and said; with CI=true it is tried, and fails. */
+export function hasPeer(name: string): boolean {
+  if (hasProgram(name) || process.env.CI === 'true') return true
+  leaveOut(`${name} is not installed on this machine`)
+  return false
+}
 
 /**
  * One epoch of a base: 1005, four MSM7 of eight satellites on two signals, 1230; about 950 bytes.

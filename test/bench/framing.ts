@@ -10,7 +10,7 @@ import {
 import { encodeUbx } from '../../runtime/gnss/ubx.js'
 import { captures } from '../harness/captures.js'
 import { atLeast, lost, type Measurement } from './measurement.js'
-import { definePart } from './part.js'
+import { definePart, leaveOut } from './part.js'
 import { ofTree } from './tree.js'
 
 interface Size {
@@ -91,7 +91,10 @@ function recorded(): Stream | undefined {
   const real = captures().filter(
     ({ oracle, bytes }) => bytes.length > 30_000 && oracle.framing.bytes.garbage < bytes.length / 50,
   )
-  if (real.length === 0) return undefined
+  if (real.length === 0) {
+    leaveOut('captures: set RTK_BASE_CAPTURES to their folder')
+    return undefined
+  }
   const frames = real.reduce((sum, { oracle: { framing } }) => {
     const { UBX, RTCM3, NMEA } = framing.frames
     return sum + UBX + RTCM3 + NMEA

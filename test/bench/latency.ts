@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { relative } from 'node:path'
 import { freeTcpPort, listeningTo } from '../harness/process.js'
 import { startDevice } from './device.js'
-import { epochFrames, hasProgram, startClients } from './edges.js'
+import { epochFrames, hasPeer, startClients } from './edges.js'
 import { keepAwake } from './host.js'
 import { judged, lost, type Measurement, shown } from './measurement.js'
-import { definePart, pause } from './part.js'
+import { definePart } from './part.js'
 import { onTheLine, openSerialLine, type SerialLine, type Write } from './serial-line.js'
+import { startStr2str } from './str2str.js'
 
 interface Size {
   readonly subscribers: number
@@ -89,13 +87,9 @@ async function rtkBase(size: Size): Promise<Run> {
 async function str2str(size: Size): Promise<Run> {
   const line = await openSerialLine()
   const port = await freeTcpPort()
-  // str2str names serial ports from /dev on.
-  const device = relative('/dev', line.near)
-  const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `tcpsvr://:${port}`], { stdio: 'ignore' })
-  await pause(1_000)
+  const peer = await startStr2str(line, `tcpsvr://:${port}`)
   const run = await measure(size, 'tcp', port, line)
-  child.kill('SIGKILL')
-  await once(child, 'close')
+  await peer.stop()
   line.close()
   return run
 }
@@ -114,7 +108,7 @@ export const part = definePart<Size>({
     const release = keepAwake()
     if (release) add(`${name}, processors kept awake`, judged, await rtkBase(size).finally(release))
     add(name, release ? shown : judged, await rtkBase(size))
-    if (hasProgram('str2str')) {
+    if (hasPeer('str2str')) {
       const { samples } = await str2str(size)
       results.push(...shown(`str2str, serial → TCP, ${size.subscribers} clients`, samples))
     }

@@ -72,6 +72,7 @@ async function measure(): Promise<boolean> {
     const outcome = await runPart(name, { size: 'full', progress: (text) => console.error(`  ${text}`) })
     outcomes.set(name, outcome)
     if (outcome.skipped !== undefined) console.log(`  skipped: ${outcome.skipped}`)
+    for (const reason of outcome.leftOut) console.log(`  left out: ${reason}`)
     for (const fault of outcome.faults) console.log(`  ${fault}`)
     for (const measurement of [...outcome.measurements, host()]) console.log(row(measurement))
     missed += outcome.faults.length + outcome.measurements.filter(({ ok }) => ok === false).length

@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { relative } from 'node:path'
 import { freeTcpPort, listeningTo } from '../harness/process.js'
 import { startDevice } from './device.js'
-import { epochFrames, hasProgram, processUse, startClients } from './edges.js'
+import { epochFrames, hasPeer, processUse, startClients } from './edges.js'
 import { keepAwake } from './host.js'
 import { atMost, figure, judged, lost, type Measurement, shown } from './measurement.js'
-import { definePart, pause } from './part.js'
+import { definePart } from './part.js'
 import { onTheLine, openSerialLine, type SerialLine } from './serial-line.js'
+import { startStr2str } from './str2str.js'
 
 /** Of a run with so many rovers. */
 export interface RunSize {
@@ -131,15 +129,9 @@ export async function rtkBase(count: number, size: RunSize): Promise<Run> {
 async function str2str(count: number, size: RunSize): Promise<Run> {
   const line = await openSerialLine()
   const port = await freeTcpPort()
-  // str2str names serial ports from /dev on.
-  const device = relative('/dev', line.near)
-  const child = spawn('str2str', ['-in', `serial://${device}:115200`, '-out', `ntripc://:${port}/BENCH`], {
-    stdio: 'ignore',
-  })
-  await pause(1_000)
-  const run = await measure(count, size, port, line, child.pid as number)
-  child.kill('SIGKILL')
-  await once(child, 'close')
+  const peer = await startStr2str(line, `ntripc://:${port}/BENCH`)
+  const run = await measure(count, size, port, line, peer.pid)
+  await peer.stop()
   line.close()
   return run
 }
@@ -179,7 +171,7 @@ export const part = definePart<Size>({
       results.push(count === more.at(-1) ? atMost(share, run.cpu, budget, '%') : figure(share, run.cpu, '%'))
       results.push(figure(`${name}: resident memory`, run.rss_MB, 'MB', 120))
     }
-    if (!hasProgram('str2str')) return results
+    if (!hasPeer('str2str')) return results
     const { samples, cpu, rss_MB } = await str2str(fewest, size)
     return [
       ...results,

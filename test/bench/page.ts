@@ -43,10 +43,13 @@ function row(measurement: Measurement): string {
   return `| ${[cell(name), `${number(value)} ${unit}`.trim(), cell(budget), shown].join(' | ')} |`
 }
 
-function section([name, { skipped, faults, measurements }]: [string, Outcome]): string {
+function section([name, { skipped, leftOut, faults, measurements }]: [string, Outcome]): string {
   if (skipped !== undefined) return `## ${name}\n\nNot measured: ${skipped}.\n`
   const table = ['| figure | measured | budget | |', '|---|---|---|---|', ...measurements.map(row)]
-  return [`## ${name}`, ...faults.map((fault) => `**Fault:** ${fault}`), table.join('\n')].join('\n\n').concat('\n')
+  const remarks = leftOut.map((reason) => `Left out: ${reason}.`)
+  return [`## ${name}`, ...remarks, ...faults.map((fault) => `**Fault:** ${fault}`), table.join('\n')]
+    .join('\n\n')
+    .concat('\n')
 }
 
 export function pageOf(

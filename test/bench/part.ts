@@ -19,11 +19,20 @@ export function definePart<Size>(part: Part<Size>): Part<Size> {
 }
 
 /** What a part's process tells the bench. */
-export type PartMessage = { progress: string } | { notComparable: string } | { measurements: Measurement[] }
+export type PartMessage =
+  | { progress: string }
+  | { leftOut: string }
+  | { notComparable: string }
+  | { measurements: Measurement[] }
 
 /** For whoever waits for a long part. */
 export function progress(text: string): void {
   process.send?.({ progress: text } satisfies PartMessage)
+}
+
+/** Something of the part cannot be measured here. */
+export function leaveOut(reason: string): void {
+  process.send?.({ leftOut: reason } satisfies PartMessage)
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

@@ -26,6 +26,8 @@ export interface RunOptions {
 export interface Outcome {
   /** Why the part did not run. */
   readonly skipped?: string | undefined
+  /** Why some of it was not measured: a peer is missing. */
+  readonly leftOut: readonly string[]
   readonly measurements: readonly Measurement[]
   /** A crash, a warning of Node, a line on stderr: one line each. */
   readonly faults: readonly string[]
@@ -52,8 +54,8 @@ export async function runPart(name: string, options: RunOptions): Promise<Outcom
   const lack = missing(part)
   if (lack !== undefined) {
     return process.env.CI === 'true'
-      ? { measurements: [], faults: [lack] }
-      : { skipped: lack, measurements: [], faults: [] }
+      ? { leftOut: [], measurements: [], faults: [lack] }
+      : { skipped: lack, leftOut: [], measurements: [], faults: [] }
   }
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-part-'))
   try {
@@ -83,8 +85,10 @@ async function runIn(folder: string, name: string, { size, tree, progress, limit
   running.add(child)
   let measurements: readonly Measurement[] | undefined
   let skipped: string | undefined
+  const leftOut: string[] = []
   child.on('message', (message: PartMessage) => {
     if ('progress' in message) progress?.(message.progress)
+    else if ('leftOut' in message) leftOut.push(message.leftOut)
     else if ('notComparable' in message) skipped = message.notComparable
     else measurements = message.measurements
   })
@@ -107,7 +111,7 @@ async function runIn(folder: string, name: string, { size, tree, progress, limit
     ...linesOf(warnings),
     ...linesOf(stderr),
   ]
-  return { skipped, measurements: measurements ?? [], faults }
+  return { skipped, leftOut, measurements: measurements ?? [], faults }
 }
 
 /** Its lines without the frames of a stack but the first, which says where. */

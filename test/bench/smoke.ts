@@ -36,12 +36,10 @@ export async function smoke(wanted: readonly string[]): Promise<boolean> {
       const found = faultsOf(outcome)
       faults.push(...found.map((fault) => `${name}: ${fault}`))
       const result = outcome.skipped !== undefined ? `skipped: ${outcome.skipped}` : found.length > 0 ? 'FAULT' : 'good'
-      console.log(
-        [
-          `\n${name}, ${seconds} s: ${result}`,
-          ...outcome.measurements.map((one) => row(one, one.isAbsurd ? 'FAULT' : '')),
-        ].join('\n'),
-      )
+      const rows = outcome.measurements.map((one) => row(one, one.isAbsurd ? 'FAULT' : ''))
+      const leftOut = outcome.leftOut.map((reason) => `  left out: ${reason}`)
+      // In one piece, as others print too.
+      console.log([`\n${name}, ${seconds} s: ${result}`, ...leftOut, ...rows].join('\n'))
     }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))

@@ -311,6 +311,13 @@ async function replayed(file: string, quiet_ms: number): Promise<[bytes: number,
   return [bytes, digest.digest('hex')]
 }
 
+/** Beside the request itself, RTCM and the state, which come without being asked for. */
+function isAnswered(request: string, heard: Json): boolean {
+  const [topic = ''] = request.split(' ')
+  const unasked = [`/${topic} `, '/drtk ', '/state ']
+  return Object.keys(heard ?? {}).some((kind) => !unasked.some((one) => kind.includes(one)))
+}
+
 export const part = definePart<Size>({
   sizes: {
     full: {
@@ -349,8 +356,9 @@ export const part = definePart<Size>({
       : undefined
     for (const one of found ?? []) progress(one.slice(0, 400))
     const states = Object.keys(whole.states ?? {}).length
-    const requests = Object.values(whole.requests ?? {})
-    const answered = requests.filter((one) => Object.keys(one ?? {}).length > 0).length
+    // A command by MQTT has no answer.
+    const requests = Object.entries(whole.requests ?? {}).filter(([request]) => !request.startsWith('cmd '))
+    const answered = requests.filter(([request, heard]) => isAnswered(request, heard)).length
     return [
       lost('states that were not recorded', 3 + size.faults + Number(size.moves), states),
       lost('requests by MQTT without an answer', requests.length, answered),

@@ -1,0 +1,51 @@
+/** Each part of the bench sees the fault that is written for it (mutations.ts): `npm run test:machine bench-mutations`, ten minutes. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../runtime/build/release.js'
+import { machineOnly } from '../harness/sample.js'
+import { benchMutations } from './mutations.js'
+import { parts } from './parts.js'
+
+const root = packageRoot()
+const chosen = process.env.RTK_BASE_BENCH_PARTS?.split(',')
+const pieces = (text: string, part: string) => text.split(part).length - 1
+
+t.test('there is a fault for each part, and its place is still there', (t) => {
+  t.same(new Set(benchMutations.map(({ part }) => part)), new Set(Object.keys(parts)))
+  for (const { part, file, before } of benchMutations) {
+    t.equal(pieces(readFileSync(join(root, file), 'utf8'), before), 1, `${part}: ${file}`)
+  }
+  t.end()
+})
+
+t.test('--smoke sees it', { skip: machineOnly, timeout: 0 }, async (t) => {
+  const copy = mkdtempSync(join(tmpdir(), 'rtk-base-bench-mutants-'))
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  const left = new Set(['node_modules', '.git', '.tap'].map((name) => join(root, name)))
+  cpSync(root, copy, { recursive: true, preserveTimestamps: true, filter: (path) => !left.has(path) })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const captures = process.env.RTK_BASE_CAPTURES ?? resolve(root, '../shared/captures')
+  /** As a person calls it, on what is changed now. */
+  const smoke = (part: string) =>
+    spawnSync(process.execPath, [join(copy, 'runtime', 'build', 'bootstrap.mjs'), '--bench', '--smoke', part], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '', RTK_BASE_CAPTURES: captures },
+    })
+  for (const { part, file, before, after } of benchMutations.filter((one) => !chosen || chosen.includes(one.part))) {
+    const path = join(copy, file)
+    const whole = readFileSync(path, 'utf8')
+    writeFileSync(
+      path,
+      whole.replace(before, () => after),
+    )
+    const { status, stdout } = smoke(part)
+    writeFileSync(path, whole)
+    const [, faults = ''] = stdout.split('\nFaults:\n')
+    t.comment(`${part}: ${faults.split('\n')[0]}`)
+    t.equal(status, 1, `${part}: ${stdout.slice(-1_000)}`)
+    t.match(faults, new RegExp(`^${part}: `), part)
+  }
+})
