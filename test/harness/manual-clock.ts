@@ -1,5 +1,6 @@
 import type { Dispose } from '../../runtime/plugin.js'
 import type { Clock } from '../../runtime/ports/clock.js'
+import { longestWait_ms } from './longest-wait.js'
 
 interface Timer {
   at_ms: number
@@ -89,20 +90,22 @@ async function turn(): Promise<void> {
   for (let i = 0; i < 4; i++) await null
 }
 
-/** Shorter where a test of a few seconds has to fail within its own time: the mutations. */
-const longestWait_ms = Number(process.env.RTK_BASE_WAIT_MS ?? 60_000)
-
 /**
  * Waits for an effect of real I/O by polling `condition`. It ends when the condition is true, or fails after `limit_ms` of
  * real time.
+ * @param what says what is waited for, and may say what was seen last
  */
-export async function until(condition: () => unknown, what: string, limit_ms = longestWait_ms): Promise<void> {
+export async function until(
+  condition: () => unknown,
+  what: string | (() => string),
+  limit_ms = longestWait_ms,
+): Promise<void> {
   const end_ms = performance.now() + limit_ms
   for (let pause_ms = 1; ; pause_ms = Math.min(5, pause_ms * 1.2)) {
     const asked_ms = performance.now()
     if (await condition()) return
     const now_ms = performance.now()
-    if (now_ms > end_ms) throw new Error(`${what}: not within ${limit_ms} ms`)
+    if (now_ms > end_ms) throw new Error(`${typeof what === 'string' ? what : what()}: not within ${limit_ms} ms`)
     // What takes long is asked for less often: a question may keep the process busy that it waits for.
     const wait_ms = Math.max(pause_ms, Math.min(50, 4 * (now_ms - asked_ms)))
     await new Promise<void>((resolve) => setTimeout(resolve, wait_ms))
