@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { createTestStation, ManualClock, type TestStation, until } from 'rtk-base/testing'
+import { createTestStation, ManualClock, type TestStation } from 'rtk-base/testing'
 import type { Test } from 'tap'
 import raw from '../../../plugins/raw/index.js'
+import { drive } from '../../harness/drive.js'
 import type { Definition } from '../gnss/survey-in-rig.js'
 
 export const hour_ms = 3_600_000
@@ -136,23 +137,8 @@ export async function pushRig(
   })
   t.teardown(() => station.stop())
   const listed = async () => (await station.request('/raw/files')).json() as Listed
-  /** Attempts that have begun or ended; the last one says which. */
-  const attempts = () => station.lines.filter(({ msg }) => /^an hour of raw data (is|was)/.test(msg))
-  const isSending = () => attempts().at(-1)?.msg.endsWith('is being pushed')
-  /**
-   * The clock advances in small steps, and stands while an attempt is being made, unless `always`. When one
-   * has begun or ended, the condition is looked at before more time passes, so that a second one is never overlooked.
-   */
-  const waitFor = (condition: () => unknown, what: string, always = false) =>
-    until(async () => {
-      const before = attempts().length
-      // The list reads the folder, as an attempt does before it begins: time is not faster than the disk.
-      await listed()
-      if (await condition()) return true
-      if (always) await clock.advance(1_000)
-      else for (let i = 0; i < 20 && attempts().length === before && !isSending(); i++) await clock.advance(10_000)
-      return false
-    }, what)
+  /** The clock advances in steps that are shorter than the shortest wait between two attempts and the limit of a request. */
+  const waitFor = (condition: () => unknown, what: string, step_ms = 30_000) => drive(clock, condition, what, step_ms)
   return { station, clock, data, folder, listed, waitFor }
 }
 

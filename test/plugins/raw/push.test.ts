@@ -156,7 +156,7 @@ t.test('a server that never answers, and one that closes while it is sent to', a
   let taken = 0
   server.begin = ({ method }) => method === 'HEAD' && ++taken > 0
   const rig = await pushRig(t, { url: server.url })
-  await rig.waitFor(async () => (await rig.listed()).push?.trouble, 'it is given up', true)
+  await rig.waitFor(async () => (await rig.listed()).push?.trouble, 'it is given up', 1_000)
   t.match((await rig.listed()).push?.trouble, /no answer within 60 s/)
   t.ok(taken > 0)
   server.begin = (request) => request.method === 'PUT' && request.socket.destroy().destroyed
@@ -252,9 +252,9 @@ t.test('a station that stops in the middle', async (t) => {
       if (method === 'PUT') begun++
       return false
     }
-    await rig.waitFor(() => begun > 0, 'it begins', true)
+    await rig.waitFor(() => begun > 0, 'it begins', 1_000)
     await rig.station.reload('raw')
-    await rig.waitFor(async () => (await rig.listed()).push?.waiting === 0, 'it is pushed', true)
+    await rig.waitFor(async () => (await rig.listed()).push?.waiting === 0, 'it is pushed', 1_000)
     t.equal(begun, 2)
     t.equal(server.files.get(nameOf(0))?.length, readFileSync(join(rig.folder, '20261120T10.rtcm3.gz')).length)
     t.strictSame(readdirSync(rig.folder).sort(), ['20261120T10.rtcm3.gz', '20261120T10.rtcm3.json'])
@@ -285,7 +285,7 @@ t.test('it sends no faster than it may', async (t) => {
     if (method === 'PUT') began_ms = rig.clock.monotonic()
     return false
   }
-  await rig.waitFor(() => server.puts.length > 0, 'it is sent', true)
+  await rig.waitFor(() => server.puts.length > 0, 'it is sent', 1_000)
   const seconds = (rig.clock.monotonic() - began_ms) / 1_000
   // 28,800 bytes at 2,000 a second; the last portion waits for nobody.
   t.ok(seconds >= 6, `${seconds} s`)
