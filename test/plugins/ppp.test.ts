@@ -14,6 +14,7 @@ import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { type Ecef, type RawRinex, rawData } from '../../schemas/services.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
+import { drive, pass, settled } from '../harness/drive.js'
 import { createTestStation, gateOnly, ManualClock } from '../harness/index.js'
 import { type FakeCsrs, fakeCsrs, sum, zipOf } from '../harness/peers/fake-csrs.js'
 import { setUp } from './gnss/simulator-rig.js'
@@ -45,23 +46,21 @@ const archive = definePlugin({
 
 type Answer = Record<string, never> & { job?: { state: string; text: string } }
 
-const settle = () => new Promise((done) => setTimeout(done, 20))
-
-/** Requests to a station, and waiting for its job. @param seconds lets time pass */
-function asking(t: Test, url: string, seconds: (count: number) => Promise<unknown>) {
+/** Requests to a station, and waiting for its job. */
+function asking(url: string, clock: ManualClock) {
   const ask = async (method: string, path: string, body?: object) => {
     const init = body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}
     const response = await fetch(`${url}${path}`, { method, ...init })
     return { status: response.status, json: (await response.json()) as Answer }
   }
   /** Until the job has this state; undefined: it is gone. */
-  const jobIs = async (state: string | undefined, steps: number, step_s = 10) => {
-    for (let step = 0; step < steps; step++) {
-      if ((await ask('GET', '/ppp')).json.job?.state === state) return true
-      await seconds(step_s)
-      await settle()
+  const jobIs = async (state: string | undefined, step_s = 10) => {
+    let seen: Answer | undefined
+    const isReached = async () => {
+      seen = (await ask('GET', '/ppp')).json
+      return seen.job?.state === state
     }
-    return t.fail(`${JSON.stringify((await ask('GET', '/ppp')).json)} is not ${state}`)
+    await drive(clock, isReached, () => `the job is ${state}, not ${JSON.stringify(seen)}`, step_s * 1_000)
   }
   return { ask, jobIs }
 }
@@ -75,7 +74,7 @@ async function base(t: Test, fake: FakeCsrs, changes = {}) {
     changes: { ...account, ...changes },
   })
   await rig.until(() => rig.field('state.status') === 'fixed', 300)
-  return { ...rig, ...asking(t, `${rig.station.device.http?.url}`, rig.seconds) }
+  return { ...rig, ...asking(`${rig.station.device.http?.url}`, rig.clock) }
 }
 
 /** Without a receiver, so that days pass quickly. */
@@ -89,7 +88,7 @@ async function desk(t: Test, fake: FakeCsrs, store = new MemoryStore()) {
   const seconds = (count: number) => clock.advance(count * 1_000)
   const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
   const command = (text: string) => station.station.command(text, { source: 'console' })
-  return { station, clock, seconds, change, command, ...asking(t, `${station.device.http?.url}`, seconds) }
+  return { station, clock, seconds, change, command, ...asking(`${station.device.http?.url}`, clock) }
 }
 
 t.test('from a session to the reference', async (t) => {
@@ -101,7 +100,7 @@ t.test('from a session to the reference', async (t) => {
   t.strictSame((await ask('GET', '/ppp')).json, { results: [], series: [] })
   t.match((await ask('POST', '/ppp/job')).json, { job: { state: 'converting' } })
   t.equal((await ask('POST', '/ppp/job')).status, 503, 'one at a time')
-  await jobIs(undefined, 60)
+  await jobIs(undefined, 1)
 
   const [submitted] = fake.requests
   t.equal(submitted?.agent, 'CSRS-PPP access via Python Browser Emulator')
@@ -154,12 +153,12 @@ t.test('what a service can answer', async (t) => {
     fake.file = zipOf({ 'a.sum': Buffer.from(sum(roof)) })
     await again()
     await seconds(10)
-    await settle()
+    await settled()
     t.match((await ask('GET', '/ppp')).json, { job: { state: 'converting', text: /page instead of a key/ } })
     await seconds(600)
-    await settle()
+    await settled()
     t.equal(submissions(), 1, 'not again within the hour')
-    await jobIs(undefined, 100, 60)
+    await jobIs(undefined, 60)
     t.equal(submissions(), 2)
   })
   for (const [name, prepare, text] of [
@@ -197,7 +196,7 @@ t.test('what a service can answer', async (t) => {
     await t.test(name, async (t) => {
       prepare()
       await again()
-      await jobIs('failed', 20)
+      await jobIs('failed')
       t.match((await ask('GET', '/ppp')).json, { job: { text } })
     })
   }
@@ -213,10 +212,10 @@ t.test('what a service can answer', async (t) => {
     fake.file = whole.subarray(0, whole.length - 30)
     await again()
     await seconds(60)
-    await settle()
+    await settled()
     fake.code = 503
     const before = fake.requests.length
-    await jobIs('failed', 100, 900)
+    await jobIs('failed', 60)
     t.ok(fake.requests.length - before < 12, `${fake.requests.length - before} requests in half a day`)
     t.match((await ask('GET', '/ppp')).json, { job: { text: /answers 503|cannot be reached/ } })
     fake.code = 200
@@ -225,11 +224,11 @@ t.test('what a service can answer', async (t) => {
     fake.submit = ['ERROR [002] too many']
     await again()
     await seconds(10)
-    await settle()
+    await settled()
     t.match((await ask('GET', '/ppp')).json, { job: { text: /blocks this account/ } })
     const before = submissions()
     for (let hour = 0; hour < 5; hour++) await seconds(3_600)
-    await settle()
+    await settled()
     t.equal(submissions(), before)
   })
 })
@@ -240,12 +239,12 @@ t.test('after a restart the job continues, and nothing is submitted twice', asyn
   const store = new MemoryStore()
   const first = await desk(t, fake, store)
   await first.ask('POST', '/ppp/job')
-  await first.jobIs('waiting', 60)
+  await first.jobIs('waiting')
   await first.station.stop()
   fake.status = ['done']
   fake.file = zipOf({ 'a.sum': Buffer.from(sum(roof)) })
   const second = await desk(t, fake, store)
-  await second.jobIs(undefined, 100)
+  await second.jobIs(undefined)
   t.equal(fake.requests.filter(({ url }) => url.startsWith('/submit')).length, 1)
   t.equal(((await second.ask('GET', '/ppp')).json as unknown as { results: unknown[] }).results.length, 1)
 })
@@ -370,10 +369,7 @@ t.test('with the archive itself: the submitted file is RINEX of the session', { 
   await rig.seconds(3_900)
   const { http } = rig.station.device
   t.equal((await fetch(`${http?.url}/ppp/job`, { method: 'POST' })).status, 200)
-  for (let tries = 0; tries < 300 && fake.requests.length === 0; tries++) {
-    await rig.seconds(1)
-    await new Promise((done) => setTimeout(done, 20))
-  }
+  await drive(rig.clock, () => fake.requests.length > 0, 'the submission')
   const body = fake.requests[0]?.body ?? Buffer.alloc(0)
   const start = body.indexOf(Buffer.from([0x1f, 0x8b]))
   const text = gunzipSync(body.subarray(start, body.lastIndexOf('\r\n--'))).toString()
@@ -496,12 +492,7 @@ t.test('repeats: submitted by itself, and a series of the motion that the plate 
   const { ask, change, seconds, command, clock } = await desk(t, fake)
   const submissions = () => fake.requests.filter(({ url }) => url.startsWith('/submit')).length
   /** Slowly, so that the answers of the service come in time. */
-  const minutes = async () => {
-    for (let step = 0; step < 12; step++) {
-      await seconds(10)
-      await settle()
-    }
-  }
+  const minutes = () => pass(clock, 120_000, 10_000)
   const days = async (count: number) => {
     for (let day = 0; day < count; day++) {
       await seconds(86_400 - ((clock.now() / 1000 + 6 * 3_600) % 86_400))

@@ -18,6 +18,7 @@ import { decodeMsm, decodeRtcm, encodeMsm, Framer, isMsm } from '../../runtime/g
 import { readRaw } from '../../runtime/rinex/index.js'
 import { Random } from '../../runtime/simulation/random.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
+import { settled } from '../harness/drive.js'
 import { setUp } from './gnss/simulator-rig.js'
 
 const hour_ms = 3_600_000
@@ -227,10 +228,12 @@ t.test('a week, killed again and again: each time at most the last seconds are l
     const ended = once(child, 'exit')
     // However slow the machine is: after so many dots, and a moment more.
     let dots = 4 + Math.floor(60 * random.uniform())
-    for await (const written of child.stdout) {
+    // It is read on: the child must be killed, not end because nobody listens.
+    for await (const written of child.stdout.iterator({ destroyOnReturn: false })) {
       dots -= (written as Buffer).length
       if (dots <= 0) break
     }
+    child.stdout.resume()
     await delay(20 * random.uniform())
     child.kill('SIGKILL')
     await ended
@@ -271,10 +274,10 @@ t.test(
     t.notOk(isRaised())
     await rig.change({ 'raw-en': 1 })
     await rig.seconds(700)
-    await new Promise((done) => setTimeout(done, 100))
+    await settled()
     t.ok(isRaised(), 'as soon as it is asked for')
     await rig.change({ 'raw-en': 0 })
-    await new Promise((done) => setTimeout(done, 100))
+    await settled()
     t.notOk(isRaised())
   },
 )
