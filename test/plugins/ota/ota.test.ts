@@ -18,6 +18,7 @@ import { definePlugin } from '../../../runtime/plugin.js'
 import { stationError } from '../../../runtime/station-error.js'
 import type { Trouble } from '../../../schemas/services.js'
 import { firmwareInstaller } from '../../../schemas/services.js'
+import { drive, settled } from '../../harness/drive.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { bundleImage, imageOf, maker, otaStation, scratch } from './rig.js'
 
@@ -604,6 +605,11 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
   })
 
   const etag = '"one"'
+  /** Asks only when no work is open, as the clock advances only then: no poll is slower than the clock. */
+  const whenWorked = async (condition: () => boolean) => {
+    do await settled()
+    while (!condition())
+  }
   /** Sends a part of at most so many bytes, and cuts the connection when the client has stored it. */
   const breaking =
     (image: Buffer, most: number, folder: string, log: string[] = []): RequestListener =>
@@ -617,8 +623,8 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
       else response.writeHead(206, { ...head, 'content-range': `bytes ${start}-${image.length - 1}/${image.length}` })
       if (end === image.length) return response.end(image.subarray(start))
       response.write(image.subarray(start, end))
-      const stored = () => statSync(join(folder, 'image'), { throwIfNoEntry: false })?.size === end
-      void until(async () => stored(), `${end} bytes`).then(() => response.socket?.destroy())
+      const isStored = () => statSync(join(folder, 'image'), { throwIfNoEntry: false })?.size === end
+      void whenWorked(isStored).then(() => response.socket?.destroy())
     }
   const incomingOf = (data: string) => join(data, 'files', 'ota', 'incoming')
 
@@ -638,10 +644,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
     await first.station.stop()
     const second = await otaStation(t, { data })
     await second.command(`firmware=${url}/image`)
-    await until(async () => {
-      await second.station.clock.advance(1_000)
-      return second.update().state === 'rebooting'
-    }, 'the end')
+    await drive(second.station.clock, () => second.update().state === 'rebooting', 'the end')
     t.ok(log.length >= 5, log.join(' '))
     t.equal(log[0], '->0')
     t.ok(
@@ -674,10 +677,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
       })
       const rig = await otaStation(t, {})
       await rig.command(`firmware=${url}/image`)
-      await until(async () => {
-        await rig.station.clock.advance(1_000)
-        return ['rebooting', 'failed'].includes(rig.update().state)
-      }, what)
+      await drive(rig.station.clock, () => ['rebooting', 'failed'].includes(rig.update().state), what)
       t.equal(rig.update().state, 'rebooting', `${what}: ${rig.reasons()}`)
     }
   })
@@ -685,7 +685,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
   const storedIn = (data: string) => statSync(join(incomingOf(data), 'image'), { throwIfNoEntry: false })?.size ?? 0
   /** The link breaks when the station has stored so many bytes. */
   const breakAt = (response: ServerResponse, bytes: number, data: string) =>
-    until(() => storedIn(data) >= bytes, `${bytes} bytes`).then(() => response.socket?.destroy())
+    whenWorked(() => storedIn(data) >= bytes).then(() => response.socket?.destroy())
 
   t.test('a refusal of a range is not read, however long it is', async (t) => {
     const image = await bundleImage(t, '2.0.0')
@@ -709,10 +709,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
     })
     const rig = await otaStation(t, { data })
     await rig.command(`firmware=${url}/image`)
-    await until(async () => {
-      await rig.station.clock.advance(1_000)
-      return rig.update().state === 'rebooting'
-    }, 'the update')
+    await drive(rig.station.clock, () => rig.update().state === 'rebooting', 'the update')
     // Bounded: a connection whose answer nobody reads stays.
     await until(() => refusal === 'ended', 'its end').catch(() => {})
     t.equal(refusal, 'ended')
@@ -742,10 +739,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
       })
       const rig = await otaStation(t, { data })
       await rig.command(`firmware=${url}${path}`)
-      await until(async () => {
-        await rig.station.clock.advance(100)
-        return storedIn(data) >= 10_000
-      }, path)
+      await drive(rig.station.clock, () => storedIn(data) >= 10_000, path, 100)
       t.strictSame(rig.update(), { state: 'downloading', failed: false, progress }, path)
     }
   })
@@ -775,10 +769,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
       const { clock } = rig.station
       const isOver = () => rig.update().state === 'failed'
       while (!isOver() && clock.monotonic() < 2 * longest_ms(size)) {
-        await until(async () => {
-          if (asked.length === 0) await clock.advance(1_000)
-          return asked.length > 0 || isOver()
-        }, 'the next attempt')
+        await drive(clock, () => asked.length > 0 || isOver(), 'the next attempt')
         if (!isOver()) await clock.advance(40_000)
         await asked.shift()?.()
       }
@@ -798,10 +789,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
     })
     const rig = await otaStation(t, {})
     await rig.command(`firmware=${url}/image`)
-    await until(async () => {
-      await rig.station.clock.advance(1_000)
-      return ['rebooting', 'failed'].includes(rig.update().state)
-    }, 'the end')
+    await drive(rig.station.clock, () => ['rebooting', 'failed'].includes(rig.update().state), 'the end')
     t.equal(rig.update().state, 'rebooting', rig.reasons())
   })
 
@@ -830,10 +818,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
         const data = scratch(t)
         const rig = await otaStation(t, { ota: { limit_mb: 1 }, data })
         await rig.command(`firmware=${url}${path}`)
-        await until(async () => {
-          await rig.station.clock.advance(10_000)
-          return rig.update().state === 'failed'
-        }, path)
+        await drive(rig.station.clock, () => rig.update().state === 'failed', path, 10_000)
         t.match(rig.reasons(), reason, path)
         t.equal(rig.state(), '')
         t.notOk(existsSync(join(incomingOf(data), 'image')), `${path}: nothing stays on the disk`)
@@ -851,10 +836,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
     )
     const rig = await otaStation(t, { data })
     await rig.command(`firmware=${url}/image`)
-    await until(async () => {
-      await rig.station.clock.advance(5_000)
-      return rig.update().state === 'failed'
-    }, 'the end')
+    await drive(rig.station.clock, () => rig.update().state === 'failed', 'the end', 5_000)
     t.equal(count, 8)
     t.ok(existsSync(join(incomingOf(data), 'image.meta')))
   })
@@ -965,10 +947,7 @@ t.test('an upload holds nothing before its signed head is verified', async (t) =
     t.not(rig.station.field('base.state.base'), 'updating')
     t.strictSame(rig.update(), { state: 'idle', failed: false, progress: 0 })
     t.match(await rig.post(image), { status: 200 })
-    await until(async () => {
-      await rig.station.clock.advance(500)
-      return isOver
-    }, 'its end')
+    await drive(rig.station.clock, () => isOver, 'its end', 500)
     t.ok(rig.station.clock.monotonic() < 30_000, 'long before a payload would have to')
     t.match(await ended, { status: 408, text: /its signed head did not come within 10 s/ })
     t.match(rig.update(), { state: 'rebooting', failed: false }, 'the other one is not touched by it')
@@ -987,12 +966,12 @@ t.test('an upload holds nothing before its signed head is verified', async (t) =
       isOver = true
     })
     let byte = head + 10
-    await until(async () => {
+    const isEnded = () => {
       // A byte every 5 s is no upload.
       if (byte < head + 50) idle.push(image.subarray(byte, ++byte))
-      await rig.station.clock.advance(5_000)
       return isOver
-    }, 'its end')
+    }
+    await drive(rig.station.clock, isEnded, 'its end', 5_000)
     t.match(await ended, { status: 408, text: /less than 30720 bytes came within 60 s/ })
     t.match(rig.update(), { state: 'failed', failed: true })
     t.equal(rig.files('b'), undefined)

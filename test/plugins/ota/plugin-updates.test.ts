@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gateOnly, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/loader/plugin-updates.js'
+import { drive } from '../../harness/drive.js'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
 /** The prebuilt form of a plugin that shows its version. */
@@ -105,10 +106,7 @@ t.test('an update of one plugin', async (t) => {
       t.equal(update?.former.version, '1.1.0', 'what never proved itself is not worth going back to')
       writeFileSync(join(rig.data, 'plugin-updates', update?.folder ?? '', 'mast.cjs'), 'damaged')
       const next = await rig.again()
-      await until(async () => {
-        await next.station.clock.advance(1_000)
-        return next.running() === '1.1.0'
-      }, 'the version before')
+      await drive(next.station.clock, () => next.running() === '1.1.0', 'the version before')
       t.match(next.reasons(), /mast 1\.3\.0 was given up: .*sha256.*; 1\.1\.0 runs again/)
     },
   )
@@ -311,10 +309,7 @@ t.test('an update of one plugin', async (t) => {
     t.teardown(() => Object.assign(globalThis, { mastFails: false }))
     const next = await rig.again()
     t.equal(next.running(), undefined)
-    await until(async () => {
-      await next.station.clock.advance(1_000)
-      return next.running() === '1.0.0'
-    }, 'the bundle’s own version')
+    await drive(next.station.clock, () => next.running() === '1.0.0', 'the bundle’s own version')
     t.match(next.reasons(), /mast 1\.1\.0 was given up: .*no mast.*; the one of the bundle runs again/)
   })
 

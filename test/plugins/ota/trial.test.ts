@@ -14,6 +14,7 @@ import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runti
 import type { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { stationError } from '../../../runtime/station-error.js'
 import { device, mqttLink, rtcmStream, type Trouble } from '../../../schemas/services.js'
+import { drive, pass } from '../../harness/drive.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
 t.test('the health of a version on trial', async (t) => {
@@ -542,19 +543,12 @@ async function installed(
   return { root: rig.root, store: rig.store }
 }
 
-/** Lets so many seconds pass, with each look at the version on trial: its own HTTP answer takes real time. */
+/** Lets so many seconds pass, or less if the trial ends. The looks at the version on trial, by HTTP, end before time goes on. */
 async function advance(rig: Awaited<ReturnType<typeof otaStation>>, s: number, each: () => void = () => {}) {
-  const { clock, lines } = rig.station
-  const looks = () => lines.filter(({ msg }) => msg === 'looked at the version on trial').length
-  for (const end_ms = clock.monotonic() + s * 1000; clock.monotonic() < end_ms; ) {
+  const isOver = () => rig.station.restarts() > 0 || rig.ready() > 0
+  for (let left_s = s; left_s > 0 && !isOver(); left_s--) {
     each()
-    const before = looks()
-    await until(async () => {
-      if (looks() > before || rig.station.restarts() > 0 || rig.ready() > 0) return true
-      if (clock.monotonic() < end_ms) await clock.advance(1_000)
-      return clock.monotonic() >= end_ms
-    }, 'a look')
-    if (rig.station.restarts() > 0 || rig.ready() > 0) return
+    await pass(rig.station.clock, 1_000)
   }
 }
 
@@ -708,12 +702,7 @@ t.test('a new version', async (t) => {
     const root = join(scratch(t), 'missing')
     const rig = await otaStation(t, { root, running: 'b', onTrial: true, ota: { healthy_s: 10 } })
     const tries = () => rig.station.lines.filter(({ msg }) => /cannot be confirmed yet: ENOENT/.test(msg)).length
-    // A look asks the station by HTTP, which takes its time.
-    const isOver = async () => {
-      await advance(rig, 5)
-      return tries() >= 2 || rig.ready() > 0
-    }
-    await until(isOver, 'two tries').catch(() => {})
+    await drive(rig.station.clock, () => tries() >= 2 || rig.ready() > 0, 'two tries')
     t.ok(tries() >= 2, `${tries()} tries`)
     t.equal(rig.ready(), 0)
   })
