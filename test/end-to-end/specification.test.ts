@@ -6,7 +6,8 @@ import { homesOf, readCatalogue } from '../../runtime/build/catalogue.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { readVariant } from '../../runtime/cli/variant-file.js'
 import type { Variant } from '../../schemas/variant.js'
-import { createTestStation, until } from '../harness/index.js'
+import { drive } from '../harness/drive.js'
+import { createTestStation } from '../harness/index.js'
 
 /** Names below a path, as the specification lists them: a space parts names, braces hold those below. */
 const document = `
@@ -93,10 +94,7 @@ t.test('zed-full has every field, parameter and command of the specification', a
   )
   const wanted = paths(document)
   const missing = () => wanted.filter((path) => station.field(path) === undefined)
-  await until(async () => {
-    await station.clock.advance(1_000)
-    return missing().length === 0
-  }, 'every field').catch(() => {})
+  await drive(station.clock, () => missing().length === 0, 'every field').catch(() => {})
   t.strictSame(missing(), [])
   t.equal(wanted.length, 203)
 

@@ -17,6 +17,7 @@ import { HttpServer } from '../../runtime/http/server.js'
 import { Turns } from '../../runtime/http/turns.js'
 import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { systemClock } from '../../runtime/ports/clock.js'
+import { drive } from '../harness/drive.js'
 import { createTestStation } from '../harness/index.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
 import { deferred, echo, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
@@ -321,10 +322,7 @@ t.test('generations', async (t) => {
     await clock.advance(5_000)
     t.same(opened, [])
     options.host = '127.0.0.1'
-    await until(async () => {
-      await clock.advance(5_000)
-      return opened.length === 1
-    }, 'the address')
+    await drive(clock, () => opened.length === 1, 'the address', 5_000)
     t.equal(opened[0]?.host, '127.0.0.1')
   })
 
@@ -1079,10 +1077,7 @@ t.test('a handler that does not answer', async (t) => {
     void answer.then((value) => {
       result = { answer: value, after_ms: clock.monotonic() - started_ms }
     })
-    await until(async () => {
-      await clock.advance(5_000)
-      return result
-    }, 'an answer')
+    await drive(clock, () => result, 'an answer', 5_000)
     return result as unknown as { answer: T; after_ms: number }
   }
 

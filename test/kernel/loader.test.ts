@@ -10,6 +10,7 @@ import { prebuild } from '../../runtime/build/prebuild.js'
 import { bundle } from '../../runtime/loader/bundle.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/log/log.js'
+import { drive } from '../harness/drive.js'
 import { createTestStation, gateOnly, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
 process.setSourceMapsEnabled(true)
@@ -425,15 +426,14 @@ t.test('--watch reloads a plugin that could not be built at the start, once it i
   }
   await until(() => state() === 'quarantined', 'quarantine: the next try is 5 min away')
   mkdirSync(join(folder, 'lib/moved'))
-  await until(async () => {
-    await running.clock.advance(100)
-    return running.lines.some(({ msg }) => msg.includes('it does not run'))
-  }, 'the folder alone is not enough')
+  await drive(
+    running.clock,
+    () => running.lines.some(({ msg }) => msg.includes('it does not run')),
+    'the folder alone is not enough',
+    100,
+  )
   write(folder, { 'lib/moved/answer.ts': helper(6) })
-  await until(async () => {
-    await running.clock.advance(100)
-    return state() === 'running'
-  }, 'the missing file')
+  await drive(running.clock, () => state() === 'running', 'the missing file', 100)
   t.match(running.field('third'), { says: 'version 6' })
 })
 
@@ -447,10 +447,12 @@ t.test('--watch sees the edits of a folder that was replaced as a whole', async 
     return String((running.field('third') as { says: string } | undefined)?.says) === `version ${version}`
   }
   rmSync(folder, { recursive: true })
-  await until(async () => {
-    await running.clock.advance(100)
-    return running.lines.some(({ msg }) => msg.includes('not reloaded'))
-  }, 'the folder is gone')
+  await drive(
+    running.clock,
+    () => running.lines.some(({ msg }) => msg.includes('not reloaded')),
+    'the folder is gone',
+    100,
+  )
   write(folder, files(7))
   await until(() => says(7), 'the new folder')
   write(folder, { 'lib/nested/answer.ts': helper(8) })

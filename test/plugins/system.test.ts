@@ -7,6 +7,7 @@ import { MachineHealth } from '../../plugins/system/machine.js'
 import { checks, type Evidence, runChecks } from '../../plugins/system/self-test/checks.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
+import { during } from '../harness/drive.js'
 import { createTestStation, gateOnly, ManualClock, until } from '../harness/index.js'
 import { freeUdpPort } from '../harness/process.js'
 
@@ -315,23 +316,15 @@ t.test('the self-test', async (t) => {
     const running = send('start-hardware-test')
     await until(() => station.clock.pending > 0, 'begun')
     t.match(await send('start-production-test'), { status: 503, text: /runs already/ })
-    await until(async () => {
-      await station.clock.advance(3_000)
-      return Promise.race([running.then(() => true), new Promise((resolve) => setTimeout(() => resolve(false), 5))])
-    }, 'done')
-    const { text } = await running
+    const { text } = await during(station.clock, running, 'the hardware test', 3_000)
     t.match(text, /^hardware test .*\nPASS store: ok/)
     t.match(text, /\nSKIP receiver: - \(identified\)\n/)
     t.match(text, /\n(PASS|FAIL): \d+ passed, \d+ failed, \d+ skipped\n$/)
     const kept = (await station.request('/nvs?namespace=system')).json() as { hardwareTest: string }
     t.equal(`${kept.hardwareTest}\n`, text)
     const production = send('start-production-test')
-    await until(async () => {
-      await station.clock.advance(3_000)
-      return Promise.race([production.then(() => true), new Promise((resolve) => setTimeout(() => resolve(false), 5))])
-    }, 'done')
     t.match(
-      (await production).text,
+      (await during(station.clock, production, 'the production test', 3_000)).text,
       /\nFAIL receiver: -.*\n(.*\n)*FAIL: /,
       'at the end of the line nothing may be missing',
     )
