@@ -29,6 +29,7 @@ import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runti
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { drive } from '../../harness/drive.js'
 import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
@@ -660,11 +661,8 @@ t.test(
     }
     t.ok(await right())
     const wrong = await Promise.all(Array.from({ length: 25 }, (_, n) => rover(login(v1, 'anna', `wrong${n}`), 'A')))
-    await until(async () => {
-      // Little at a time: what counts against an address is forgotten after 10 min.
-      await clock.advance(50)
-      return wrong.every(({ closed }) => closed)
-    }, 'their answers')
+    // Little at a time: what counts against an address is forgotten after 10 min.
+    await drive(clock, () => wrong.every(({ closed }) => closed), 'their answers', 50)
     t.match(await (await rover(login(v1, 'anna', 'other'), 'A')).ends(), /403/, 'the address is blocked')
     t.ok(await right(), 'the rover behind the same address is not')
   },
@@ -693,10 +691,7 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     t.match(await (await rover(request)).ends(), answer, JSON.stringify(request.slice(0, 40)))
   }
   const silent = await rover('GET /MOUNT HT')
-  await until(async () => {
-    await station.clock.advance(10_000)
-    return silent.closed
-  }, 'a request that does not come in 10 s')
+  await drive(station.clock, () => silent.closed, 'a request that does not come in 10 s', 10_000)
   t.equal(silent.text, '')
   epoch(1_000)
   await until(() => good.types().length === 4, 'the good one goes on')
@@ -727,10 +722,7 @@ t.test('what is no request of a rover gets a clear answer, and costs nobody anyt
     client.socket.write(login(v1.replace('MOUNT', 'TEST0001'), 'anna', `guess ${n}`))
     return client
   })
-  await until(async () => {
-    await station.clock.advance(100)
-    return guesses.every(({ closed }) => closed)
-  }, 'every guess is refused')
+  await drive(station.clock, () => guesses.every(({ closed }) => closed), 'every guess is refused', 100)
   t.ok(guesses.every(({ text }) => !text.includes('ICY')))
   t.equal(mostDeriving, 1, 'one password is derived at a time: files and names need the same threads')
   t.ok(loud() - before < 10, `${loud() - before} lines`)
@@ -852,10 +844,7 @@ t.test('a foreign base', async (t) => {
     await until(() => known.text === 'ICY 200 OK\r\n\r\n', 'the password that was right lately is answered at once')
     const paced = await rover(source.replace('s3cret', 'other'))
     const before_ms = clock.monotonic()
-    await until(async () => {
-      await clock.advance(100)
-      return paced.text !== ''
-    }, 'an answer')
+    await drive(clock, () => paced.text !== '', 'an answer', 100)
     t.ok(clock.monotonic() - before_ms >= 2_000, 'after five wrong passwords answers come late')
     t.match(await command('ntrip-base=TEST0001:s3cret'), { status: 400, text: /station itself/ })
     t.match(await command('ntrip-base=a b:s3cret'), { status: 400 })

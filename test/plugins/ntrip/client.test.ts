@@ -15,6 +15,7 @@ import {
 } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
+import { drive } from '../../harness/drive.js'
 import { arpFrame, createTestStation, freeTcpPort, gateOnly, msmFrame, partOf, until } from '../../harness/index.js'
 import { Client, fakeCaster, framesIn, here, setUpStation } from './rig.js'
 
@@ -52,13 +53,7 @@ async function setUp(t: Test) {
   const set = (source: object) => station.station.change({ 'ntrip-client': source }, { source: 'http' })
   type Shown = { state: string; text: string; mount: string; next: number; frames: number }
   const shown = () => station.field('ntrip.client') as Shown
-  const secondsUntil = (condition: () => unknown, what: string) =>
-    until(async () => {
-      if (condition()) return true
-      await station.clock.advance(1_000)
-      await new Promise((resolve) => setImmediate(resolve))
-      return false
-    }, what)
+  const secondsUntil = (condition: () => unknown, what: string) => drive(station.clock, condition, what)
   return { station, set, shown, secondsUntil, state, taken }
 }
 

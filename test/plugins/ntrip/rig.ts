@@ -3,8 +3,10 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import rtcm from '../../../plugins/rtcm/index.js'
 import { encodeMsm, Framer, messageNumber } from '../../../runtime/gnss/index.js'
+import { tcpQueues } from '../../../runtime/link/index.js'
 import { ChunkReader } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { drive, pass } from '../../harness/drive.js'
 import {
   arpFrame,
   createTestStation,
@@ -61,24 +63,20 @@ export async function setUpStation(t: Test, options: TestStationOptions = {}) {
     for (const [index, type] of all.entries()) receiver.emit(msmFrame(type, time, index < all.length - 1))
   }
   let time = 0
+  const emit = async () => {
+    if (++time % 20 === 0) await acknowledged()
+    receiver.emit(arpFrame(here))
+    epoch(time * 1_000, 1074, 1084)
+  }
   /** A second of RTCM: the position and an epoch. */
   const second = async () => {
-    receiver.emit(arpFrame(here))
-    epoch(++time * 1_000, 1074, 1084)
-    await clock.advance(1_000)
-    await new Promise((resolve) => setImmediate(resolve))
+    await emit()
+    await pass(clock, 1_000)
   }
   /** Seconds of RTCM until something is so. */
-  const secondsUntil = async (condition: () => unknown, what: string, limit_ms = 60_000) => {
-    let seconds = 0
-    const isOver = async () => {
-      if (await condition()) return true
-      await second()
-      seconds += 1
-      return false
-    }
-    await until(isOver, what, limit_ms)
-    return seconds
+  const secondsUntil = async (condition: () => unknown, what: string) => {
+    const isOver = async () => (await condition()) || void (await emit())
+    return (await drive(clock, isOver, what)) / 1_000
   }
   const change = (values: object) => station.station.change(values, { source: 'http' })
   const command = (text: string) => station.station.command(text, { source: 'console' })
@@ -141,6 +139,21 @@ export interface Visit {
   readonly types: number[]
 }
 
+/** Connections of the simulated casters. */
+const visitors = new Set<Socket>()
+
+/**
+ * Waits until the system has acknowledged all that simulated casters have read. It may do so 40 ms later: that is real time in which
+ * nothing works. Without this wait every 20 s, the 25 s of a cut line could pass.
+ */
+export const acknowledged = () =>
+  until(async () => {
+    const queueOf = await tcpQueues()
+    const isOpen = ({ localPort, remotePort }: Socket) =>
+      (queueOf({ localPort: remotePort as number, remotePort: localPort as number }) ?? 0) > 0
+    return ![...visitors].some((socket) => !socket.isPaused() && isOpen(socket))
+  }, 'the acknowledgements of the system')
+
 /** A simulated caster: it keeps what it gets, and answers as it is told to. */
 export async function fakeCaster(t: Test, answer: (visit: Visit, index: number) => void) {
   const visits: Visit[] = []
@@ -160,6 +173,8 @@ export async function fakeCaster(t: Test, answer: (visit: Visit, index: number) 
     }
     const index = visits.push(visit) - 1
     let answered = false
+    visitors.add(socket)
+    socket.on('close', () => visitors.delete(socket))
     socket.on('error', () => {})
     socket.on('data', (bytes) => {
       visit.bytes = Buffer.concat([visit.bytes, bytes])

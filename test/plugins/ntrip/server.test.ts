@@ -32,8 +32,9 @@ import {
   type Uplink,
   uplinks,
 } from '../../../schemas/services.js'
+import { drive, pass } from '../../harness/drive.js'
 import { arpFrame, few, gateOnly, ManualClock, probe, until } from '../../harness/index.js'
-import { fakeCaster, here, largeEpoch, setUpStation, type Visit } from './rig.js'
+import { acknowledged, fakeCaster, here, largeEpoch, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }
 
@@ -116,7 +117,15 @@ async function pushTo(
   /** Real I/O, while the clock stands. */
   const is = (state: string) => until(() => push.block().state === state, state)
   const visit = (n: number) => until(() => caster.visits[n - 1]?.head.includes('SOURCE'), `visit ${n}`)
-  return { caster, clock, known, seen, push, stream, listed, keeps, rtcm, epoch, is, visit }
+  /** Time passes, with RTCM. */
+  const reach = (condition: (state: string) => boolean, what: string) => {
+    const isReached = () => {
+      rtcm()
+      return condition(push.block().state)
+    }
+    return drive(clock, isReached, what)
+  }
+  return { caster, clock, known, seen, push, stream, listed, keeps, rtcm, epoch, is, visit, reach }
 }
 const yes = ({ socket }: Visit) => void socket.write('ICY 200 OK\r\n\r\n')
 
@@ -221,16 +230,10 @@ t.test('an attempt to the millisecond', async (t) => {
       ['', true],
       ['ERROR - Too many sources\r\n\r\n', false],
     ] as const) {
-      const { push, clock, rtcm, visit } = await pushTo(t, ({ socket }) => socket.end(answer))
+      const { push, caster, clock, rtcm, reach } = await pushTo(t, ({ socket }) => socket.end(answer))
       push.start()
       for (let n = 1; n <= 3; n++) {
-        await until(async () => {
-          rtcm()
-          await clock.advance(1_000)
-          return push.block().state === 'connecting'
-        }, 'an attempt')
-        await visit(n)
-        await until(() => push.block().next > 0, 'its end')
+        await reach(() => caster.visits.length === n && push.block().next > 0, `the end of attempt ${n}`)
       }
       t.ok(push.block().next > 45, 'about a minute')
       await clock.advance(5_000)
@@ -308,14 +311,10 @@ t.test('a push that stands', async (t) => {
       [29_999, [/^the caster closed the connection$/, /^accepted, not forwarded/, /another base may use/]],
       [30_000, Array(3).fill(/^the caster closed the connection$/)],
     ] as const) {
-      const { push, clock, rtcm, caster, is } = await pushTo(t, yes)
+      const { push, clock, rtcm, caster, is, reach } = await pushTo(t, yes)
       push.start()
       for (const [n, text] of texts.entries()) {
-        await until(async () => {
-          rtcm()
-          if (push.block().state === 'waiting') await clock.advance(1_000)
-          return push.block().state === 'accepted'
-        }, 'accepted')
+        await reach((state) => state === 'accepted', 'accepted')
         for (let left_ms: number = lasted_ms; left_ms > 0; left_ms -= 4_000) {
           rtcm()
           await clock.advance(Math.min(4_000, left_ms))
@@ -334,19 +333,11 @@ t.test('a push that stands', async (t) => {
     ] as const) {
       let isGood = false
       const rig = await pushTo(t, (visit) => (isGood ? yes(visit) : void visit.socket.end()))
-      const { push, clock, rtcm, caster, is } = rig
+      const { push, clock, rtcm, caster, is, reach } = rig
       push.start()
-      await until(async () => {
-        rtcm()
-        if (push.block().state === 'waiting') await clock.advance(1_000)
-        return caster.visits.length === 3 && push.block().state === 'waiting'
-      }, 'three failures')
+      await reach((state) => caster.visits.length === 3 && state === 'waiting', 'three failures')
       isGood = true
-      await until(async () => {
-        rtcm()
-        if (push.block().state === 'waiting') await clock.advance(1_000)
-        return push.block().state === 'accepted'
-      }, 'accepted')
+      await reach((state) => state === 'accepted', 'accepted')
       for (let n = 0; n < looks; n++) {
         rtcm()
         await clock.advance(5_000)
@@ -574,10 +565,7 @@ t.test('a push', async (t) => {
     t.equal(caster.visits.length, 0)
     receiver.become({ mode: 'listening' })
     await secondsUntil(() => shown().state === 'acknowledged', 'acknowledged')
-    await until(async () => {
-      await clock.advance(5_000)
-      return shown().state === 'waiting'
-    }, 'ended')
+    await drive(clock, () => shown().state === 'waiting', 'ended', 5_000)
     t.match(shown().text, /^no corrections to send/)
     const outputs = [{ state: 'idle', reason: /^no corrections to send/ }]
     t.match(station.field('links.outputs'), outputs, 'no fault of the caster, nor of the network')
@@ -622,12 +610,12 @@ t.test('a push', async (t) => {
     await push({ host: '127.0.0.1', port: caster.port, mount: 'ROOF', messages: [1074] })
     const bias = encodeRtcm({ type: 1230, stationId: 0, biasesAligned: false, biases_m: { l1ca: 0 } })
     let seconds = 0
-    await until(async () => {
+    const isMinute = () => {
       receiver.emit(bias)
-      await clock.advance(1_000)
       if (shown().state === 'accepted') seconds += 1
       return seconds >= 60
-    }, 'a minute without a position: nothing goes out')
+    }
+    await drive(clock, isMinute, 'a minute without a position: nothing goes out')
     t.match(shown(), { state: 'accepted', sent: 0 })
     t.equal(caster.visits.length, 1)
     await secondsUntil(() => shown().state === 'acknowledged', 'then the position')
@@ -657,21 +645,10 @@ t.test('a push', async (t) => {
     const mixed = await push({ ...target(1, 'A'), legacy: true, messages: [1077] })
     t.match(mixed, { result: 'failed', errors: [{ message: /127\.0\.0\.1:1\/A cannot send 1077 with legacy/ }] })
     const second = () => (station.field('ntrip.server') as Shown[])[1] as Shown
-    // The kernel takes real milliseconds to acknowledge; the clock of the test does not wait for it.
-    const patiently = (condition: () => boolean) => async () => {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      return condition()
-    }
-    await secondsUntil(
-      patiently(() => /did not answer in 10 s/.test(second().text)),
-      'the silent one',
-    )
+    await secondsUntil(() => /did not answer in 10 s/.test(second().text), 'the silent one')
     const visits = good.visits.length
     await push(target(good.port, 'A'))
-    await secondsUntil(
-      patiently(() => shown().state === 'acknowledged'),
-      'what is the same goes on',
-    )
+    await secondsUntil(() => shown().state === 'acknowledged', 'what is the same goes on')
     t.equal(good.visits.length, visits)
   })
 })
@@ -730,11 +707,6 @@ t.test('every answer of a caster, in words, and how long the station stays away'
   t.match(readReply(['ICY 200 OK', 'Server: blocked/1'], 1), { accepted: true }, 'a header says nothing of a ban')
 })
 
-/** A name is looked up, a rover is connecting, or is being answered: its time limits are those of a clock that a test may not let run away. */
-const isAsked = (visits: readonly Visit[]) =>
-  process.getActiveResourcesInfo().some((kind) => kind === 'TCPConnectWrap' || kind === 'GetAddrInfoReqWrap') ||
-  visits.some(({ head, socket }) => !head.startsWith('SOURCE') && !socket.destroyed)
-
 const stream = (bytes: Uint8Array) => Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), bytes])
 
 /** The proof of a push, without the push. */
@@ -767,17 +739,7 @@ t.test('when a proof is looked for', async (t) => {
     })
     const { clock, proof, moved } = proofAt(caster.port, host, ['192.0.2.7'], options)
     proof.start(from)
-    const isIdle = () =>
-      caster.visits.every(({ socket }) => socket.destroyed) &&
-      process.getActiveResourcesInfo().every((kind) => kind !== 'TCPConnectWrap' && kind !== 'GetAddrInfoReqWrap')
-    while (clock.monotonic() < until_s * 1_000) {
-      await clock.advance(5_000)
-      await until(async () => {
-        if (!isIdle()) return false
-        await new Promise((resolve) => setImmediate(resolve))
-        return isIdle()
-      }, 'answered')
-    }
+    await pass(clock, until_s * 1_000, 5_000)
     proof.stop()
     const all = asked
     asked = []
@@ -916,16 +878,17 @@ t.test('proof of delivery', async (t) => {
     })
     const rig = await setUp(t)
     const target = { host: '127.0.0.1', port: caster.port, mount: 'ROOF', password: 's3cret' }
-    /** Minutes of RTCM; slower while a rover is being answered, and never so fast that the kernel's acknowledgements (40 ms) come late. */
+    /** Minutes of positions. */
     const minutesUntil = async (condition: () => boolean, what: string) => {
-      const [start_ms, position] = [rig.clock.monotonic(), arpFrame(here)]
-      await until(async () => {
+      const position = arpFrame(here)
+      let steps = 0
+      const isOver = async () => {
+        if (++steps % 10 === 0) await acknowledged()
         if (condition()) return true
         rig.receiver.emit(position)
-        await rig.clock.advance(isAsked(caster.visits) ? 100 : 2_000)
         return false
-      }, what)
-      return (rig.clock.monotonic() - start_ms) / 1_000
+      }
+      return (await drive(rig.clock, isOver, what, 2_000)) / 1_000
     }
     const asked = (what: string) => caster.visits.filter(({ head }) => head.startsWith(what))
     return { ...rig, caster, target, asked, minutesUntil }
@@ -1006,11 +969,11 @@ t.test('proof of delivery', async (t) => {
         )
         const { clock, moved, proof } = proofAt(caster.port, 'localhost', addresses)
         proof.start('127.0.0.1')
-        await until(async () => {
+        const isOver = () => {
           proof.sent(frame)
-          await clock.advance(isAsked(caster.visits) ? 100 : 4_000)
           return clock.monotonic() > 630_000 && proof.state !== 'none' && moved.length >= (moves ? 1 : 0)
-        }, 'ten minutes')
+        }
+        await drive(clock, isOver, 'ten minutes', 4_000)
         t.strictSame(
           moved,
           moves ? ['address changed: localhost leads to 192.0.2.7 now'] : [],
@@ -1039,10 +1002,7 @@ t.test('proof of delivery', async (t) => {
         await clock.advance(210_000 - 1_000 * age_s)
         const sent_ms = clock.monotonic()
         proof.sent(frame)
-        await until(async () => {
-          if (!asked()) await clock.advance(100)
-          return asked()
-        }, 'the echo is asked for')
+        await drive(clock, asked, 'the echo is asked for', 100)
         if (isRestarted) {
           proof.start('127.0.0.1')
           proof.sent(frame)

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
 import { encodeFrame } from '../../../runtime/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { during } from '../../harness/drive.js'
 import { arpFrame, msmFrame } from '../../harness/index.js'
 import { fakeCaster, here, setUpStation, type Visit } from './rig.js'
 
@@ -93,15 +94,7 @@ t.test('what can be wrong, by code', async (t) => {
     ['unplaced', msmFrame(1074, 1_000, false)],
   ] as const) {
     const caster = await fakeCaster(t, answers([], stream as Buffer))
-    let answer: unknown
-    const done = tried({ host: '127.0.0.1', port: caster.port, mount: 'NET' }).then((one) => {
-      answer = one
-    })
-    while (answer === undefined) {
-      await clock.advance(1_000)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await done
+    const answer = await during(clock, tried({ host: '127.0.0.1', port: caster.port, mount: 'NET' }), 'the answer')
     t.match(answer, { code, ok: code === 'unplaced', distance: -1 })
   }
   t.match(await tried({ host: '127.0.0.1', port: 1, mount: 'NET' }), { ok: false, code: 'refused' })

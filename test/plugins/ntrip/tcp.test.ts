@@ -18,6 +18,7 @@ import {
 } from '../../../runtime/gnss/index.js'
 import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { drive } from '../../harness/drive.js'
 import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, until } from '../../harness/index.js'
 import { noPeer } from '../../harness/peers/peers.js'
 import { framesIn, here, largeEpoch, setUpStation, typesIn } from './rig.js'
@@ -153,10 +154,7 @@ t.test('addresses that it connects to: again and again, with longer waits; what 
   for (let round = 1; round <= 3; round++) {
     sockets.at(-1)?.destroy()
     await until(() => shown().push[0]?.state === 'waiting', 'lost')
-    await until(async () => {
-      await clock.advance(1_000)
-      return shown().push[0]?.state === 'connected'
-    }, 'connected again')
+    await drive(clock, () => shown().push[0]?.state === 'connected', 'connected again')
     t.equal(sockets.length, round + 1)
   }
   t.match(await change({ 'rtcm-tcp-push': [{ host: '-x', port: 1 }] }), { result: 'failed' })
@@ -180,11 +178,11 @@ t.test('a peer that takes nothing for half a minute is given up, in both directi
   await change({ 'rtcm-tcp-push': [{ host: '127.0.0.1', port: listening }] })
   await until(() => shown().connected === 1 && shown().push[0]?.state === 'connected', 'both connections')
   // More than the kernel and the sockets hold.
-  await until(async () => {
+  const isGivenUp = () => {
     for (let n = 0; n < 200; n++) receiver.emit(largeEpoch())
-    await clock.advance(1_000)
     return shown().connected === 0 && shown().push[0]?.state === 'waiting'
-  }, 'given up')
+  }
+  await drive(clock, isGivenUp, 'given up')
   t.match(shown().push[0]?.text, 'takes nothing')
 })
 
@@ -248,10 +246,7 @@ t.test('a serial line', async (t) => {
     await until(() => shown().state === 'waiting', 'lost')
     t.strictSame(station.field('gnss.rtcm.subscribers'), [])
     epoch(2_000)
-    await until(async () => {
-      await clock.advance(1_000)
-      return types(1).length === 1
-    }, 'open again')
+    await drive(clock, () => types(1).length === 1, 'open again')
     epoch(3_000)
     await until(() => types(1).length === 4, 'an epoch')
     t.strictSame(types(1), [1005, 1074, 1084, 1124])
@@ -374,17 +369,11 @@ t.test('a serial line', async (t) => {
     epoch(1_000)
     await until(() => typesIn(bytes).length === 4, 'an epoch')
     await pty.pull()
-    await until(async () => {
-      await clock.advance(250)
-      return shown().state === 'waiting'
-    }, 'pulled')
+    await drive(clock, () => shown().state === 'waiting', 'pulled', 250)
     bytes = Buffer.alloc(0)
     await pty.giveBack()
     listen()
-    await until(async () => {
-      await clock.advance(1_000)
-      return typesIn(bytes)[0] === 1005
-    }, 'open again')
+    await drive(clock, () => typesIn(bytes)[0] === 1005, 'open again')
   })
 
   t.test('the plan: what goes first, and what is left out', (t) => {

@@ -10,6 +10,7 @@ import { type Announcement, dataOf, namesFor, uniqueRecords } from '../../../plu
 import { Responder } from '../../../plugins/mdns/responder.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { device, localNetwork } from '../../../schemas/services.js'
+import { drive } from '../../harness/drive.js'
 
 const port = 5353
 const asker = { address: '192.168.1.99', port }
@@ -365,10 +366,12 @@ t.test(
       plugins: { mdns: plugin as AnyPlugin },
     })
     t.teardown(() => station.stop())
-    await until(async () => {
-      await clock.advance(100)
-      return station.station.plugins()[0]?.reason.startsWith("'RTK base SN1 (50)'")
-    }, 'the last name')
+    await drive(
+      clock,
+      () => station.station.plugins()[0]?.reason.startsWith("'RTK base SN1 (50)'"),
+      'the last name',
+      100,
+    )
     const probedAgain = async (seconds: number) => {
       probed.length = 0
       await clock.advance(seconds * 1_000)
