@@ -100,7 +100,7 @@ export async function settled(): Promise<void> {
  * @returns milliseconds of the clock that passed
  */
 export async function drive(
-  clock: ManualClock,
+  clock: Pick<ManualClock, 'advance' | 'monotonic'>,
   condition: () => unknown,
   what: string | (() => string),
   step_ms = 1_000,

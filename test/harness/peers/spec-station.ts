@@ -47,7 +47,8 @@ export class SpecStation {
       clientId: serial,
       protocolVersion: version,
       keepalive: 120,
-      reconnectPeriod: 200,
+      // Real time, in which hours of a fleet's clock can pass: its broker ends a connection that is silent for 3 min of that clock.
+      reconnectPeriod: 1,
       queueQoSZero: false,
       will: { topic: this.#topic('online'), payload: Buffer.from('L'), qos: 0, retain: true },
     })

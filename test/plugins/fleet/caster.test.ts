@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
 import { parseTable } from '../../../runtime/ntrip/index.js'
+import { drive } from '../../harness/drive.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
@@ -26,14 +27,19 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
       await turn()
     }
   }
+  /** Steps of so many seconds, in which these bases publish, until something is so. */
+  const reach = async (condition: () => boolean, what: string, step_s: number, ...bases: SimulatedBase[]) => {
+    const publishing = {
+      monotonic: () => clock.monotonic(),
+      advance: (ms: number) => seconds(ms / 1_000, ...bases),
+    }
+    await drive(publishing, condition, what, step_s * 1_000)
+  }
   const get = async (client: Client, what: string, ...bases: SimulatedBase[]) => {
     const before = client.types().length
-    await until(async () => {
-      await seconds(1, ...bases)
-      return client.types().length > before
-    }, what)
+    await reach(() => client.types().length > before, what, 1, ...bases)
   }
-  return { shared, clock, seconds, get, turn, ...instance }
+  return { shared, clock, seconds, reach, get, turn, ...instance }
 }
 
 /** Observations in what a rover got. */
@@ -42,17 +48,13 @@ const countOf = (shared: FakeFleet, part: RegExp) => shared.events.filter(({ tex
 const near = { lat: 52, lon: 4 }
 
 t.test('the rovers of a base are counted over all instances', async (t) => {
-  const { shared, rover, get, seconds, roversOn } = await setUp(t)
+  const { shared, rover, get, reach, roversOn } = await setUp(t)
   const base = new SimulatedBase(shared, 'A1', near.lat, near.lon)
   const other = await startInstance(t, shared)
   const clients = [await rover('A1'), await rover('A1'), await other.rover('A1')]
   for (const client of clients) await get(client, 'an epoch', base)
-  const both = async (count: number) => {
-    await until(async () => {
-      await seconds(5, base)
-      return roversOn('A1') === count && other.roversOn('A1') === count
-    }, `${count} rovers`)
-  }
+  const both = (count: number) =>
+    reach(() => roversOn('A1') === count && other.roversOn('A1') === count, `${count} rovers`, 5, base)
   await both(3)
   clients[2]?.socket.destroy()
   await both(2)

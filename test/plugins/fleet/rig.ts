@@ -11,6 +11,7 @@ import {
   type FleetDatabase,
   fleetDatabase,
 } from '../../../schemas/services.js'
+import { drive } from '../../harness/drive.js'
 import { databaseFolder, openDatabase } from '../../harness/peers/embedded-database.js'
 import { SpecStation, type SpecStationOptions } from '../../harness/peers/spec-station.js'
 import { probe } from '../../harness/probe.js'
@@ -81,11 +82,9 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
     await fleet.stop()
     rmSync(data, { recursive: true, force: true })
   })
-  const passes = (condition: () => boolean | Promise<boolean>, what: string, step_ms = 500) =>
-    until(async () => {
-      await fleet.clock.advance(step_ms)
-      return condition()
-    }, what)
+  const passes = async (condition: () => boolean | Promise<boolean>, what: string, step_ms = 500) => {
+    await drive(fleet.clock, condition, what, step_ms)
+  }
   const get = async <T>(path: string) => {
     const { status, json, text } = await fleet.request(path)
     if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
