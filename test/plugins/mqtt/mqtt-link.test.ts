@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { connect, MqttClient } from 'mqtt'
 import { definePlugin } from 'rtk-base/plugin'
 import { type MqttLink, mqttLink } from 'rtk-base/services'
-import { childEnv, conformance, createTestStation, ManualClock, until } from 'rtk-base/testing'
+import { childEnv, conformance, createTestStation, freeTcpPort, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import Type from 'typebox'
 import embedded from '../../../plugins/mqtt-broker/index.js'
@@ -22,6 +22,7 @@ import { OldBrokers } from '../../../plugins/mqtt-link/session/session-factory.j
 import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.js'
 import { Backoff } from '../../../runtime/link/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { drive, pass } from '../../harness/drive.js'
 import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import type { TestStation } from '../../harness/station.js'
 
@@ -57,15 +58,6 @@ const sender = (results: string[]) =>
       })
     },
   }) as never
-
-/** A port at which nobody listens. */
-async function unusedPort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** A port that answers no SYN: its process stands still, and the queue of connections that it would accept is full. */
 async function deafPort(t: Test): Promise<number> {
@@ -139,7 +131,7 @@ t.test('the link', async (t) => {
       const broker = await startBroker(t)
       const station = await startLinkStation(t, broker.port, { brokerTrial: 0 })
       await until(isUp(station), 'up')
-      await station.station.change({ 'mqtt-port': await unusedPort() }, { source: 'http' })
+      await station.station.change({ 'mqtt-port': await freeTcpPort() }, { source: 'http' })
       await until(() => station.field('mqtt.state.link') === 'down', 'nobody there')
       await until(() => broker.online() === 'yr', 'r')
       if (end === 'unload') await station.unload('mqtt-link')
@@ -333,7 +325,7 @@ t.test('the link', async (t) => {
   t.test('what kept one broker away is not told of the next one', async (t) => {
     const mute = createServer((socket) => void socket.on('error', () => {}).resume())
     t.teardown(() => void mute.close())
-    const station = await startLinkStation(t, await unusedPort())
+    const station = await startLinkStation(t, await freeTcpPort())
     await until(() => station.field('mqtt.state.error.cause') === 'refused', 'refused')
     await station.station.change({ 'mqtt-port': await listen(mute) }, { source: 'http' })
     await until(() => station.field('mqtt.state.link') === 'connecting', 'the next one')
@@ -449,7 +441,7 @@ t.test('the link', async (t) => {
 
   t.test('a network that comes up: an attempt at once, and the back-off begins anew', async (t) => {
     const { link, plugins } = radio()
-    const station = await startLinkStation(t, await unusedPort(), {}, { plugins })
+    const station = await startLinkStation(t, await freeTcpPort(), {}, { plugins })
     const attempts = () => station.lines.filter(({ next }) => next === 'connecting').length
     const failed = (after: number) =>
       until(() => attempts() > after && station.field('mqtt.state.link') === 'down', 'a failed attempt')
@@ -692,8 +684,9 @@ t.test('the link', async (t) => {
       return emit.apply(this, args)
     } as typeof emit
     t.teardown(() => Object.assign(MqttClient.prototype, { emit }))
-    const station = await startLinkStation(t, broker.port)
+    // Before the connection: its budget grows from then on.
     const began_ms = performance.now()
+    const station = await startLinkStation(t, broker.port)
     await until(() => parsed >= 800, 'the burst')
     for (let n = 0; n < 100; n++) await new Promise((resolve) => setImmediate(resolve))
     const more = ((performance.now() - began_ms) / 1_000) * 100
@@ -802,17 +795,14 @@ t.test('the link', async (t) => {
 t.test('a new broker is on trial', async (t) => {
   const trial = async (t: Test, options: Record<string, unknown> = {}) => {
     const broker = await startBroker(t)
-    const nobody = await unusedPort()
+    const nobody = await freeTcpPort()
     const station = await startLinkStation(t, broker.port, options)
     await until(isUp(station), 'up')
     const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
     const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-broker-change')
     return { broker, nobody, station, change, errors }
   }
-  /** In steps, because an attempt takes real time. */
-  const wait = async (station: TestStation, seconds: number) => {
-    for (let n = 0; n < seconds; n++) await station.clock.advance(1_000)
-  }
+  const wait = (station: TestStation, seconds: number) => pass(station.clock, seconds * 1_000)
 
   t.test('the last one returns after 60 s without a session, with an error entry', async (t) => {
     const { broker, nobody, station, change, errors } = await trial(t)
@@ -879,7 +869,7 @@ t.test('a new broker is on trial', async (t) => {
         }),
     }) as never
     const broker = await startBroker(t)
-    const nobody = await unusedPort()
+    const nobody = await freeTcpPort()
     const station = await startLinkStation(t, broker.port, {}, { plugins: { picky } })
     await until(isUp(station), 'up')
     const change = (values: Record<string, unknown>) => station.station.change(values, { source: 'http' })
@@ -929,7 +919,7 @@ t.test('a new broker is on trial', async (t) => {
   })
 
   t.test('a station whose broker never worked keeps what it is given: it is set up on a bench', async (t) => {
-    const [one, other] = [await unusedPort(), await unusedPort()]
+    const [one, other] = [await freeTcpPort(), await freeTcpPort()]
     const station = await startLinkStation(t, one)
     const errors = () => station.device.errors().filter(({ code }) => code === 'mqtt-broker-change')
     await until(() => station.field('mqtt.state.link') === 'down', 'down')
@@ -947,7 +937,7 @@ t.test('a new broker is on trial', async (t) => {
 
   t.test('a change that came over MQTT is on trial, although the link was lost before it was applied', async (t) => {
     const broker = await startBroker(t)
-    const nobody = await unusedPort()
+    const nobody = await freeTcpPort()
     const station = await startLinkStation(t, broker.port)
     await until(isUp(station), 'up')
     broker.cut()
@@ -968,7 +958,7 @@ t.test('a new broker is on trial', async (t) => {
     const { broker, nobody, station, change } = await trial(t)
     await change({ 'mqtt-port': nobody })
     await wait(station, 50)
-    await change({ 'mqtt-port': await unusedPort() })
+    await change({ 'mqtt-port': await freeTcpPort() })
     await wait(station, 59)
     t.not(station.field('mqtt.port'), broker.port)
     await wait(station, 1)
@@ -1011,11 +1001,7 @@ t.test('the embedded broker', async (t) => {
       return Number(/listening on 127\.0\.0\.1:(\d+)/.exec(reason ?? '')?.[1])
     }
     // The link started before the broker did.
-    const up = () =>
-      until(async () => {
-        await station.clock.advance(1_000)
-        return isUp(station)()
-      }, 'up')
+    const up = () => drive(station.clock, isUp(station), 'up')
     return { station, listening, up }
   }
 
@@ -1030,10 +1016,7 @@ t.test('the embedded broker', async (t) => {
     t.not(listening(), first, 'port 0: another one')
     t.match(station.field('mqtt'), { host: '127.0.0.1', port: listening() })
     await station.unload('mqtt-broker')
-    await until(async () => {
-      await station.clock.advance(1_000)
-      return station.field('mqtt.state.error.cause') === 'config'
-    }, 'no broker any more')
+    await drive(station.clock, () => station.field('mqtt.state.error.cause') === 'config', 'no broker any more')
   })
 
   t.test('one that is set is used instead', async (t) => {
@@ -1054,8 +1037,8 @@ t.test('the embedded broker', async (t) => {
   t.test('returns after another broker did not accept', async (t) => {
     const { station, listening, up } = await start(t)
     await up()
-    await station.station.change({ 'mqtt-host': '127.0.0.1', 'mqtt-port': await unusedPort() }, { source: 'http' })
-    for (let n = 0; n < 60; n++) await station.clock.advance(1_000)
+    await station.station.change({ 'mqtt-host': '127.0.0.1', 'mqtt-port': await freeTcpPort() }, { source: 'http' })
+    await pass(station.clock, 60_000)
     await up()
     t.equal(station.field('mqtt.port'), listening())
     t.match(station.device.errors(), [{ code: 'mqtt-broker-change', text: /back to the embedded broker/ }])

@@ -381,13 +381,14 @@ t.test('what the broker acknowledged makes room again', async (t) => {
   t.ok(session.hasRoom(outboxLimit - session.waiting))
   t.notOk(session.hasRoom(outboxLimit - session.waiting + 1))
   t.equal(send(40_000), 'full')
-  const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 2))
-  while (packets.length === 0) await turn()
+  await until(() => packets.length > 0, 'the first packet')
   t.ok(session.waiting >= size, 'written, and not acknowledged yet')
   state.holdsBack = false
   packets.shift()?.done()
-  for (let n = 0; session.waiting > 0 && n < 2000; n++) await turn()
-  t.equal(session.waiting, 0)
+  await until(
+    () => session.waiting === 0,
+    () => `nothing waits, not ${session.waiting} bytes`,
+  )
   t.equal(send(100_000), 'sent', 'one of any size when nothing waits')
   session.drop()
   t.equal(send(1), 'offline')
