@@ -101,7 +101,10 @@ export async function outageRig(t: Test, { seed, noise = 'quiet', msm = 7 }: Out
     fixed: (limit_s = 400) => rig.until(() => status() === 'fixed', limit_s),
     /** As by `kill -9`: what the store has now is what is left. Files that are being written take real time, of which nobody knows how much. */
     async kill() {
-      await until(() => !process.getActiveResourcesInfo().some((name) => name === 'FSReqPromise' || name === 'CloseReq'), 'the files are written')
+      await until(
+        () => !process.getActiveResourcesInfo().some((name) => name === 'FSReqPromise' || name === 'CloseReq'),
+        'the files are written',
+      )
       const names = await store.namespaces()
       const found = await Promise.all(names.map(async (name) => [name, await store.entries(name)] as const))
       await stop()
