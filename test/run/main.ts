@@ -122,26 +122,31 @@ async function runGroup({ name, files }: Group): Promise<void> {
   console.log(groupLine(name, own))
 }
 
-/** Starts a group whenever there is room for it: one that waits takes half as much. */
-async function runAll(groups: Group[]): Promise<void> {
-  let room = 2 * (availableParallelism() + 1)
-  const sizeOf = ({ waits }: Group) => (waits ? 1 : 2)
-  const begun = new Set<Promise<void>>()
-  while (groups.length > 0) {
-    const next = groups.findIndex((group) => sizeOf(group) <= room)
-    if (next < 0) {
-      await Promise.race(begun)
-      continue
+const cores = availableParallelism()
+
+/**
+ * Groups that compute and groups that wait, side by side: as many of each as there are processors. Where one kind is left, some more of
+ * them: tests that compute also wait for files and sockets now and then.
+ */
+async function runAll(groups: readonly Group[]): Promise<void> {
+  const kinds = [false, true].map((waits) => ({
+    groups: groups.filter((group) => group.waits === waits),
+    begun: new Set<Promise<void>>(),
+    alone: waits ? 2 * cores : cores + 1,
+  }))
+  for (;;) {
+    for (const [n, { groups, begun, alone }] of kinds.entries()) {
+      const other = kinds[1 - n]
+      const room = other && other.groups.length + other.begun.size > 0 ? cores : alone
+      while (begun.size < room && groups.length > 0) {
+        const end = runGroup(groups.shift() as Group).finally(() => begun.delete(end))
+        begun.add(end)
+      }
     }
-    const [group] = groups.splice(next, 1) as [Group]
-    room -= sizeOf(group)
-    const end = runGroup(group).finally(() => {
-      room += sizeOf(group)
-      begun.delete(end)
-    })
-    begun.add(end)
+    const begun = kinds.flatMap((kind) => [...kind.begun])
+    if (begun.length === 0) return
+    await Promise.race(begun)
   }
-  await Promise.all(begun)
 }
 
 const started = performance.now()

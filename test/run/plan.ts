@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 export interface Group {
   readonly name: string
   readonly files: readonly string[]
-  /** Half a processor: it waits for programs that it started. */
+  /** For programs that it started, most of its time. */
   readonly waits: boolean
 }
 
@@ -23,8 +23,19 @@ const longest = [
 ]
 
 /** Their files start stations and other programs, and wait for them: with all that the gate runs, side by side. */
-const waiting = ['end-to-end', 'peers', 'mutants']
+const waiting = ['end-to-end', 'peers', 'mutants', 'bench']
 const isWhole = process.env.CI === 'true' || process.env.RTK_BASE_TEST === 'machine'
+
+/** The same of a whole run, which waits more than it computes. */
+const longestOfAll = [
+  'peers/browser-stories',
+  'end-to-end/package',
+  'peers/browser',
+  'end-to-end/update',
+  'peers/ntrip',
+  'end-to-end/receiver-kill',
+  'peers/browser-fleet',
+]
 
 /** All files below `build/test`, without `.test.js`, sorted. */
 export function testFiles(): string[] {
@@ -47,9 +58,10 @@ export function groupsOf(files: readonly string[]): Group[] {
     const name = isAlone ? file : folder
     groups.set(name, [...(groups.get(name) ?? []), file])
   }
+  const first = isWhole ? [...longestOfAll, ...longest] : longest
   const place = (name: string) => {
-    const found = longest.indexOf(name)
-    return found < 0 ? longest.length : found
+    const found = first.indexOf(name)
+    return found < 0 ? first.length : found
   }
   return [...groups]
     .map(([name, files]) => ({ name, files, waits: waiting.some((folder) => `${name}/`.startsWith(`${folder}/`)) }))
