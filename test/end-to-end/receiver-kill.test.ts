@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freeTcpPort, gateOnly, startStation, until } from '../harness/index.js'
+import { seeded } from '../harness/seeded.js'
 
 t.setTimeout(900_000)
 
@@ -52,6 +53,7 @@ async function setUp(t: Test, { driver, simulator }: (typeof families)[number]) 
 }
 
 async function killed(t: Test, family: (typeof families)[number]): Promise<void> {
+  const random = seeded(t)
   const start = await setUp(t, family)
   let station = await start()
   t.teardown(() => station.end('SIGKILL'))
@@ -70,7 +72,7 @@ async function killed(t: Test, family: (typeof families)[number]): Promise<void>
   const before = await arrives(['fixed'])
   t.ok(before.survey.x > 1e6, 'a base after its survey was cut short')
   await kill()
-  await new Promise((resolve) => setTimeout(resolve, 1500 * Math.random()))
+  await new Promise((resolve) => setTimeout(resolve, 1500 * random.uniform()))
   await kill()
   const after = await arrives(['fixed'])
   t.strictSame(after, before, 'a base again with the same position')

@@ -21,6 +21,7 @@ import {
   until,
 } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
+import { seeded } from '../harness/seeded.js'
 import { smallVariant } from '../harness/small-variant.js'
 
 /** The parts of the document that these tests look at. */
@@ -224,6 +225,7 @@ t.test(
   { skip: gateOnly },
   async (t) => {
     const rounds = sample(2, 200, 5)
+    const random = seeded(t)
     const folder = temporary(t)
     const data = join(folder, 'data')
     mkdirSync(data)
@@ -270,7 +272,7 @@ t.test(
             if ((body as { result: string }).result !== 'ok') return true
             answered += 1
             // Somewhere within the next changes, not between them.
-            if (answered === before + 1) setTimeout(() => station.child.kill('SIGKILL'), Math.random() * 200)
+            if (answered === before + 1) setTimeout(() => station.child.kill('SIGKILL'), random.uniform() * 200)
             return true
           })
           .catch(() => false)

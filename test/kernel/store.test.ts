@@ -39,6 +39,7 @@ import {
 } from '../../runtime/ports/store/snapshot.js'
 import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store/store.js'
 import { childEnv, createTestStation, gateOnly, ManualClock, sample, until } from '../harness/index.js'
+import { seeded } from '../harness/seeded.js'
 
 t.setTimeout(900_000)
 
@@ -1047,13 +1048,14 @@ for (const namespace of ['loop', 'protected.loop']) {
   t.test(`kill -9 at random moments, ${namespace}: all that was acknowledged is there, and nothing half`, async (t) => {
     const folder = join(t.testdir(), 'store')
     const args = [writer, folder, '0', '', namespace]
+    const random = seeded(t)
     let answered = 0
     for (let round = 0; round < sample(2, 40, 4); round++) {
       const child: ChildProcess = spawn(process.execPath, args, {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: childEnv(),
       })
-      const stop = answered + 1 + Math.floor(Math.random() * 60)
+      const stop = answered + 1 + Math.floor(random.uniform() * 60)
       for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
         const number = Number(/^answered (\d+)/.exec(line)?.[1] ?? 0)
         answered = Math.max(answered, number)
