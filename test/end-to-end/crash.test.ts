@@ -151,12 +151,13 @@ t.test('a signal during the start ends it at once, whatever hangs', { skip: gate
   t.teardown(() => void child.kill('SIGKILL'))
   // The listening socket is there before the first plugin starts; its lock in the data folder comes before that.
   await until(() => existsSync(join(data, 'plugins')) && readdirSync(join(data, 'plugins')).length > 1, 'the plugins')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
   child.kill('SIGTERM')
-  const asked_ms = performance.now()
   const [code] = await once(child, 'close')
   t.equal(code, 0)
-  // Twice the contract: the machine may be busy, but two starts of 10 s would show.
-  t.ok(performance.now() - asked_ms < 9_000)
+  // However busy the machine is: had it waited for a start, the limit of 10 s would be reported.
+  t.notMatch(output, /took longer than/)
 })
 
 t.test('a signal while the command line is still being loaded ends it with 0', async (t) => {

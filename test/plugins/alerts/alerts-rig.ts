@@ -223,7 +223,7 @@ export const hooksTo = (...servers: HookServer[]) => ({
 })
 
 /** Until a condition holds; the clock stands. */
-export const soon = (condition: () => unknown, what: string) => until(condition, what, 4_000)
+export const soon = (condition: () => unknown, what: string) => until(condition, what)
 
 export function scratch(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'rtk-base-alerts-'))
