@@ -1,8 +1,8 @@
 /** Two machines with one language (`sim-network`): the simulated one, and NetworkManager as python-dbusmock has it. */
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { until } from 'rtk-base/testing'
 import type { Test } from 'tap'
+import { drive, during } from '../../harness/drive.js'
 import { busFor, Peer, python } from '../../harness/peers/dbus.js'
 import { type Rig, startRig } from './rig.js'
 
@@ -18,31 +18,11 @@ export interface World extends Rig {
   during<T>(call: Promise<T>): Promise<T>
 }
 
-/** @param step_ms how far the clock goes on after so many milliseconds of real time */
-function clocked(rig: Rig, step_ms: (passed_ms: number) => number): Pick<World, 'reach' | 'during'> {
-  const reach: World['reach'] = (condition, what) => {
-    let last_ms = performance.now()
-    return until(async () => {
-      if (condition()) return true
-      const now_ms = performance.now()
-      await rig.clock.advance(step_ms(now_ms - last_ms))
-      last_ms = now_ms
-      return condition()
-    }, what)
-  }
-  return {
-    reach,
-    async during(call) {
-      let isOver = false
-      const done = call.finally(() => {
-        isOver = true
-      })
-      done.catch(() => {})
-      await reach(() => isOver, 'the call ends')
-      return done
-    },
-  }
-}
+/** The clock stands while the daemon works: its answers take real time. */
+const clocked = ({ clock }: Rig): Pick<World, 'reach' | 'during'> => ({
+  reach: async (condition, what) => void (await drive(clock, condition, what, 100)),
+  during: (call) => during(clock, call, 'the end of the call', 100),
+})
 
 export async function simulatedWorld(t: Test): Promise<World> {
   const networks = [
@@ -52,7 +32,7 @@ export async function simulatedWorld(t: Test): Promise<World> {
   const rig = await startRig(t, { options: { simulator: { networks } } })
   return {
     ...rig,
-    ...clocked(rig, () => 100),
+    ...clocked(rig),
     happens: (line) => void rig.sim.command(line),
     silent: (is) => void rig.sim.command(`slow ${is ? 60 : 'off'}`),
     daemon: async (isOn) => void rig.sim.command(`daemon ${isOn ? 'on' : 'off'}`),
@@ -85,8 +65,7 @@ export async function mockedWorld(t: Test): Promise<MockedWorld> {
   }
   const mock = new Peer(t, start)
   const rig = await startRig(t, { options: { backend: 'networkmanager', bus: bus.address } })
-  // Its answers take real time: the clock must not run ahead of them, nor wait for ever where the bus is asked again.
-  const time = clocked(rig, (passed_ms) => Math.min(100, Math.max(2, 2 * passed_ms)))
+  const time = clocked(rig)
   await time.reach(() => rig.network.ready, 'the daemon answers')
   return {
     ...rig,

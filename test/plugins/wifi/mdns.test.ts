@@ -293,11 +293,15 @@ t.test('two stations on the loopback interface, over real sockets', async (t) =>
   )
   t.teardown(() => listener.close())
   const one = await loopbackStation(udp, 'SN1')
-  const pass = (condition: () => unknown, what: string, ...stations: { clock: ManualClock }[]) =>
-    until(async () => {
-      for (const { clock } of stations) await clock.advance(100)
-      return condition()
-    }, what)
+  const pass = (condition: () => unknown, what: string, ...stations: { clock: ManualClock }[]) => {
+    const clocks = {
+      monotonic: () => stations[0]?.clock.monotonic() ?? 0,
+      advance: async (ms: number) => {
+        for (const { clock } of stations) await clock.advance(ms)
+      },
+    }
+    return drive(clocks, condition, what, 100)
+  }
   const announces = (instance: string) => () =>
     heard.some(
       ({ type, answers = [] }) =>
