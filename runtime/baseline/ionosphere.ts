@@ -1,7 +1,7 @@
 /** How rough the ionosphere between both stations was in a window. */
 import { median } from '../gnss/index.js'
+import { slantAt } from './adjustment/index.js'
 import type { DifferencedEpoch } from './differences.js'
-import { slantAt } from './equations.js'
 
 /** Shorter arcs lose most of the variation to their mean. */
 const leastEpochs = 20

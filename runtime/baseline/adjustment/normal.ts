@@ -1,7 +1,8 @@
 /** Normal equations without the clocks of the epochs. */
+
+import type { Matrix } from '../linear.js'
 import { Clocks } from './clocks.js'
 import { type Block, isEmpty, kinds, type Row, weighted, weightOf } from './equations.js'
-import type { Matrix } from './linear.js'
 import { geometry } from './numbering.js'
 
 /** Of the four unknowns before it: the ionosphere above both stations. */

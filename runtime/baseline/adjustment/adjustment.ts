@@ -3,13 +3,13 @@
  * and the real-valued ambiguities. The clocks of each epoch, one for each frequency of a constellation in code and in phase, are eliminated,
  * which is the same as double differences with their correlations.
  */
-import type { Arc, DifferencedEpoch } from './differences.js'
+import type { Arc, DifferencedEpoch } from '../differences.js'
+import { inverse, type Matrix, product, solve } from '../linear.js'
+import type { Steps } from '../steps.js'
 import { equationsOf, type Factors, type NoiseModel, weigh } from './equations.js'
-import { inverse, type Matrix, product, solve } from './linear.js'
 import { Normal } from './normal.js'
 import { geometry, number } from './numbering.js'
 import { Residuals } from './residuals.js'
-import type { Steps } from './steps.js'
 
 /** The noise is not taken for smaller than this part of the assumed. */
 const leastFactor = 0.5

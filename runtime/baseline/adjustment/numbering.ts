@@ -1,6 +1,6 @@
 /** Which arcs have an ambiguity of their own, and its column. */
-import { observedConstellations } from '../gnss/index.js'
-import type { Arc, DifferencedEpoch } from './differences.js'
+import { observedConstellations } from '../../gnss/index.js'
+import type { Arc, DifferencedEpoch } from '../differences.js'
 
 /** Unknowns before the ambiguities: x, y, z, the wet zenith delay, and the ionosphere above both. */
 export const geometry = 5

@@ -1,6 +1,7 @@
 /** The clocks of a block, one for each kind: unknowns of one epoch, which are eliminated. */
+
+import { invert, type Matrix } from '../linear.js'
 import { kinds, type Row, weighted, weightOf } from './equations.js'
-import { invert, type Matrix } from './linear.js'
 
 /** Of a clock before the observations, metres. */
 const clock_m = 1_000

@@ -1,8 +1,8 @@
 /** The observation equations: each satellite's codes and phases of an epoch, with their weight. */
-import { observedConstellations } from '../gnss/index.js'
-import type { DifferencedEpoch, DifferencedSatellite } from './differences.js'
+import { observedConstellations } from '../../gnss/index.js'
+import type { DifferencedEpoch, DifferencedSatellite } from '../differences.js'
+import type { Steps } from '../steps.js'
 import { geometry, type Numbering, unused } from './numbering.js'
-import type { Steps } from './steps.js'
 
 /** Standard deviations of the model. */
 export interface NoiseModel {
