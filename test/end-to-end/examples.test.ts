@@ -29,6 +29,7 @@ import hello from '../../examples/hello-plugin/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { encodeNmea, Framer } from '../../runtime/gnss/index.js'
+import { pass } from '../harness/drive.js'
 
 const root = packageRoot()
 const client = join('examples', 'udp-rtcm-client', 'client.mjs')
@@ -419,12 +420,7 @@ t.test('replayed-receiver: the faults of its script reach whoever decides by the
     },
   })
   t.teardown(() => station.stop())
-  const seconds = async (count: number) => {
-    for (let second = 0; second < count; second++) {
-      await clock.advance(1_000)
-      if (station.field('gnss.state.status') === 'offline') await new Promise((done) => setTimeout(done, 2))
-    }
-  }
+  const seconds = (count: number) => pass(clock, count * 1_000)
   const expected: Record<string, [code: string, error: string, metric: RegExp, recorded: object]> = {
     jammed: [
       'jamming',

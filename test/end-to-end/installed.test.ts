@@ -76,7 +76,7 @@ for (const [version, added] of [
       .find((line) => /plugins? .* (is|are) added|added/.test(line))
     for (const name of added) t.match(said, name, `${name} was a part of another: the log says that it is added`)
 
-    await until(async () => (await station.info<Document>()).gnss.state.status === 'fixed', 'fixed again', 90_000)
+    await until(async () => (await station.info<Document>()).gnss.state.status === 'fixed', 'fixed again')
     const { gnss } = await station.info<Document>()
     const { mean } = before.get('plugin.survey-in survey') as { mean: { x: number; y: number; z: number } }
     t.match(gnss.ref.survey, { state: 'complete', ...mean }, 'the position that it had, not another survey')

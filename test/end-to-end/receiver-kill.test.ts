@@ -60,7 +60,7 @@ async function killed(t: Test, family: (typeof families)[number]): Promise<void>
   const gnss = async () => (await station.info<Document>()).gnss
   const arrives = async (at: readonly string[]) => {
     const isThere = async () => at.includes((await gnss()).state.status)
-    await until(isThere, `${family.name}: ${at.join(' or ')}`, 300_000)
+    await until(isThere, `${family.name}: ${at.join(' or ')}`)
     return (await gnss()).ref
   }
   const kill = async () => {

@@ -69,7 +69,7 @@ t.test('what a guide shows of a command is what it prints, on a simulator', { sk
   t.teardown(() => station.end())
   type Info = { udp: { port: number }; base: { state: { verdict: { fitness: string } } } }
   const isFit = async () => (await station.info<Info>()).base.state.verdict.fitness === 'fit'
-  await until(isFit, 'the end of the survey-in', 120_000)
+  await until(isFit, 'the end of the survey-in')
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-snippets-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   symlinkSync(station.data, join(folder, 'data'))

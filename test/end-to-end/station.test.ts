@@ -20,6 +20,7 @@ import {
   startStation,
   until,
 } from '../harness/index.js'
+import { longestWait_ms } from '../harness/longest-wait.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { seeded } from '../harness/seeded.js'
 import { smallVariant } from '../harness/small-variant.js'
@@ -101,7 +102,7 @@ t.test('the simulator station: document, RTCM and status from an empty folder', 
   const { frames, types } = await rover(t, udp)
   type Shown = { gnss: { state: { status: string }; ref: { survey: { state: string; count: number } } } }
   const survey = async () => (await station.info<Shown>()).gnss.ref.survey
-  await until(async () => (await survey()).count > 0, 'the survey-in', 40_000)
+  await until(async () => (await survey()).count > 0, 'the survey-in')
   t.match(await survey(), { state: 'running' })
   t.same(types(), [], 'nothing leaves before the reference is known')
   await until(
@@ -207,7 +208,7 @@ t.test(
       const before = frames.length
       const back = performance.now()
       // As a receiver does: it goes on sending, whoever listens.
-      while (frames.length === before && performance.now() - back < 20_000) {
+      while (frames.length === before && performance.now() - back < longestWait_ms) {
         await file.write(epoch).catch(full)
         await new Promise((resolve) => setTimeout(resolve, 20))
       }

@@ -17,6 +17,7 @@ import type { Clock } from '../../runtime/ports/clock.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { parseMask, selectionOf } from '../../schemas/document.js'
+import { drive } from '../harness/drive.js'
 import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
 type Definition = AnyPlugin
@@ -139,11 +140,7 @@ t.test('a change', async (t) => {
     await new Promise(setImmediate)
     t.equal(answer, undefined)
     // It hangs on the way back too, which is before that of the other one.
-    await until(async () => {
-      await clock.advance(1)
-      await clock.advance(9_999)
-      return answer
-    }, 'the answer')
+    await drive(clock, () => answer, 'the answer', 10_000)
     t.match(answer, {
       result: 'failed',
       errors: [{ name: 'stuck', message: /stuck: change of stuck took longer than 10 s/ }],

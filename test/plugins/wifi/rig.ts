@@ -24,6 +24,7 @@ import radioPlugin from '../../../plugins/radio/index.js'
 import staPlugin from '../../../plugins/sta/index.js'
 import wapPlugin from '../../../plugins/wap/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { during } from '../../harness/drive.js'
 
 export interface Rig {
   station: TestStation
@@ -107,25 +108,12 @@ export async function wifiStation(t: Test, options: RigOptions = {}): Promise<Ri
     async pass(seconds) {
       for (let left = seconds; left > 0; left -= 1) await clock.advance(Math.min(1, left) * 1000)
     },
-    async change(values) {
-      // A change waits for simulated times.
-      let result: Awaited<ReturnType<Rig['change']>> | undefined
-      const done = station.station.change(values, { source: 'plugin' }).then((value) => {
-        result = value as typeof result
-      })
-      for (let i = 0; i < 100 && !result; i++) await clock.advance(250)
-      await done
-      return result as NonNullable<typeof result>
+    // A change and a command wait for simulated times.
+    change(values) {
+      const changed = station.station.change(values, { source: 'plugin' }) as ReturnType<Rig['change']>
+      return during(clock, changed, 'the change', 250)
     },
-    async command(text) {
-      let result: { status: number; text: string } | undefined
-      const done = station.station.command(text, { source: 'console' }).then((value) => {
-        result = value
-      })
-      for (let i = 0; i < 200 && !result; i++) await clock.advance(250)
-      await done
-      return result as NonNullable<typeof result>
-    },
+    command: (text) => during(clock, station.station.command(text, { source: 'console' }), text, 250),
     field: (path) => station.field(path),
     errors: () =>
       Object.fromEntries(
