@@ -1,11 +1,11 @@
 /** Each part of the bench sees the fault that is written for it (mutations.ts): `npm run test:machine bench-mutations`, ten minutes. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { machineOnly } from '../harness/sample.js'
+import { TreeCopy } from '../mutants/tree-copy.js'
 import { benchMutations } from './mutations.js'
 import { parts } from './parts.js'
 
@@ -22,27 +22,16 @@ t.test('there is a fault for each part, and its place is still there', (t) => {
 })
 
 t.test('--smoke sees it', { skip: machineOnly, timeout: 0 }, async (t) => {
-  const copy = mkdtempSync(join(tmpdir(), 'rtk-base-bench-mutants-'))
-  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
-  const left = new Set(['node_modules', '.git', '.tap'].map((name) => join(root, name)))
-  cpSync(root, copy, { recursive: true, preserveTimestamps: true, filter: (path) => !left.has(path) })
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  const captures = process.env.RTK_BASE_CAPTURES ?? resolve(root, '../shared/captures')
+  using copy = new TreeCopy()
   /** As a person calls it, on what is changed now. */
   const smoke = (part: string) =>
-    spawnSync(process.execPath, [join(copy, 'runtime', 'build', 'bootstrap.mjs'), '--bench', '--smoke', part], {
+    spawnSync(process.execPath, [join(copy.root, 'runtime', 'build', 'bootstrap.mjs'), '--bench', '--smoke', part], {
       encoding: 'utf8',
-      env: { ...process.env, NODE_OPTIONS: '', RTK_BASE_CAPTURES: captures },
+      env: copy.env,
     })
   for (const { part, file, before, after } of benchMutations.filter((one) => !chosen || chosen.includes(one.part))) {
-    const path = join(copy, file)
-    const whole = readFileSync(path, 'utf8')
-    writeFileSync(
-      path,
-      whole.replace(before, () => after),
-    )
-    const { status, stdout } = smoke(part)
-    writeFileSync(path, whole)
+    const mutated = copy.text(file).replace(before, () => after)
+    const { status, stdout } = await copy.changed(file, mutated, () => smoke(part))
     const [, faults = ''] = stdout.split('\nFaults:\n')
     t.comment(`${part}: ${faults.split('\n')[0]}`)
     t.equal(status, 1, `${part}: ${stdout.slice(-1_000)}`)

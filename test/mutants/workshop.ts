@@ -1,11 +1,10 @@
-/** A copy of the tree in which one module at a time is changed and the tests of its area run. */
+/** Changes one module at a time in a copy of the project, and runs the tests of its area there. */
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
-import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
-import { packageRoot } from '../../runtime/build/release.js'
+import { basename, join } from 'node:path'
 import { type Mutation, mutate } from './operators.js'
+import { TreeCopy } from './tree-copy.js'
 
 /** `hung`: only a time limit ended a test. `unnoticed`: every test passed. */
 export type Verdict = 'noticed' | 'hung' | 'unnoticed'
@@ -17,30 +16,22 @@ const least_ms = 15_000
 const gate_ms = 600_000
 
 export class Workshop implements Disposable {
-  readonly #root = packageRoot()
-  readonly #copy = mkdtempSync(join(tmpdir(), 'rtk-base-mutants-'))
+  readonly #copy = new TreeCopy()
   readonly #took_ms = new Map<string, number>()
-
-  constructor() {
-    const left = new Set(['node_modules', '.git', '.tap'].map((name) => join(this.#root, name)))
-    const options = { recursive: true, preserveTimestamps: true, filter: (path: string) => !left.has(path) }
-    cpSync(this.#root, this.#copy, options)
-    symlinkSync(join(this.#root, 'node_modules'), join(this.#copy, 'node_modules'))
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#copy, { recursive: true, force: true })
-  }
 
   /** The transpiled form of a source. */
   code(source: string): string {
-    return readFileSync(this.#built(source), 'utf8')
+    return this.#copy.text(built(source))
+  }
+
+  [Symbol.dispose](): void {
+    this.#copy[Symbol.dispose]()
   }
 
   /** `file:line` of the source, and the line before and after the change. */
   describe(source: string, mutation: Mutation): { place: string; before: string; after: string } {
     const code = this.code(source)
-    const map = new SourceMap(JSON.parse(readFileSync(`${this.#built(source)}.map`, 'utf8')) as SourceMapPayload)
+    const map = new SourceMap(JSON.parse(this.#copy.text(`${built(source)}.map`)) as SourceMapPayload)
     const before = code.slice(0, mutation.start).split('\n')
     const origin = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0)
     const line = 'originalLine' in origin ? origin.originalLine + 1 : 0
@@ -65,10 +56,7 @@ export class Workshop implements Disposable {
 
   /** Runs the tests, the quickest first, on changed code until one notices; those that `npm test` leaves out come last. */
   async judge(source: string, mutation: Mutation, tests: readonly string[]): Promise<Verdict> {
-    const path = this.#built(source)
-    const whole = readFileSync(path, 'utf8')
-    writeFileSync(path, mutate(whole, mutation))
-    try {
+    return this.#copy.changed(built(source), mutate(this.code(source), mutation), async () => {
       let hung = false
       const took_ms = (test: string) => this.#took_ms.get(test) ?? 0
       const sorted = [...tests].sort((a, b) => took_ms(a) - took_ms(b))
@@ -82,31 +70,27 @@ export class Workshop implements Disposable {
         if (verdict === 'noticed') return verdict
       }
       return hung ? 'hung' : 'unnoticed'
-    } finally {
-      writeFileSync(path, whole)
-    }
-  }
-
-  #built(source: string): string {
-    return join(this.#copy, 'build', source.replace(/\.ts$/, '.js'))
+    })
   }
 
   #hasMoreInGate(test: string): boolean {
-    return /\b(gateOnly|few|sample)\b/.test(readFileSync(join(this.#copy, 'build', 'test', `${test}.test.js`), 'utf8'))
+    return /\b(gateOnly|few|sample)\b/.test(this.#copy.text(join('build', 'test', `${test}.test.js`)))
   }
 
   /** A failure with a reason is noticing; the end of a time limit is not, whether the test's own or this one. */
   #run(test: string, limit_ms: number, more: NodeJS.ProcessEnv = {}): Promise<Verdict> {
-    const captures = process.env.RTK_BASE_CAPTURES ?? resolve(this.#root, '../shared/captures')
-    const env: NodeJS.ProcessEnv = { ...process.env, TAP: '1', RTK_BASE_CAPTURES: captures }
-    delete env.NODE_OPTIONS
+    const env: NodeJS.ProcessEnv = {
+      ...this.#copy.env,
+      TAP: '1',
+      TAP_TIMEOUT: String(Math.ceil(limit_ms / 1000)),
+      ...more,
+    }
     delete env.RTK_BASE_TEST
-    Object.assign(env, { TAP_TIMEOUT: String(Math.ceil(limit_ms / 1000)), ...more })
     // What waits for so long waits in vain: unchanged code is through by then. That fails with a reason before the time is over.
     env.RTK_BASE_WAIT_MS = String((limit_ms * 2) / 3)
     const file = join('build', 'test', `${test}.test.js`)
     const child = spawn(process.execPath, [file], {
-      cwd: this.#copy,
+      cwd: this.#copy.root,
       env,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -136,10 +120,13 @@ export class Workshop implements Disposable {
       })
       child.on('error', () => end('hung'))
     }).finally(() =>
-      rmSync(join(this.#copy, '.tap', basename(test)), { recursive: true, force: true }),
+      rmSync(join(this.#copy.root, '.tap', basename(test)), { recursive: true, force: true }),
     ) as Promise<Verdict>
   }
 }
+
+/** Where the build has the transpiled form of a source. */
+const built = (source: string): string => join('build', source.replace(/\.ts$/, '.js'))
 
 /** The test and the services that it started. */
 function killGroup(pid: number): void {
