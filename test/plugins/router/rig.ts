@@ -5,6 +5,7 @@ import teltonika from '../../../plugins/teltonika-router/index.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import type { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { metrics } from '../../../schemas/services.js'
+import { drive, pass } from '../../harness/drive.js'
 import {
   createTestStation,
   fakeProcesses,
@@ -12,7 +13,6 @@ import {
   probe,
   type TestStation,
   type TestStationOptions,
-  until,
 } from '../../harness/index.js'
 
 export interface Rig {
@@ -76,30 +76,19 @@ export async function startRig(t: Test, given: RigOptions): Promise<Rig> {
     const values = [...(await text()).matchAll(new RegExp(`^rtk_base_${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))]
     return values.reduce((sum, [, value]) => sum + Number(value), 0)
   }
-  const isIdle = async () => (await metric('router_queue_length')) === 0
   const link = () => String(station.field('router.state.link'))
-  const pass = async (ms: number, step_ms = 1_000) => {
-    for (let left_ms = ms; left_ms > 0; left_ms -= step_ms) {
-      await until(isIdle, 'the router is idle')
-      await clock.advance(Math.min(step_ms, left_ms))
-    }
-    await until(isIdle, 'the router is idle')
-  }
   const rig: Rig = {
     station,
     clock,
     ctx: ctx as unknown as PluginContext,
-    pass,
+    pass: (ms, step_ms) => pass(clock, ms, step_ms),
     link,
     metric,
     async reach(state, most_ms = 120_000) {
-      for (let passed_ms = 0; ; passed_ms += 1_000) {
-        await until(isIdle, 'the router is idle')
-        if (link() === state) return
-        if (passed_ms > most_ms)
-          throw new Error(`the link is ${link()} (${station.field('router.state.error')}), not ${state}`)
-        await clock.advance(1_000)
-      }
+      const end_ms = clock.monotonic() + most_ms
+      await drive(clock, () => link() === state || clock.monotonic() > end_ms, `the link is ${state}`)
+      if (link() !== state)
+        throw new Error(`the link is ${link()} (${station.field('router.state.error')}), not ${state}`)
     },
     async confirm() {
       const { text: shown } = await rig.command('router-certificate')

@@ -16,7 +16,8 @@ import type { Transport } from '../../../plugins/teltonika-router/transport/call
 import { BrokenOff } from '../../../plugins/teltonika-router/transport/http.js'
 import { type PluginStore, RtkError } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import { few, gateOnly, ManualClock, machineOnly, until } from '../../harness/index.js'
+import { settled } from '../../harness/drive.js'
+import { few, gateOnly, ManualClock, machineOnly } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { FakeRouter } from './fake-router.js'
 import { startRig } from './rig.js'
@@ -1019,8 +1020,6 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
 t.test('a router that misleads', { skip: gateOnly }, async (t) => {
   const hour_ms = 60 * minute_ms
   type Scene = (router: FakeRouter, clock: ManualClock) => void
-  /** Answers that the router holds back until the clock of the test goes on. */
-  let held = 0
   /** Answers to logins come so late. */
   const late = (ms: number): Scene => {
     return (router, clock) => {
@@ -1091,9 +1090,8 @@ t.test('a router that misleads', { skip: gateOnly }, async (t) => {
         const begin_ms = clock.monotonic()
         const rig = await startRig(t, given)
         const isOver = () => clock.monotonic() - begin_ms > 25 * hour_ms
-        const isStill = async () => held > 0 || (await rig.metric('router_queue_length')) === 0
         while (rig.link() !== 'online' && !isOver()) {
-          await until(isStill, 'everything waits for the clock')
+          await settled()
           await clock.advance(rig.link() === 'locked' ? 10_000 : 1_000)
         }
         t.equal(rig.link(), 'online', String(rig.station.field('router.state.error')))
