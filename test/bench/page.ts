@@ -15,6 +15,7 @@ export interface Conditions {
   readonly commit: string
   readonly date: string
   readonly machine: string
+  readonly processors: number
   readonly node: string
   /** Of other programs, at the start: the mean number of processes that wanted a processor. */
   readonly load: number
@@ -24,15 +25,19 @@ export function conditions(): Conditions {
   const root = packageRoot()
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const isChanged = git('status', '--porcelain') !== ''
-  const processors = cpus()
+  const all = cpus()
   return {
     commit: `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' with changes' : ''}`,
     date: new Date().toISOString().slice(0, 10),
-    machine: `${processors[0]?.model ?? 'unknown'}, ${processors.length} cores`,
+    machine: all[0]?.model ?? 'unknown',
+    processors: all.length,
     node: process.version,
     load: loadavg()[0] ?? 0,
   }
 }
+
+/** Of each core. */
+const mostLoad = 0.2
 
 const cell = (text: string) => text.replaceAll('|', '\\|')
 
@@ -54,12 +59,16 @@ function section([name, { skipped, leftOut, faults, measurements }]: [string, Ou
 
 export function pageOf(
   outcomes: ReadonlyMap<string, Outcome>,
-  { commit, date, machine, node, load }: Conditions,
+  { commit, date, machine, processors, node, load }: Conditions,
 ): string {
   const missing = Object.keys(parts).filter((name) => !outcomes.has(name))
   const judged = [...outcomes.values()].flatMap(({ measurements }) => measurements).filter(({ ok }) => ok !== undefined)
   const missed = judged.filter(({ ok }) => ok === false)
   const left = missing.length > 0 ? `\nNot in this run: ${missing.map((name) => `\`${name}\``).join(', ')}.\n` : ''
+  const busy =
+    load > mostLoad * processors
+      ? `\nThe machine had other work meanwhile: times by the clock are longer than on one that is alone. Shares of a core, memory and losses are not affected much.\n`
+      : ''
   return `# Performance
 
 \`npm run bench -- --page [PART…]\` measures these figures and writes this page. Figures without a budget are there for comparison.
@@ -68,11 +77,11 @@ export function pageOf(
 |---|---|
 | commit | ${commit} |
 | date | ${date} |
-| machine | ${cell(machine)} |
+| machine | ${cell(machine)}, ${processors} cores |
 | Node | ${node} |
 | load of other programs when the run began | ${number(load)} |
 | budgets met | ${judged.length - missed.length} of ${judged.length} |
-${left}
+${busy}${left}
 ${[...outcomes].map(section).join('\n')}`
 }
 

@@ -4,6 +4,13 @@ import type { PartMessage } from './part.js'
 import { parts } from './parts.js'
 import { NotComparable } from './tree.js'
 
+/** What happened, to what it is due, and where in the bench. */
+function inOneLine(error: Error): string {
+  const [frame = ''] = /\(?file:\S+\/build\/test\/\S+/.exec(error.stack ?? '') ?? []
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  return `${error.message}${cause} ${frame}`.replace(/\s*\n\s*/g, ' | ')
+}
+
 const [name = '', size = 'full'] = process.argv.slice(2)
 // The stations and clients that it started end with it: by their listeners for `exit`, which a signal alone passes over.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -14,8 +21,7 @@ if (!part) throw new Error(`${packageRoot()} has no bench ${name}`)
 const result = await part.run(part.sizes[size === 'smoke' ? 'smoke' : 'full']).then(
   (measurements): PartMessage => ({ measurements }),
   (error: unknown): PartMessage => {
-    if (error instanceof NotComparable) return { notComparable: error.message }
-    throw error
+    return error instanceof NotComparable ? { notComparable: error.message } : { failed: inOneLine(error as Error) }
   },
 )
 await new Promise((resolve) => process.send?.(result, resolve))

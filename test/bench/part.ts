@@ -23,6 +23,7 @@ export type PartMessage =
   | { progress: string }
   | { leftOut: string }
   | { notComparable: string }
+  | { failed: string }
   | { measurements: Measurement[] }
 
 /** For whoever waits for a long part. */

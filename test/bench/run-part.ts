@@ -85,11 +85,13 @@ async function runIn(folder: string, name: string, { size, tree, progress, limit
   running.add(child)
   let measurements: readonly Measurement[] | undefined
   let skipped: string | undefined
+  let failure: string | undefined
   const leftOut: string[] = []
   child.on('message', (message: PartMessage) => {
     if ('progress' in message) progress?.(message.progress)
     else if ('leftOut' in message) leftOut.push(message.leftOut)
     else if ('notComparable' in message) skipped = message.notComparable
+    else if ('failed' in message) failure = message.failed
     else measurements = message.measurements
   })
   let isHung = false
@@ -97,29 +99,24 @@ async function runIn(folder: string, name: string, { size, tree, progress, limit
     () => {
       isHung = true
       child.kill('SIGTERM')
+      // One that computes hears no signal.
+      setTimeout(() => child.kill('SIGKILL'), 10_000).unref()
     },
     limit_ms ?? 2 ** 31 - 1,
   )
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   clearTimeout(timer)
   running.delete(child)
-  const faults = [
-    ...(isHung ? [`not over after ${(limit_ms ?? 0) / 1_000} s`] : []),
-    ...(measurements === undefined && skipped === undefined && !isHung
-      ? [`it ended with ${signal ?? code} before its figures`]
-      : []),
-    ...linesOf(warnings),
-    ...linesOf(stderr),
-  ]
+  if (isHung) failure = `not over after ${(limit_ms ?? 0) / 1_000} s`
+  else if (measurements === undefined && skipped === undefined) failure ??= `it ended with ${signal ?? code}`
+  const faults = [...(failure !== undefined ? [failure] : []), ...linesOf(warnings), ...linesOf(stderr)]
   return { skipped, leftOut, measurements: measurements ?? [], faults }
 }
 
-/** Its lines without the frames of a stack but the first, which says where. */
+/** Its lines, without those that belong to the line before: frames of a stack, fields of an error. */
 function linesOf(file: string): string[] {
   if (!existsSync(file)) return []
-  const lines = readFileSync(file, 'utf8')
+  return readFileSync(file, 'utf8')
     .split('\n')
-    .filter((line) => line.trim() !== '')
-  const isFrame = (line = '') => /^\s+at /.test(line)
-  return lines.filter((line, n) => !isFrame(line) || !isFrame(lines[n - 1]))
+    .filter((line) => /^\S/.test(line))
 }

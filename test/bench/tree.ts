@@ -17,10 +17,16 @@ export class NotComparable extends Error {}
  * @throws NotComparable when the tree has no such module
  */
 export async function ofTree<T>(name: string): Promise<T> {
-  const isExported = name.startsWith('rtk-base/')
-  const file = isExported
-    ? createRequire(join(tree, 'package.json')).resolve(name)
-    : join(tree, 'build', ...name.split('/'))
-  if (!existsSync(file)) throw new NotComparable(`it has no ${name}`)
+  const file = fileOf(name)
+  if (file === undefined || !existsSync(file)) throw new NotComparable(`it has no ${name}`)
   return (await import(pathToFileURL(file).href)) as T
+}
+
+function fileOf(name: string): string | undefined {
+  if (!name.startsWith('rtk-base/')) return join(tree, 'build', ...name.split('/'))
+  try {
+    return createRequire(join(tree, 'package.json')).resolve(name)
+  } catch {
+    return undefined
+  }
 }
