@@ -25,6 +25,7 @@ import {
   rtcmGate,
 } from '../../schemas/services.js'
 import { NetStreams, roughness } from '../harness/baseline-streams.js'
+import { drive, settled } from '../harness/drive.js'
 import {
   arpFrame,
   createTestStation,
@@ -101,10 +102,8 @@ async function brokerClient(t: Test, station: TestStation): Promise<MqttClient> 
     const plugin = station.station.plugins().find(({ name }) => name === 'mqtt-broker')
     return Number(/127\.0\.0\.1:(\d+)/.exec(plugin?.reason ?? '')?.[1])
   }
-  await until(async () => {
-    await station.clock.advance(1_000)
-    return (station.field('mqtt.state') as { link: string }).link === 'up'
-  }, 'the link to the broker')
+  const link = () => (station.field('mqtt.state') as { link: string }).link
+  await drive(station.clock, () => link() === 'up', 'the link to the broker')
   const client = connect({ host: '127.0.0.1', port: port(), protocolVersion: 4, reconnectPeriod: 0 })
   client.on('error', () => {})
   t.teardown(() => void client.end(true))
@@ -182,19 +181,8 @@ async function setUp(t: Test, setting: Setting = {}) {
     { result: 'ok' },
   )
   const shown = () => station.field('gnss.neighbours') as GnssNeighbours
-  const turns = async () => {
-    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
-  }
-  const connect = async () => {
-    await until(async () => {
-      if (mounts.every((mount) => source.connected(mount))) return true
-      await clock.advance(1_000)
-      await turns()
-      return false
-    }, 'all streams')
-  }
   const sender = isMqtt ? await brokerClient(t, station) : undefined
-  if (!sender) await connect()
+  if (!sender) await drive(clock, () => mounts.every((mount) => source.connected(mount)), 'all streams')
   const send = (mount: string, frames: readonly Uint8Array[]) =>
     sender ? void sender.publish(`base/${mount}/drtk`, Buffer.concat(frames)) : source.send(mount, frames)
   let epoch = Math.ceil(clock.monotonic() / step_ms)
@@ -210,13 +198,13 @@ async function setUp(t: Test, setting: Setting = {}) {
       const frames = [arpFrame(arpOf(base), base + 2), ...(bases[base] ?? [])]
       send(mount, setting.sends?.(base, frames, epoch) ?? frames)
     }
-    await turns()
+    await settled()
     if (sender && before < 120) await until(() => (shown().list[0]?.epochs ?? 0) > before, 'delivered')
     epoch += 1
     for (let half = 0; half < 2; half++) {
       await clock.advance(step_ms / 2 - 200)
       for (const [base, mount] of mounts.entries()) if (!setting.sends) send(mount, [arpFrame(arpOf(base), base + 2)])
-      await turns()
+      await settled()
     }
   }
   /** Epochs until something is so. @returns the minutes it took */
