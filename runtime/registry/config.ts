@@ -255,9 +255,9 @@ export class ConfigRegistry {
     }
     // A change that concerns nothing on trial does not give the trial more time.
     if (tried && later.size === 0) this.trial.applied()
-    if (later.size > 0 && answered) {
+    if (later.size > 0) {
       void answered
-        .catch(() => {})
+        ?.catch(() => {})
         .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source, undo)))
     }
     if (now.size > 0) this.#settled()

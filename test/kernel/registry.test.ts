@@ -379,6 +379,7 @@ t.test('a change', async (t) => {
     t.match(await change({ trigger: true }), { result: 'ok', leftover: {} })
     t.strictSame(applied, [['trigger', true, undefined]])
     t.equal(station.store.writes, writes)
+    t.notOk(station.lines.some(({ msg }) => msg === 'change stored'))
   })
 
   t.test('that ends the caller’s link is applied after the answer was written', async (t) => {
@@ -536,6 +537,8 @@ t.test('a change', async (t) => {
       await post({ chan: 3 })
       await until(() => applied.length === 2, 'both are applied')
       t.equal(await send('undo-change'), 200)
+      t.strictSame(applied, [2, 3, 2])
+      t.equal(await send('undo-change'), 503, 'nothing is on trial')
       t.strictSame(applied, [2, 3, 2])
     })
 

@@ -7,6 +7,10 @@ export interface Equivalent {
 }
 
 export const equivalents: readonly Equivalent[] = [
+  ...['randomBytes(17)', 'randomBytes(160)'].map((after) => ({
+    ...{ source: 'runtime/http/login/passwords.ts', after },
+    because: 'a longer salt is as good',
+  })),
   {
     source: 'plugins/gnss-zed/facts/satellites.ts',
     after: 'gnssId * 256 - svId',
