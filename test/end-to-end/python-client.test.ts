@@ -4,7 +4,17 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { arpFrame, childEnv, few, freeTcpPort, gateOnly, ownPorts, readyBase, startStation } from 'rtk-base/testing'
+import {
+  arpFrame,
+  childEnv,
+  few,
+  freeTcpPort,
+  gateOnly,
+  ownPorts,
+  readyBase,
+  startStation,
+  until,
+} from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { packageRoot } from '../../runtime/build/release.js'
 import { noPeer } from '../harness/peers/peers.js'
@@ -31,6 +41,8 @@ t.test('python-client on a station that runs', { skip: skip || gateOnly }, async
   const { args } = await ownPorts()
   const station = await startStation([...args, ...readyBase, '--set', 'udp-rtcm.host=127.0.0.1'])
   t.teardown(() => station.end())
+  const status = async () => (await station.info<{ gnss: { state: { status: string } } }>()).gnss.state.status
+  await until(async () => (await status()) === 'fixed', 'a base')
   const ask = (...more: string[]) => run(t, ['--station', station.url, ...more])
 
   t.test('reads the document, a part of it, and what a mask selects', async (t) => {

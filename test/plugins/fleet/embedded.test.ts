@@ -1,8 +1,17 @@
 /** The embedded database. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openEmbedded } from '../../../plugins/fleet/database/embedded.js'
+import { openDatabase } from '../../harness/peers/embedded-database.js'
+
+/** A folder with an empty database. */
+async function databaseIn(t: Test): Promise<string> {
+  const folder = t.testdir()
+  await (await openDatabase(folder)).close()
+  return folder
+}
 
 t.test('once its thread is gone, every query fails, and none waits for ever', async (t) => {
+  // Without a database, one is made.
   const engine = await openEmbedded(t.testdir(), { notified: () => {}, ended: () => {} })
   t.strictSame(await engine.query('select 1 as one'), [{ one: 1 }])
   await engine.close()
@@ -23,9 +32,9 @@ t.test('a folder that is damaged: the error says what to do', async (t) => {
 t.test('a query without an answer, as on a full disk: the thread is ended, and the service is told', async (t) => {
   const told: string[] = []
   const events = { notified: () => {}, ended: (reason: string) => told.push(reason) }
-  const engine = await openEmbedded(t.testdir(), events, { answer_ms: 5_000, open_ms: 300_000 })
+  const engine = await openEmbedded(await databaseIn(t), events, { answer_ms: 5_000, open_ms: 300_000 })
   const waits = engine.query('select 1')
-  const loops = engine.transaction((query) => query('select count(*) from generate_series(1, 1000000000000)'))
+  const loops = engine.transaction((query) => query('select pg_sleep(1000000)'))
   const behind = engine.query('select 1')
   t.strictSame((await waits).length, 1)
   await t.rejects(loops, { message: /did not answer in 5 s: free space/ })

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { drive, during } from '../../harness/drive.js'
+import { drive } from '../../harness/drive.js'
 import { busFor, Peer, python } from '../../harness/peers/dbus.js'
 import { type Rig, startRig } from './rig.js'
 
@@ -18,11 +18,34 @@ export interface World extends Rig {
   during<T>(call: Promise<T>): Promise<T>
 }
 
-/** The clock stands while the daemon works: its answers take real time. */
-const clocked = ({ clock }: Rig): Pick<World, 'reach' | 'during'> => ({
-  reach: async (condition, what) => void (await drive(clock, condition, what, 100)),
-  during: (call) => during(clock, call, 'the end of the call', 100),
-})
+const step_ms = 100
+
+/**
+ * The clock stands while the daemon works.
+ * @param pause_ms real time of each step: a daemon with timers of its own sleeps until they are due
+ */
+function clocked({ clock }: Rig, pause_ms = 0): Pick<World, 'reach' | 'during'> {
+  const reach: World['reach'] = async (condition, what) => {
+    const isReached = async () => {
+      if (condition() || pause_ms === 0) return condition()
+      await new Promise((resolve) => setTimeout(resolve, pause_ms))
+      return condition()
+    }
+    await drive(clock, isReached, what, step_ms)
+  }
+  return {
+    reach,
+    async during(call) {
+      let isOver = false
+      const over = () => {
+        isOver = true
+      }
+      call.then(over, over)
+      await reach(() => isOver, 'the end of the call')
+      return call
+    },
+  }
+}
 
 export async function simulatedWorld(t: Test): Promise<World> {
   const networks = [
@@ -65,7 +88,7 @@ export async function mockedWorld(t: Test): Promise<MockedWorld> {
   }
   const mock = new Peer(t, start)
   const rig = await startRig(t, { options: { backend: 'networkmanager', bus: bus.address } })
-  const time = clocked(rig)
+  const time = clocked(rig, step_ms / 2)
   await time.reach(() => rig.network.ready, 'the daemon answers')
   return {
     ...rig,
