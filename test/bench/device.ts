@@ -1,7 +1,8 @@
 /** Stations as devices have them: the plugins of the variant zed-f9p, and a broker that they are linked to. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { removedAtExit } from '../harness/at-exit.js'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
 import {
   freeTcpPort,
@@ -24,8 +25,7 @@ let variant: string | undefined
 /** The file of the variant zed-f9p of the tree, its receiver simulated. */
 export function deviceVariant(): string {
   if (variant === undefined) {
-    const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-variant-'))
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    const folder = removedAtExit(mkdtempSync(join(tmpdir(), 'rtk-base-bench-variant-')))
     const text = readFileSync(join(tree, 'runtime', 'variants', 'zed-f9p.json'), 'utf8')
     const device = JSON.parse(text) as { plugins: Record<string, object> }
     const plugins = { 'simulated-receiver': {}, ...device.plugins, 'gnss-zed': { port: 'simulator' } }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packageRoot } from '../../runtime/build/release.js'
 import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
+import { endsWithThis } from '../harness/at-exit.js'
 import { arpFrame } from '../harness/fake-receiver.js'
 import { clientNumbers } from './addresses.js'
 import { leaveOut } from './part.js'
@@ -104,8 +105,7 @@ export async function startClients(
   })
   // One that is frozen would not notice that nobody is there any more.
   const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('close', () => process.off('exit', kill))
+  endsWithThis(child)
   await once(child, 'message')
   const report = async (): Promise<ClientReport> => {
     child.send('report')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { connectAsync } from 'mqtt'
 import { asLast, knownLeap_s, msmEpochTime, unixToGps } from '../../runtime/gnss/index.js'
+import { endsWithThis } from '../harness/at-exit.js'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
 import { freeTcpPort } from '../harness/process.js'
 import { clientNumbers } from './addresses.js'
@@ -56,14 +57,12 @@ async function startFleet(mounts: number) {
   const broker = await startMosquitto(['allow_anonymous true', 'max_queued_messages 0'])
   const script = fileURLToPath(new URL('./fleet-caster-child.js', import.meta.url))
   const children = new Set<ChildProcess>()
-  process.once('exit', () => {
-    for (const child of children) child.kill('SIGKILL')
-  })
   const caster = async (port = 0) => {
     const child = fork(script, [String(broker.port), String(mounts), String(port)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     children.add(child)
+    endsWithThis(child)
     const [used] = (await once(child, 'message')) as [number]
     return { port: used, pid: child.pid as number, kill: () => void child.kill('SIGKILL') }
   }
@@ -89,8 +88,7 @@ async function startRovers(ports: readonly number[], count: number, mounts: numb
   const script = fileURLToPath(new URL('./fleet-rovers.js', import.meta.url))
   const child = fork(script, [ports.join(','), ...[count, mounts, epoch_bytes, clientNumbers(count)].map(String)])
   const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('close', () => process.off('exit', kill))
+  endsWithThis(child)
   await once(child, 'message')
   const report = async () => {
     child.send('report')

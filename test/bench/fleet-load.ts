@@ -6,6 +6,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { endsWithThis } from '../harness/at-exit.js'
 import { until } from '../harness/manual-clock.js'
 import { startMosquitto } from '../harness/peers/mosquitto.js'
 import { startNats } from '../harness/peers/nats.js'
@@ -99,7 +100,7 @@ function familyCpu_s(pid: number): number {
 function startGenerator(ports: readonly number[], { stations, rtcm, change_ms }: Size) {
   const script = fileURLToPath(new URL('./fleet-generator.js', import.meta.url))
   const child = fork(script, [ports.join(','), ...[stations, rtcm, change_ms].map(String)], { env: childEnv() })
-  process.once('exit', () => child.kill('SIGKILL'))
+  endsWithThis(child)
   let up = 0
   let report: GeneratorReport | undefined
   child.on('message', (message: { up?: number; report?: GeneratorReport }) => {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endsWithThis } from '../harness/at-exit.js'
 import { python } from '../harness/peers/dbus.js'
 
 /** At 115,200 baud: 10 bits a byte. */
@@ -42,8 +43,7 @@ export async function openSerialLine(): Promise<SerialLine> {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const close = () => void child.kill('SIGKILL')
-  process.once('exit', close)
-  child.once('close', () => process.off('exit', close))
+  endsWithThis(child)
   const [near] = (await once(child, 'message')) as [string]
   return {
     near,

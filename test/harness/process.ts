@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../../runtime/build/release.js'
+import { endsWithThis } from './at-exit.js'
 import { keepLine } from './last-log.js'
 import { until } from './manual-clock.js'
 
@@ -106,10 +107,7 @@ export async function startStation(
       env: { ...childEnv(), ...options.env },
     },
   )
-  // A test that fails before its teardown must not leave a station behind.
-  const kill = () => void child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('close', () => process.off('exit', kill))
+  endsWithThis(child)
   let output = ''
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
   const url = await new Promise<string>((resolve, reject) => {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { encodeNmea, Framer, type FramerOptions, isMsm } from '../../runtime/gnss/index.js'
 import { Model, rtcmMessages } from '../../runtime/simulation/index.js'
-import { childEnv, freeTcpPort, until } from '../harness/index.js'
+import { childEnv, freeTcpPort, gateOnly, until } from '../harness/index.js'
 import { type Mosquitto, startMosquitto } from '../harness/peers/mosquitto.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { type Postgres, postgresPrograms, startPostgres } from '../harness/peers/postgres.js'
@@ -273,7 +273,7 @@ t.test('mosquitto and PostgreSQL', { skip }, async (t) => {
     await peers.postgres.stop()
   })
 
-  t.test('rollouts on 200 stations', async (t) => {
+  t.test('rollouts on 200 stations', { skip: gateOnly }, async (t) => {
     const { url, database, stations } = await rig(t, peers, 'waves')
     const [one, other] = [await instance(t, url, database), await instance(t, url, database)]
     await until(async () => (await one.online()) === count && (await other.online()) === count, 'all stations')

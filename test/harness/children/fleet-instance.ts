@@ -3,7 +3,7 @@
  * machine. Its arguments: URL of the broker, URL of the database, speed, and `caster` if it has one. Its URL goes to the parent, and the
  * port of its caster.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fleet from '../../../plugins/fleet/index.js'
@@ -18,6 +18,7 @@ import type { PluginDefinition } from '../../../runtime/plugin.js'
 import { type Clock, systemClock } from '../../../runtime/ports/clock.js'
 import { SimulatedMachine } from '../../../runtime/ports/machine.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { removedAtExit } from '../at-exit.js'
 
 const [broker = '', database = '', speed = '1', caster] = process.argv.slice(2)
 const factor = Number(speed)
@@ -27,8 +28,7 @@ const clock: Clock = {
   monotonic: () => performance.now() * factor,
   timer: (delay_ms, fn) => systemClock.timer(delay_ms / factor, fn),
 }
-const data = mkdtempSync(join(tmpdir(), 'rtk-base-fleet-'))
-process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+const data = removedAtExit(mkdtempSync(join(tmpdir(), 'rtk-base-fleet-')))
 const definitions = {
   ...{ fleet, 'fleet-registry': fleetRegistry, 'fleet-rollout': fleetRollout, 'http-api': httpApi },
   ...{ 'ntrip-caster': ntripCaster, 'fleet-caster': fleetCaster },

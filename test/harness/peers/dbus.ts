@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { atExit } from '../at-exit.js'
 import { until } from '../manual-clock.js'
 import { noPeer } from './peers.js'
 
@@ -29,7 +30,7 @@ const configuration = (
 `
 
 const peers = new Set<Peer>()
-process.once('exit', () => {
+atExit(() => {
   for (const { child } of peers) child.kill('SIGKILL')
 })
 

@@ -5,18 +5,13 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { atExit } from '../at-exit.js'
 import { until } from '../manual-clock.js'
 import { freeTcpPort } from '../process.js'
 import type { Pki } from './certificates.js'
 
 /** Generous: a busy machine starts a process slowly. */
 const limit_ms = 60_000
-
-/** One listener for all brokers: a process that starts many, one after the other, would gather one of each. */
-const endings = new Set<() => void>()
-process.once('exit', () => {
-  for (const end of endings) end()
-})
 
 /** A real broker in a process of its own. */
 export interface Mosquitto {
@@ -52,7 +47,7 @@ export async function startMosquitto(lines: readonly string[]): Promise<Mosquitt
     writeFileSync(config, [...user, listener, 'persistence false', ...lines, ''].join('\n'))
     await spawned()
   }
-  endings.add(() => {
+  atExit(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })

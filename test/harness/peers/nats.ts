@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atExit, removedAtExit } from '../at-exit.js'
 import { until } from '../manual-clock.js'
 import { freeTcpPort } from '../process.js'
 
@@ -43,7 +44,7 @@ log_file: "${join(folder, `${name}.log`)}"
       child = spawn('nats-server', ['-c', file], { stdio: 'ignore' })
     }
     start()
-    process.once('exit', () => child?.kill('SIGKILL'))
+    atExit(() => void child?.kill('SIGKILL'))
     all.push({
       port: mqtt,
       get pid() {
@@ -58,7 +59,7 @@ log_file: "${join(folder, `${name}.log`)}"
       },
     })
   }
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  removedAtExit(folder)
   // The streams of MQTT need a leader: before, no client is accepted.
   await until(
     async () => {

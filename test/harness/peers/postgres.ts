@@ -4,6 +4,7 @@ import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { atExit } from '../at-exit.js'
 import { until } from '../manual-clock.js'
 
 /** Debian keeps the programs of each version in a folder that is in nobody's PATH. */
@@ -85,7 +86,7 @@ export async function startPostgres(options: readonly string[] = []): Promise<Po
     return !isOver()
   }
   const start = () => until(spawned, 'PostgreSQL starts', limit_ms)
-  process.once('exit', () => {
+  atExit(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })

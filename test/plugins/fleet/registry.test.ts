@@ -1,6 +1,7 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
 import t from 'tap'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
+import type { SpecStation } from '../../harness/peers/spec-station.js'
 import { fleetRig, foreignDocument } from './rig.js'
 
 interface Row {
@@ -32,6 +33,12 @@ t.test('stations of this make and of others', async (t) => {
   const { fleet, passes, get, send } = rig
   const row = async (serial: string) => (await get<Row[]>('/fleet/stations')).find((one) => one.serial === serial)
   const record = (query = '') => get<Entry[]>(`/fleet/record?limit=500${query}`)
+  /** Gone before it is forgotten: what it says later would make it known again. */
+  const forget = async (station: SpecStation) => {
+    await station.stop()
+    await passes(async () => (await row(station.serial))?.online !== 'online', 'it is gone')
+    await send('DELETE', `/fleet/stations/${station.serial}`)
+  }
   const own = await rig.station('OWN1', {
     state: fit,
     document: { esp: { serial: 'OWN1', version: '0.3.0' }, base: { name: 'Barn' } },
@@ -229,24 +236,24 @@ t.test('stations of this make and of others', async (t) => {
     odd.say('info', JSON.stringify({ ...foreignDocument('ODD1'), base: { name: `${'x'.repeat(199)}\u{1f4e1}` } }))
     odd.say('info', '{"esp":{"version":"\\udc00"},"\\ud800":["\\ud800\\u0000"]}')
     odd.say('info', '{"esp":{"serial":"\\ud800"}}')
-    await rig.station('LATER1', { state: fit })
+    const later = await rig.station('LATER1', { state: fit })
     await passes(async () => (await record('&serial=LATER1&kind=verdict')).length > 0, 'the record of another station')
     t.match(await row('ODD1'), { verdict: 'unfit', cause: '\ufffd' })
     t.match(answerOf(Buffer.from('{"result":"\\ud800","leftover":7,"errors":[7,{"name":1,"message":"\\udfff"}]}')), {
       ...{ result: '\ufffd', leftover: {} },
       errors: [{ name: '', message: '\ufffd' }],
     })
-    for (const serial of ['ODD1', 'LATER1']) await send('DELETE', `/fleet/stations/${serial}`)
+    for (const station of [odd, later]) await forget(station)
   })
   await t.test('what cannot be stored is an error of the fleet, and is stored later', async (t) => {
     const { query } = rig.database
     await query('alter table fleet_event rename to fleet_event_away')
-    await rig.station('ROW1', { state: fit })
+    const station = await rig.station('ROW1', { state: fit })
     await passes(() => rig.errors().includes('fleet-store'), 'the error')
     await query('alter table fleet_event_away rename to fleet_event')
     await passes(() => !rig.errors().includes('fleet-store'), 'its end')
     t.ok((await record('&serial=ROW1&kind=verdict')).length > 0)
-    await send('DELETE', '/fleet/stations/ROW1')
+    await forget(station)
   })
   await t.test('hostile: changed settings in every document do not fill the disk', async (t) => {
     const busy = await rig.station('BUSY1')
@@ -268,7 +275,7 @@ t.test('stations of this make and of others', async (t) => {
     busy.sayDocument()
     await passes(async () => (await former()).length === 13, 'the last settings, an hour later')
     t.match((await former())[0], { document: name(15) })
-    await send('DELETE', '/fleet/stations/BUSY1')
+    await forget(busy)
   })
   await t.test('hostile: a flood of states causes neither a flood of requests nor of entries', async (t) => {
     const busy = await rig.station('FLOOD1', { state: fit })
@@ -276,11 +283,11 @@ t.test('stations of this make and of others', async (t) => {
     const { asked } = busy
     for (let number = 0; number < 80; number++) {
       busy.say('state', JSON.stringify({ verdict: 'unfit', cause: `c${number}` }))
-      await passes(async () => (await row('FLOOD1'))?.cause === `c${number}`, 'the state', 1_000)
+      await passes(async () => (await row('FLOOD1'))?.cause === `c${number}`, 'the state', 100)
       await passes(
         async () => number > 50 || (await record('&serial=FLOOD1')).some((e) => e.text.endsWith(`c${number}`)),
         'its row',
-        1_000,
+        100,
       )
     }
     t.ok(busy.asked - asked < 60, `${busy.asked - asked} requests`)
@@ -290,7 +297,7 @@ t.test('stations of this make and of others', async (t) => {
       'the last one is there',
       10_000,
     )
-    await send('DELETE', '/fleet/stations/FLOOD1')
+    await forget(busy)
   })
   await t.test('hostile: a flood of documents is not read, and others are', async (t) => {
     const busy = await rig.station('FLOOD2', { state: fit })
@@ -307,7 +314,7 @@ t.test('stations of this make and of others', async (t) => {
     await fleet.clock.advance(5_000)
     busy.sayDocument()
     await passes(async () => (await row('FLOOD2'))?.name === 'again', 'its document after the flood')
-    for (const serial of ['FLOOD2', 'CALM1']) await send('DELETE', `/fleet/stations/${serial}`)
+    for (const station of [busy, later]) await forget(station)
   })
   await t.test('a station that is forgotten is gone until it is heard', async (t) => {
     t.match(await send('DELETE', '/fleet/stations/MUTE1'), { status: 200 })
@@ -320,6 +327,8 @@ t.test('stations of this make and of others', async (t) => {
       async () => (await record('&serial=LIAR1&kind=name')).some(({ text }) => text.startsWith('<img')),
       'the last entry',
     )
+    // Those that were forgotten are heard again, as the broker has kept their state.
+    const known = new Set((await get<Row[]>('/fleet/stations')).map(({ serial }) => serial))
     const before = await record()
     await fleet.reload('fleet-registry')
     await passes(async () => (await row('OWN1'))?.online === 'online', 'heard again: retained')
@@ -330,7 +339,7 @@ t.test('stations of this make and of others', async (t) => {
     const after = await record()
     const added = after.slice(0, after.length - before.length)
     t.strictSame(
-      added.filter(({ kind }) => !['online', 'given', 'forgotten'].includes(kind)),
+      added.filter(({ serial, kind }) => known.has(serial) && !['online', 'given', 'forgotten'].includes(kind)),
       [],
     )
   })

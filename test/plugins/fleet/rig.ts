@@ -11,6 +11,7 @@ import {
   type FleetDatabase,
   fleetDatabase,
 } from '../../../schemas/services.js'
+import { removedAtExit } from '../../harness/at-exit.js'
 import { drive } from '../../harness/drive.js'
 import { databaseFolder, openDatabase } from '../../harness/peers/embedded-database.js'
 import { SpecStation, type SpecStationOptions } from '../../harness/peers/spec-station.js'
@@ -39,8 +40,7 @@ export interface FleetRig {
 }
 
 async function makeTemplate(): Promise<string> {
-  const data = databaseFolder('rtk-base-fleet-template-')
-  process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+  const data = removedAtExit(databaseFolder('rtk-base-fleet-template-'))
   const folder = join(data, placeOfDatabase)
   mkdirSync(dirname(folder), { recursive: true })
   await (await openDatabase(folder)).close()
