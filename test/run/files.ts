@@ -32,8 +32,12 @@ root.setTimeout(0)
 
 const tick_ms = 10
 
-/** Of this process and of its children that have ended, ms: utime, stime, cutime, cstime of proc(5). */
+/** Of this process and of its children that have ended, ms: utime, stime, cutime, cstime of proc(5). Elsewhere without the children. */
 function processorTime(): number {
+  if (process.platform !== 'linux') {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1_000
+  }
   const stat = readFileSync('/proc/self/stat', 'utf8')
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
