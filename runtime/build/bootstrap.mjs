@@ -163,6 +163,7 @@ const withSystemPrograms = { ...process.env, PATH: `${process.env.PATH}:/usr/sbi
 
 /** The tests; with the machine's full trials where a sample would do otherwise. */
 async function test(onMachine) {
+  bundleTap()
   // What the last run found out about types is kept, so that only what has changed is checked again.
   const kept = join(root, 'node_modules', '.cache', 'rtk-base')
   const tsc = ['--noEmit', '--singleThreaded', '--incremental', '--tsBuildInfoFile']
@@ -186,7 +187,6 @@ async function test(onMachine) {
 
 /** Runs a program of the tests, and ends as it does. */
 function program(name, programArgs, more = {}) {
-  bundleTap()
   const env = { ...withSystemPrograms, ...more }
   process.exit(run(process.execPath, ['--expose-gc', join(build, 'test', `${name}.js`), ...programArgs], { env }))
 }
@@ -243,7 +243,10 @@ if (isCheckout && !(talksToService && existsSync(stamp))) {
 const forDevelopers = {
   '--test': () => test(false),
   '--test:machine': () => test(true),
-  '--test:changed': () => program('run/changed', args.slice(1)),
+  '--test:changed': () => {
+    bundleTap()
+    program('run/changed', args.slice(1))
+  },
   '--test:repeat': () => program('run/repeat', args.slice(1)),
   '--bench': () => program('bench/main', args.slice(1)),
   '--docs': () => program('reference/main', args.slice(1)),

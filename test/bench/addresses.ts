@@ -3,7 +3,7 @@
 const perNet = 250
 let used = 0
 
-/** Numbers for so many clients, which nobody else in this process gets. @returns the first */
+/** Reserves consecutive client numbers, unique in this process. @returns the first */
 export function clientNumbers(count: number): number {
   used += count
   return used - count

@@ -7,7 +7,7 @@ import { definePart } from './part.js'
 import { onTheLine, openSerialLine, type SerialLine } from './serial-line.js'
 import { startStr2str } from './str2str.js'
 
-/** Of a run with so many rovers. */
+/** One run with a number of rovers. */
 export interface RunSize {
   /** Clients whose arrivals are timed, in the middle of the others. */
   readonly timed: number

@@ -4,7 +4,7 @@ import type { PartMessage } from './part.js'
 import { parts } from './parts.js'
 import { NotComparable } from './tree.js'
 
-/** What happened, to what it is due, and where in the bench. */
+/** The error, its cause and its place in the bench. */
 function inOneLine(error: Error): string {
   const [frame = ''] = /\(?file:\S+\/build\/test\/\S+/.exec(error.stack ?? '') ?? []
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : ''

@@ -6,7 +6,7 @@ import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { longestWait_ms } from './longest-wait.js'
 import type { ManualClock } from './manual-clock.js'
 
-/** A condition that is still false after so many steps of the clock does not become true. */
+/** A condition that is false after this number of steps is not expected to become true. */
 const mostSteps = 5_000
 
 /** Linux tells the state of each thread; elsewhere only the requests of this process are known. */

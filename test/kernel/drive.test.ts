@@ -1,4 +1,4 @@
-/** Simulated time stands still while anything of this machine works, and goes on while it only waits. */
+/** Simulated time stands still while anything of this machine works, and passes while it only waits. */
 import { spawn } from 'node:child_process'
 import { scrypt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

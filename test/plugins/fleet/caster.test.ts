@@ -27,7 +27,7 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
       await turn()
     }
   }
-  /** Steps of so many seconds, in which these bases publish, until something is so. */
+  /** Advances in steps of seconds, in which these bases publish, until the condition is true. */
   const reach = async (condition: () => boolean, what: string, step_s: number, ...bases: SimulatedBase[]) => {
     const publishing = {
       monotonic: () => clock.monotonic(),

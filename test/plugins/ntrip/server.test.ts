@@ -648,7 +648,7 @@ t.test('a push', async (t) => {
     await secondsUntil(() => /did not answer in 10 s/.test(second().text), 'the silent one')
     const visits = good.visits.length
     await push(target(good.port, 'A'))
-    await secondsUntil(() => shown().state === 'acknowledged', 'what is the same goes on')
+    await secondsUntil(() => shown().state === 'acknowledged', 'an unchanged push keeps running')
     t.equal(good.visits.length, visits)
   })
 })

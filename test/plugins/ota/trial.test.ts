@@ -543,7 +543,7 @@ async function installed(
   return { root: rig.root, store: rig.store }
 }
 
-/** Lets so many seconds pass, or less if the trial ends. The looks at the version on trial, by HTTP, end before time goes on. */
+/** Lets the seconds pass, or fewer if the trial ends. Each request to the version on trial ends before the next second. */
 async function advance(rig: Awaited<ReturnType<typeof otaStation>>, s: number, each: () => void = () => {}) {
   const isOver = () => rig.station.restarts() > 0 || rig.ready() > 0
   for (let left_s = s; left_s > 0 && !isOver(); left_s--) {
