@@ -29,7 +29,7 @@ export interface FleetRig {
   errors(): string[]
   station(serial: string, options?: Partial<SpecStationOptions>): Promise<SpecStation>
   /** Time passes until it is so. */
-  passes(condition: () => boolean | Promise<boolean>, what: string, step_ms?: number): Promise<void>
+  passes(condition: () => boolean | Promise<boolean>, what: string | (() => string), step_ms?: number): Promise<void>
   get<T>(path: string): Promise<T>
   send(
     method: 'POST' | 'PATCH' | 'DELETE',
@@ -82,7 +82,7 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
     await fleet.stop()
     rmSync(data, { recursive: true, force: true })
   })
-  const passes = async (condition: () => boolean | Promise<boolean>, what: string, step_ms = 500) => {
+  const passes: FleetRig['passes'] = async (condition, what, step_ms = 500) => {
     await drive(fleet.clock, condition, what, step_ms)
   }
   const get = async <T>(path: string) => {

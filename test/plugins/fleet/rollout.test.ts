@@ -76,6 +76,24 @@ async function stationsOf(rig: FleetRig, count: number, more: object = {}): Prom
   return all
 }
 
+/** Seconds pass, in which the stations work. A failure tells what the rollout was last. */
+async function shownWhen(
+  { rig, stations, id }: { rig: FleetRig; stations: Map<string, Updatable>; id: unknown },
+  condition: (shown: Shown) => boolean,
+  what: string,
+): Promise<Shown> {
+  let shown: Shown | undefined
+  const isSo = async () => {
+    for (const station of stations.values()) station.tick()
+    shown = await rig.get<Shown>(`/fleet/rollouts/${id}`)
+    return condition(shown)
+  }
+  await rig.passes(isSo, () => `${what}: ${JSON.stringify(shown)}`, 1_000)
+  return shown as Shown
+}
+
+const hasEnded = ({ rollout }: Shown) => rollout.state === 'stopped' || rollout.state === 'done'
+
 const plan = (given: object = {}) => ({
   ...{ name: 'to 2.0.0', filter: {}, what: { image: 'https://example.net/2.img', version: '2.0.0' } },
   ...{ waves: [{ count: 1 }], soak_s: 30, prove_s: 10, apart_km: 1, ...given },
@@ -84,18 +102,6 @@ const plan = (given: object = {}) => ({
 t.test('an image, wave by wave', async (t) => {
   const rig = await fleetRig(t)
   const stations = await stationsOf(rig, 4)
-  /** Seconds pass, in which the stations work. */
-  const until = (condition: (shown: Shown) => boolean, id: number, what: string) =>
-    rig.passes(
-      async () => {
-        for (const station of stations.values()) station.tick()
-        const shown = await rig.get<Shown>(`/fleet/rollouts/${id}`)
-        return condition(shown)
-      },
-      what,
-      1_000,
-    )
-
   t.match(await rig.send('POST', '/fleet/rollouts/preview', plan()), {
     body: { waves: [{ length: 1 }, { length: 3 }], waits: [], open: true },
   })
@@ -103,14 +109,16 @@ t.test('an image, wave by wave', async (t) => {
   t.match(await rig.send('POST', '/fleet/rollouts', { ...plan(), waves: [{ count: 0 }] }), { status: 400 })
   const { body } = await rig.send('POST', '/fleet/rollouts', plan())
   const id = Number(body.id)
-  await until(({ targets }) => targets.filter(({ state }) => state === 'done').length === 1, id, 'the canary')
+  const until = (condition: (shown: Shown) => boolean, what: string) =>
+    shownWhen({ rig, stations, id }, condition, what)
+  await until(({ targets }) => targets.filter(({ state }) => state === 'done').length === 1, 'the canary')
   t.equal([...stations.values()].filter(({ station }) => station.commands.length > 0).length, 1)
 
   // Everything is killed in the middle, and begins again from the database.
-  await until(({ targets }) => targets.some(({ state }) => state === 'asked'), id, 'the second wave')
+  await until(({ targets }) => targets.some(({ state }) => state === 'asked'), 'the second wave')
   await rig.fleet.reload('fleet-rollout')
   await rig.fleet.reload('fleet-registry')
-  await until(({ rollout }) => rollout.state === 'done', id, 'all of them')
+  t.match(await until(hasEnded, 'all of them'), { rollout: { state: 'done', reason: '' } })
   t.ok(
     [...stations.values()].every(
       ({ station }) => station.commands.filter((text) => text.startsWith('firmware')).length <= 2,
@@ -127,17 +135,9 @@ t.test('a bad image stops after the canary, whose old version runs again', async
   const stations = await stationsOf(rig, 3)
   for (const station of stations.values()) station.fate = 'bad'
   const { body } = await rig.send('POST', '/fleet/rollouts', plan())
-  let shown: Shown | undefined
-  await rig.passes(
-    async () => {
-      for (const station of stations.values()) station.tick()
-      shown = await rig.get<Shown>(`/fleet/rollouts/${body.id}`)
-      return shown.rollout.state === 'stopped'
-    },
-    'the end',
-    1_000,
-  )
-  t.match(shown?.rollout.reason, /^1 failed, S\d first: /)
+  const shown = await shownWhen({ rig, stations, id: body.id }, hasEnded, 'the end')
+  t.equal(shown.rollout.state, 'stopped')
+  t.match(shown.rollout.reason, /^1 failed, S\d first: /)
   t.equal([...stations.values()].filter(({ station }) => station.commands.length > 0).length, 1)
   for (const { station } of stations.values()) t.match(station.document, { esp: { version: '1.0.0' } })
 })
@@ -150,17 +150,7 @@ t.test('a change: refused, unknown, without an answer, and taken back', async (t
   const stations = await stationsOf(rig, 1, { change: () => answers.S0 })
   const end = async (what: object) => {
     const { body } = await rig.send('POST', '/fleet/rollouts', plan({ what, limit_s: 300 }))
-    let shown: Shown | undefined
-    await rig.passes(
-      async () => {
-        for (const station of stations.values()) station.tick()
-        shown = await rig.get<Shown>(`/fleet/rollouts/${body.id}`)
-        return ['stopped', 'done'].includes(shown.rollout.state)
-      },
-      'the end',
-      1_000,
-    )
-    return shown as Shown
+    return shownWhen({ rig, stations, id: body.id }, hasEnded, 'the end')
   }
   const { station } = stations.get('S0') as Updatable
   t.match(await end({ change: { 'udp-port': 70_000 } }), {
