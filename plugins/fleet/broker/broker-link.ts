@@ -172,13 +172,18 @@ export class BrokerLink implements FleetBroker {
     return () => {
       takes.delete(guarded)
       if (takes.size > 0) return
-      // A plugin that is reloaded subscribes again in a moment, and not every broker takes both in the right order.
+      // A plugin that is reloaded subscribes again in a moment.
       this.#ctx.timers.after(unsubscribe_ms, () => {
         if (takes.size > 0 || filters.get(filter) !== takes) return
         filters.delete(filter)
-        if (this.#connected) this.#client?.unsubscribe(filter)
+        if (this.#connected) this.#client?.unsubscribe(filter, () => this.#subscribeAgain(filter))
       })
     }
+  }
+
+  /** Wanted again before the broker had removed it: some brokers remove what a later SUBSCRIBE has added. */
+  #subscribeAgain(filter: string): void {
+    if (this.#exact.has(filter) || this.#wild.has(filter)) this.#subscribe([filter])
   }
 
   #subscribe(filters: readonly string[]): void {

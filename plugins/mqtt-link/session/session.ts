@@ -193,9 +193,15 @@ export class Session {
     const removed = [...this.#subscribed].filter((filter) => !filters.includes(filter))
     this.#subscribed = new Set(filters)
     for (const filter of filters) this.#asked.add(filter)
-    if (removed.length > 0) this.#client.unsubscribe(removed)
+    if (removed.length > 0) this.#client.unsubscribe(removed, () => this.#subscribeAgain(removed))
     if (added.length === 0) done()
     else this.#client.subscribe(added, { qos: 1 }, (error) => this.up && done(error ?? undefined))
+  }
+
+  /** Topics that were wanted again before the broker had removed them: some brokers remove what a later SUBSCRIBE has added. */
+  #subscribeAgain(removed: readonly string[]): void {
+    const wanted = removed.filter((filter) => this.#subscribed.has(filter))
+    if (this.up && wanted.length > 0) this.#client.subscribe(wanted, { qos: 1 })
   }
 
   /** Sends a ping; false when the previous one was not answered. */

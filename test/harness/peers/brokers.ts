@@ -55,6 +55,17 @@ export async function startBroker(t: Test) {
     seen,
     texts,
     online: () => texts('online').join(''),
+    /** It takes its time over each UNSUBSCRIBE, until it is released. */
+    holdUnsubscribes() {
+      const held: (() => void)[] = []
+      const unsubscribe = aedes.unsubscribe.bind(aedes)
+      aedes.unsubscribe = (...given) => void held.push(() => unsubscribe(...given))
+      const release = () => {
+        aedes.unsubscribe = unsubscribe
+        for (const go of held) go()
+      }
+      return { held, release }
+    },
     /** Ends the station's connection without a word. */
     cut: () => (aedes as unknown as { clients: Record<string, { conn: Socket }> }).clients[sn]?.conn.destroy(),
   }

@@ -1,6 +1,8 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
+import { until } from 'rtk-base/testing'
 import t from 'tap'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
+import { startBroker } from '../../harness/peers/brokers.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
 import { fleetRig, foreignDocument } from './rig.js'
 
@@ -522,4 +524,24 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
     fleet.lines.some((line) => JSON.stringify(line).includes(String(bob.key))),
     'no key in the log',
   )
+})
+
+t.test('what is subscribed again while the broker still removes it is heard', async (t) => {
+  const broker = await startBroker(t)
+  const { passes, link } = await fleetRig(t, {
+    sources: { fleet: { broker: `mqtt://127.0.0.1:${broker.port}` } },
+  })
+  const { held, release } = broker.holdUnsubscribes()
+  const heard: string[] = []
+  const end = link.subscribe('base/S/drtk', () => {})
+  await end()
+  await passes(() => held.length === 1, 'UNSUBSCRIBE')
+  link.subscribe('base/S/drtk', ({ payload }) => heard.push(payload.toString()))
+  link.publish('base/S/behind', '')
+  await until(() => broker.seen.some(({ topic }) => topic === 'base/S/behind'), 'what follows the SUBSCRIBE')
+  release()
+  await until(async () => {
+    await broker.observer.publishAsync('base/S/drtk', 'still there', { qos: 1 })
+    return heard.length > 0
+  }, 'it is heard')
 })

@@ -8,7 +8,9 @@ import {
   device,
   type EmbeddedBroker,
   embeddedBroker,
+  type FleetBroker,
   type FleetDatabase,
+  fleetBroker,
   fleetDatabase,
 } from '../../../schemas/services.js'
 import { removedAtExit } from '../../harness/at-exit.js'
@@ -25,6 +27,8 @@ export interface FleetRig {
   readonly fleet: TestStation
   readonly url: string
   readonly database: FleetDatabase
+  /** To the broker of the stations, as the fleet's plugins use it. */
+  readonly link: FleetBroker
   /** Codes of the present errors of the fleet itself. */
   errors(): string[]
   station(serial: string, options?: Partial<SpecStationOptions>): Promise<SpecStation>
@@ -57,8 +61,10 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
   cpSync(template, join(data, placeOfDatabase), { recursive: true })
   const broker: { found: EmbeddedBroker | undefined } = { found: undefined }
   const database: { found: FleetDatabase | undefined } = { found: undefined }
+  const link: { found: FleetBroker | undefined } = { found: undefined }
   const service: { found: Device | undefined } = { found: undefined }
-  const ears = probe([embeddedBroker, fleetDatabase, device], (ctx) => {
+  const ears = probe([embeddedBroker, fleetDatabase, fleetBroker, device], (ctx) => {
+    link.found = ctx.services.use(fleetBroker)
     service.found = ctx.services.use(device)
     database.found = ctx.services.use(fleetDatabase)
     broker.found = ctx.services.use(embeddedBroker)
@@ -101,6 +107,7 @@ export async function fleetRig(t: Test, options: TestStationOptions = {}): Promi
     fleet,
     url,
     database: database.found as FleetDatabase,
+    link: link.found as FleetBroker,
     errors: () => (service.found?.errors() ?? []).map(({ code }) => code),
     passes,
     get,

@@ -1102,3 +1102,31 @@ t.test('mqtt.via', async (t) => {
     t.equal(via(undefined, '192.168.1.1'), '')
   })
 })
+
+t.test('a topic that is wanted again while the broker still removes it is heard', async (t) => {
+  const broker = await startBroker(t)
+  const heard: string[] = []
+  const listener = definePlugin({
+    ...{ name: 'listener', version: '1.0.0', api: '^1.0.0' },
+    setup(ctx) {
+      const topic = ctx.config.define('extra-topic', Type.String(), { default: 'extra' })
+      ctx.mqtt.on(
+        () => topic.get(),
+        ({ payload }) => void heard.push(payload.toString()),
+      )
+    },
+  })
+  const station = await startLinkStation(t, broker.port, {}, { plugins: { listener: listener as never } })
+  await until(isUp(station), 'the session')
+  const { held, release } = broker.holdUnsubscribes()
+  await station.station.change({ 'extra-topic': '' }, { source: 'http' })
+  await until(() => held.length === 1, 'UNSUBSCRIBE')
+  await station.station.change({ 'extra-topic': 'extra' }, { source: 'http' })
+  await broker.observer.publishAsync(`base/${sn}/info/get`, '', { qos: 1 })
+  await until(() => broker.texts('info').length > 1, 'an answer behind the SUBSCRIBE')
+  release()
+  await until(async () => {
+    await broker.observer.publishAsync('extra', 'still there', { qos: 1 })
+    return heard.length > 0
+  }, 'it is heard')
+})
