@@ -34,8 +34,8 @@ export interface Plugins {
   readonly wanted: readonly Wanted[]
   /** Has to begin before the plugins are loaded. */
   readonly updates: UpdatedPlugins
-  /** Of a plugin that knows people. */
-  accounts(): Accounts | undefined
+  /** Of a plugin that knows people; `away`: the variant has one, but it does not run. */
+  accounts(): Accounts | 'away' | undefined
   close(): Promise<void>
 }
 
@@ -74,10 +74,12 @@ export function buildPlugins(
     }),
   )
   const host = contextHost(options, foundation, registries, services, { sockets, metrics })
+  const serviceHomes = homesOf(readCatalogue(), 'provides')
+  const wanted = wantedPlugins(options)
   const manager = new Manager({
     ...{ log, clock, services, ...code.forManager },
     lifecycle: new Lifecycle(lifecycleDeps(options, registries, edges, host)),
-    serviceHomes: homesOf(readCatalogue(), 'provides'),
+    serviceHomes,
     utc_s: host.utc_s,
     sets: (plugin, schema) => setsOf(options, plugin, schema),
     stage: (instances) => httpServer.stage(instances.map(routeOwner)),
@@ -94,8 +96,16 @@ export function buildPlugins(
   return {
     manager,
     updates,
-    wanted: wantedPlugins(options),
-    accounts: () => services.find(accounts.id) as Accounts | undefined,
+    wanted,
+    accounts() {
+      const found = services.find(accounts.id) as Accounts | undefined
+      return (
+        found ??
+        (wanted.some(({ source }) => source === serviceHomes[accounts.id]) || manager.names(accounts.id)
+          ? 'away'
+          : undefined)
+      )
+    },
     async close() {
       updates.close()
       await manager.close()

@@ -10,6 +10,7 @@ import { Login } from '../../runtime/http/login/login.js'
 import { isForeignOrigin } from '../../runtime/http/origin.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
+import { accounts } from '../../schemas/services.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
@@ -692,4 +693,50 @@ t.test('a viewer of the station', async (t) => {
     t.equal((await as(viewerToken, '/plugins')).status, 200)
     t.equal((await as(token, '/nvs')).status, 200)
   })
+})
+
+t.test('S2: while the plugin that knows the people does not run, nobody is let in', async (t) => {
+  const starts: (() => void)[] = []
+  let fails = false
+  const people = definePlugin({
+    ...{ name: 'people', version: '1.0.0', api: '^1.0.0', provides: [accounts] },
+    setup(ctx) {
+      const bob = { user: 'bob', role: 'operator' as const }
+      ctx.services.provide(accounts, {
+        isOn: true,
+        keyOf: () => new Uint8Array(32),
+        find: (key) => (key === 'key-of-bob' ? bob : undefined),
+        roleOf: () => 'operator',
+      })
+    },
+    async start() {
+      if (fails) throw new Error('the table is damaged')
+      await new Promise<void>((resolve) => starts.push(resolve))
+    },
+  })
+  const starting = createTestStation({ plugins: { 'http-api': httpApi, people } })
+  await until(() => starts.length === 1, 'the plugin starts')
+  starts[0]?.()
+  const station = await starting
+  t.teardown(() => station.stop())
+  const json = { 'content-type': 'application/json' }
+  const post = (path: string, body: unknown) =>
+    station.request(path, { method: 'POST', headers: json, body: JSON.stringify(body) })
+  const answers = async () => [
+    (await station.request('/get-info')).status,
+    (await station.request('/get-info', { headers: bearer('key-of-bob') })).status,
+    (await post('/password', { role: 'operator', password: 'of a stranger' })).status,
+    (await post('/change', { 'udp-port': 1 })).status,
+  ]
+  t.match(await answers(), [401, 200, 401, 401])
+
+  const reloading = station.reload('people')
+  await until(() => starts.length === 2, 'it starts again')
+  t.strictSame(await answers(), [503, 503, 503, 503], 'in its reload')
+  starts[1]?.()
+  await reloading
+
+  fails = true
+  await station.reload('people').catch(() => {})
+  t.strictSame(await answers(), [503, 503, 503, 503], 'after a failed start')
 })

@@ -65,8 +65,8 @@ export class Login {
   readonly #clock: Clock
   readonly #wrong: WrongTries
   readonly #kept: KeptSessions
-  /** The people of a plugin that knows some. */
-  readonly #people: () => Accounts | undefined
+  /** The people of a plugin that knows some; `away`: it does not run, so nobody can be told from a stranger. */
+  readonly #accounts: () => Accounts | 'away' | undefined
   /** Sessions that were ended before their time → their expiry. */
   readonly #ended: Map<string, number>
   /** Wrong cookies already counted: a browser that repeats an expired cookie is not guessing. */
@@ -79,7 +79,7 @@ export class Login {
     { token, viewerToken, open }: LoginOptions,
     clock: Clock,
     kept = sessionsOfProcess(),
-    people: () => Accounts | undefined = () => undefined,
+    accounts: () => Accounts | 'away' | undefined = () => undefined,
   ) {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
     if (token === undefined && open !== undefined && open !== 'all') throw invalid('open', 'needs http.token beside it')
@@ -93,24 +93,34 @@ export class Login {
     this.#clock = clock
     this.#wrong = new WrongTries(clock)
     this.#kept = kept
-    this.#people = people
+    this.#accounts = accounts
     this.#ended = new Map(kept.ended)
   }
 
   /** A token or a password is set, so not everybody may do everything. */
   get isOn(): boolean {
-    return this.admitsAll || this.#passwords.has('operator') || this.#passwords.has('viewer')
+    return this.admitsAll || this.isAway || this.#passwords.has('operator') || this.#passwords.has('viewer')
+  }
+
+  /** The plugin that knows the people does not run: until it does, nobody is let in. */
+  get isAway(): boolean {
+    return this.#accounts() === 'away'
+  }
+
+  get #people(): Accounts | undefined {
+    const accounts = this.#accounts()
+    return accounts === 'away' ? undefined : accounts
   }
 
   /** Whoever sets up the service chose tokens or named people, so the login may replace the rule of the local network. */
   get admitsAll(): boolean {
-    return this.#tokens.length > 0 || this.#people()?.isOn === true
+    return this.#tokens.length > 0 || this.#people?.isOn === true
   }
 
   /** The person who sends a request; undefined for anybody else. */
   userOf(headers: IncomingHttpHeaders): string | undefined {
     const bearer = bearerOf(headers)
-    return bearer === undefined ? this.sessionOf(headers)?.user : this.#people()?.find(bearer)?.user
+    return bearer === undefined ? this.sessionOf(headers)?.user : this.#people?.find(bearer)?.user
   }
 
   /** Which roles have a password. */
@@ -161,7 +171,7 @@ export class Login {
    */
   async begin(given: string, peer: string): Promise<{ session: Session; cookie: string }> {
     const role = await this.#check(given, peer)
-    return this.#sessionFor(role, this.#people()?.find(given)?.user)
+    return this.#sessionFor(role, this.#people?.find(given)?.user)
   }
 
   #sessionFor(role: LoginRole, user?: string): { session: Session; cookie: string } {
@@ -286,7 +296,7 @@ export class Login {
 
   #checkKnown(given: string, peer: string): LoginRole {
     // A person's key is random, so nobody guesses it: strangers behind the same address must not lock people out.
-    const person = this.#people()?.find(given)
+    const person = this.#people?.find(given)
     if (person !== undefined) return person.role
     this.#refuseBlocked(peer)
     const role = this.#known(given)
@@ -304,7 +314,7 @@ export class Login {
     // Digests have one length, so neither content nor length of a token shows in the time that this takes.
     const hash = digest(given)
     const [found] = this.#tokens.filter((known) => timingSafeEqual(known.digest, hash))
-    return found?.role ?? this.#people()?.find(given)?.role
+    return found?.role ?? this.#people?.find(given)?.role
   }
 
   get #mayBePassword(): boolean {
@@ -312,14 +322,14 @@ export class Login {
   }
 
   #canLogIn({ role, user }: Pick<Session, 'role' | 'user'>): boolean {
-    if (user !== undefined) return this.#people()?.roleOf(user) === role
+    if (user !== undefined) return this.#people?.roleOf(user) === role
     return this.#passwords.has(role) || this.#tokens.some((token) => token.role === role)
   }
 
   #keyFor({ role, user }: Pick<Session, 'role' | 'user'>): Buffer {
     if (user === undefined) return this.#keyOf(role)
     // Of nobody: no key that anything was signed with.
-    const key = this.#people()?.keyOf(user) ?? randomBytes(32)
+    const key = this.#people?.keyOf(user) ?? randomBytes(32)
     return createHmac('sha256', key).update('rtk-base session of a person').digest()
   }
 

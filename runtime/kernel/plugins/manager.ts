@@ -3,6 +3,7 @@ import type { PluginReport, StationError } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { Loaded } from '../../loader/load.js'
 import type { Instance } from '../instance/instance.js'
+import { idsOf } from '../instance/lifecycle.js'
 import { type BootKnowledge, boot } from './boot.js'
 import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
 import { Failures } from './failures.js'
@@ -45,6 +46,13 @@ export class Manager {
 
   report(): PluginReport[] {
     return this.#pluginSet.entries.map((entry) => this.#report(entry))
+  }
+
+  /** Whether a plugin that is loaded provides this service, also while it does not run. */
+  names(service: string): boolean {
+    return this.#pluginSet.entries.some(
+      ({ definition }) => definition !== undefined && idsOf(definition.provides).includes(service),
+    )
   }
 
   /** Messages to a person: from running plugins, and about plugins that do not run. */
