@@ -127,6 +127,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
   await plugins.updates.begin()
   await manager.boot(plugins.wanted, ready, shutdown.signal)
   booted = true
+  options.watchdog?.booted()
   registries.config.trial.resume()
   shutdown.unlessStopped()
   if (options.ownProcess) {

@@ -127,7 +127,9 @@ async function answer(line: string, socket: Socket, table: Record<string, Method
     }
     socket.write(`${text}\n`)
   } catch (error) {
-    const code = error instanceof RtkError ? error.code : 'RTK_ERR_USAGE'
+    // What nobody foresaw is no mistake of the caller, unless it is no JSON.
+    const code =
+      error instanceof RtkError ? error.code : error instanceof SyntaxError ? 'RTK_ERR_USAGE' : 'RTK_ERR_INTERNAL'
     socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
   }
 }

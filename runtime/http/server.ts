@@ -97,6 +97,8 @@ export class HttpServer {
   /** Request budget of each address. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
   readonly #turns = new Turns()
+  /** Built last, and not committed: its plugins could not start. */
+  #staged: Generation | undefined
   #closing: boolean = false
   #retry: Dispose = () => {}
 
@@ -182,15 +184,24 @@ export class HttpServer {
    * Builds the next generation; nothing live is touched.
    * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
    */
-  stage(owners: readonly RouteOwner[]): Promise<Generation> {
-    const proxies = this.#proxies
-    return buildGeneration(owners, {
+  async stage(owners: readonly RouteOwner[]): Promise<Generation> {
+    const staged = await buildGeneration(owners, {
       log: this.#log,
       clock: this.#clock,
       limits: this.#limits,
       login: this.#login,
-      proxies,
+      proxies: this.#proxies,
     })
+    await this.#dropStaged()
+    this.#staged = staged
+    return staged
+  }
+
+  /** Code of plugins in it may hold resources that only its end gives back. */
+  async #dropStaged(): Promise<void> {
+    const dropped = this.#staged
+    this.#staged = undefined
+    await dropped?.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
   }
 
   /** Removes every password of the login. @returns whether there were any @throws RTK_ERR_STORE_WRITE */
@@ -205,6 +216,7 @@ export class HttpServer {
 
   /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
   commit(next: Generation): void {
+    if (this.#staged === next) this.#staged = undefined
     const old = this.#live
     this.#live = next
     if (old === undefined || old === next) return

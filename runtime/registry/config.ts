@@ -18,6 +18,8 @@ import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 export const configNamespace = 'config'
 
 const applyLimit_ms = 10_000
+/** So often the rules are asked again after one of them has set something. */
+const mostRounds = 8
 
 interface Problem {
   name: string
@@ -350,7 +352,6 @@ export class ConfigRegistry {
     const values = new Map<string, unknown>()
     const wanted = new Map<string, unknown>()
     const problems: Problem[] = []
-    const beside: StoreOps[] = []
     const isKnown = (name: string) => Object.hasOwn(submitted, name)
     // A copy of thousands of foreign names costs milliseconds.
     const concerns = [...parameters.keys(), ...actions.keys()].some(isKnown)
@@ -369,9 +370,18 @@ export class ConfigRegistry {
       if (problem) problems.push({ name, message: `${inside(problem)}${secret ? '' : `, not ${quote(raw)}`}` })
       else (actions.has(name) ? wanted : values).set(name, value)
     }
-    if (problems.length === 0) {
-      const changed: ReadonlySet<string> = new Set(values.keys())
-      const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
+    if (problems.length > 0) return { values, actions: wanted, leftover, problems, beside: [] }
+    return { values, actions: wanted, leftover, ...this.#obey(rules, values, source) }
+  }
+
+  /** Asks the rules, again while one of them sets something: each of them sees what is stored in the end. */
+  #obey(rules: readonly RuleRecord[], values: Map<string, unknown>, source: Source): Pick<Plan, 'problems' | 'beside'> {
+    const changed: ReadonlySet<string> = new Set(values.keys())
+    const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
+    for (let round = 0; round < mostRounds; round++) {
+      const problems: Problem[] = []
+      const beside: StoreOps[] = []
+      let isSettled = true
       for (const rule of rules) {
         const concerned = rule.names.find((name) => values.has(name))
         if (concerned === undefined) continue
@@ -380,12 +390,29 @@ export class ConfigRegistry {
           problems.push({ name: concerned, message: found })
           continue
         }
-        for (const [name, value] of Object.entries(found?.set ?? {})) values.set(name, value)
+        for (const [name, value] of Object.entries(found?.set ?? {})) {
+          const problem = this.#unsettable(rule.owner, name, value)
+          if (problem) problems.push({ name: concerned, message: problem })
+          else if (!isDeepStrictEqual(get(name), value)) {
+            values.set(name, value)
+            isSettled = false
+          }
+        }
         const namespace = pluginNamespace(rule.owner.name)
         for (const [key, value] of Object.entries(found?.store ?? {})) beside.push({ namespace, key, value })
       }
+      if (isSettled || problems.length > 0) return { problems, beside }
     }
-    return { values, actions: wanted, leftover, problems, beside }
+    const [name = ''] = changed
+    return { problems: [{ name, message: 'the rules of the plugins contradict each other' }], beside: [] }
+  }
+
+  /** Why a rule may not set this value; undefined: it may. */
+  #unsettable(owner: Registrant, name: string, value: unknown): string | undefined {
+    const record = this.#deps.tables().parameters.get(name)
+    if (record?.owner !== owner) return `refused by ${owner.name}: its rule sets ${name}, which is not its parameter`
+    const problem = problemOf(record.schema, value)
+    return problem && `refused by ${owner.name}: its rule sets ${name}, which ${inside(problem)}`
   }
 
   /** A rule that throws refuses: its verdict is unknown. */

@@ -92,6 +92,11 @@ export class Watchdog {
     for (const fn of this.#exhausted) fn()
   }
 
+  /** All plugins have started. */
+  booted(): void {
+    this.#memory?.watch.settled()
+  }
+
   /** The memory is used up: the process has to end. Returns the undo. */
   onExhausted(fn: () => void): () => void {
     this.#exhausted.add(fn)

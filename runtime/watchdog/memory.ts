@@ -60,7 +60,7 @@ export class MemoryWatch {
   #session: Session | undefined
   #over = 0
   #near = 0
-  /** The lowest usage seen so far. */
+  /** The lowest usage seen since all plugins have started. */
   #least_bytes = Number.POSITIVE_INFINITY
   #much = 0
   #inVain = 0
@@ -96,6 +96,13 @@ export class MemoryWatch {
     this.#stop()
     const mb = (bytes: number) => Math.round(bytes / 1_000_000)
     this.#edges.exhausted({ plugin, used_mb: mb(rss), limit_mb: mb(this.#limit_bytes) })
+  }
+
+  /** The service has all that it needs: what it used before its plugins were there is no measure of it. */
+  settled(): void {
+    this.#least_bytes = Number.POSITIVE_INFINITY
+    this.#much = 0
+    this.#inVain = 0
   }
 
   close(): void {

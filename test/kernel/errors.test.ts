@@ -183,6 +183,19 @@ t.test('the 17th client of the control socket learns that the service is busy', 
   for (const client of clients) client.close()
 })
 
+t.test('C7: a fault that nobody foresaw is not called a mistake of the user', async (t) => {
+  const data = t.testdir()
+  const plugins = () => {
+    throw new TypeError('x is not a function')
+  }
+  const close = await serveControl(data, { station: { plugins } } as unknown as Runtime, pino({ level: 'silent' }))
+  t.teardown(close)
+  const client = await ControlClient.open(data)
+  await t.rejects(client.call('list'), { code: 'RTK_ERR_INTERNAL', message: 'x is not a function' })
+  await t.rejects(client.call('nothing' as never), { code: 'RTK_ERR_USAGE' })
+  client.close()
+})
+
 t.test('an error has its parts, and one text of both for the document', async (t) => {
   let raise: PluginContext['errors']['raise'] = () => {}
   const teller = probe([], ({ errors }) => {

@@ -1,5 +1,5 @@
 /** One life of a plugin: what it owns, what it leaves open, and what it is blamed for. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, watch } from 'node:fs'
@@ -46,12 +46,15 @@ t.test('a plugin may ask whether a process lives, and may not end the station', 
       t.ok(kill(pid, 0), 'signal 0 asks')
     }
     t.ok(kill(1, 'SIGTERM'), 'another process')
+    const group = Number(execFileSync('ps', ['-o', 'pgid=', '-p', String(process.pid)], { encoding: 'utf8' }))
+    t.throws(() => kill(-group, 'SIGTERM'), { code: 'RTK_ERR_PROCESS_EXIT' }, 'the group of the station')
+    t.ok(kill(-group - 1, 'SIGTERM'), 'C7: the group of a child')
     t.throws(() => runAs(plugin, () => process.exit(1)), { code: 'RTK_ERR_PROCESS_EXIT' })
     t.throws(() => runAs(plugin, () => process.abort()), { code: 'RTK_ERR_PROCESS_EXIT' })
     t.throws(() => runAs(plugin, () => ends.reallyExit(1)), { code: 'RTK_ERR_PROCESS_EXIT' })
-    t.equal(failures.length, 9)
+    t.equal(failures.length, 10)
     t.ok(process.kill(process.pid, 'SIGTERM'), 'the runtime itself may')
-    t.same(asked.length, 5)
+    t.same(asked.length, 6)
   } finally {
     undo()
     t.notOk(process.kill === real)
@@ -416,6 +419,11 @@ t.test('a fault is told once a minute, and 64 of them are remembered', async (t)
   life.leftBehind(new Error('late'))
   t.match(lines, [/^uncaught error of something that was left open .*: late; nothing is stopped for it$/])
   t.equal(life.statusText, 'timer: a')
+  life.ownStatus = 'listening'
+  await clock.advance(3_599_999)
+  t.equal(life.statusText, 'timer: a', 'news for an hour')
+  await clock.advance(1)
+  t.equal(life.statusText, 'listening', 'C6: a fault of long ago is no status')
 })
 
 t.test('an error that is found again within a minute of a reload was never gone', async (t) => {

@@ -533,6 +533,35 @@ t.test('staged replace', async (t) => {
   )
 })
 
+t.test('C5: routes of a version that could not start are closed', async (t) => {
+  const open = new Set<string>()
+  let made = 0
+  const holder = (version: string) =>
+    plugin('holder', {
+      setup: (ctx) =>
+        ctx.http.register(async (app) => {
+          const what = `${version} ${made++}`
+          open.add(what)
+          app.addHook('onClose', async () => void open.delete(what))
+        }),
+      start() {
+        if (version === 'new') throw new Error('no')
+      },
+    })
+  const station = await createTestStation({ plugins: { holder: holder('old') } })
+  t.teardown(() => station.stop())
+  t.equal(open.size, 1)
+  for (let times = 0; times < 3; times++) {
+    station.define('holder', holder('new'))
+    await t.rejects(station.reload('holder'), { message: /runs again/ })
+    await until(
+      () => open.size === 1,
+      () => `${[...open].join(', ')} are open`,
+    )
+    t.match([...open], [/^old/])
+  }
+})
+
 t.test('after five minutes without a failure the count begins anew, and ends in quarantine again', async (t) => {
   let isBroken = false
   let starts = 0

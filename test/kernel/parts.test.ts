@@ -952,6 +952,22 @@ t.test('what a burst leaves is given back half a minute later, also while anothe
   t.equal(state.collected.length, done + 1, 'soon again then')
 })
 
+t.test('C4: what was used before the plugins were there is no measure of a burst', (t) => {
+  const state = { rss: 50e6, collected: 0 }
+  const watch = new MemoryWatch(0, {
+    usage: () => ({ rss: state.rss, heapUsed: 0, external: 0 }),
+    collect: () => void state.collected++,
+    ownerOf: () => '',
+    exhausted: () => t.fail('no limit is set'),
+  })
+  watch.look()
+  state.rss = 110e6
+  watch.settled()
+  for (let second = 0; second < 3_600; second++) watch.look()
+  t.equal(state.collected, 0)
+  t.end()
+})
+
 t.test('five wrong tries block a peer until its minute is over; the oldest of 1,024 peers makes room', async (t) => {
   const clock = new ManualClock()
   const tries = new WrongTries(clock)

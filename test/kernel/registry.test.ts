@@ -17,6 +17,7 @@ import type { Clock } from '../../runtime/ports/clock.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { parseMask, selectionOf } from '../../schemas/document.js'
+import type { MqttBus } from '../../schemas/services.js'
 import { drive } from '../harness/drive.js'
 import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
 
@@ -227,6 +228,37 @@ t.test('a change', async (t) => {
     t.strictSame(await store.entries('plugin.keeper'), kept)
   })
 
+  t.test('C3: a rule sets only valid values of its own plugin, and every rule sees what is stored', async (t) => {
+    const rules = plugin('rules', (ctx) => {
+      ctx.config.define('first', Type.Integer({ maximum: 9 }), { default: 0 })
+      ctx.config.define('second', Type.Integer({ maximum: 9 }), { default: 0 })
+      // It comes before the rule that sets what it looks at.
+      ctx.config.rule(['second'], (get) => (get('second') === 7 ? 'second is never 7' : undefined))
+      ctx.config.rule(['first'], (get) => ({ set: { second: (get('first') as number) + 1 } }))
+    })
+    const alien = plugin('alien', (ctx) => {
+      ctx.config.define('third', Type.Integer(), { default: 0 })
+      ctx.config.rule(['third'], () => ({ set: { first: 1 } }))
+    })
+    const restless = plugin('restless', (ctx) => {
+      ctx.config.define('fourth', Type.Integer(), { default: 0 })
+      ctx.config.rule(['fourth'], (get) => ({ set: { fourth: (get('fourth') as number) + 1 } }))
+    })
+    const { station, store } = await stationWith(t, { rules, alien, restless })
+    for (const [change, name, message] of [
+      [{ first: 6 }, 'first', 'second is never 7'],
+      [{ first: 9 }, 'first', /^refused by rules: its rule sets second, which .*9/],
+      [{ third: 1 }, 'third', 'refused by alien: its rule sets first, which is not its parameter'],
+      [{ fourth: 1 }, 'fourth', 'the rules of the plugins contradict each other'],
+    ] as const) {
+      const answer = await station.change(change, { source: 'http' })
+      t.match(answer, { result: 'failed', errors: [{ message }] }, JSON.stringify(change))
+      t.ok(answer.errors?.length === 1 && name)
+    }
+    t.match(await station.change({ first: 3 }, { source: 'http' }), { result: 'ok' })
+    t.match(await store.entries('config'), { first: 3, second: 4 })
+  })
+
   t.test('begins when the one before is through', async (t) => {
     const order: string[] = []
     const slow = plugin('slow', (ctx) =>
@@ -358,6 +390,38 @@ t.test('a change', async (t) => {
     await station.station.change({ other: 'B' }, { source: 'http' })
     await station.station.change({ other: '' }, { source: 'http' })
     t.strictSame(subscribed, [['base/A/drtk'], ['base/B/drtk'], []])
+  })
+
+  t.test('S3: a topic function that throws takes only its own topic away', async (t) => {
+    const { mqttBus } = await import('../../schemas/services.js')
+    const found: { bus?: MqttBus } = {}
+    const subscribed: string[][] = []
+    const heard: string[] = []
+    const driver = definePlugin({
+      ...{ name: 'driver', version: '1.0.0', api: '^1.0.0', needs: [mqttBus], setup: () => {} },
+      start(ctx) {
+        found.bus = ctx.services.use(mqttBus)
+        found.bus.attach({ publish: () => 'sent', subscribe: (filters) => void subscribed.push([...filters]) })
+      },
+    })
+    const state: { topic?: string } = {}
+    const bad = plugin('bad', (ctx) => {
+      ctx.mqtt.on(
+        () => (state.topic as string).toString(),
+        () => void heard.push('bad'),
+      )
+      ctx.mqtt.on('own', () => void heard.push('own'))
+    })
+    const good = plugin('good', (ctx) => ctx.mqtt.on('good', () => void heard.push('good')))
+    const station = await stationWith(t, { bad, good, driver })
+    t.equal((await station.request('/get-info')).status, 200)
+    t.strictSame(subscribed, [['own', 'good']])
+    found.bus?.deliver({ topic: 'good', payload: Buffer.from(''), retain: false })
+    t.strictSame(heard, ['good'])
+    t.match(
+      station.station.plugins().find(({ name }) => name === 'bad'),
+      { state: 'running', reason: /^topic: / },
+    )
   })
 
   t.test('that cannot be stored is failed and applied by nobody', async (t) => {

@@ -63,8 +63,8 @@ export function statusOf(instance: Instance, host: ContextHost): PluginContext['
   return (given) => {
     // Plugins are not type-checked when they are loaded.
     const text = String(given)
-    if (instance.statusText === text) return
-    instance.statusText = text
+    if (instance.ownStatus === text) return
+    instance.ownStatus = text
     host.infoChanged()
   }
 }

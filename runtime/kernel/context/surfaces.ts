@@ -1,6 +1,7 @@
 /** Where others reach the plugin: commands, hooks, HTTP, MQTT. */
 import { RtkError } from '../../errors.js'
 import type { PluginContext } from '../../plugin.js'
+import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
 import { type ContextHost, named, registering } from './host.js'
@@ -62,8 +63,10 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
   return {
     on(topic, fn) {
       registering(instance, 'topic')
-      const filter = typeof topic === 'function' ? () => topicOf(topic()) : () => topicOf(topic)
-      registered.topics.push({ owner: instance, filter, fn })
+      const wanted = onBehalf(instance, host.clock, 'topic', () =>
+        topicOf(typeof topic === 'function' ? topic() : topic),
+      )
+      registered.topics.push({ owner: instance, filter: () => wanted() ?? '', fn })
     },
     publish: (topic, payload, options = {}) =>
       scope.closed ? 'offline' : host.publish(topicOf(topic), payload, options),

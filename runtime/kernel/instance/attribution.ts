@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
@@ -141,11 +142,31 @@ export function guardExit(): () => void {
     return real.abort.call(process)
   }
   process.kill = (pid, signal) => {
-    // 0 and negative numbers name process groups, including the station's own.
-    if ((Number(pid) === process.pid || Number(pid) <= 0) && signal !== 0) refuse('process.kill() of the station')
+    if (isStation(Number(pid)) && signal !== 0) refuse('process.kill() of the station')
     return real.kill.call(process, pid, signal)
   }
   return () => void Object.assign(process, real)
+}
+
+/**
+ * Whether a signal to this number reaches the station: 0 is its process group, -1 every process, and other negative
+ * numbers name groups. Those of children that were started `detached` are the plugin's to end.
+ */
+function isStation(pid: number): boolean {
+  if (pid === process.pid || pid === 0 || pid === -1) return true
+  if (pid > 0) return false
+  const own = ownGroup()
+  return own === undefined || own === -pid
+}
+
+/** Field 5 of /proc/self/stat, see proc(5); undefined: not known on this system. */
+function ownGroup(): number | undefined {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -10,6 +10,8 @@ import { noRegistrations, type Registrant, type Registrations } from './registra
 import { Scope } from './scope.js'
 
 const sameFault_ms = 60_000
+/** A fault that did not come again for so long is no status any more; the log has it. */
+const faultShown_ms = 3_600_000
 
 /** An error that is found again this soon after a reload was never gone. */
 const sameError_ms = 60_000
@@ -43,8 +45,9 @@ export class Instance implements TapOwner, Registrant {
   inSetup = true
   /** True from the end of `start` until `stop` begins. */
   live = false
-  /** The plugin's own status line, or its last fault. */
-  statusText = ''
+  /** The plugin's own status line. */
+  ownStatus = ''
+  #fault: { readonly text: string; readonly at_ms: number } | undefined
   readonly #clock: Clock
   readonly #lastFault = new Map<string, number>()
 
@@ -83,10 +86,17 @@ export class Instance implements TapOwner, Registrant {
     return error?.text === text ? error.t : undefined
   }
 
+  /** Its last fault while that is news, else the plugin's own status line. */
+  get statusText(): string {
+    const { ownStatus } = this
+    if (this.#fault && this.#clock.monotonic() - this.#fault.at_ms >= faultShown_ms) this.#fault = undefined
+    return this.#fault?.text ?? ownStatus
+  }
+
   /** A callback of the plugin failed: one log line (the same fault at most once a minute) and its status. */
   failed(error: unknown, what: string): void {
     const text = `${what}: ${messageOf(error)}`
-    this.statusText = text
+    this.#fault = { text, at_ms: this.#clock.monotonic() }
     this.#report(error, text, 'the plugin keeps running')
   }
 
