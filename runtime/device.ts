@@ -13,6 +13,8 @@ const proof_ms = 10_000
 const agreement_ms = 2_000
 /** A receiver that was wrong is set right by less than this: a known time cannot be further off. */
 const longestJump_ms = 3_600_000
+/** Of the monotonic clock: a service of the system may slew it by 500 ppm (adjtimex(2)). */
+const largestDrift = 500e-6
 
 export interface DeviceDeps {
   hardware: string
@@ -57,6 +59,8 @@ export class StationDevice implements Device {
   #offset_ms: number | undefined
   #told: Device['toldUtc']
   /** The first time that a receiver gave, and since when it has been consistent. */
+  /** Of the first time that counted. */
+  #anchor: { offset_ms: number; at_ms: number } | undefined
   #unproved: { offset_ms: number; since_ms: number } | undefined
   #onTrial: boolean
   #description = ''
@@ -101,9 +105,11 @@ export class StationDevice implements Device {
     const { clock, contradicted } = this.#deps
     const now_ms = clock.monotonic()
     const offset_ms = utc_ms - now_ms
-    const known_ms = this.#offset_ms
-    if (known_ms !== undefined) {
-      const isJump = Math.abs(offset_ms - known_ms) > longestJump_ms
+    const anchor = this.#anchor
+    if (anchor !== undefined) {
+      // Against the first time, not the last one: many small steps would lead anywhere.
+      const drift_ms = (now_ms - anchor.at_ms) * largestDrift
+      const isJump = Math.abs(offset_ms - anchor.offset_ms) > longestJump_ms + drift_ms
       contradicted(isJump ? utc_ms : undefined)
       if (!isJump) this.#take(utc_ms, now_ms)
       return
@@ -118,6 +124,7 @@ export class StationDevice implements Device {
 
   #take(utc_ms: number, at_ms: number): void {
     this.#offset_ms = utc_ms - at_ms
+    this.#anchor ??= { offset_ms: this.#offset_ms, at_ms }
     this.#told = { utc_ms, at_ms }
   }
 

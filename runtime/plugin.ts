@@ -234,6 +234,8 @@ export interface PublishOptions {
   qos?: 0 | 1 | 2
   /** MQTT 5 properties; left out on 3.1.1. */
   properties?: { userProperties?: Record<string, string>; correlationData?: Buffer }
+  /** Published right after it, with the same QoS: both go out, or neither. */
+  beside?: { topic: string; payload: string | Buffer }
 }
 
 /** A plugin's own part of the non-volatile storage. Every write is durable when its promise resolves. */

@@ -113,8 +113,9 @@ export class Publisher {
     if (signature === undefined) return this.#ctx.mqtt.publish(topic, payload)
     const v5 = this.#ctx.services.find(mqttLink)?.version === 5
     if (v5) return this.#ctx.mqtt.publish(topic, payload, { properties: { userProperties: { ...signature } } })
-    const result = this.#ctx.mqtt.publish(topic, payload)
-    return result === 'sent' ? this.#ctx.mqtt.publish(`${topic}/sig`, JSON.stringify(signature)) : result
+    return this.#ctx.mqtt.publish(topic, payload, {
+      beside: { topic: `${topic}/sig`, payload: JSON.stringify(signature) },
+    })
   }
 
   /** Publishes the certificate for verifiers. Without signatures an empty payload deletes a retained one. */

@@ -10,7 +10,13 @@ export interface MqttDriver {
   publish(
     topic: string,
     payload: string | Uint8Array,
-    options: { retain: boolean; qos: 0 | 1 | 2; properties?: MqttProperties },
+    options: {
+      retain: boolean
+      qos: 0 | 1 | 2
+      properties?: MqttProperties
+      /** Published right after it: both go out, or neither. */
+      beside?: { topic: string; payload: string | Uint8Array }
+    },
   ): 'sent' | 'offline' | 'full'
   /** Called with all wanted topic filters, at attach and after each change of the plugin set. */
   subscribe(filters: readonly string[]): void

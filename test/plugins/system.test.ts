@@ -37,6 +37,13 @@ t.test('the time of a receiver is used when it is credible, agreed, and contradi
   await tell(device.utc_ms() + 500)
   t.ok(Math.abs(device.utc_ms() - now_ms - 61_500) < 10, 'a small one is')
   t.same(device.errors(), [])
+
+  // Each step alone is less than an hour.
+  const elapsed_ms = clock.monotonic()
+  for (let step = 0; step < 20; step++) await tell(device.utc_ms() + 3_000_000)
+  const moved_ms = device.utc_ms() - now_ms - 61_500 - (clock.monotonic() - elapsed_ms)
+  t.ok(moved_ms < 3_600_000, `S9: many steps lead no further than one (${moved_ms} ms)`)
+  t.match(device.errors(), [{ code: 'time-contradiction' }])
 })
 
 /** As the one of a machine: no two looks at it give the same time. */

@@ -168,22 +168,34 @@ export class Session {
   publish(
     topic: string,
     payload: string | Uint8Array,
-    { retain, qos, properties }: Parameters<MqttDriver['publish']>[2],
+    { retain, qos, properties, beside }: Parameters<MqttDriver['publish']>[2],
   ): 'sent' | 'offline' | 'full' {
     if (!this.up) return 'offline'
     const v5 = this.version === 5 && properties !== undefined
     const size = sizeOf(topic, payload, v5 ? properties : undefined)
-    if (size > this.#largest || !this.hasRoom(size)) return 'full'
+    const sizes = [size, ...(beside ? [sizeOf(beside.topic, beside.payload)] : [])]
+    if (sizes.some((one) => one > this.#largest) || !this.hasRoom(sum(sizes))) return 'full'
+    this.#send(topic, payload, { retain, qos, ...(v5 && { properties }) }, size)
+    if (beside) this.#send(beside.topic, beside.payload, { retain, qos }, sizes[1] ?? 0)
+    return 'sent'
+  }
+
+  #send(
+    topic: string,
+    payload: string | Uint8Array,
+    options: { retain: boolean; qos: 0 | 1 | 2; properties?: MqttProperties },
+    size: number,
+  ): void {
+    const { qos } = options
     if (qos > 0) this.#unacknowledged += size
     this.#client.publish(
       topic,
       typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength),
-      { retain, qos, ...(v5 ? { properties: properties as object } : {}) },
+      options as object,
       () => {
         if (qos > 0) this.#unacknowledged -= size
       },
     )
-    return 'sent'
   }
 
   /** Subscribes new topics, unsubscribes removed ones. @param done gets the error if the broker rejected one */
@@ -252,6 +264,8 @@ export class Session {
 }
 
 /** Size of a PUBLISH, rounded up by a few bytes. */
+const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+
 function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttProperties = {}): number {
   const { userProperties = {}, correlationData } = properties
   const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))

@@ -68,8 +68,11 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
       )
       registered.topics.push({ owner: instance, filter: () => wanted() ?? '', fn })
     },
-    publish: (topic, payload, options = {}) =>
-      scope.closed ? 'offline' : host.publish(topicOf(topic), payload, options),
+    publish(topic, payload, { beside, ...options } = {}) {
+      if (scope.closed) return 'offline'
+      const second = beside && { beside: { ...beside, topic: topicOf(beside.topic) } }
+      return host.publish(topicOf(topic), payload, { ...options, ...second })
+    },
     describe(topic) {
       registering(instance, 'description of a topic')
       registered.topicDescriptions.push({ owner: instance, topic })

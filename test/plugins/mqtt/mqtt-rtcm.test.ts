@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { definePlugin } from 'rtk-base/plugin'
 import type { RtcmSignature } from 'rtk-base/schemas'
-import { type MqttLink, mqttLink, type RtcmEpoch, type RtcmFrame, type RtcmStream, rtcmStream } from 'rtk-base/services'
+import {
+  type MqttDriver,
+  type MqttLink,
+  mqttLink,
+  type RtcmEpoch,
+  type RtcmFrame,
+  type RtcmStream,
+  rtcmStream,
+} from 'rtk-base/services'
 import {
   arpFrame,
   conformance,
@@ -25,6 +33,7 @@ import rtcmStation from '../../../plugins/rtcm/index.js'
 import { isEphemeris, messageNumber, signedBytes } from '../../../runtime/gnss/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { roughness, Streams } from '../../harness/baseline-streams.js'
+import { settled } from '../../harness/drive.js'
 import { isUp, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 import { createAuthority, openssl } from '../../harness/peers/certificates.js'
 import { noPeer } from '../../harness/peers/peers.js'
@@ -277,6 +286,7 @@ async function signingStation(
     sign: (data: Uint8Array) => signer.sign(data),
   }
   const sent: { topic: string; payload: Buffer; retain: boolean; properties: Record<string, string> | undefined }[] = []
+  const room = { bytes: Number.POSITIVE_INFINITY }
   const linkPlugin = definePlugin({
     name: 'link',
     version: '1.0.0',
@@ -296,14 +306,17 @@ async function signingStation(
         publish: (
           to: string,
           payload: string | Uint8Array,
-          { retain, properties }: { retain: boolean; properties?: { userProperties?: Record<string, string> } },
+          { retain, properties, beside }: Parameters<MqttDriver['publish']>[2],
         ) => {
-          sent.push({
-            topic: to,
-            payload: Buffer.from(payload as Uint8Array),
-            retain,
-            properties: properties?.userProperties,
-          })
+          const both = [{ topic: to, payload }, ...(beside ? [beside] : [])]
+          if (both.reduce((bytes, one) => bytes + one.payload.length, 0) > room.bytes) return 'full' as const
+          for (const one of both)
+            sent.push({
+              topic: one.topic,
+              payload: Buffer.from(one.payload as Uint8Array),
+              retain,
+              properties: properties?.userProperties,
+            })
           return 'sent' as const
         },
         subscribe: () => {},
@@ -332,10 +345,30 @@ async function signingStation(
       : sent
           .filter((one) => one.topic === `${topic}/sig`)
           .map(({ payload }) => JSON.parse(payload.toString()) as RtcmSignature)
-  return { station, stream, epoch, next, sent, signed, signatures, link, cert, store }
+  return { station, stream, epoch, next, sent, signed, signatures, link, cert, store, room }
 }
 
 const skip = noPeer('openssl')
+t.test('S4: on MQTT 3.1.1 there is no RTCM without its signature', skip ? { skip } : {}, async (t) => {
+  const { epoch, next, sent, room, station } = await signingStation(t, { version: 4 })
+  await next(1)
+  const counts = () => [topic, `${topic}/sig`].map((one) => sent.filter((message) => message.topic === one).length)
+  const before = counts()
+  const rtcm = sent.find((message) => message.topic === topic)
+  // Room for the RTCM, and not for the signature behind it.
+  room.bytes = (rtcm?.payload.length ?? 0) + 10
+  await station.clock.advance(1_000)
+  epoch(2)
+  await settled()
+  t.same(counts(), before)
+  room.bytes = Number.POSITIVE_INFINITY
+  await next(3)
+  t.same(
+    counts(),
+    before.map((count) => count + 1),
+  )
+})
+
 t.test('signed', skip ? { skip } : {}, async (t) => {
   const check = (cert: string, signature: RtcmSignature, payload: Buffer) =>
     verify(
