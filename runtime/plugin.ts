@@ -38,6 +38,7 @@ export { RtkError } from './errors.js'
 export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
 export { LogLimit } from './log/log-limit.js'
+export { isSecretName, shownCommand } from './log/redact.js'
 export type {
   Counter,
   Gauge,
@@ -111,6 +112,11 @@ export interface ConfigOptions<T> {
   title?: string
   /** True: the value is never shown or logged. */
   secret?: boolean
+  /**
+   * Parameters that name the peer which the secret is for: a host, a port, a URL. A change to another host or port that does not bring
+   * the secret along sets it back to its default: whoever may change the host must not learn what was entered for another one.
+   */
+  boundTo?: readonly string[]
   /** Applying the value may end the caller's own connection, so it is applied after the answer was written. */
   endsLink?: boolean
   /**

@@ -6,6 +6,7 @@ import { distance } from 'fastest-levenshtein'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import { isSecretName } from './log/redact.js'
 
 interface Problem {
   keyword: string
@@ -104,8 +105,6 @@ function reasonOf(here: readonly Problem[]): string {
 
 const unknownField = 'unknown field'
 
-const secretName = /token|secret|pass|pwd|pswd|key/i
-
 /** `postgres://fleet:secret@host/…`, also if it is misspelt. */
 const login = /^([a-z][a-z\d+.-]*:\/\/)?[^@]*:.*@/i
 const withoutLogin = (value: unknown): unknown => (typeof value === 'string' ? value.replace(login, '$1…@') : value)
@@ -123,7 +122,7 @@ export function explain({ field, message }: FieldProblem, schema: TSchema, root:
     return `${message}${didYouMean(name, Object.keys((parent as TObject | undefined)?.properties ?? {}))}`
   }
   const value = names.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], root)
-  const isShown = names.length > 0 && value !== undefined && typeof value !== 'object' && !secretName.test(name)
+  const isShown = names.length > 0 && value !== undefined && typeof value !== 'object' && !isSecretName(name)
   return isShown ? `${message}, not ${quote(withoutLogin(value))}` : message
 }
 

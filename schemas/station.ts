@@ -51,7 +51,9 @@ export const ChangeAnswer = Type.Object({
     description: 'Submitted fields that belong to no plugin; all submitted fields if `failed`',
   }),
   errors: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), message: Type.String() }), { description: 'Only when `failed`' }),
+    Type.Array(Type.Object({ name: Type.String(), message: Type.String() }), {
+      description: 'What is wrong with a `failed` change, or what the sender of a taken one should know: unknown names',
+    }),
   ),
 })
 export type ChangeAnswer = Static<typeof ChangeAnswer>

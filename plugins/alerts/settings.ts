@@ -49,6 +49,7 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
   const password = config.define('alerts-mail-password', Type.String({ maxLength: 1_024 }), {
     default: '',
     secret: true,
+    boundTo: [host.name, port.name],
     title: 'Alerts: password at the mail server',
   })
   const from = config.define('alerts-mail-from', Type.String({ maxLength: 254, pattern: `^(${address})?$` }), {

@@ -27,7 +27,7 @@ export function pushSettings(ctx: PluginContext, { ca, rate_kbit_s }: Options) {
   const secret = ctx.config.define(
     'raw-push-login',
     Type.String({ maxLength: 1_024, pattern: login, description: 'user:password, or a bearer token; empty: none' }),
-    { default: '', secret: true, title: 'Raw data: login at the server' },
+    { default: '', secret: true, boundTo: [url.name], title: 'Raw data: login at the server' },
   )
   const isLocal = (address: string) => ctx.services.find(localNetwork)?.isLocal(address) ?? false
   ctx.config.rule([url.name, isOn.name], (get) => {

@@ -81,16 +81,9 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
       return true
     }
     if (word === 'set') {
-      const { result, leftover, errors } = await client.call<ChangeResult>('change', { values: readAssignments(line) })
+      const { result, errors } = await client.call<ChangeResult>('change', { values: readAssignments(line) })
       const problems = errors?.map(({ name, message }) => `${name}: ${message}`) ?? []
-      const unknown = Object.keys(leftover)
-      show(
-        [
-          result,
-          ...problems,
-          ...(unknown.length > 0 && result === 'ok' ? [`unknown: ${unknown.join(', ')}`] : []),
-        ].join('\n'),
-      )
+      show([result, ...problems].join('\n'))
       return result === 'ok'
     }
     const { status, text } = await client.call<CommandResult>('command', { text: commandOf(line) })

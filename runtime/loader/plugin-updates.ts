@@ -76,6 +76,8 @@ export class UpdatedPlugins implements PluginUpdates {
   #closed = false
   /** The key of the plugin being replaced: its old version runs, so a new version that cannot be loaded is refused. */
   #installing: string | undefined
+  /** Folders that are being filled: the index does not name them yet. */
+  readonly #preparing = new Set<string>()
 
   constructor(deps: PluginUpdatesDeps) {
     this.#deps = deps
@@ -181,12 +183,14 @@ export class UpdatedPlugins implements PluginUpdates {
     await this.#sweep()
     const numbers = (await readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
     const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
+    this.#preparing.add(basename(path))
     await mkdir(path)
     return path
   }
 
   async abandon(folder: string): Promise<void> {
     const used = Object.values(this.#index.updates).some((update) => update.folder === basename(folder))
+    this.#preparing.delete(basename(folder))
     if (!used) await rm(join(this.#deps.folder, basename(folder)), { recursive: true, force: true })
   }
 
@@ -214,6 +218,7 @@ export class UpdatedPlugins implements PluginUpdates {
       this.#index = before
       throw error
     }
+    this.#preparing.delete(basename(folder))
     this.#since.delete(source)
     this.#installing = source
     try {
@@ -351,7 +356,7 @@ export class UpdatedPlugins implements PluginUpdates {
   async #sweep(): Promise<void> {
     const used = Object.values(this.#index.updates).flatMap(({ folder, former }) => [folder, former?.folder])
     for (const entry of await readdir(this.#deps.folder, { withFileTypes: true })) {
-      if (entry.isDirectory() && !used.includes(entry.name)) {
+      if (entry.isDirectory() && !used.includes(entry.name) && !this.#preparing.has(entry.name)) {
         await rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
       }
     }

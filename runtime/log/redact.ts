@@ -2,10 +2,14 @@
 
 /** Names under which secrets travel: the whole name, or the last word of it (`wap-pswd`, `privateKey`). */
 export const secretWords = [
+  'pass',
+  'passwd',
   'pwd',
   'pswd',
   'password',
   'passphrase',
+  'psk',
+  'puk',
   'token',
   'key',
   'secret',
@@ -20,6 +24,32 @@ const camelCase = new RegExp(
 export const isSecretName = (name: string) => separated.test(name) || camelCase.test(name)
 
 export const censor = '…'
+
+/**
+ * A command as people may see it in a record: `ntrip-user=bob:…`. Of its argument everything behind the first colon is hidden where that
+ * may be a login, and all of it where the name says so.
+ */
+export function shownCommand(text: string): string {
+  const [, name = text, value] = /^([^={]+)=(.*)$/s.exec(text.trim()) ?? []
+  if (value === undefined) {
+    const parsed = parsedObject(text)
+    return parsed ? JSON.stringify(withoutSecrets(parsed)) : text
+  }
+  if (isSecretName(name)) return `${name}=${censor}`
+  // An address, a time of the day and an IPv6 address have colons, too.
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) return `${name}=${value.replace(/\/\/[^/@]*@/, `//${censor}@`)}`
+  return /^[^\s:\d][^\s:]*:[^:]/.test(value) ? `${name}=${value.slice(0, value.indexOf(':') + 1)}${censor}` : text
+}
+
+function parsedObject(text: string): object | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
 
 /** Deeper than this nothing is logged at all. */
 const deepest = 6

@@ -10,7 +10,16 @@ import type { Tables } from '../kernel/tables.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../ports/store/store.js'
-import { deepest, type FieldProblem, isTooDeep, pointerNames, problemOf, quote, relaxSwitch } from '../validate.js'
+import {
+  deepest,
+  didYouMean,
+  type FieldProblem,
+  isTooDeep,
+  pointerNames,
+  problemOf,
+  quote,
+  relaxSwitch,
+} from '../validate.js'
 import { withLimit } from '../waits.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
@@ -18,6 +27,7 @@ import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 export const configNamespace = 'config'
 
 const applyLimit_ms = 10_000
+const mostExplained = 16
 /** So often the rules are asked again after one of them has set something. */
 const mostRounds = 8
 
@@ -38,6 +48,8 @@ interface Plan {
   readonly problems: Problem[]
   /** Plugins' own values that are stored in the same batch. */
   readonly beside: StoreOps[]
+  /** What the caller should know of a change that is taken. */
+  readonly remarks: Problem[]
 }
 
 /** What returns when a change is undone, besides its values. */
@@ -69,6 +81,12 @@ export interface ConfigDeps {
   /** Trouble that outlives the call, for `base.state.errors`, until a later change went well. */
   trouble(code: ChangeTrouble, trouble: string | Trouble): void
   settled(code: ChangeTrouble): void
+}
+
+/** Host and port of a URL, else the value itself. */
+const peerOf = (value: unknown): string => {
+  const text = String(value ?? '')
+  return text.includes('://') && URL.canParse(text) ? new URL(text).origin : text
 }
 
 /** The problem, with the field of the value it concerns. */
@@ -162,10 +180,7 @@ export class ConfigRegistry {
   /** Problems of values to be stored before anything is started: the command line's `--change`. */
   wrongPresets(values: Readonly<Record<string, unknown>>): Problem[] {
     const plan = this.#plan(values)
-    return [
-      ...plan.problems,
-      ...Object.keys(plan.leftover).map((name) => ({ name, message: 'is an unknown parameter' })),
-    ]
+    return [...plan.problems, ...this.#unknown(plan.leftover)]
   }
 
   /** Stores them. */
@@ -226,7 +241,9 @@ export class ConfigRegistry {
       return { result: 'failed', leftover: submitted, errors }
     }
     const plan = this.#plan(submitted, source)
-    if (plan.problems.length > 0) return refused(plan.problems)
+    // What a person types is checked; programs may send what only other versions know.
+    const unknown = source === 'console' ? this.#unknown(plan.leftover) : []
+    if (plan.problems.length + unknown.length > 0) return refused([...plan.problems, ...unknown])
 
     const before = new Map([...plan.values.keys()].map((name) => [name, this.#stored.get(name)]))
     const effective = new Map([...plan.values.keys()].map((name) => [name, this.#effective(name)]))
@@ -263,7 +280,7 @@ export class ConfigRegistry {
         .then(() => this.#transactions.runExclusive(() => this.#applyLater(later, before, effective, source, undo)))
     }
     if (now.size > 0) this.#settled()
-    return { result: 'ok', leftover: plan.leftover }
+    return { result: 'ok', leftover: plan.leftover, ...(plan.remarks.length > 0 && { errors: plan.remarks }) }
   }
 
   /** A change succeeded: earlier errors of changes are cleared. */
@@ -370,8 +387,35 @@ export class ConfigRegistry {
       if (problem) problems.push({ name, message: `${inside(problem)}${secret ? '' : `, not ${quote(raw)}`}` })
       else (actions.has(name) ? wanted : values).set(name, value)
     }
-    if (problems.length > 0) return { values, actions: wanted, leftover, problems, beside: [] }
-    return { values, actions: wanted, leftover, ...this.#obey(rules, values, source) }
+    if (problems.length > 0) return { values, actions: wanted, leftover, problems, beside: [], remarks: [] }
+    const remarks = [...this.#unknown(leftover), ...this.#forgetSecrets(values)]
+    return { values, actions: wanted, leftover, remarks, ...this.#obey(rules, values, source) }
+  }
+
+  /** Names that belong to no plugin. Of thousands, the first ones are explained. */
+  #unknown(leftover: Readonly<Record<string, unknown>>): Problem[] {
+    const { parameters, actions } = this.#deps.tables()
+    const known = [...parameters.keys(), ...actions.keys()]
+    const names = Object.keys(leftover).slice(0, mostExplained)
+    return names.map((name) => ({ name, message: `is an unknown parameter${didYouMean(name, known)}` }))
+  }
+
+  /** Secrets that were entered for a peer which these values replace. */
+  #forgetSecrets(values: Map<string, unknown>): Problem[] {
+    const forgotten: Problem[] = []
+    for (const { name, options } of this.#deps.tables().parameters.values()) {
+      const { boundTo = [], default: none } = options
+      if (values.has(name) || isDeepStrictEqual(this.#effective(name), none)) continue
+      const isOther = (key: string) => {
+        const before = peerOf(this.#effective(key))
+        return values.has(key) && before !== '' && before !== peerOf(values.get(key))
+      }
+      const replaced = boundTo.find(isOther)
+      if (replaced === undefined) continue
+      values.set(name, none)
+      forgotten.push({ name, message: `was removed: it was entered for another ${replaced}. Enter it again` })
+    }
+    return forgotten
   }
 
   /** Asks the rules, again while one of them sets something: each of them sees what is stored in the end. */

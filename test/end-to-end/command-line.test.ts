@@ -382,10 +382,13 @@ t.test('plugins and console talk to the running station over a socket that only 
 
   const console = await rtkBase(
     ['console', '--data', data],
-    'help\nhello=roof\nhello  old roof\ninfo udp.enabled\nset udp-en=0 other=1\ninfo udp.enabled\nnonsense\nquit\n',
+    'help\nhello=roof\nhello  old roof\ninfo udp.enabled\nset udp-en=0 other=1\nset udp-en=0\ninfo udp.enabled\nnonsense\nquit\n',
   )
   t.match(console.stdout, /hello +greets \(hello\)/)
-  t.match(console.stdout, /hello roof\nhello old roof\ntrue\nok\nunknown: other\nfalse\nunknown command "nonsense"/)
+  t.match(
+    console.stdout,
+    /hello roof\nhello old roof\ntrue\nfailed\nother: is an unknown parameter\nok\nfalse\nunknown command "nonsense"/,
+  )
   t.equal(console.code, 1, 'a script sees that a line went wrong')
   for (const [line, wrong] of [
     ['set pump-limit 8', 'pump-limit'],

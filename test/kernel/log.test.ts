@@ -6,6 +6,7 @@ import { HeldOutput } from '../../runtime/cli/run/held-output.js'
 import { journalLine, writesToJournal } from '../../runtime/log/journal.js'
 import { createLogger } from '../../runtime/log/log.js'
 import { LogLimit, limitLog, mostOfKind } from '../../runtime/log/log-limit.js'
+import { shownCommand } from '../../runtime/log/redact.js'
 import { ManualClock, until } from '../harness/index.js'
 
 /** What is written for each object that is logged. */
@@ -141,4 +142,24 @@ t.test('on a terminal what is logged at the start comes below the banner, or aft
   const slow = new HeldOutput(output, 1)
   slow.write('a start that takes long')
   await until(() => written.length === 3, 'the end of its time')
+})
+
+t.test('S6: a command is shown without the secret in its argument', (t) => {
+  for (const [given, shown] of [
+    ['ntrip-user=bob:geheim', 'ntrip-user=bob:…'],
+    ['ntrip-user=bob:geheim:MOUNT:4', 'ntrip-user=bob:…'],
+    ['ntrip-user=bob', 'ntrip-user=bob'],
+    ['rtr-pswd=geheim', 'rtr-pswd=…'],
+    ['firmware=https://bob:geheim@example.net/a.img', 'firmware=https://…@example.net/a.img'],
+    ['firmware=https://example.net:8443/a.img', 'firmware=https://example.net:8443/a.img'],
+    ['why-no-rtcm=07:15', 'why-no-rtcm=07:15'],
+    ['reboot', 'reboot'],
+    ['sim=move 1 0 0', 'sim=move 1 0 0'],
+    [
+      '{"cmd_type":"x","cmd_param":{"password":"geheim","url":"u"}}',
+      '{"cmd_type":"x","cmd_param":{"password":"…","url":"u"}}',
+    ],
+  ] as const)
+    t.equal(shownCommand(given), shown)
+  t.end()
 })

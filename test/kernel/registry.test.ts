@@ -228,6 +228,49 @@ t.test('a change', async (t) => {
     t.strictSame(await store.entries('plugin.keeper'), kept)
   })
 
+  t.test('C9: an unknown name is explained, and one that a person typed is refused', async (t) => {
+    const { station, applied } = await settings(t)
+    const answer = { result: 'ok', leftover: { 'udp-prot': 1, zzz: 2 } }
+    t.strictSame(await station.station.change({ 'udp-prot': 1, 'udp-port': 2_200, zzz: 2 }, { source: 'http' }), {
+      ...answer,
+      errors: [
+        { name: 'udp-prot', message: 'is an unknown parameter (did you mean "udp-port"?)' },
+        { name: 'zzz', message: 'is an unknown parameter' },
+      ],
+    })
+    applied.length = 0
+    t.match(await station.station.change({ 'udp-prot': 1, 'udp-port': 2_300 }, { source: 'console' }), {
+      result: 'failed',
+      errors: [{ name: 'udp-prot', message: /did you mean "udp-port"/ }],
+    })
+    t.strictSame(applied, [])
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`foreign-${n}`, n]))
+    t.equal((await station.station.change(many, { source: 'mqtt' })).errors?.length, 16)
+  })
+
+  t.test('S5: a secret does not follow a change to another host or port', async (t) => {
+    const mail = plugin('mail', (ctx) => {
+      ctx.config.define('host', Type.String(), { default: '' })
+      ctx.config.define('url', Type.String(), { default: '' })
+      ctx.config.define('word', Type.String(), { default: '', secret: true, boundTo: ['host', 'url'] })
+    })
+    const { station, store } = await stationWith(t, { mail })
+    const change = (values: object) => station.change(values, { source: 'http' })
+    const word = async () => (await store.entries('config')).word
+    await change({ word: 'secret' })
+    t.same(await change({ host: 'mail.example' }), { result: 'ok', leftover: {} }, 'it was entered for no other host')
+    await change({ url: 'https://files.example/a' })
+    await change({ url: 'https://files.example/b' })
+    t.equal(await word(), 'secret', 'the same host')
+    const gone = { result: 'ok', errors: [{ name: 'word', message: /was removed: it was entered for another/ }] }
+    for (const away of [{ host: 'evil.example' }, { host: '' }, { url: 'https://files.example:444/b' }]) {
+      t.match(await change(away), gone, JSON.stringify(away))
+      t.equal(await word(), '')
+      await change({ host: 'mail.example', url: 'https://files.example/b', word: 'secret' })
+      t.equal(await word(), 'secret', 'brought along')
+    }
+  })
+
   t.test('C3: a rule sets only valid values of its own plugin, and every rule sees what is stored', async (t) => {
     const rules = plugin('rules', (ctx) => {
       ctx.config.define('first', Type.Integer({ maximum: 9 }), { default: 0 })

@@ -84,7 +84,11 @@ t.test('a broker that wants client certificates', { skip: gateOnly || skip }, as
     await send('change/post', '{')
     await until(() => texts(sub, 'change/resp').length === 2, 'two answers')
     const [good, bad] = texts(sub, 'change/resp').map((text) => JSON.parse(text) as unknown)
-    t.same(good, { result: 'ok', leftover: { unknown: 1 } })
+    t.same(good, {
+      result: 'ok',
+      leftover: { unknown: 1 },
+      errors: [{ name: 'unknown', message: 'is an unknown parameter' }],
+    })
     t.match(bad, { result: 'failed', leftover: {} })
     await send('cmd', 'prodflag=7')
     await until(
@@ -105,7 +109,11 @@ t.test('a broker that wants client certificates', { skip: gateOnly || skip }, as
     const answers = texts(sub, 'change/resp').length
     await ask('change/post', '{"unknown":2}', 'base/SIM00001/resp/b')
     await until(() => texts(sub, 'resp/b').length === 1, 'the answer')
-    t.same(JSON.parse(texts(sub, 'resp/b')[0] as string), { result: 'ok', leftover: { unknown: 2 } })
+    t.same(JSON.parse(texts(sub, 'resp/b')[0] as string), {
+      result: 'ok',
+      leftover: { unknown: 2 },
+      errors: [{ name: 'unknown', message: 'is an unknown parameter' }],
+    })
     t.equal(sub.of('base/SIM00001/resp/b')[0]?.correlation, 'c-17')
     await until(() => texts(sub, 'change/resp').length === answers + 1, 'also where it always is')
     t.equal(sub.of('base/SIM00001/change/resp').at(-1)?.correlation, 'c-17')

@@ -1,6 +1,7 @@
 /** Reads what stations publish, of any make and version, as far as it is understood. Pure; nothing from outside is trusted. */
 import { createHash } from 'node:crypto'
 import { ecefToGeodetic } from 'rtk-base/gnss'
+import { isSecretName } from 'rtk-base/plugin'
 import type { Ecef, FleetStation } from 'rtk-base/services'
 import { lasting } from './lasting.js'
 
@@ -136,8 +137,6 @@ export function verdictOf(document: Json): Pick<FleetStation, 'verdict' | 'cause
   return { verdict: 'unfit', cause: status, why: `gnss.state.status is ${status}` }
 }
 
-const secret = /^(pwd|pswd|psk|password|passwd|secret|token|pin|puk)$/i
-
 /** The document without passwords: the fleet needs none, so it stores none. */
 export function withoutSecrets(value: unknown, depth = 0): unknown {
   if (depth > mostDepth) return null
@@ -149,7 +148,7 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
   const keys = Object.keys(value)
   const parts = keys.map((key) => {
     const part = value[key]
-    return typeof part === 'string' && secret.test(key) ? '' : withoutSecrets(part, depth + 1)
+    return typeof part === 'string' && (key === 'pin' || isSecretName(key)) ? '' : withoutSecrets(part, depth + 1)
   })
   // Most parts stay as they are: to copy all of them takes five times as long as to parse them.
   if (keys.every((key, n) => parts[n] === value[key] && storable(key) === key)) return value

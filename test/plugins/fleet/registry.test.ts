@@ -150,6 +150,11 @@ t.test('stations of this make and of others', async (t) => {
       body: { answer: '' },
     })
     await passes(() => other.commands.includes('log=d'), 'the command')
+    const login = { command: 'ntrip-user=bob:geheim' }
+    t.match(await send('POST', '/fleet/stations/OTHER1/command', login), { status: 200 })
+    const told = async () => (await record()).some(({ text }) => text.startsWith('ntrip-user=bob:…'))
+    await passes(told, 'S6: the record has the command without its secret')
+    t.notMatch(JSON.stringify(await record()), /geheim/)
   })
   await t.test('a station that does not answer is given up after 30 s', async (t) => {
     const mute = await rig.station('MUTE1', { document: foreignDocument('MUTE1'), change: () => undefined })

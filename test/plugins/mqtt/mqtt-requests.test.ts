@@ -58,7 +58,11 @@ t.test('requests', async (t) => {
   t.test('a change is answered with its result', async (t) => {
     await send('change/post', JSON.stringify({ 'udp-port': 2_200, unknown: [1] }))
     await until(() => answers().length === 1, 'the answer')
-    t.same(answers()[0], { result: 'ok', leftover: { unknown: [1] } })
+    t.same(answers()[0], {
+      result: 'ok',
+      leftover: { unknown: [1] },
+      errors: [{ name: 'unknown', message: 'is an unknown parameter' }],
+    })
     await send('change/post', JSON.stringify({ 'udp-port': '2200' }))
     await until(() => answers().length === 2, 'the answer')
     t.match(answers()[1], { result: 'failed', leftover: { 'udp-port': '2200' }, errors: [{ name: 'udp-port' }] })

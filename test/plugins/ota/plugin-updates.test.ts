@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { gateOnly, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/loader/plugin-updates.js'
-import { drive } from '../../harness/drive.js'
+import { type PluginUpdates, pluginUpdates } from '../../../schemas/services.js'
+import { drive, settled } from '../../harness/drive.js'
+import { probe } from '../../harness/probe.js'
 import { imageOf, otaStation, type RigOptions, scratch } from './rig.js'
 
 /** The prebuilt form of a plugin that shows its version. */
@@ -61,6 +63,23 @@ t.test('an update of one plugin', async (t) => {
       t.equal(next.running(), '1.1.0')
       await next.station.stop()
     }
+  })
+
+  t.test('C1: that is being unpacked while another one is confirmed stays whole', async (t) => {
+    const place = scratch(t)
+    const found: { updates?: PluginUpdates } = {}
+    const ears = probe([pluginUpdates], (ctx) => {
+      found.updates = ctx.services.use(pluginUpdates)
+    })
+    const rig = await setUp(t, { place, plugins: { probe: ears } })
+    t.match(await rig.post(await image(t, '1.1.0')), { status: 200 })
+    const folder = (await found.updates?.prepare('mast')) as string
+    await rig.station.clock.advance(70_000)
+    await until(async () => rig.station.lines.some(({ msg }) => msg === 'the update is confirmed'), 'the confirmation')
+    await settled()
+    for (const [name, text] of Object.entries(plugin('1.2.0'))) writeFileSync(join(folder, name), text)
+    t.match(await found.updates?.install('mast', folder), { version: '1.2.0' })
+    t.equal(rig.running(), '1.2.0')
   })
 
   t.test('that cannot start is refused, and the version before goes on', async (t) => {
