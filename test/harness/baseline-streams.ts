@@ -1,7 +1,8 @@
 /**
  * The streams of two stations whose true places are known: the satellites of the simulated sky, and on their way to each station
  * an ionosphere with a gradient and travelling waves, wet air that differs between the stations, multipath of the phases that
- * lasts for minutes, and broadcast orbits that are wrong by a metre. None of it is computed as the baseline's code does.
+ * lasts for minutes, and broadcast orbits that are wrong by a metre. Each receiver has a clock of its own. None of it is computed
+ * as the baseline's code does.
  */
 import {
   type Constellation,
@@ -28,6 +29,7 @@ import {
   type Sight,
   type Track,
 } from 'rtk-base/simulation'
+import { ReceiverClock, type ReceiverClockKind, receiverClocks } from './receiver-clock.js'
 
 /** How rough the air and the surroundings are. Delays in metres on the first frequency, in the zenith. */
 export interface Roughness {
@@ -76,6 +78,8 @@ export interface StreamsOptions {
   readonly roughness: Roughness
   /** Sky of each receiver. Default: that of a ZED-F9P. */
   readonly sky?: { readonly from?: readonly ConstellationModel[]; readonly to?: readonly ConstellationModel[] }
+  /** Clock of each receiver. Default: `from` wanders and `to` jumps. */
+  readonly clocks?: { readonly from?: ReceiverClockKind; readonly to?: ReceiverClockKind }
   /** 4 to 7. Default: 7. */
   readonly msm?: 4 | 5 | 6 | 7
 }
@@ -86,6 +90,7 @@ export interface StreamEpoch {
   readonly to: readonly Uint8Array[]
 }
 
+const light_mps = 299_792_458
 const l1_hz = 1575.42e6
 const radians = Math.PI / 180
 const earth_m = 6_371_000
@@ -98,6 +103,8 @@ export interface NetStreamsOptions extends Pick<StreamsOptions, 'seed' | 'roughn
   readonly places: readonly Geodetic[]
   /** Sky of each receiver. Default: that of a ZED-F9P. */
   readonly skies?: readonly (readonly ConstellationModel[] | undefined)[]
+  /** Clock of each receiver. Default: they wander, jump, and are steered, in this order. */
+  readonly clocks?: readonly (ReceiverClockKind | undefined)[]
 }
 
 /** The same of any number of stations, each of which sends ephemerides too. The air of the first one is the reference. */
@@ -105,6 +112,7 @@ export class NetStreams {
   readonly truths: readonly Ecef[]
   readonly #options: NetStreamsOptions
   readonly #models: readonly Model[]
+  readonly #clocks: readonly ReceiverClock[]
   readonly #multipath: Map<string, GaussMarkov>[]
   readonly #random: Random
   readonly #heading: number
@@ -114,12 +122,16 @@ export class NetStreams {
   #orbitsAt = Number.NEGATIVE_INFINITY
 
   constructor(options: NetStreamsOptions) {
-    const { seed, places, roughness, skies = [] } = options
+    const { seed, places, roughness, skies = [], clocks = [] } = options
     this.#options = options
     this.#models = places.map((place, n) => {
       const constellations = skies[n]
       const own = places.length * seed + n + 1
       return new Model({ ...place, seed: own, noise: roughness.noise, ...(constellations && { constellations }) })
+    })
+    this.#clocks = places.map((_, n) => {
+      const kind = clocks[n] ?? receiverClocks[n % receiverClocks.length] ?? 'steered'
+      return new ReceiverClock(kind, new Random((places.length * seed + n) ^ 0x51ed270b))
     })
     this.#multipath = places.map(() => new Map())
     this.truths = this.#models.map(({ truth }) => truth)
@@ -134,12 +146,17 @@ export class NetStreams {
 
   /** One epoch of all. @param utc_ms its time @param dt_s since the last one */
   epoch(utc_ms: number, dt_s: number): { now_s: number; stations: Uint8Array[][] } {
-    const now_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
+    const gps = unixToGps(utc_ms / 1_000, knownLeap_s)
+    const now_s = gpsSeconds(gps)
+    const tow_ms = Math.round(1_000 * gps.tow_s)
     // Every ten minutes.
     const hasOrbits = now_s - this.#orbitsAt >= 600
     if (hasOrbits) this.#orbitsAt = now_s
     const stations = this.#models.map((model, side) => {
-      const epoch = model.epoch(utc_ms, dt_s, true)
+      // A receiver measures when its own clock shows the time of the epoch.
+      const late_s = this.#clocks[side]?.step(now_s, dt_s) ?? 0
+      const at = model.epoch(utc_ms - 1_000 * late_s, dt_s, true)
+      const epoch = { ...at, clock_m: at.clock_m + light_mps * (now_s - at.gps_s) }
       const parts = order.flatMap((name) =>
         inParts(epoch.tracks.filter(({ sight }) => sight.constellation.name === name)),
       )
@@ -149,7 +166,7 @@ export class NetStreams {
         const observations = tracks.flatMap((track) =>
           this.#disturbed(track, msmObservations(track, epoch, type % 10 >= 6), side, now_s, dt_s),
         )
-        const head = { type, stationId: side + 1, epochTime: msmEpochTime(name, epoch.tow_ms, knownLeap_s) }
+        const head = { type, stationId: side + 1, epochTime: msmEpochTime(name, tow_ms, knownLeap_s) }
         const info = name === 'GLONASS' ? glonassInfo(tracks) : {}
         return encodeMsm({ ...head, multiple: n < parts.length - 1, observations, info }, { outOfRange: 'invalid' })
       })
@@ -215,8 +232,11 @@ export class Streams {
   readonly truth: { readonly from: Ecef; readonly to: Ecef }
   readonly #net: NetStreams
 
-  constructor({ from, to, sky, ...options }: StreamsOptions) {
-    this.#net = new NetStreams({ ...options, places: [from, to], skies: [sky?.from, sky?.to] })
+  constructor({ from, to, sky, clocks, ...options }: StreamsOptions) {
+    this.#net = new NetStreams({
+      ...options,
+      ...{ places: [from, to], skies: [sky?.from, sky?.to], clocks: [clocks?.from, clocks?.to] },
+    })
     const [here, there] = this.#net.truths as [Ecef, Ecef]
     this.truth = { from: here, to: there }
   }

@@ -3,8 +3,11 @@
 import { invert, type Matrix } from '../linear.js'
 import { kinds, type Row, weighted, weightOf } from './equations.js'
 
-/** Of a clock before the observations, metres. */
-const clock_m = 1_000
+/**
+ * Of a clock before the observations, metres. It is unknown: clocks of receivers that are not steered differ by milliseconds, which are
+ * 300 km each. The prior only keeps a kind without observations from making the matrix singular.
+ */
+const clock_m = 1e7
 
 /** One for all blocks, one after the other. */
 export class Clocks {
