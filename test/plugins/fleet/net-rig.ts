@@ -16,7 +16,7 @@ import {
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
-import { NetStreams, roughness } from '../../harness/baseline-streams.js'
+import { NetStreams, type NetStreamsOptions, roughness } from '../../harness/baseline-streams.js'
 import { createTestStation, probe, until } from '../../harness/index.js'
 import { FakeFleet } from './caster-rig.js'
 import { fleetStation } from './stations.js'
@@ -27,6 +27,7 @@ export interface NetRigOptions {
   readonly places: readonly Geodetic[]
   /** Announced minus true position of a base, by its index. */
   readonly errors?: Readonly<Record<number, Enu>>
+  readonly clocks?: NetStreamsOptions['clocks']
 }
 
 /** Bases B0, B1, … */
@@ -42,7 +43,7 @@ export class NetRig {
   /** Queries of the instances that the database has not answered. */
   #open = 0
 
-  constructor(database: PGlite, { places, errors = {} }: NetRigOptions) {
+  constructor(database: PGlite, { places, errors = {}, clocks }: NetRigOptions) {
     this.database = database
     const query: PGlite['query'] = async (...given) => {
       this.#open += 1
@@ -51,7 +52,7 @@ export class NetRig {
       })
     }
     this.shared = new FakeFleet({ query } as PGlite)
-    this.streams = new NetStreams({ seed: 7, places, roughness: roughness.calm })
+    this.streams = new NetStreams({ seed: 7, places, roughness: roughness.calm, ...(clocks && { clocks }) })
     this.arps = this.streams.truths.map((truth, n) =>
       roundEcef(offsetEnu(truth, errors[n] ?? { east: 0, north: 0, up: 0 })),
     )
