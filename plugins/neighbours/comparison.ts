@@ -100,6 +100,9 @@ function satelliteOf({ frame, now_s }: RecordedFrame): string {
 
 export const failureTexts: Readonly<Record<string, string>> = {
   'too-little': 'fewer than 5 common satellites, or less than 5 min of common observations',
+  'one-frequency':
+    'fewer than 5 satellites with the same two frequencies at both bases: switch on a second one that both have',
+  contradicts: 'the observations of the two bases do not fit each other: check the antenna, or choose another base',
   'no-orbits': 'neither base sends the orbits of the satellites, and the receiver does not report them',
 }
 export const failureText = (reason: BaselineReason): string => failureTexts[reason] ?? `no vector was found (${reason})`

@@ -13,7 +13,7 @@ import {
   observedIn,
   secondsPerWeek,
 } from '../gnss/index.js'
-import { codePosition } from './code-position.js'
+import { codePosition, type NoCodePosition } from './code-position.js'
 import { differencesOf } from './differences.js'
 import { Ephemerides } from './ephemerides.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
@@ -72,9 +72,10 @@ function* stepsOf(from: Station, to: Station): Steps<Baseline> {
   for (const epoch of others) yield void sent.to.push(sentIn(epoch, ephemerides.at(Math.round(epoch.at_s))))
   const here = yield* codePosition(sent.from, from.arp)
   const there = yield* codePosition(sent.to, to.arp)
-  if (!here || !there) {
+  if (typeof here === 'string' || typeof there === 'string') {
     const hasOrbits = sent.from.some(({ satellites }) => satellites.length > 0)
-    return unknown(from.arp, to.arp, hasOrbits ? 'too-little' : 'no-orbits')
+    const reason = typeof here === 'string' ? here : (there as NoCodePosition)
+    return unknown(from.arp, to.arp, hasOrbits ? reason : 'no-orbits')
   }
   const displaced = {
     from: distance(from.arp, here) > displaced_m ? here : undefined,

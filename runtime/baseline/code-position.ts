@@ -17,6 +17,9 @@ const leastRows = 12
 /** Ranges without a pause. */
 const together = 256
 
+/** Why the ranges of a station give no place. */
+export type NoCodePosition = 'too-little' | 'one-frequency' | 'contradicts'
+
 /** A range without the ionosphere. Those of one clock, that is one epoch and constellation, follow each other. */
 interface Range {
   readonly sent: Sent
@@ -27,10 +30,14 @@ interface Range {
 /**
  * Least squares over all epochs, weighted by elevation, with a clock for each epoch and constellation.
  * @param start anywhere near the surface of the Earth, ECEF metres
- * @returns undefined: too few ranges, or they contradict each other
+ * @returns or why there is none
  */
-export function* codePosition(epochs: readonly SentEpoch[], start: Ecef): Steps<Ecef | undefined> {
+export function* codePosition(epochs: readonly SentEpoch[], start: Ecef): Steps<Ecef | NoCodePosition> {
   const ranges = rangesOf(epochs)
+  if (ranges.length < leastRows) {
+    const all = epochs.reduce((sum, { satellites }) => sum + satellites.length, 0)
+    return all < leastRows ? 'too-little' : 'one-frequency'
+  }
   const rows = new Rows(ranges.length)
   let ecef = start
   for (let round = 0; round < rounds; round++) {
@@ -38,12 +45,12 @@ export function* codePosition(epochs: readonly SentEpoch[], start: Ecef): Steps<
     yield* rows.fill(ranges, ecef, isFar)
     if (!isFar) rows.leaveOut()
     const step = rows.step()
-    if (!step) return undefined
+    if (!step) return 'contradicts'
     const [x, y, z] = step
     ecef = { x: ecef.x + x, y: ecef.y + y, z: ecef.z + z }
     if (!isFar && Math.hypot(x, y, z) < settled_m) return ecef
   }
-  return undefined
+  return 'contradicts'
 }
 
 function rangesOf(epochs: readonly SentEpoch[]): Range[] {

@@ -2,7 +2,7 @@
 import type { Ecef } from '../../schemas/services.js'
 import { distance, ecefToGeodetic } from '../gnss/index.js'
 import { adjust, type Floats, geometry as leading, type NoiseModel } from './adjustment/index.js'
-import type { Arc, DifferencedEpoch, Differences } from './differences.js'
+import type { Arc, DifferencedEpoch, DifferencedSatellite, Differences } from './differences.js'
 import { variation_m } from './ionosphere.js'
 import { correction, fixIntegers } from './lambda.js'
 import { inverse, type Matrix, minus, part, product } from './linear.js'
@@ -13,6 +13,10 @@ export type BaselineReason =
   | 'ok'
   /** Fewer than five common satellites, or less than five minutes of common epochs. */
   | 'too-little'
+  /** Of fewer than five satellites both stations have the same two frequencies, with phases. */
+  | 'one-frequency'
+  /** There are enough observations, but they do not fit each other: ranges are outliers, or phases are interrupted again and again. */
+  | 'contradicts'
   | 'no-orbits'
   /** Too few ambiguities can be told with certainty: the window is short, the stations far apart, or the signals disturbed. */
   | 'not-fixed'
@@ -46,7 +50,7 @@ export function* solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): 
     return floats && { floats, fixed: yield* fixedFrom(floats, arcs) }
   }
   const whole = spanOf(epochs) >= least_s ? yield* solve(epochs) : undefined
-  if (!whole || whole.floats.satellites < leastSatellites) return { reason: 'too-little', solution: undefined }
+  if (!whole || whole.floats.satellites < leastSatellites) return { reason: lackOf(epochs), solution: undefined }
   const { floats, fixed } = whole
   if (!fixed || !isPrecise(fixed)) return { status: 'float', reason: 'not-fixed', solution: floatFrom(floats) }
   const middle = epochs.length >> 1
@@ -75,6 +79,18 @@ export function* solved({ epochs, arcs }: Differences, start: Ecef, end: Ecef): 
   return isConfirmed
     ? { status: 'fixed', reason: 'ok', solution: fixed }
     : { status: 'float', reason: 'not-confirmed', solution: floatFrom(floats) }
+}
+
+function lackOf(epochs: readonly DifferencedEpoch[]): BaselineReason {
+  const count = (counts: (one: DifferencedSatellite) => boolean) =>
+    new Set(
+      epochs.flatMap(({ satellites }) =>
+        satellites.filter(counts).map(({ constellation, satellite }) => `${constellation} ${satellite}`),
+      ),
+    ).size
+  if (spanOf(epochs) < least_s || count(() => true) < leastSatellites) return 'too-little'
+  const hasBoth = ({ signals }: DifferencedSatellite) => signals.every((signal) => signal?.phase_m !== undefined)
+  return count(hasBoth) < leastSatellites ? 'one-frequency' : 'contradicts'
 }
 
 const spanOf = (epochs: readonly DifferencedEpoch[]) =>

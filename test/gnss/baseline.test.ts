@@ -7,6 +7,7 @@ import { fixIntegers } from '../../runtime/baseline/lambda.js'
 import { inverse } from '../../runtime/baseline/linear.js'
 import { allAtOnce } from '../../runtime/baseline/steps.js'
 import {
+  decodeMsm,
   distance,
   encodeMsm,
   encodeRtcm,
@@ -15,7 +16,9 @@ import {
   gpsSeconds,
   isEphemeris,
   isMsm,
+  type MsmObservation,
   messageNumber,
+  msmBandOf,
   msmType,
   offsetEnu,
   troposphere_m,
@@ -380,6 +383,32 @@ t.test('streams that are not what they should be', async (t) => {
     frames.filter((frame) => (((frame[3] ?? 0) << 4) | ((frame[4] ?? 0) >> 4)) > 1_060),
   )
   await none('too-little', undefined, 3)
+  const changed = (frames: readonly Uint8Array[], change: (one: MsmObservation) => MsmObservation[]) =>
+    frames.flatMap((frame) => {
+      const msm = decodeMsm(frame)
+      if (!msm) return [frame]
+      const observations = msm.observations.flatMap(change)
+      return encodeMsm({ ...msm, observations }, { outOfRange: 'invalid' })
+    })
+  const onlyFirst = (frames: readonly Uint8Array[]) => changed(frames, (one) => (one.signal < 8 ? [one] : []))
+  await t.test('G3: one frequency is not called too little, at one station or at both', async () => {
+    await none('one-frequency', (_, frames) => onlyFirst(frames))
+    await none('one-frequency', (side, frames) => (side === 'to' ? onlyFirst(frames) : frames))
+  })
+  await t.test('G3: two frequencies of which the stations have one in common', async (t) => {
+    const gps = um980Sky.filter(({ name }) => name === 'GPS')
+    const without = (band: string) =>
+      gps.map((one) => ({ ...one, signals: one.signals.filter(({ msm }) => msmBandOf('GPS', msm) !== band) }))
+    const found = run({ sky: { from: without('L2'), to: without('L5') }, seed: 2, minutes: 30 })
+    t.match(found, { status: 'none', reason: 'one-frequency' })
+  })
+  await t.test('G3: phases that do not belong together', async () => {
+    await none('contradicts', (side, frames) =>
+      side === 'from'
+        ? frames
+        : changed(frames, (one) => [{ ...one, phase_m: (one.phase_m ?? 0) + 2 * random.uniform() }]),
+    )
+  })
   await t.test('garbage of every length', async (t) => {
     const noise = (frame: Uint8Array) => frame.map((byte) => (random.uniform() < 0.05 ? 256 * random.uniform() : byte))
     const found = run({

@@ -12,8 +12,20 @@ import { Neighbour } from '../../plugins/neighbours/neighbour.js'
 import type { Vector } from '../../plugins/neighbours/vector.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import verdict from '../../plugins/verdict/index.js'
-import { crc24q, enu, isEphemeris, isMsm, messageNumber, offsetEnu, transformed } from '../../runtime/gnss/index.js'
+import {
+  crc24q,
+  decodeMsm,
+  encodeMsm,
+  enu,
+  isEphemeris,
+  isMsm,
+  type MsmObservation,
+  messageNumber,
+  offsetEnu,
+  transformed,
+} from '../../runtime/gnss/index.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { Random } from '../../runtime/simulation/index.js'
 import type { GnssNeighbours } from '../../schemas/index.js'
 import {
   type Ecef,
@@ -396,6 +408,34 @@ t.test('what neighbours send in bad faith or not at all leaves the others unaffe
   await next()
 })
 
+/** The same observations, as a receiver tells them whose clock is ahead. */
+const clockAhead = (frames: readonly Uint8Array[], ahead_ms: number) =>
+  frames.map((frame) => {
+    const msm = decodeMsm(frame)
+    if (!msm) return frame
+    const ahead_m = 299_792.458 * ahead_ms
+    const observations = msm.observations.map((one) => ({
+      ...one,
+      ...(one.pseudorange_m !== undefined && { pseudorange_m: one.pseudorange_m + ahead_m }),
+      ...(one.phase_m !== undefined && { phase_m: one.phase_m + ahead_m }),
+    }))
+    const epochTime = msm.epochTime + ahead_ms
+    return encodeMsm({ ...msm, epochTime, observations }, { outOfRange: 'invalid' })
+  })
+
+t.test('G2: bases whose clocks are off by milliseconds confirm the position like others', async (t) => {
+  const { shown, next } = await setUp(t, {
+    sends: (base, frames) => clockAhead(frames, [1, 2, 5][base] ?? 0),
+  })
+  for (let epoch = 0; epoch < 70; epoch++) await next()
+  const { state, list } = shown()
+  t.equal(state, 'agrees')
+  for (const { name, status, east, north, up } of list) {
+    t.equal(status, 'fixed', name)
+    t.ok(Math.hypot(east, north, up) < 0.02, `${name}: ${east} ${north} ${up}`)
+  }
+})
+
 t.test('a neighbour adds the orbits that this station lacks, and replaces none', (t) => {
   const {
     ephemerides,
@@ -432,6 +472,28 @@ t.test('a base that cannot be compared', async (t) => {
     const { shown, next } = await setUp(t, { bases: 1, orbits: false })
     for (let epoch = 0; epoch < 50; epoch++) await next()
     t.match(shown(), { state: 'unknown', list: [{ status: 'none', text: /neither base sends the orbits/ }] })
+  })
+  await t.test('G3: one frequency, and phases that do not fit', async (t) => {
+    const random = new Random(1)
+    const changed = (frames: readonly Uint8Array[], change: (one: MsmObservation) => MsmObservation[]) =>
+      frames.map((frame) => {
+        const msm = decodeMsm(frame)
+        if (!msm) return frame
+        return encodeMsm({ ...msm, observations: msm.observations.flatMap(change) }, { outOfRange: 'invalid' })
+      })
+    const disturbed = (one: MsmObservation) => [{ ...one, phase_m: (one.phase_m ?? 0) + 2 * random.uniform() }]
+    const { shown, next } = await setUp(t, {
+      bases: 2,
+      sends: (base, frames) => changed(frames, (one) => (base === 1 ? disturbed(one) : one.signal < 8 ? [one] : [])),
+    })
+    for (let epoch = 0; epoch < 70; epoch++) await next()
+    t.match(shown(), {
+      state: 'unknown',
+      list: [
+        { status: 'none', text: /fewer than 5 satellites with the same two frequencies .* switch on/ },
+        { status: 'none', text: /do not fit each other/ },
+      ],
+    })
   })
   await t.test('its station ID or position changes: the evidence starts again', async (t) => {
     const { shown, epochsUntil, station } = await setUp(t, {

@@ -152,7 +152,14 @@ t.test('every reason, cause and outcome of the net has its words', async (t) => 
   const reasons: Record<NetReason | Exclude<BaselineReason, 'ok'> | 'pending', true> = {
     ...{ confirmed: true, outvoted: true, pending: true, ambiguous: true, antennas: true, imprecise: true },
     ...{ 'no-vectors': true, 'too-few': true, 'no-majority': true, 'no-reference': true },
-    ...{ 'too-little': true, 'no-orbits': true, 'not-fixed': true, 'not-confirmed': true },
+    ...{
+      'too-little': true,
+      'one-frequency': true,
+      contradicts: true,
+      'no-orbits': true,
+      'not-fixed': true,
+      'not-confirmed': true,
+    },
   }
   const causes: Record<NetCause['kind'] | 'survey', true> = {
     ...{ swapped: true, far: true, frame: true, height: true, moved: true, survey: true, unexplained: true },

@@ -159,6 +159,8 @@ export const de: Texts = {
   'net.reason.antennas': 'nur die Höhe weicht ab, wie es Antennenmodelle können',
   'net.reason.pending': 'einmal widersprochen, das nächste Fenster entscheidet',
   'net.reason.too-little': 'zu wenige gemeinsame Satelliten oder Epochen',
+  'net.reason.one-frequency': 'keine zwei Frequenzen, die beide Stationen senden',
+  'net.reason.contradicts': 'die Beobachtungen passen nicht zueinander',
   'net.reason.no-orbits': 'keine Ephemeriden',
   'net.reason.not-fixed': 'Mehrdeutigkeiten nicht gelöst',
   'net.reason.not-confirmed': 'beide Hälften des Fensters weichen voneinander ab',

@@ -158,6 +158,8 @@ export const en = {
   'net.reason.antennas': 'only the height is off, as antenna models may differ',
   'net.reason.pending': 'contradicted once, the next window decides',
   'net.reason.too-little': 'too few common satellites or epochs',
+  'net.reason.one-frequency': 'no two frequencies that both stations send',
+  'net.reason.contradicts': 'the observations do not fit each other',
   'net.reason.no-orbits': 'no broadcast ephemerides',
   'net.reason.not-fixed': 'ambiguities not fixed',
   'net.reason.not-confirmed': 'both halves of the window differ',
