@@ -5,6 +5,7 @@ import { Place, type Sent, type SentEpoch } from './geometry.js'
 import { invert, product } from './linear.js'
 import type { Steps } from './steps.js'
 
+const light_mps = 299_792_458
 const radians = Math.PI / 180
 const mask_deg = 10
 const rounds = 12
@@ -60,7 +61,7 @@ function rangesOf(epochs: readonly SentEpoch[]): Range[] {
       const clock = index * observedConstellations.length + n
       for (const sent of satellites) {
         if (sent.observed.constellation !== constellation) continue
-        const range_m = withoutIonosphere(sent.observed)
+        const range_m = withoutIonosphere(sent)
         if (range_m !== undefined) ranges.push({ sent, range_m, clock })
       }
     }
@@ -68,14 +69,19 @@ function rangesOf(epochs: readonly SentEpoch[]): Range[] {
   return ranges
 }
 
-/** The combination of two frequencies without the ionosphere; undefined with one frequency. */
-function withoutIonosphere({ constellation, signals }: Sent['observed']): number | undefined {
+/**
+ * The combination of two frequencies without the ionosphere; undefined with one frequency. The clocks of GPS and Galileo are those of such a
+ * combination, that of BeiDou is of one signal: what is left of the delays is `k T_GD1 / (k − 1)` of B1I and B3I, and
+ * `(k T_GD1 − T_GD2) / (k − 1)` of B1I and B2I, k the square of the ratio of both frequencies. Those of B1C and B2a are not in RTCM.
+ */
+function withoutIonosphere({ observed: { constellation, signals }, groupDelays_s }: Sent): number | undefined {
   const [first] = signals
   const hz = (band: string) => carrier_hz(constellation, band) ?? 0
   const second = first && signals.find(({ band }) => Math.abs(hz(band) - hz(first.band)) > 200e6)
   if (!first || !second) return undefined
   const ratio = (hz(first.band) / hz(second.band)) ** 2
-  return (ratio * first.code_m - second.code_m) / (ratio - 1)
+  const range_m = ({ band, code_m }: typeof first) => code_m - light_mps * (groupDelays_s[band] ?? 0)
+  return (ratio * range_m(first) - range_m(second)) / (ratio - 1)
 }
 
 /** The equations of a round. */

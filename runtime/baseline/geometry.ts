@@ -26,12 +26,16 @@ export interface Sent {
   readonly clock_m: number
   /** Frequency channel of a GLONASS satellite; undefined: another constellation. */
   readonly channel: number | undefined
+  /** By band: how much later than its clock says a signal left; 0 for other bands. */
+  readonly groupDelays_s: Readonly<Partial<Record<string, number>>>
 }
 
 export interface SentEpoch {
   readonly at_s: number
   readonly satellites: readonly Sent[]
 }
+
+const noDelays = {}
 
 /** The time of transmission follows from the measured range, so the clock of the receiver does not matter. */
 export function sentIn({ at_s, satellites }: ObservedEpoch, ephemerisOf: EphemerisOf): SentEpoch {
@@ -42,8 +46,10 @@ export function sentIn({ at_s, satellites }: ObservedEpoch, ephemerisOf: Ephemer
     if (!ephemeris?.healthy) continue
     const clock_s = satelliteState(ephemeris, byItsClock_s)?.clock_s ?? Number.NaN
     const state = satelliteState(ephemeris, byItsClock_s - clock_s)
+    if (!state) continue
     const channel = ephemeris.constellation === 'GLONASS' ? (observed.channel ?? ephemeris.channel) : undefined
-    if (state) sent.push({ observed, position: state.position, clock_m: light_mps * state.clock_s, channel })
+    const groupDelays_s = (ephemeris.constellation === 'BeiDou' && ephemeris.groupDelays_s) || noDelays
+    sent.push({ observed, position: state.position, clock_m: light_mps * state.clock_s, channel, groupDelays_s })
   }
   return { at_s, satellites: sent }
 }

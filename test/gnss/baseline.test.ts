@@ -2,13 +2,22 @@
 import t from 'tap'
 import { sky as mosaicSky } from '../../plugins/simulated-mosaic/sky.js'
 import { um980Sky } from '../../plugins/simulated-um980/sky.js'
-import { type Baseline, baseline, baselineInSteps, Recording } from '../../runtime/baseline/index.js'
+import {
+  type Baseline,
+  baseline,
+  baselineInSteps,
+  type RecordedFrame,
+  Recording,
+} from '../../runtime/baseline/index.js'
 import { fixIntegers } from '../../runtime/baseline/lambda.js'
 import { inverse } from '../../runtime/baseline/linear.js'
 import { allAtOnce } from '../../runtime/baseline/steps.js'
 import {
+  decodeEphemeris,
   decodeMsm,
+  decodeRtcm,
   distance,
+  encodeEphemeris,
   encodeMsm,
   encodeRtcm,
   enu,
@@ -24,11 +33,16 @@ import {
   troposphere_m,
   unixToGps,
 } from '../../runtime/gnss/index.js'
+import { ephemerisLayouts } from '../../runtime/gnss/orbits/layouts.js'
+import { BitReader } from '../../runtime/gnss/rtcm/bits.js'
+import { readFields } from '../../runtime/gnss/rtcm/layout.js'
 import { constellations, Random } from '../../runtime/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { type Roughness, roughness, Streams, type StreamsOptions } from '../harness/baseline-streams.js'
+import { capture, noCaptures } from '../harness/captures.js'
 import { few, sample } from '../harness/index.js'
 import type { ReceiverClockKind } from '../harness/receiver-clock.js'
+import { framesOf } from './support/recordings.js'
 import { ephemeridesOf, noPairs, observationsOf } from './support/rinex-pairs.js'
 
 t.setTimeout(600_000)
@@ -235,6 +249,64 @@ t.test('G1: two real receivers whose clocks are not steered', { skip: noPairs },
       t.ok(level_mm < 10, `${20 * n} min: ${level_mm.toFixed(1)} mm from another in level`)
       t.ok(Math.abs(apart.up) < 0.02, `${20 * n} min: ${(1_000 * apart.up).toFixed(1)} mm from another in height`)
     }
+  }
+})
+
+t.test('G4: the group delays of BeiDou do not displace a station', async (t) => {
+  /** Of a satellite, seconds: B1I, B2I and B3I. The clocks are those of B3I. */
+  const delays_s = (satellite: number) => {
+    const [first, second] = [Math.round(300 * Math.sin(2 * satellite)), Math.round(150 * Math.cos(3 * satellite))]
+    return { B1I: first * 1e-10, B2I: second * 1e-10 } as Readonly<Record<string, number>>
+  }
+  const delayed = (frame: Uint8Array) => {
+    const msm = decodeMsm(frame)
+    if (msm) {
+      const observations = msm.observations.map((one) => {
+        const delay_m = 299_792_458 * (delays_s(one.satellite)[msmBandOf('BeiDou', one.signal) ?? ''] ?? 0)
+        return {
+          ...one,
+          ...(one.pseudorange_m !== undefined && { pseudorange_m: one.pseudorange_m + delay_m }),
+          ...(one.phase_m !== undefined && { phase_m: one.phase_m + delay_m }),
+        }
+      })
+      return encodeMsm({ ...msm, observations })
+    }
+    if (messageNumber(frame) !== 1042) return frame
+    const reader = new BitReader(frame, 3, frame.length - 3)
+    reader.uint(12)
+    const values = readFields(reader, ephemerisLayouts[1042])
+    const { B1I = 0, B2I = 0 } = delays_s(values.satellite)
+    return encodeEphemeris(1042, { ...values, groupDelay1_ns: 1e9 * B1I, groupDelay2_ns: 1e9 * B2I })
+  }
+  for (const [name, sky] of [
+    ['B1I and B2I', constellations],
+    ['B1I and B3I', mosaicSky],
+  ] as const) {
+    await t.test(name, async (t) => {
+      const beidou = sky.filter((one) => one.name === 'BeiDou')
+      const found = run({
+        ...{ seed: 2, minutes: 30, sky: { from: beidou, to: beidou } },
+        through: (_, frames) => frames.map(delayed),
+      })
+      t.not(found.status, 'none')
+      t.same(found.displaced, { from: undefined, to: undefined })
+    })
+  }
+})
+
+t.test('G4: a real station that has BeiDou alone is where it says', { skip: noCaptures }, async (t) => {
+  for (const name of ['swiftnav_dropped-packets-STR24.rtcm3', 'swiftnav_week-rollover-STR24.rtcm3']) {
+    const all = framesOf(capture(name) ?? new Uint8Array()).flatMap(({ kind, bytes }) =>
+      kind === 'rtcm' ? [bytes] : [],
+    )
+    const of = (...types: readonly number[]) => all.filter((frame) => types.includes(messageNumber(frame)))
+    const arp = of(1006).map((frame) => decodeRtcm(frame))[0] as unknown as Ecef
+    const [orbit] = of(1042).flatMap((frame) => decodeEphemeris(frame, gpsSeconds({ week: 2000, tow_s: 0 })) ?? [])
+    const now_s = orbit?.toe_s ?? Number.NaN
+    const frames = of(1042, 1124).map((frame) => ({ frame, now_s }))
+    const found = baseline({ arp, frames }, { arp, frames })
+    t.not(found.status, 'none', name)
+    t.same(found.displaced, { from: undefined, to: undefined }, name)
   }
 })
 

@@ -94,7 +94,11 @@ function keplerOf(message: KeplerMessage, values: KeplerValues, now_s: number): 
     KeplerValues,
     ElementName
   >
-  return { constellation, satellite, issue, healthy: isHealthy(message, values), toe_s, toc_s, ...elements }
+  const ofBeidou = 'groupDelay1_ns' in values && {
+    groupDelays_s: { B1I: values.groupDelay1_ns * 1e-9, B2I: values.groupDelay2_ns * 1e-9 },
+  }
+  const healthy = isHealthy(message, values)
+  return { constellation, satellite, issue, healthy, toe_s, toc_s, ...elements, ...ofBeidou }
 }
 
 /** An ephemeris that is sent now has its reference time within these hours. */
