@@ -18,7 +18,7 @@ import { differencesOf } from './differences.js'
 import { Ephemerides } from './ephemerides.js'
 import { Place, type SentEpoch, sentIn } from './geometry.js'
 import { type Matrix, minus, plus } from './linear.js'
-import { isModel, type Station } from './recording.js'
+import { halfMinuteOf, isModel, type Station } from './recording.js'
 import { type BaselineReason, solved } from './solution.js'
 import { allAtOnce, inSteps, type Steps } from './steps.js'
 
@@ -122,6 +122,7 @@ function* observed({ frames }: Station, all: Ephemerides): Steps<ObservedEpoch[]
     if (ephemeris) all.take(ephemeris)
     for (const epoch of stream.push(frame)) {
       const at_s = nearestTime(epoch.time_ms / 1_000, secondsPerWeek, now_s)
+      if (halfMinuteOf(at_s) === undefined) continue
       const found = usable(observedIn(epoch, at_s, observedConstellations))
       const last = epochs.at(-1)
       // Some receivers say of each message that it is the last of its epoch.

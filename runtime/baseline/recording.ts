@@ -23,6 +23,7 @@ export interface RecordedFrame {
 export interface Station {
   /** The position that it announces, ECEF metres. */
   readonly arp: Ecef
+  /** Its RTCM. Of observations, the epochs at each half minute are used. */
   readonly frames: readonly RecordedFrame[]
   /** Descriptor of its antenna (1008 or 1033), e.g. `TRM57971.00     NONE`; omitted or empty: unknown. */
   readonly antenna?: string
@@ -32,16 +33,26 @@ export interface Station {
 export const isModel = (antenna = ''): boolean => antenna !== '' && !antenna.startsWith('ADVNULLANTENNA')
 
 export interface RecordingOptions {
-  /** Seconds between the epochs that are kept. Default: 30. */
-  readonly interval_s?: number
   /** Age of the oldest epoch. Default: 3,600 s. */
   readonly longest_s?: number
 }
 
 /** An epoch of a wrong time would keep those that follow it out. */
 const latest_s = 120
-/** Epochs are on the grid to this: a receiver's clock may be off by a millisecond. */
+/**
+ * Epochs between these are not used. The errors of phases, multipath and air, last for minutes: with more of them a vector would not be
+ * better, but look so.
+ */
+const interval_s = 30
+/** Epochs are on the grid to this: a receiver's clock may be off by some milliseconds. */
 const grid_s = 0.1
+
+/** The half minute of an epoch (`gpsSeconds`); undefined: the epoch is between two of them. */
+export function halfMinuteOf(at_s: number): number | undefined {
+  const whole_s = interval_s * Math.round(at_s / interval_s)
+  return Math.abs(at_s - whole_s) <= grid_s ? whole_s : undefined
+}
+
 /** Messages of one epoch: more than any receiver sends. */
 const mostFrames = 32
 /** Of each satellite the newest ephemerides are kept: an hour has three of GLONASS. */
@@ -62,7 +73,7 @@ const paces = { interval_s: 10, ephemerides: 200, antennas: 20 }
  * An hour takes about 200 kB, and never more than 4 MB.
  */
 export class Recording {
-  readonly #options: Required<RecordingOptions>
+  readonly #longest_s: number
   /** Observations by epoch, the oldest first. */
   #epochs: { readonly at_s: number; readonly frames: RecordedFrame[] }[] = []
   readonly #ephemerides = new Map<string, RecordedFrame[]>()
@@ -71,7 +82,7 @@ export class Recording {
   #pace = { from_s: 0, ephemerides: 0, antennas: 0 }
 
   constructor(options: RecordingOptions = {}) {
-    this.#options = { interval_s: 30, longest_s: 3_600, ...options }
+    this.#longest_s = options.longest_s ?? 3_600
   }
 
   /**
@@ -122,13 +133,12 @@ export class Recording {
   }
 
   #observed(frame: Uint8Array, now_s: number): void {
-    const { interval_s, longest_s } = this.#options
     const near_ms = 1_000 * (now_s + gpsEpoch_unix_s - knownLeap_s)
     const utc_ms = epochUtc_ms(frame, near_ms, knownLeap_s)
     if (utc_ms === undefined) return
     const gps_s = gpsSeconds(unixToGps(utc_ms / 1_000, knownLeap_s))
-    const at_s = interval_s * Math.round(gps_s / interval_s)
-    if (!(Math.abs(gps_s - at_s) <= grid_s && Math.abs(at_s - now_s) <= latest_s)) return
+    const at_s = halfMinuteOf(gps_s)
+    if (at_s === undefined || !(Math.abs(at_s - now_s) <= latest_s)) return
     // The clock was ahead, and was set back: its epochs must not keep those of the right time out.
     while ((this.#epochs.at(-1)?.at_s ?? 0) > now_s + latest_s) this.#epochs.pop()
     const newest = this.#epochs.at(-1)
@@ -139,7 +149,7 @@ export class Recording {
     // Time that does not advance is a stream that was sent again.
     if (newest && at_s < newest.at_s) return
     this.#epochs.push({ at_s, frames: [kept(frame, now_s)] })
-    while ((this.#epochs[0]?.at_s ?? at_s) <= at_s - longest_s) this.#epochs.shift()
+    while ((this.#epochs[0]?.at_s ?? at_s) <= at_s - this.#longest_s) this.#epochs.shift()
   }
 
   #ephemeris(frame: Uint8Array, now_s: number): void {

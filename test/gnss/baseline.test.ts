@@ -549,6 +549,26 @@ t.test('streams that are not what they should be', async (t) => {
   })
 })
 
+t.test('G5: epochs between the half minutes make a vector no surer', async (t) => {
+  const streams = new Streams({ seed: 2, from: origin, to: away(1), roughness: roughness.rough })
+  const recordings = { from: new Recording(), to: new Recording() }
+  const all = { from: [] as RecordedFrame[], to: [] as RecordedFrame[] }
+  for (let epoch = 0; epoch < 6 * 20; epoch++) {
+    const { now_s, ...arrived } = streams.epoch(noon_ms + epoch * 5_000, 5)
+    for (const side of ['from', 'to'] as const) {
+      for (const frame of arrived[side]) {
+        recordings[side].take(frame, now_s)
+        all[side].push({ frame, now_s })
+      }
+    }
+  }
+  const { truth } = streams
+  const often = baseline({ arp: truth.from, frames: all.from }, { arp: truth.to, frames: all.to })
+  t.not(often.status, 'none')
+  t.match(often, { epochs: 20 })
+  t.same(often, baseline({ arp: truth.from, ...recordings.from.taken }, { arp: truth.to, ...recordings.to.taken }))
+})
+
 t.test('in steps', async (t) => {
   const [from, to] = recorded({ seed: 2 })
   await t.test('others have the processor in between, and the result is the same', async (t) => {
