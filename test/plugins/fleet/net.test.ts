@@ -300,14 +300,13 @@ function hold(rig: NetRig, text: string): () => void {
 
 t.test('G2: the pairs of bases whose clocks differ by milliseconds are fixed', async (t) => {
   const rig = await setUp({ ...four, clocks: ['jumping', 1, -2, 5] })
-  const net = await startNet(t, rig)
+  await startNet(t, rig)
   await pairsAreThere(rig, 6)
   await window(rig)
   const found = await vectors(rig)
   t.equal(found.length, 6)
   // The longest is 12 km.
   t.ok(found.filter(({ status }) => status === 'fixed').length >= 4, JSON.stringify(found))
-  await rig.passes(() => net.judgement('B3')?.state === 'agrees', 'B3 agrees')
 })
 
 t.test('a station that announces another position during the judgement is not judged there', async (t) => {
