@@ -136,6 +136,7 @@ export const errorTable = {
     status: 404,
     help: 'Check method and path; the plugin that provides the route may not be loaded.',
   },
+  RTK_ERR_METHOD: { status: 405, help: 'Send the request with the method that the message names.' },
   RTK_ERR_REQUEST_TIMEOUT: { status: 408, help: 'Send the whole request in time.' },
   RTK_ERR_REQUEST_HEADERS: { status: 431, help: 'Send fewer or shorter headers.' },
   RTK_ERR_INTERNAL: { status: 500, help: 'The plugin behind this route failed: see the log.' },

@@ -113,6 +113,7 @@ async function ensureBuilt() {
   const builtAt = existsSync(stamp) ? statSync(stamp).mtimeMs : 0
   const lock = statSync(join(root, 'package.json')).mtimeMs
   if (builtAt > lock && sources.every((file) => statSync(file).mtimeMs <= builtAt)) return
+  console.error('rtk-base: building, some seconds …')
   const started = new Date()
   const temporary = `${build}.${process.pid}`
   const { buildSync } = createRequire(join(root, 'package.json'))('esbuild')

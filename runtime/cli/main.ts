@@ -104,7 +104,10 @@ async function exitCodeOf(args: string[], handOverSignals: () => void): Promise<
   }
   const command = Object.hasOwn(commands, name) ? await commands[name]() : undefined
   if (!command) {
-    process.stderr.write(`rtk-base: unknown command "${name}"\n\n${help}`)
+    const { didYouMean } = await import('../validate.js')
+    process.stderr.write(
+      `rtk-base: unknown command "${name}"${didYouMean(name, Object.keys(commands))}; see rtk-base --help\n`,
+    )
     return 2
   }
   if (rest.includes('--help') || rest.includes('-h')) {

@@ -52,9 +52,13 @@ export async function pluginsCommand(args: string[]): Promise<number> {
     if (action !== 'list') {
       // The service has another working folder: a path is made absolute here.
       const named = action === 'load' && isPath(plugin) ? resolve(plugin) : plugin
-      await client.call(action, { plugin: named }, actionLimit_s).catch((error) => {
+      const report = await client.call<PluginReport | null>(action, { plugin: named }, actionLimit_s).catch((error) => {
         throw action === 'load' ? withPath(error, plugin) : error
       })
+      process.stdout.write(
+        values.json ? `${JSON.stringify(report)}\n` : report ? table([report]) : `${plugin} is unloaded\n`,
+      )
+      return 0
     }
     const rows = await client.call<PluginReport[]>('list')
     process.stdout.write(values.json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows))

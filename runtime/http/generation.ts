@@ -146,11 +146,16 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     if (login.isOn) checkRole(request, reply, done, log)
     else done()
   })
+  const taken = new RouteTable()
   app.setNotFoundHandler((request, reply) => {
-    void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
+    const [path = ''] = request.url.split('?')
+    const methods = taken.methodsOf(path)
+    if (methods.length === 0)
+      return void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
+    const text = `${path} takes ${methods.join(' or ')}, not ${request.method}`
+    void reply.code(405).header('allow', methods.join(', ')).send(errorBody('RTK_ERR_METHOD', text))
   })
 
-  const taken = new RouteTable()
   const upgrades = new UpgradeTable()
   const runtime = sessionRoutes(login, log)
   for (const path of [sessionPath, passwordPath]) taken.reserve(path, runtime.name)

@@ -77,6 +77,9 @@ function setOption(
     }
   }
   const value = parseBySchema(at as TSchema, text)
-  if (value === undefined) return new RtkError(code, `${owner}.${path}: ${quote(text)} is not of the right type`)
+  if (value === undefined) {
+    const [problem] = problemsOf(at as TSchema, text)
+    return new RtkError(code, `${owner}.${path} ${problem?.message ?? 'is not allowed'}, not ${quote(text)}`)
+  }
   target[names.at(-1) as string] = value
 }

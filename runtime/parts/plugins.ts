@@ -73,7 +73,7 @@ export function buildPlugins(
       standby: standbyService(options, () => manager),
     }),
   )
-  const host = contextHost(options, foundation, registries, services, { sockets, metrics })
+  const host = contextHost(options, foundation, registries, services, { sockets, metrics, stopping: edges.stopping })
   const serviceHomes = homesOf(readCatalogue(), 'provides')
   const wanted = wantedPlugins(options)
   const manager = new Manager({
@@ -122,7 +122,7 @@ function contextHost(
   { clock, serial, since, store, device, files }: Foundation,
   { config, bus, changed }: Registries,
   services: Services,
-  { sockets, metrics }: { sockets: Network; metrics: MetricRegistry },
+  { sockets, metrics, stopping }: { sockets: Network; metrics: MetricRegistry; stopping: AbortSignal },
 ): ContextHost {
   return {
     ...{ serial, since, clock, store, files, metrics, network: sockets },
@@ -133,6 +133,7 @@ function contextHost(
     findService: (id, asker) => services.find(id, asker),
     watchService: (owner, id, call) => services.watch(owner, id, call),
     utc_s: () => Math.floor(device.utc_ms() / 1000),
+    isStopping: () => stopping.aborted,
   }
 }
 

@@ -6,7 +6,7 @@ import type { Tables } from '../kernel/tables.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Store } from '../ports/store/store.js'
 import type { ConfigRegistry } from '../registry/config.js'
-import { didYouMean, parseBySchema, quote } from '../validate.js'
+import { didYouMean, parseBySchema, problemOf, quote } from '../validate.js'
 import type { Foundation } from './foundation.js'
 
 /** Troubles of the store with which every change is refused. */
@@ -70,7 +70,8 @@ export async function applySettings(
       continue
     }
     const value = parseBySchema(record.schema, text)
-    if (value === undefined) usage(`--change ${name}: ${quote(text)} is of the wrong type`)
+    if (value === undefined)
+      usage(`--change ${name}: ${problemOf(record.schema, text)?.message ?? 'is not allowed'}, not ${quote(text)}`)
     else values[name] = value
   }
   for (const { name, message } of config.wrongPresets(values)) usage(`--change ${name}: ${message}`)

@@ -91,7 +91,8 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
   const small = smallVariant(folder(t), { 'udp-rtcm': {} })
   const slips: [string[], number, RegExp][] = [
     [[], 2, /rtk-base run/],
-    [['rnu'], 2, /unknown command "rnu"/],
+    // C10
+    [['rnu'], 2, /^rtk-base: unknown command "rnu" \(did you mean "run"\?\); see rtk-base --help\n$/],
     [['run', '--dta', 'x'], 2, /Unknown option '--dta'/],
     [['run', '--set', 'nonsense'], 2, /--set takes NAME=VALUE/],
     [['run', small, '--set', 'http=1', '--data', nowhere], 2, /--set takes PLUGIN.OPTION=VALUE/],
@@ -103,14 +104,20 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
       /^rtk-base run: --set gnss-quectell\.…: [^\n]*did you mean "gnss-quectel"/,
     ],
     [['run', small, '--set', 'rtcm.nope=1', '--data', nowhere], 2, /rtcm has no option nope/],
-    [['run', small, '--set', 'http.port=eighty', '--data', nowhere], 2, /http.port/],
+    [['run', small, '--set', 'http.port=eighty', '--data', nowhere], 2, /http.port must be integer, not "eighty"/],
     [['run', '--change', 'no-such=1', '--data', nowhere], 2, /no-such/],
     [['run', small, '--change', 'udp-port=70000', '--data', nowhere], 2, /udp-port/],
-    [['run', small, '--change', 'udp-port=x', '--data', nowhere], 2, /wrong type/],
+    [['run', small, '--change', 'udp-port=x', '--data', nowhere], 2, /udp-port: must be integer, not "x"/],
     [['run', 'simulatr', '--data', nowhere], 2, /did you mean "simulator"\?/],
     [['build-plugin'], 2, /folder of one plugin/],
     [['build-plugin', 'no-such-folder'], 2, /no-such-folder is not a folder/],
     [['run', 'no-such-variant.json', '--data', nowhere], 2, /no-such-variant.json: cannot be read/],
+    // C14: what never started is not stopped.
+    [
+      ['run', 'fleet-demo', '--change', 'no-such=1', '--data', nowhere],
+      2,
+      /^rtk-base run: --change no-such: [^\n]*\n {2}RTK_ERR_[^\n]*\n$/,
+    ],
     [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
     [['console', '--data', nowhere], 1, /no rtk-base answers/],
@@ -368,7 +375,8 @@ t.test('plugins and console talk to the running station over a socket that only 
   )
   t.match(await rtkBase(['plugins', 'load', join(plugin, 'hello'), '--data', data]), {
     code: 0,
-    stdout: /hello +running/,
+    // C12: of this plugin alone
+    stdout: /^hello +running +0\.1\.0\n$/,
   })
   t.match(await rtkBase(['plugins', 'load', join(plugin, 'hello'), '--data', data]), {
     code: 1,
@@ -410,7 +418,7 @@ t.test('plugins and console talk to the running station over a socket that only 
   t.match(await rtkBase(['plugins', 'reload', 'hello', '--data', data]), { code: 0 })
   const gone = await rtkBase(['plugins', 'unload', 'hello', '--data', data])
   t.equal(gone.code, 0)
-  t.notMatch(gone.stdout, /hello/)
+  t.equal(gone.stdout, 'hello is unloaded\n')
   t.match(await rtkBase(['plugins', 'unload', 'hello', '--data', data]), { code: 1, stderr: /RTK_ERR_NOT_LOADED/ })
 })
 

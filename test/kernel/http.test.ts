@@ -707,6 +707,19 @@ t.test('answers to errors are JSON', async (t) => {
   t.match(logLines.join(''), /"plugin":"culprit".*secret detail|secret detail.*"plugin":"culprit"/s)
   t.match(await ask('/teapot'), { status: 418, json: { error: 'RTK_ERR_REQUEST', message: 'short and stout' } })
   t.match(await ask('/nowhere'), { status: 404, json: { error: 'RTK_ERR_NOT_FOUND', message: /\/nowhere/ } })
+  for (const [path, method, methods] of [
+    ['/teapot', 'POST', 'GET'],
+    ['/query?n=7', 'PUT', 'GET'],
+  ] as const)
+    t.match(
+      await ask(path, { method }),
+      {
+        status: 405,
+        headers: { allow: methods },
+        json: { error: 'RTK_ERR_METHOD', message: `takes ${methods}, not ${method}` },
+      },
+      'C10: another method',
+    )
   t.match(await ask('/%zz'), { status: 400, json: { error: 'RTK_ERR_REQUEST' } })
 
   t.same((await ask('/query?n=7')).json, { n: 7 }, 'a query is converted')

@@ -533,6 +533,26 @@ t.test('staged replace', async (t) => {
   )
 })
 
+t.test('C12: what a stop takes away is a warning, but not at an orderly stop of the service', async (t) => {
+  for (const isOrderly of [false, true]) {
+    const lower = plugin('lower', { provides: [number], setup: (ctx) => ctx.services.provide(number, { value: 1 }) })
+    const watcher = plugin('watcher', {
+      start(ctx) {
+        let wasThere = false
+        ctx.services.watch(number, (found) => {
+          if (!found && wasThere) ctx.errors.raise('groundless', 'there is no number')
+          wasThere = found !== undefined
+        })
+      },
+    })
+    const station = await createTestStation({ plugins: { watcher, lower } })
+    if (!isOrderly) await station.unload('lower')
+    await station.stop()
+    const levels = station.lines.filter(({ msg }) => msg === 'there is no number').map(({ level }) => level)
+    t.same(levels.filter((level) => level >= 40).length, isOrderly ? 0 : 1, `${levels}`)
+  }
+})
+
 t.test('C5: routes of a version that could not start are closed', async (t) => {
   const open = new Set<string>()
   let made = 0

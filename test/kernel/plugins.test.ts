@@ -143,7 +143,7 @@ t.test('the plugin that ended the process before stays out of the start for its 
   const reason = 'it blocked the service for 30 s'
   const watchdog = {
     blocker: () => ({ plugin: 'wild', reason, quarantine_ms: 60_000 }),
-    ...{ onStall: () => () => {}, onAlive: () => () => {}, know() {} },
+    ...{ onStall: () => () => {}, onAlive: () => () => {}, know() {}, booted() {} },
   } as unknown as Watchdog
   let setUps = 0
   // A plugin of another key than its name is known by its name as well.

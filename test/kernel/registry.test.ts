@@ -839,7 +839,7 @@ t.test('a change', async (t) => {
     const wrong = settings(t, { changes: { 'udp-port': '0', min: 'x', max: '0', 'udp-prot': '1' } })
     await t.rejects(wrong, {
       message:
-        /--change min: "x" is of the wrong type[\s\S]*--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
+        /--change min: must be number, not "x"\n--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
     })
     await t.rejects(settings(t, { changes: { 'udp-port': '0' } }), {
       message: /--change udp-port: must be >= 1, not 0/,
@@ -1386,6 +1386,28 @@ t.test('/nvs', async (t) => {
     }
     t.equal(status, 414)
   })
+})
+
+t.test('C11: an argument at the wrong place is told when the plugin is loaded', async (t) => {
+  type Anything = { [name: string]: (...given: unknown[]) => unknown }
+  const wrong: [what: RegExp, register: (ctx: Record<string, Anything>) => unknown][] = [
+    [/command go: its help is a string, not function/, ({ commands }) => commands?.add?.('go', () => 'gone')],
+    [/command go: its function is a function, not object/, ({ commands }) => commands?.add?.('go', 'goes', {})],
+    [/rule of key: its function is a function, not undefined/, ({ config }) => config?.rule?.(['key'])],
+    [/rule: its parameters is a list, not string/, ({ config }) => config?.rule?.('key', () => {})],
+    [/action act: its function/, ({ config }) => config?.action?.('act', Type.Integer())],
+    [/parameter key: its options is an object, not undefined/, ({ config }) => config?.define?.('key', Type.Integer())],
+    [/topic: its function is a function, not undefined/, ({ mqtt }) => mqtt?.on?.('base/{SN}/x')],
+    [/timer: its time is a number, not function/, ({ timers }) => timers?.after?.(() => {}, 5)],
+    [/block b: what builds it is an object, not string/, ({ info }) => info?.block?.('b', 'c')],
+  ]
+  for (const [what, register] of wrong) {
+    const station = await stationWith(t, { wrong: plugin('wrong', (ctx) => void register(ctx as never)) })
+    t.match(
+      station.station.plugins().find(({ name }) => name === 'wrong'),
+      { state: 'failed', reason: what },
+    )
+  }
 })
 
 t.test('a plugin of third parties is behind the access rules without knowing them', async (t) => {

@@ -134,7 +134,7 @@ The purpose of the plugin.
 | block | \`${name}\` | \`limit\`, \`count\` |
 | command | \`${name}-count=<number>\` | sets the count |
 
-\`npm test\` tests it on a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
+\`npm test\` checks the types and tests it on a simulated station, \`npm run build\` makes the prebuilt form in \`dist\`, which
 \`npm publish\` publishes. In a variant: \`"plugins": { "${name}": {} }\` where the package is installed. The page shows the texts of
 \`texts/LANGUAGE.json\` to whoever reads that language.
 `,
@@ -163,7 +163,7 @@ sentences \`$PXY…\` in \`index.ts\` and in \`test/simulated.ts\` are placehold
 | \`port\` | \`/dev/ttyUSB0\` | a device path or \`tcp://host:port\` |
 | \`baud\` | 115200 | line rate |
 
-\`npm test\` tests it in a simulated station, \`npx tsc\` checks the types, \`npm run build\` makes the prebuilt form in \`dist\`, which
+\`npm test\` checks the types and tests it in a simulated station, \`npm run build\` makes the prebuilt form in \`dist\`, which
 \`npm publish\` publishes. In a variant: \`"plugins": { "${name}": { "port": "/dev/ttyUSB0" } }\` where the package is installed.
 `,
   }
@@ -185,12 +185,12 @@ function project(name: string, folder: string): Record<string, string> {
       main: `dist/${name}.cjs`,
       files: ['dist'],
       scripts: {
-        test: 'esbuild test/*.test.ts --bundle --packages=external --platform=node --format=esm --sourcemap --outdir=build --log-level=warning && node --enable-source-maps --test build/*.test.js',
-        check: 'tsc',
+        test: 'tsc && esbuild test/*.test.ts --bundle --packages=external --platform=node --format=esm --sourcemap --outdir=build --log-level=warning && node --enable-source-maps --test build/*.test.js',
         build: 'rtk-base build-plugin .',
         prepack: 'npm run build',
       },
-      peerDependencies: { 'rtk-base': `^${version}` },
+      // The range of `api` in the code decides.
+      peerDependencies: { 'rtk-base': `>=${version}` },
       devDependencies: Object.fromEntries([...tools, ['rtk-base', ownSource(folder, version)]]),
     }),
     'tsconfig.json': json({

@@ -46,6 +46,18 @@ export class RouteTable {
     }
   }
 
+  /** Methods that this path has, in the order of registration. @param path without a query */
+  methodsOf(path: string): string[] {
+    const parts = path.split('/')
+    const isHere = ({ url }: HttpRoute) => {
+      const wanted = url.split('/')
+      const rest = wanted.indexOf('*')
+      if (rest < 0 ? wanted.length !== parts.length : wanted.length > parts.length) return false
+      return wanted.every((part, n) => (rest >= 0 && n >= rest) || part.startsWith(':') || part === parts[n])
+    }
+    return [...new Set(this.#entries.filter(isHere).map(({ method }) => method))]
+  }
+
   /** Every route, except those that only answer a HEAD or an OPTIONS. */
   get entries(): readonly HttpRoute[] {
     return this.#entries

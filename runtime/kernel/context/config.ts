@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import type { ConfigKey, PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
-import { type ContextHost, named, registering } from './host.js'
+import { argument, type ContextHost, named, registering } from './host.js'
 
 /** `ctx.config`: parameters, actions, rules. */
 export function configOf(instance: Instance, host: ContextHost): PluginContext['config'] {
@@ -12,6 +12,8 @@ export function configOf(instance: Instance, host: ContextHost): PluginContext['
   return {
     define<S extends TSchema>(key: string, schema: S, options: { default: unknown }): ConfigKey<never> {
       named(instance, 'parameter', key)
+      argument(`parameter ${key}: its schema`, schema, 'object')
+      argument(`parameter ${key}: its options`, options, 'object')
       if (!Value.Check(schema, options.default)) {
         throw new Error(`parameter ${key}: its default ${JSON.stringify(options.default)} does not fit its own schema`)
       }
@@ -21,20 +23,27 @@ export function configOf(instance: Instance, host: ContextHost): PluginContext['
         name: key,
         get: () => host.parameterValue(record) as never,
         onChange: (fn) => {
+          argument(`onChange of ${key}: its function`, fn, 'function')
           record.listeners.push(fn as (now: unknown, before: unknown) => void)
         },
       }
     },
     action(key, schema, run) {
       named(instance, 'action', key)
+      argument(`action ${key}: its schema`, schema, 'object')
+      argument(`action ${key}: its function`, run, 'function')
       registered.actions.push({ owner: instance, name: key, schema, run: run as (value: unknown) => void })
     },
     rule(names, check) {
       registering(instance, 'rule')
+      argument('rule: its parameters', names, 'list')
+      argument(`rule of ${names}: its function`, check, 'function')
       registered.rules.push({ owner: instance, names, check })
     },
     onChange(names, fn) {
       registering(instance, 'onChange')
+      argument('onChange: its parameters', names, 'list')
+      argument(`onChange of ${names}: its function`, fn, 'function')
       const foreign = names.find((name) => !isOwn(name))
       if (foreign !== undefined) throw new Error(`onChange of "${foreign}": only own parameters, after their define`)
       registered.changes.push({ owner: instance, names, fn })

@@ -22,6 +22,8 @@ export interface ContextHost {
   /** `call` never throws. */
   watchService(owner: Instance, id: string, call: (service: unknown) => unknown): Dispose
   utc_s(): number
+  /** The service was asked to stop: what its plugins miss from now on is no news. */
+  isStopping(): boolean
   readonly network: Network
   readonly processes: ProcessPort
   readonly files: DataFiles
@@ -37,6 +39,21 @@ export function registering(instance: Instance, what: string): void {
 /** Opening anything must wait for `start`: during `setup` the previous version still runs. */
 export function opening(instance: Instance, what: string): void {
   if (instance.inSetup) throw new Error(`${what} in setup: open it in start`)
+}
+
+/**
+ * Plugins need not be type-checked: a value at the wrong place is told at load, not when it is used for the first time.
+ * @param what names the argument in the message, as `command reset: its function`
+ */
+export function argument(
+  what: string,
+  value: unknown,
+  kind: 'string' | 'number' | 'function' | 'object' | 'list',
+): void {
+  const isRight = kind === 'list' ? Array.isArray(value) : typeof value === kind && value !== null
+  if (isRight) return
+  const article = kind === 'object' ? 'an' : 'a'
+  throw new Error(`${what} is ${article} ${kind}, not ${value === null ? 'null' : typeof value}`)
 }
 
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/

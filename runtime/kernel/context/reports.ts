@@ -4,7 +4,7 @@ import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import { stationError } from '../../station-error.js'
 import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
-import { type ContextHost, placed } from './host.js'
+import { argument, type ContextHost, placed } from './host.js'
 
 /** The parts of a block, in merge order. */
 function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
@@ -26,6 +26,7 @@ export function infoOf(instance: Instance, host: ContextHost): PluginContext['in
   return {
     block(path, build) {
       placed(instance, path)
+      if (typeof build !== 'function') argument(`block ${path}: what builds it`, build, 'object')
       const record = { owner: instance, path, parts: infoParts(build), cache: new Map() }
       instance.registered.blocks.push(record)
       return {
@@ -49,7 +50,7 @@ export function errorsOf(instance: Instance, host: ContextHost): PluginContext['
       if (before?.text === text && before.severity === severity) return
       instance.errors.delete(code)
       instance.errors.set(code, { ...error, t: instance.lastingSince(code, text) ?? error.t })
-      instance.log.warn({ code }, text)
+      instance.log[host.isStopping() ? 'debug' : 'warn']({ code }, text)
       host.infoChanged()
     },
     clear(code) {

@@ -4,7 +4,7 @@ import type { PluginContext } from '../../plugin.js'
 import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
-import { type ContextHost, named, registering } from './host.js'
+import { argument, type ContextHost, named, registering } from './host.js'
 
 /** `ctx.commands` */
 export function commandsOf(instance: Instance): PluginContext['commands'] {
@@ -12,6 +12,8 @@ export function commandsOf(instance: Instance): PluginContext['commands'] {
   return {
     add(command, help, run, { value = true, words = [], caution = '' } = {}) {
       named(instance, 'command', command)
+      argument(`command ${command}: its help`, help, 'string')
+      argument(`command ${command}: its function`, run, 'function')
       commands.push({ owner: instance, name: command, help, value, caution, words, run })
     },
   }
@@ -23,6 +25,7 @@ export function hooksOf(instance: Instance): PluginContext['hooks'] {
   const tap = (hook: HookName) => ({
     tap(fn: (...args: never[]) => unknown, options: { stage?: number } = {}) {
       registering(instance, `tap on ${hook}`)
+      argument(`tap on ${hook}: its function`, fn, 'function')
       taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
     },
   })
@@ -39,11 +42,14 @@ export function httpOf(instance: Instance): PluginContext['http'] {
   const { routes, httpPlugins, upgrades } = instance.registered
   return {
     route(options) {
+      argument('route: its options', options, 'object')
       registering(instance, `route ${options.url}`)
+      argument(`route ${options.url}: its handler`, options.handler, 'function')
       routes.push(options)
     },
     register(plugin, options) {
       registering(instance, 'Fastify plugin')
+      argument('Fastify plugin', plugin, 'function')
       httpPlugins.push({ plugin, options: options ?? {} })
     },
     upgrade(path, fn, { role = 'operator' } = {}) {
@@ -63,6 +69,7 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
   return {
     on(topic, fn) {
       registering(instance, 'topic')
+      argument('topic: its function', fn, 'function')
       const wanted = onBehalf(instance, host.clock, 'topic', () =>
         topicOf(typeof topic === 'function' ? topic() : topic),
       )

@@ -2,6 +2,7 @@ import type { Dispose, PluginContext } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import { isThenable } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
+import { argument } from './host.js'
 
 /** Periods from here on share their wake-ups. */
 const shared_ms = 250
@@ -23,8 +24,13 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
       return undefined
     }
   }
+  const checked = (ms: unknown, fn: unknown) => {
+    argument('timer: its time', ms, 'number')
+    argument('timer: its function', fn, 'function')
+  }
   return {
     after(ms, fn) {
+      checked(ms, fn)
       const over = scope.own(
         `timer after ${ms} ms`,
         clock.timer(ms, () => {
@@ -35,6 +41,7 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
       return over
     },
     every(ms, fn) {
+      checked(ms, fn)
       let cancel: Dispose = () => {}
       let stopped = false
       let due_ms = clock.monotonic() + ms

@@ -43,6 +43,8 @@ export class Instance implements TapOwner, Registrant {
   readonly changesSeen: number
   /** Registrations are taken until `setup` has returned. */
   inSetup = true
+  /** Its `start` was called. */
+  hasBegun = false
   /** True from the end of `start` until `stop` begins. */
   live = false
   /** The plugin's own status line. */

@@ -112,12 +112,11 @@ export class Lifecycle {
   async start(instance: Instance, handoff: HandoffValues): Promise<void> {
     const { clock, host } = this.#deps
     const { definition, name, scope } = instance
-    let began = false
     try {
       for (const id of idsOf(definition.needs)) {
         if (host.findService(id, instance) === undefined) throw new Error(`needs ${id}, which no plugin provides`)
       }
-      began = true
+      instance.hasBegun = true
       const { context, state } = instance
       const started = during(name, 'start', () => instance.run(async () => definition.start?.(context, handoff, state)))
       await withLimit(clock, startLimit_ms, name, 'start', unlessAborted(this.#deps.stopping, started))
@@ -127,8 +126,7 @@ export class Lifecycle {
       instance.live = true
       this.#deps.entered(instance)
     } catch (error) {
-      if (began) await this.stop(instance, 'remove')
-      else await this.discard(instance)
+      await this.stop(instance, 'remove')
       if (error instanceof RtkError) throw error
       const text = `${name}: start failed: ${messageOf(error)}${place(error)}`
       throw new RtkError('RTK_ERR_PLUGIN_START', text, { cause: error })
@@ -143,6 +141,10 @@ export class Lifecycle {
     instance.live = false
     this.#deps.leaving(instance, reason)
     instance.run(() => scope.abort())
+    if (!instance.hasBegun) {
+      await this.discard(instance)
+      return handoff
+    }
     try {
       const stopped = during(name, 'stop', () => instance.run(async () => definition.stop?.(reason, state, context)))
       const limit_ms = this.#deps.stopping.aborted ? shutdownLimit_ms : stopLimit_ms
