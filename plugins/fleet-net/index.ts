@@ -32,7 +32,7 @@ export default definePlugin({
   },
 
   start(ctx, _handoff, { planner, windows, judgements, acceptances }) {
-    ctx.services
+    void ctx.services
       .use(fleetDatabase)
       .migrate('fleet-net', tables)
       .then(() => {
@@ -41,7 +41,6 @@ export default definePlugin({
         judgements.start()
         acceptances.start()
       })
-      .catch((error: Error) => ctx.log.error({ err: error }, 'the tables of the net cannot be made'))
   },
 
   stop: (_reason, { windows }) => windows.stop(),

@@ -67,12 +67,9 @@ export class Engine {
     const forget = () => {
       this.#live = undefined
     }
-    this.#database
-      .migrate('fleet-rollout', store.tables)
-      .then(() => {
-        this.#isReady = true
-      })
-      .catch((error: Error) => this.#ctx.log.error({ err: error }, 'the tables of the rollouts cannot be made'))
+    void this.#database.migrate('fleet-rollout', store.tables).then(() => {
+      this.#isReady = true
+    })
     this.#ctx.defer(this.#database.listen(channel, forget))
     this.#ctx.on(this.#database.onLeads, forget)
     this.#ctx.timers.every(tick_ms, () => this.tick())

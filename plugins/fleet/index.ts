@@ -89,10 +89,10 @@ export default definePlugin({
     return { broker, database, people }
   },
 
-  start(ctx, _handoff, { broker, database, people }) {
+  start(_ctx, _handoff, { broker, database, people }) {
     database.start()
     broker.start()
-    people.start().catch((error: Error) => ctx.log.error({ err: error }, 'the tables of the fleet cannot be made'))
+    void people.start()
   },
 
   async stop(_reason, { broker, database }) {

@@ -67,8 +67,9 @@ export interface FleetDatabase {
   /** Stores everything that `work` writes, or nothing. */
   readonly transaction: <T>(work: (query: FleetQuery) => Promise<T>) => Promise<T>
   /**
-   * Brings the tables of one plugin up to date. Runs the steps that have not run yet. Never change a released step.
-   * @param owner name of the plugin
+   * Brings tables up to date. Runs the steps that have not run yet. Never change a released step. Resolves when the tables are there:
+   * what fails is tried again, and is the error `fleet-tables`.
+   * @param owner of the tables: a plugin, or a part of one. The steps of one owner are in one list, which only grows at its end
    * @param steps SQL, oldest first
    */
   migrate(owner: string, steps: readonly string[]): Promise<void>

@@ -3,7 +3,15 @@ import { badValue, type Dispose, type EventSource, type PluginContext, unavailab
 import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
 import type { Engine, OpenEngine } from './engine.js'
 
+/** The connection that listens is asked this often for the lock of the leader, by the leader as well. */
 const lead_ms = 5_000
+/**
+ * A connection that does not answer in this time is given up. With `lead_ms`, a leader that lost its network leads no more before the
+ * server frees its lock (25 s).
+ */
+const answer_ms = 10_000
+/** Tables that could not be made are tried again after this time. */
+const tablesAgain_ms = 15_000
 /** Any number, the same in every release: two instances that start together make the tables one after the other. */
 const migrationLock = 7_262_102
 
@@ -13,7 +21,6 @@ interface Migration {
   readonly owner: string
   readonly steps: readonly string[]
   readonly done: () => void
-  readonly failed: (error: unknown) => void
 }
 
 /** The database of the fleet over its connections: opened again with back-off, tables up to date, one instance leads. */
@@ -30,6 +37,7 @@ export class Database implements FleetDatabase {
   #leads = false
   #isClosed = false
   #isAsking = false
+  #isMigrating = false
 
   constructor(ctx: PluginContext, open: OpenEngine) {
     this.#ctx = ctx
@@ -76,9 +84,12 @@ export class Database implements FleetDatabase {
         ended: end,
       })
       if (isOver || this.#isClosed) return await engine.close()
-      await engine.query(
-        'create table if not exists fleet_migration (owner text, step int, at timestamptz not null default now(), primary key (owner, step))',
-      )
+      await engine.transaction(async (query) => {
+        await query('select pg_advisory_xact_lock($1)', [migrationLock])
+        await query(
+          'create table if not exists fleet_migration (owner text, step int, at timestamptz not null default now(), primary key (owner, step))',
+        )
+      })
       if (isOver) return
       this.#engine = engine
       this.#end = end
@@ -124,23 +135,41 @@ export class Database implements FleetDatabase {
   // ── tables ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   migrate(owner: string, steps: readonly string[]): Promise<void> {
-    const finished = new Promise<void>((done, failed) => this.#waiting.push({ owner, steps, done, failed }))
+    const finished = new Promise<void>((done) => this.#waiting.push({ owner, steps, done }))
     void this.#migrateAll()
     return finished
   }
 
+  /** Without its tables a plugin cannot work: those that could not be made are tried again. */
   async #migrateAll(): Promise<void> {
-    if (!this.#engine) return
-    for (const migration of this.#waiting.splice(0)) {
+    if (!this.#engine || this.#isMigrating) return
+    this.#isMigrating = true
+    const failed: Migration[] = []
+    let reason = ''
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       try {
-        await this.#migrate(migration)
-        migration.done()
+        await this.#migrate(next)
+        next.done()
       } catch (error) {
-        // Without its tables a plugin cannot work: with the next connection they are tried again.
-        if (!this.#engine) this.#waiting.push(migration)
-        else migration.failed(error)
+        failed.push(next)
+        reason = (error as Error).message
       }
     }
+    this.#isMigrating = false
+    this.#waiting.push(...failed)
+    if (failed.length === 0) {
+      this.#ctx.errors.clear('fleet-tables')
+      return
+    }
+    // The next connection tries again, and its absence is an error of its own.
+    if (!this.#engine) return
+    const owners = failed.map(({ owner }) => owner).join(', ')
+    this.#ctx.errors.raise('fleet-tables', {
+      text: `the tables of ${owners} cannot be made (${reason})`,
+      advice: 'it is tried again every 15 s: check the disk and the permissions of the database',
+      values: { owners, reason },
+    })
+    this.#ctx.timers.after(tablesAgain_ms, () => this.#migrateAll())
   }
 
   #migrate({ owner, steps }: Migration): Promise<void> {
@@ -182,16 +211,19 @@ export class Database implements FleetDatabase {
 
   // ── the leader ────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** The answer also proves that the connection that listens still exists: a network may drop it without telling anybody. */
   async #lead(): Promise<void> {
-    const engine = this.#engine
-    if (!engine || this.#leads || this.#isAsking) return
+    const [engine, end] = [this.#engine, this.#end]
+    if (!engine || this.#isAsking) return
     this.#isAsking = true
+    const late = this.#ctx.timers.after(answer_ms, () => end('the database does not answer'))
     try {
       // A connection that ended meanwhile has lost the lock.
       if ((await engine.lead()) && this.#engine === engine) this.#setLeads(true)
     } catch (error) {
-      this.#ctx.log.debug({ err: error }, 'the lock of the leader cannot be asked for')
+      end((error as Error).message)
     } finally {
+      void late()
       this.#isAsking = false
     }
   }

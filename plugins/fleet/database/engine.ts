@@ -6,7 +6,7 @@ export interface Engine {
   transaction<T>(work: (query: FleetQuery) => Promise<T>): Promise<T>
   listen(channel: string): Promise<void>
   unlisten(channel: string): Promise<void>
-  /** Tries to become the one that leads. @returns whether it leads */
+  /** Tries to become the one that leads; asked again, it stays so. @returns whether it leads @throws if the connection is gone */
   lead(): Promise<boolean>
   close(): Promise<void>
 }

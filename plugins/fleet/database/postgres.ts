@@ -36,6 +36,7 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
   })
   const listener = new Client({ ...options, query_timeout: statement_ms + 1_000 })
   let isOver = false
+  let holdsLock = false
   const end = async (reason: string) => {
     if (isOver) return
     isOver = true
@@ -83,8 +84,13 @@ export async function openPostgres(url: string, events: EngineEvents): Promise<E
     listen: async (channel) => void (await listener.query(`listen ${quoted(channel)}`)),
     unlisten: async (channel) => void (await listener.query(`unlisten ${quoted(channel)}`)),
     async lead() {
-      const { rows } = await listener.query('select pg_try_advisory_lock($1) as leads', [leaderLock])
-      return rows[0].leads === true
+      // A session keeps the lock until it ends, and would count it once more each time.
+      if (holdsLock) await listener.query('select 1')
+      else {
+        const { rows } = await listener.query('select pg_try_advisory_lock($1) as leads', [leaderLock])
+        holdsLock = rows[0].leads === true
+      }
+      return holdsLock
     },
     close,
   }

@@ -15,6 +15,8 @@ const limit_ms = 60_000
 /** A real PostgreSQL in a process of its own, on a socket in a folder of its own. */
 export interface Postgres {
   readonly pid: number
+  /** Path of its socket. */
+  readonly socket: string
   /** What a fleet takes as its option `database`. */
   url(database?: string): string
   query<R extends object>(sql: string, database?: string): Promise<R[]>
@@ -95,6 +97,7 @@ export async function startPostgres(options: readonly string[] = []): Promise<Po
     get pid() {
       return child?.pid ?? 0
     },
+    socket: join(folder, '.s.PGSQL.5432'),
     url,
     query,
     start,

@@ -13,14 +13,14 @@ export interface TcpProxy {
   readonly connections: number
 }
 
-/** Passes connections on to `port` of loopback. */
-export async function startTcpProxy(t: Test, port: number): Promise<TcpProxy> {
+/** Passes connections on to a port of loopback, or to the path of a socket. */
+export async function startTcpProxy(t: Test, target: number | string): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>()
   let dark = false
   let connections = 0
   const server = createServer((near) => {
     connections++
-    const far = connect(port, '127.0.0.1')
+    const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target)
     const pair: [Socket, Socket] = [near, far]
     pairs.add(pair)
     for (const [from, to] of [
