@@ -34,18 +34,20 @@ export class Upkeep {
   start(): void {
     this.#ctx.timers.every(store_ms, () => this.store())
     this.#ctx.timers.every(forget_ms, () => this.#forget())
-    void this.#makeTables()
+    void this.#begin()
   }
 
-  async #makeTables(): Promise<void> {
+  async #begin(): Promise<void> {
     const database = this.#ctx.services.use(fleetDatabase)
     try {
-      await database.migrate('fleet-caster', [...accountSteps, ...deliverySteps, ...roverSteps])
+      await database.migrate('fleet-caster-accounts', accountSteps)
+      await database.migrate('fleet-caster-delivery', deliverySteps)
+      await database.migrate('fleet-caster-rovers', roverSteps)
       this.#parts.signatures.begin(await database.query<SignerRow>('select serial, sequence from fleet_caster_signer'))
       this.#isReady = true
     } catch (error) {
-      this.#ctx.log.warn({ err: error }, 'the tables of the caster cannot be made or read: it is tried again')
-      this.#ctx.timers.after(retry_ms, () => this.#makeTables())
+      this.#ctx.log.warn({ err: error }, 'the numbers of the signers cannot be read: it is tried again')
+      this.#ctx.timers.after(retry_ms, () => this.#begin())
     }
   }
 
