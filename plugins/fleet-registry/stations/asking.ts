@@ -18,12 +18,12 @@ export class Asking {
   readonly #ctx: PluginContext
   readonly #life: SignsOfLife
   readonly #send: (serial: string) => void
-  /** Until the document comes, UTC seconds. */
+  /** When each was asked last, UTC seconds. */
   readonly #asked_s = new Map<string, number>()
-  /** Stations whose verdict is not explained, and that could not be asked yet. */
-  readonly #unexplained = new Set<string>()
-  /** Explanations since the last look. */
-  #explained = 0
+  /** Stations that could not be asked yet: their verdict is not explained, or nobody has stored their newest document. */
+  readonly #waiting = new Map<string, 'unexplained' | 'missed'>()
+  /** Stations asked since the last look. */
+  #asked = 0
   #next = 0
 
   constructor(ctx: PluginContext, life: SignsOfLife, send: (serial: string) => void) {
@@ -40,32 +40,33 @@ export class Asking {
   /** At once if possible. The states of all stations come after an outage of the broker, and must not cause all documents. */
   why(serial: string): void {
     const isRecent = this.#now_s() - (this.#asked_s.get(serial) ?? 0) < whyAgain_s
-    if (isRecent || this.#explained >= mostAsked) {
-      this.#unexplained.add(serial)
+    if (isRecent || this.#asked >= mostAsked) {
+      this.#waiting.set(serial, 'unexplained')
       return
     }
-    this.#explained += 1
+    this.#asked += 1
     this.ask(serial)
   }
 
-  answered(serial: string): void {
-    this.#asked_s.delete(serial)
+  /** With the next look. */
+  missed(serial: string): void {
+    this.#waiting.set(serial, 'missed')
   }
 
   forget(serial: string): void {
     this.#asked_s.delete(serial)
-    this.#unexplained.delete(serial)
+    this.#waiting.delete(serial)
   }
 
   /** Every few seconds. */
   look(stations: ReadonlyMap<string, FleetStation>): void {
-    this.#explained = 0
-    for (const serial of this.#unexplained) {
-      if (this.#explained >= mostAsked) break
-      this.#unexplained.delete(serial)
+    this.#asked = 0
+    for (const [serial, why] of this.#waiting) {
+      if (this.#asked >= mostAsked) break
+      this.#waiting.delete(serial)
       const station = stations.get(serial)
-      if (!station || !isUnexplained(station)) continue
-      this.#explained += 1
+      if (!station || (why === 'unexplained' && !isUnexplained(station))) continue
+      this.#asked += 1
       this.ask(serial)
     }
     this.#askSome([...stations.values()])

@@ -79,7 +79,12 @@ export class Registry implements Fleet {
     this.#most = most
     this.#changed = ctx.event()
     this.#recorded = ctx.event()
-    this.#store = new StationStore(ctx, (serial) => this.#all.get(serial), retention_days)
+    const known = {
+      station: (serial: string) => this.#all.get(serial),
+      begin: () => this.#begin(),
+      missed: (serial: string) => this.#asking.missed(serial),
+    }
+    this.#store = new StationStore(ctx, known, retention_days)
     this.#requests = new Requests(ctx)
     this.#life = new SignsOfLife(ctx)
     this.#asking = new Asking(ctx, this.#life, (serial) => this.#broker.publish(`base/${serial}/info/get`, ''))
@@ -94,7 +99,6 @@ export class Registry implements Fleet {
   }
 
   start(): void {
-    const { log, timers } = this.#ctx
     this.#life.start(this.#broker)
     const topics: Readonly<Record<string, (message: FleetMessage) => void>> = {
       'base/+/online': (message) => this.#heardOnline(message),
@@ -103,14 +107,14 @@ export class Registry implements Fleet {
     }
     for (const [topic, take] of Object.entries(topics)) this.#ctx.defer(this.#broker.subscribe(topic, take))
     this.#requests.start()
-    this.#store
-      .start((stations) => this.#load(stations))
-      .then(async () => {
-        for (const serial of await this.#store.forgotten()) this.#forget(serial)
-        this.#ctx.defer(this.#database.listen(channel, (serial) => this.#givenChanged(serial)))
-      })
-      .catch((error: Error) => log.error({ err: error }, 'the stations cannot be read from the database'))
-    timers.every(look_ms, () => this.#look())
+    this.#store.start()
+    this.#ctx.timers.every(look_ms, () => this.#look())
+  }
+
+  async #begin(): Promise<void> {
+    this.#load(await this.#store.load())
+    for (const serial of await this.#store.forgotten()) this.#forget(serial)
+    this.#ctx.defer(this.#database.listen(channel, (serial) => this.#givenChanged(serial)))
   }
 
   stop(): Promise<void> {
@@ -204,7 +208,7 @@ export class Registry implements Fleet {
     })
     if (!isKnown) return
     this.#doubted.delete(serial)
-    this.#store.document(serial, clean, documentMark(clean))
+    this.#store.document(serial, clean, documentMark(clean), this.#now_s())
   }
 
   /** @returns false: not a station that is kept */
@@ -294,7 +298,9 @@ export class Registry implements Fleet {
     this.#life.forget(serial)
     this.#doubted.delete(serial)
     this.#given.delete(serial)
+    this.#ownNames.delete(serial)
     this.#asking.forget(serial)
+    this.#store.forgot(serial)
     this.#ctx.errors.clear('fleet-full')
     if (before) this.#changed.emit({ serial, station: undefined, before })
   }

@@ -8,11 +8,13 @@ const flush_ms = 1_000
 const tidy_ms = 3_600_000
 /** Entries of the record that wait for the database. */
 const mostWaiting = 10_000
+/** Any number, the same in every release. */
+const partsLock = 7_262_103
 /** Rows in one statement. */
 const rowsAtOnce = 500
 /** A document has 20 kB, at most 140 kB. */
 const documentsAtOnce = 50
-/** After an outage of the broker, every station sends its document: those that come while so much waits are not stored. */
+/** After an outage of the broker, every station sends its document: those that come to the leader while so much waits are not stored. */
 const mostDocuments_bytes = 300 << 20
 /** Former documents of one station in an hour: one that changes its settings every second must not fill the disk. */
 const mostFormer = 12
@@ -38,6 +40,16 @@ interface NewDocument {
   /** JSON */
   readonly text: string
   readonly mark: string
+  /** When it came. */
+  readonly t_s: number
+}
+/** What the store needs of the registry. */
+export interface Known {
+  station(serial: string): FleetStation | undefined
+  /** The tables are there: reads what is stored. Called again if it failed. */
+  begin(): Promise<void>
+  /** Nobody has stored the newest document of this station. */
+  missed(serial: string): void
 }
 
 interface Row {
@@ -56,11 +68,13 @@ interface Row {
  */
 export class StationStore {
   readonly #ctx: PluginContext
-  readonly #now: (serial: string) => FleetStation | undefined
+  readonly #known: Known
   readonly #retention_days: number
   /** As in the database; undefined: not read since this instance leads. */
   #stored: Map<string, FleetStation> | undefined
   #marks = new Map<string, string>()
+  /** Of the newest document of each station, by every instance: who becomes the leader finds what the last one has not stored. */
+  readonly #heardMarks = new Map<string, string>()
   readonly #dirty = new Set<string>()
   readonly #documents = new Map<string, NewDocument>()
   #documents_bytes = 0
@@ -68,12 +82,16 @@ export class StationStore {
   readonly #former = new Map<string, { from_ms: number; count: number }>()
   readonly #budgets = new StationBudgets(entryBurst, entryEvery_s)
   #entries: FleetEvent[] = []
+  #hasTables = false
+  #hasBegun = false
   #isFlushing = false
+  /** Monotonic; undefined: not since this instance leads. */
+  #tidied_ms: number | undefined
   lost = 0
 
-  constructor(ctx: PluginContext, now: (serial: string) => FleetStation | undefined, retention_days: number) {
+  constructor(ctx: PluginContext, known: Known, retention_days: number) {
     this.#ctx = ctx
-    this.#now = now
+    this.#known = known
     this.#retention_days = retention_days
   }
 
@@ -81,16 +99,18 @@ export class StationStore {
     return this.#ctx.services.use(fleetDatabase)
   }
 
-  async start(loaded: (stations: StoredStation[]) => void): Promise<void> {
-    const { timers } = this.#ctx
-    await this.#database.migrate('fleet-registry', tables)
-    for (const sql of partsFor(new Date(this.#ctx.clock.now()))) await this.#database.query(sql)
-    loaded(await this.load())
+  start(): void {
     this.#ctx.on(this.#database.onLeads, () => {
       this.#stored = undefined
+      this.#tidied_ms = undefined
+      this.#documents.clear()
+      this.#documents_bytes = 0
     })
-    timers.every(flush_ms, () => this.flush())
-    timers.every(tidy_ms, () => this.#tidy())
+    this.#ctx.timers.every(flush_ms, () => this.flush())
+    void this.#database.migrate('fleet-registry', tables).then(() => {
+      this.#hasTables = true
+      return this.flush()
+    })
   }
 
   async load(): Promise<StoredStation[]> {
@@ -112,7 +132,10 @@ export class StationStore {
     this.#dirty.add(serial)
   }
 
-  document(serial: string, document: unknown, mark: string): void {
+  /** The leader stores it; the others keep only its mark. */
+  document(serial: string, document: unknown, mark: string, t_s: number): void {
+    this.#heardMarks.set(serial, mark)
+    if (!this.#database.leads) return
     const text = JSON.stringify(document)
     const bytes = this.#documents_bytes + text.length - (this.#documents.get(serial)?.text.length ?? 0)
     if (bytes > mostDocuments_bytes) {
@@ -120,7 +143,7 @@ export class StationStore {
       return
     }
     this.#documents_bytes = bytes
-    this.#documents.set(serial, { text, mark })
+    this.#documents.set(serial, { text, mark, t_s })
   }
 
   /** Serial numbers of forgotten stations. */
@@ -139,21 +162,37 @@ export class StationStore {
     })
   }
 
+  /** Nothing of it is kept, by no instance. */
+  forgot(serial: string): void {
+    this.#stored?.delete(serial)
+    this.#marks.delete(serial)
+    this.#heardMarks.delete(serial)
+    this.#former.delete(serial)
+    this.#documents_bytes -= this.#documents.get(serial)?.text.length ?? 0
+    this.#documents.delete(serial)
+  }
+
   /** By every instance, at once if it can. */
   record(event: FleetEvent): void {
     this.#entries.push(event)
-    if (this.#entries.length <= mostWaiting) return
-    this.#entries.shift()
-    this.lost += 1
+    this.#dropOldest()
+  }
+
+  #dropOldest(): void {
+    const most = Math.max(0, this.#entries.length - mostWaiting)
+    this.#entries.splice(0, most)
+    this.lost += most
   }
 
   async flush(): Promise<void> {
     // When the whole service stops, the database may be gone first.
-    if (this.#isFlushing || !this.#ctx.services.find(fleetDatabase)?.connected) return
+    if (this.#isFlushing || !this.#hasTables || !this.#ctx.services.find(fleetDatabase)?.connected) return
     this.#isFlushing = true
     try {
+      if (!this.#hasBegun) await this.#begin()
       await this.#writeEntries()
       if (this.#database.leads) {
+        await this.#tidy()
         await this.#writeStations()
         await this.#writeDocuments()
       }
@@ -173,11 +212,23 @@ export class StationStore {
     }
   }
 
+  async #begin(): Promise<void> {
+    await this.#makeParts()
+    await this.#known.begin()
+    this.#hasBegun = true
+  }
+
   async #writeEntries(): Promise<void> {
     while (this.#entries.length > 0) {
-      const part = this.#entries.slice(0, rowsAtOnce)
-      await this.#insert(this.#database.query, part)
-      this.#entries.splice(0, part.length)
+      // Others come, and the oldest are dropped, while these are written.
+      const part = this.#entries.splice(0, rowsAtOnce)
+      try {
+        await this.#insert(this.#database.query, part)
+      } catch (error) {
+        this.#entries.unshift(...part)
+        this.#dropOldest()
+        throw error
+      }
     }
   }
 
@@ -188,7 +239,8 @@ export class StationStore {
       )
       this.#stored = new Map(rows.map(({ serial, station }) => [serial, station]))
       this.#marks = new Map(rows.map(({ serial, mark }) => [serial, mark]))
-      await this.#tidy()
+      for (const [serial, mark] of this.#heardMarks)
+        if (mark !== this.#marks.get(serial) && !this.#documents.has(serial)) this.#known.missed(serial)
     }
     const serials = [...this.#dirty]
     for (let from = 0; from < serials.length; from += rowsAtOnce) {
@@ -197,7 +249,7 @@ export class StationStore {
   }
 
   async #writeSome(serials: readonly string[], stored: Map<string, FleetStation>): Promise<void> {
-    const stations = serials.map((serial) => this.#now(serial)).filter((station) => station !== undefined)
+    const stations = serials.map((serial) => this.#known.station(serial)).filter((station) => station !== undefined)
     const t_s = Math.floor(this.#ctx.clock.now() / 1000)
     const now_ms = this.#ctx.clock.monotonic()
     const waiting = new Set<string>()
@@ -223,9 +275,9 @@ export class StationStore {
       // Compared with the last entry again in the next second.
       if (waiting.has(station.serial)) continue
       stored.set(station.serial, station)
-      if (this.#now(station.serial) === station) this.#dirty.delete(station.serial)
+      if (this.#known.station(station.serial) === station) this.#dirty.delete(station.serial)
     }
-    for (const serial of serials) if (this.#now(serial) === undefined) this.#dirty.delete(serial)
+    for (const serial of serials) if (this.#known.station(serial) === undefined) this.#dirty.delete(serial)
   }
 
   /** After the stations, and for a second at most: documents are large, and states must not wait for them. */
@@ -235,7 +287,7 @@ export class StationStore {
     while (this.#documents.size > 0 && clock.monotonic() < until_ms) {
       const some = [...this.#documents].slice(0, documentsAtOnce)
       // A station may have been forgotten meanwhile.
-      await this.#writeSomeDocuments(some.filter(([serial]) => this.#now(serial) !== undefined))
+      await this.#writeSomeDocuments(some.filter(([serial]) => this.#known.station(serial) !== undefined))
       for (const [serial, given] of some) {
         if (this.#documents.get(serial) !== given) continue
         this.#documents.delete(serial)
@@ -246,21 +298,23 @@ export class StationStore {
 
   async #writeSomeDocuments(some: readonly [string, NewDocument][]): Promise<void> {
     const [serials, texts] = [some.map(([serial]) => serial), some.map(([, { text }]) => text)]
+    const times = some.map(([, { t_s }]) => t_s)
     // Without its mark, a document is the newest but none of the record; a later one with the same settings is.
     const marks = some.map(([serial, { mark }]) => (this.#hasEnough(serial) ? (this.#marks.get(serial) ?? '') : mark))
     const isNew = some.map(([serial], n) => marks[n] !== this.#marks.get(serial))
     await this.#database.transaction(async (query) => {
       await query(
-        `update fleet_station set document = row.document, document_at = now(), mark = row.mark
-         from unnest($1::text[], $2::jsonb[], $3::text[]) as row (serial, document, mark)
+        `update fleet_station set document = row.document, document_at = to_timestamp(row.t_s), mark = row.mark
+         from unnest($1::text[], $2::jsonb[], $3::text[], $4::bigint[]) as row (serial, document, mark, t_s)
          where fleet_station.serial = row.serial`,
-        [serials, texts, marks],
+        [serials, texts, marks, times],
       )
       if (isNew.includes(true))
         await query(
-          `insert into fleet_document (serial, document)
-           select serial, document from unnest($1::text[], $2::jsonb[]) as row (serial, document)`,
-          [serials.filter((_, n) => isNew[n]), texts.filter((_, n) => isNew[n])],
+          `insert into fleet_document (t, serial, document)
+           select to_timestamp(t_s), serial, document
+           from unnest($1::text[], $2::jsonb[], $3::bigint[]) as row (serial, document, t_s)`,
+          [serials, texts, times].map((column) => column.filter((_, n) => isNew[n])),
         )
     })
     for (const [n, serial] of serials.entries()) {
@@ -290,15 +344,22 @@ export class StationStore {
     )
   }
 
-  /** Makes the parts of the next month, and drops those that are too old. */
+  #makeParts(): Promise<void> {
+    return this.#database.transaction(async (query) => {
+      // Of instances that make the same part at the same moment, all but one would fail.
+      await query('select pg_advisory_xact_lock($1)', [partsLock])
+      for (const sql of partsFor(new Date(this.#ctx.clock.now()))) await query(sql)
+    })
+  }
+
+  /** Once an hour: makes the parts of the next month, and drops those that are too old. */
   async #tidy(): Promise<void> {
-    for (const [serial, { from_ms }] of this.#former)
-      if (this.#ctx.clock.monotonic() - from_ms >= former_ms) this.#former.delete(serial)
-    if (!this.#database.leads) return
+    const now_ms = this.#ctx.clock.monotonic()
+    if (this.#tidied_ms !== undefined && now_ms - this.#tidied_ms < tidy_ms) return
+    for (const [serial, { from_ms }] of this.#former) if (now_ms - from_ms >= former_ms) this.#former.delete(serial)
+    await this.#makeParts()
+    const oldest = new Date(this.#ctx.clock.now() - this.#retention_days * 86_400_000)
     const { query } = this.#database
-    const now = this.#ctx.clock.now()
-    for (const sql of partsFor(new Date(now))) await query(sql)
-    const oldest = new Date(now - this.#retention_days * 86_400_000)
     const parts = await query<{ name: string }>(
       `select inhrelid::regclass::text as name from pg_inherits where inhparent::regclass::text = any($1)`,
       [[...monthly]],
@@ -308,6 +369,7 @@ export class StationStore {
       oldest,
     ))
       await query(`drop table ${name}`)
+    this.#tidied_ms = now_ms
   }
 }
 
