@@ -7,6 +7,7 @@ import type { Registry } from './stations/registry.js'
 const mostEntries = 500
 
 interface EventRow {
+  readonly id: number
   readonly t: Date
   readonly serial: string
   readonly kind: string
@@ -14,14 +15,22 @@ interface EventRow {
   readonly actor: string
 }
 
-const eventOf = ({ t, serial, kind, text, actor }: EventRow) =>
-  entryOf({ t_s: Math.floor(t.getTime() / 1000), serial, kind, text, by: actor })
+const eventOf = ({ id, t, serial, kind, text, actor }: EventRow): Entry => ({
+  id,
+  ...entryOf({ t_s: Math.floor(t.getTime() / 1000), serial, kind, text, by: actor }),
+})
 
 const RecordQuery = Type.Object(
   {
     serial: Type.Optional(Serial),
     kind: Type.Optional(Type.String({ pattern: '^[a-z,-]{1,100}$', description: 'One or several, with commas' })),
     before: Type.Optional(Type.String({ pattern: '^\\d{1,12}$', description: 'UTC seconds: only older entries' })),
+    beforeId: Type.Optional(
+      Type.String({
+        pattern: '^\\d{1,15}$',
+        description: 'With `before`: also entries of that second with a lower `id`, for the next page',
+      }),
+    ),
     limit: Type.Optional(Type.String({ pattern: '^\\d{1,3}$', description: `At most ${mostEntries}; default: 100` })),
   },
   { additionalProperties: false },
@@ -106,7 +115,7 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
     url: '/fleet/stations/:serial/documents',
     schema: {
       summary:
-        'Former documents of a station: one for each change of its settings, identity or reference, the newest first',
+        'Former documents of a station: one for each change of its settings, identity or reference, the newest first. About 20, all of a second together',
       params,
       querystring: Type.Object({ before: RecordQuery.properties.before }, { additionalProperties: false }),
       response: { 200: Type.Array(Type.Object({ t: Type.Integer(), document: Document })) },
@@ -115,7 +124,7 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
       const { before } = request.query as { before?: string }
       const rows = await ctx.services.use(fleetDatabase).query<{ t: Date; document: Record<string, unknown> }>(
         `select t, document from fleet_document where serial = $1 and t < coalesce(to_timestamp($2), 'infinity')
-         order by t desc limit 20`,
+         order by date_trunc('second', t) desc fetch first 20 rows with ties`,
         [serialOf(request), before ?? null],
       )
       return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document }))
@@ -185,13 +194,17 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
       response: { 200: Type.Array(Entry) },
     },
     handler: async (request) => {
-      const { serial, kind, before, limit } = request.query as Static<typeof RecordQuery>
+      const { serial, kind, before, beforeId, limit } = request.query as Static<typeof RecordQuery>
       const rows = await ctx.services.use(fleetDatabase).query<EventRow>(
-        `select t, serial, kind, text, actor from fleet_event
+        `select id, t, serial, kind, text, actor from fleet_event
          where ($1::text is null or serial = $1) and ($2::text[] is null or kind = any($2))
-           and t < coalesce(to_timestamp($3), 'infinity')
-         order by t desc, id desc limit $4`,
-        [serial ?? null, kind?.split(',') ?? null, before ?? null, Math.min(mostEntries, Number(limit ?? 100))],
+           and (t, id) < (coalesce(to_timestamp($3), 'infinity'), $4::bigint)
+         order by t desc, id desc limit $5`,
+        [
+          ...[serial ?? null, kind?.split(',') ?? null, before ?? null],
+          // Ids begin with 1.
+          ...[beforeId ?? 0, Math.min(mostEntries, Number(limit ?? 100))],
+        ],
       )
       return rows.map(eventOf)
     },

@@ -44,6 +44,7 @@ export const rowOf = ({ place, ...station }: FleetStation): StationRow => ({
 })
 
 export const Entry = Type.Object({
+  id: Type.Optional(Type.Integer({ description: 'Its number in the record; absent in `/fleet/live`' })),
   t: utc('When'),
   serial: Type.String({ description: 'The station; empty: the fleet itself' }),
   kind: Type.String(),

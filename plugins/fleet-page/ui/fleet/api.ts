@@ -40,6 +40,8 @@ export interface StationDetail extends StationRow {
   readonly documentAt: number
 }
 export interface Entry {
+  /** Absent in `/fleet/live`. */
+  readonly id?: number
   readonly t: number
   /** Empty: the fleet itself. */
   readonly serial: string
@@ -174,7 +176,8 @@ const bare = { method: 'POST' }
 export interface RecordFilter {
   readonly serial?: string
   readonly kind?: string
-  readonly before?: number
+  /** The last entry of the page before. */
+  readonly after?: Entry | undefined
   readonly limit?: number
 }
 
@@ -196,8 +199,9 @@ export const fleetApi = {
     ),
   command: (serial: string, command: string) =>
     json<{ answer: string }>(`${stationUrl(serial)}/command`, post({ command })),
-  record: (filter: RecordFilter) => {
-    const query = Object.entries(filter).flatMap(([name, value]) =>
+  record: ({ after, ...filter }: RecordFilter) => {
+    const page = after && { before: after.t, ...(after.id !== undefined && { beforeId: after.id }) }
+    const query = Object.entries({ ...filter, ...page }).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : [`${name}=${part(value)}`],
     )
     return json<Entry[]>(`/fleet/record?${query.join('&')}`)

@@ -25,12 +25,12 @@ export function RecordPage() {
   const [state, setState] = useState<'loading' | 'more' | 'all'>('loading')
   const [trouble, setTrouble] = useState('')
   const load = useCallback(
-    async (before?: number) => {
+    async (after?: Entry) => {
       setState('loading')
       try {
         const wanted = /^[A-Za-z0-9_-]{1,64}$/.test(serial.trim()) ? { serial: serial.trim() } : {}
-        const found = await fleetApi.record({ ...wanted, kind, limit: atOnce, ...(before !== undefined && { before }) })
-        setEntries((old) => (before === undefined ? found : [...old, ...found]))
+        const found = await fleetApi.record({ ...wanted, kind, limit: atOnce, after })
+        setEntries((old) => (after === undefined ? found : [...old, ...found]))
         setState(found.length < atOnce ? 'all' : 'more')
         setTrouble('')
       } catch (error) {
@@ -99,7 +99,7 @@ export function RecordPage() {
       )}
       {state === 'more' && (
         <div class="actions">
-          <button type="button" onClick={() => void load(entries.at(-1)?.t)}>
+          <button type="button" onClick={() => void load(entries.at(-1))}>
             {t('record.more')}
           </button>
         </div>

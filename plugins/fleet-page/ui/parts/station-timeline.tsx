@@ -28,12 +28,12 @@ async function weekOf(serial: string): Promise<Week> {
   const to = Math.floor(Date.now() / 1_000)
   const from = to - days * day_s
   const entries: Entry[] = []
-  let before: number | undefined
+  let after: Entry | undefined
   for (let page = 0; page < mostPages; page++) {
-    const found = await fleetApi.record({ serial, kind: 'verdict,online', limit: atOnce, ...(before && { before }) })
+    const found = await fleetApi.record({ serial, kind: 'verdict,online', limit: atOnce, after })
     entries.push(...found)
-    before = found.at(-1)?.t
-    if (found.length < atOnce || before === undefined || before < from) break
+    after = found.at(-1)
+    if (found.length < atOnce || after === undefined || after.t < from) break
   }
   return { from, to, entries }
 }
