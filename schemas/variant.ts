@@ -120,8 +120,9 @@ export const Variant = Type.Object(
     hardware: Type.String({ minLength: 1, maxLength: 64, description: 'esp.hardware of the document' }),
     serial: Type.Optional(
       Type.String({
-        pattern: '^[A-Za-z0-9_-]{1,64}$',
-        description: '{SN}, 1 to 64 letters, digits, _ or -; left out: taken from the machine',
+        pattern: '^(?!fleet$)[A-Za-z0-9_-]{1,64}$',
+        description:
+          '{SN}, 1 to 64 letters, digits, _ or -; not `fleet`, the name of the fleet at its broker; left out: taken from the machine',
       }),
     ),
     simulator: Type.Optional(

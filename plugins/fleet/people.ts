@@ -127,14 +127,19 @@ export class People implements Accounts {
 
   /** @returns the access key: shown once, stored nowhere @throws RTK_ERR_CONFLICT */
   async add(user: string, role: FleetRole): Promise<string> {
-    if (this.#byName.size >= mostPeople) throw conflict(`there are ${mostPeople} people already`)
-    if (this.#byName.size === 0 && role !== 'admin') throw conflict('the first person must be an admin')
+    // Then whoever asks was admitted because there is nobody.
+    const isFirst = this.#byName.size === 0
     const key = generate()
-    const added = await this.#database.query(
-      'insert into fleet_person (name, role, hash) values ($1, $2, $3) on conflict do nothing returning name',
-      [user, role, hashOf(key)],
-    )
-    if (added.length === 0) throw conflict(`${user} is there already: delete that person first, or choose another name`)
+    await this.#database.transaction(async (query) => {
+      await query('lock table fleet_person in share row exclusive mode')
+      const names = (await query<Row>('select name from fleet_person')).map(({ name }) => name)
+      if (names.length >= mostPeople) throw conflict(`there are ${mostPeople} people already`)
+      if (names.length === 0 && role !== 'admin') throw conflict('the first person must be an admin')
+      if (names.length > 0 && isFirst) throw conflict('somebody else has become the first admin: log in')
+      if (names.includes(user))
+        throw conflict(`${user} is there already: delete that person first, or choose another name`)
+      await query('insert into fleet_person (name, role, hash) values ($1, $2, $3)', [user, role, hashOf(key)])
+    })
     await this.#changed()
     return key
   }
@@ -145,8 +150,8 @@ export class People implements Accounts {
       const people = await query<Row>('select name, role from fleet_person for update')
       const others = people.filter(({ name }) => name !== user)
       if (others.length === people.length) return false
-      if (others.length > 0 && !others.some(({ role }) => role === 'admin'))
-        throw conflict('this is the last admin: nobody could add people any more')
+      if (!others.some(({ role }) => role === 'admin'))
+        throw conflict('this is the last admin: add another admin first')
       await query('delete from fleet_person where name = $1', [user])
       return true
     })

@@ -41,7 +41,8 @@ const troubleEvery_s = 3_600
 /** Of an entry of the record. */
 const mostText = 1_000
 
-const serialPattern = /^[A-Za-z0-9_-]{1,64}$/
+/** `fleet` is the common name of the fleet itself at the broker: a station of this name would have its rights. */
+const serialPattern = /^(?!fleet$)[A-Za-z0-9_-]{1,64}$/
 const statuses: Readonly<Record<string, FleetStation['online']>> = {
   y: 'online',
   r: 'offline',

@@ -2,6 +2,7 @@
 import { until } from 'rtk-base/testing'
 import t from 'tap'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
+import { settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
 import type { SpecStation } from '../../harness/peers/spec-station.js'
 import { fleetRig, foreignDocument } from './rig.js'
@@ -222,6 +223,8 @@ t.test('stations of this make and of others', async (t) => {
     await liar.lie('base/a b/online', 'y')
     await liar.lie(`base/${'X'.repeat(65)}/online`, 'y')
     await liar.lie('base/../online', 'y')
+    // S10: the common name of the fleet's own certificate.
+    await liar.lie('base/fleet/online', 'y')
     const hostile = '<img src=x onerror=alert(1)>\u0000\u0007'
     liar.document = foreignDocument('LIAR1', {
       base: { name: hostile, state: { errors: [{ code: hostile }, null, 7] } },
@@ -461,6 +464,38 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'the document decides')
   })
 })
+
+t.test(
+  'S10: of two people who add themselves at the same moment one is the first admin, and the last admin stays',
+  async (t) => {
+    const { send, fleet, database } = await fleetRig(t)
+    let release = () => {}
+    const isHeld = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const held = database.transaction(() => isHeld)
+    const both = ['anna', 'eve'].map((user) => send('POST', '/fleet/people', { user, role: 'admin' }))
+    // Both requests were admitted, and wait for the database.
+    await settled()
+    release()
+    await held
+    const answers = await Promise.all(both)
+    t.strictSame(
+      answers.map(({ status }) => status).sort((one, other) => one - other),
+      [200, 409],
+    )
+    t.match(answers.find(({ status }) => status === 409)?.body, { message: /log in/ })
+    const [key] = answers.flatMap(({ body }) => (body.key === undefined ? [] : [body.key]))
+    const headers = { authorization: `Bearer ${key}` }
+    const people = (await fleet.request('/fleet/people', { headers })).json() as { user: string }[]
+    t.equal(people.length, 1)
+    t.match(await send('DELETE', `/fleet/people/${people[0]?.user}`, undefined, headers), {
+      status: 409,
+      body: { message: /last admin/ },
+    })
+    t.equal((await fleet.request('/fleet/stations')).status, 401, 'it did not open again')
+  },
+)
 
 t.test('people: keys, roles, and the end of a session', async (t) => {
   const { passes, send, fleet } = await fleetRig(t)
