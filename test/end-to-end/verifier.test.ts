@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { connect } from 'mqtt'
 import { childEnv, freeUdpPort, gateOnly, ownPorts, readyBase, startStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
@@ -130,6 +132,27 @@ t.test('verify.mjs', skip ? { skip } : {}, async (t) => {
     t.match(verifier.publication('A1', topic, payload, signed(21)), { why: 'no-certificate' }, 'it ends')
     t.end()
   })
+})
+
+t.test('S11: stations that nobody vouches for take no memory', skip ? { skip } : {}, async (t) => {
+  const { Verifier } = (await import(pathToFileURL(join(folder, 'verify.mjs')).href)) as Module
+  const pki = createAuthority(join(t.testdir(), 'pki'))
+  const verifier = new Verifier({ ca: readFileSync(pki.ca, 'utf8') })
+  const signature = { 'sig-alg': 'Ed25519', sig: '', 'sig-cert': '00', 'sig-seq': '1', 'sig-time': '1' }
+  const payload = Buffer.of(0xd3)
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const flood = (from: number, count: number) => {
+    for (let n = from; n < from + count; n++) {
+      const { why } = verifier.publication(`S${n}`, `base/S${n}/drtk`, payload, signature)
+      if (why !== 'no-certificate') t.fail(why)
+    }
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = flood(0, 1_000)
+  const grown = flood(1_000, 200_000) - before
+  t.ok(grown < 5e6, `${Math.round(grown / 1e6)} MB for 200,000 names`)
 })
 
 /** The example as a person runs it. */

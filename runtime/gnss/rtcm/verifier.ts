@@ -101,7 +101,7 @@ export class RtcmVerifier {
   readonly #authorities: readonly X509Certificate[]
   readonly #now: () => number
   readonly #maxAge_ms: number
-  /** By station: its trusted certificate, and the newest publication that was good. */
+  /** By station: its trusted certificate, and the newest publication that was good. Nobody else has an entry: any client of a broker may publish under any name. */
   readonly #stations = new Map<string, Signer>()
 
   /**
@@ -128,7 +128,8 @@ export class RtcmVerifier {
     if (chain.length > mostCertificates) return `it has more than ${mostCertificates} certificates`
     const now_ms = this.#now()
     const why = whyNotTrusted(serial, chain, this.#authorities, now_ms)
-    if (why === undefined) Object.assign(this.#station(serial), { chain, trusted_ms: now_ms })
+    if (why === undefined)
+      this.#stations.set(serial, { chain, trusted_ms: now_ms, last: this.#stations.get(serial)?.last })
     return why
   }
 
@@ -139,7 +140,8 @@ export class RtcmVerifier {
 
   /** Continues after a restart: only higher sequence numbers are accepted. */
   resume(serial: string, sequence: number): void {
-    const station = this.#station(serial)
+    const station = this.#stations.get(serial) ?? { chain: [], trusted_ms: Number.NEGATIVE_INFINITY, last: undefined }
+    this.#stations.set(serial, station)
     if (sequence > (station.last?.sequence ?? -1)) station.last = { sequence, time_ms: 0 }
   }
 
@@ -160,9 +162,9 @@ export class RtcmVerifier {
     if (!fields.every((field) => typeof field === 'string')) return refused('forged', 'the signature is incomplete')
     const [algorithm = '', sig = '', certificate, sequenceText = '', timeText = ''] = fields as string[]
     if (!number.test(sequenceText) || !number.test(timeText)) return refused('forged', 'the signature is incomplete')
-    const station = this.#station(serial)
-    const [leaf] = station.chain
-    if (leaf?.serialNumber !== certificate)
+    const station = this.#stations.get(serial)
+    const [leaf] = station?.chain ?? []
+    if (!station || leaf?.serialNumber !== certificate)
       return refused('no-certificate', `certificate ${certificate} is not known, or not trusted`)
     const untrusted = this.#whyNotTrusted(serial, station)
     if (untrusted !== undefined) return refused('no-certificate', untrusted)
@@ -191,11 +193,5 @@ export class RtcmVerifier {
     const why = whyNotTrusted(serial, station.chain, this.#authorities, now_ms)
     if (why === undefined) station.trusted_ms = now_ms
     return why
-  }
-
-  #station(serial: string): Signer {
-    const known = this.#stations.get(serial) ?? { chain: [], trusted_ms: Number.NEGATIVE_INFINITY, last: undefined }
-    this.#stations.set(serial, known)
-    return known
   }
 }
