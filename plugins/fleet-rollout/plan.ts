@@ -8,9 +8,14 @@ const labels = Type.Record(Type.String({ pattern: '^[\\w.-]{1,32}$' }), Type.Str
 })
 const clock = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$' })
 
+const mostSerials = 20_000
+const longestSerial = 64
+/** Of a plan: the serial numbers with quotes and commas, and everything else. */
+export const mostPlan_bytes = mostSerials * (longestSerial + 3) + 65_536
+
 export const Filter = Type.Object(
   {
-    serials: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 20_000 })),
+    serials: Type.Optional(Type.Array(Type.String({ maxLength: longestSerial }), { maxItems: mostSerials })),
     group: Type.Optional(Type.String({ maxLength: 64 })),
     labels: Type.Optional(labels),
     variant: Type.Optional(Type.String({ maxLength: 64 })),

@@ -3,7 +3,7 @@ import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/s
 import { type Static, Type } from 'typebox'
 import { channel } from './engine.js'
 import { neighboursOf } from './neighbours.js'
-import { isOpen, Plan, PlanRequest, planOf, wavesOf } from './plan.js'
+import { isOpen, mostPlan_bytes, Plan, PlanRequest, planOf, wavesOf } from './plan.js'
 import * as store from './store.js'
 
 const mostLive = 20
@@ -58,6 +58,7 @@ export function rolloutRoutes(ctx: PluginContext): void {
     method: 'POST',
     url: '/fleet/rollouts/preview',
     config,
+    bodyLimit: mostPlan_bytes,
     schema: {
       summary: 'What a rollout would do to whom; nothing is changed',
       body: PlanRequest,
@@ -74,6 +75,7 @@ export function rolloutRoutes(ctx: PluginContext): void {
     method: 'POST',
     url: '/fleet/rollouts',
     config,
+    bodyLimit: mostPlan_bytes,
     schema: { summary: 'Begins a rollout', body: PlanRequest, response: { 200: Summary } },
     handler: async (request) => {
       const by = operator(request)

@@ -12,6 +12,8 @@ import { readSum } from './sum.js'
 
 const day_ms = 86_400_000
 const mostReport = 900_000
+/** JSON writes the end of a line as two characters. */
+const mostBody_bytes = 2 * mostReport + 65_536
 
 const Enu = Type.Object({ east: Type.Number(), north: Type.Number(), up: Type.Number() })
 const Shown = Type.Object({
@@ -142,6 +144,7 @@ export function addRoutes({ correctionFrame, ctx, jobs, previews, series }: Deps
   ctx.http.route({
     method: 'POST',
     url: '/ppp/results',
+    bodyLimit: mostBody_bytes,
     schema: {
       summary: 'Imports a determined position: the report of CSRS-PPP (.sum), SINEX, or coordinates',
       body: Import,

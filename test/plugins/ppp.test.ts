@@ -298,6 +298,15 @@ t.test('an imported report, in the frame of the country', async (t) => {
   t.ok(large >= 400 && large < 500, `${large}`)
 })
 
+t.test('C8: a report of the promised size is taken, and a larger one is refused with a reason', async (t) => {
+  const { ask } = await desk(t, await fakeCsrs(t))
+  const report = sum(roof)
+  // JSON writes two characters for each end of a line.
+  const sized = (length: number) => report + '\n'.repeat(length - report.length)
+  t.equal((await ask('POST', '/ppp/results', { text: sized(900_000) })).status, 200)
+  t.match(await ask('POST', '/ppp/results', { text: sized(900_001) }), { status: 400, json: { message: /900000/ } })
+})
+
 t.test('a report of 900 kB that was made to harm is read at once, and its message is short', async (t) => {
   const size = 900_000
   // In quadratic time this would take half an hour.

@@ -107,6 +107,15 @@ t.test('an image, wave by wave', async (t) => {
   })
   t.match(await rig.send('POST', '/fleet/rollouts', plan({ filter: { version: '9' } })), { status: 409 })
   t.match(await rig.send('POST', '/fleet/rollouts', { ...plan(), waves: [{ count: 0 }] }), { status: 400 })
+  await t.test('C8: as many serial numbers as promised are taken', async (t) => {
+    const serials = Array.from({ length: 20_000 }, (_, at) => `${at}`.padStart(64, 'X'))
+    const given = (some: string[]) => plan({ filter: { serials: some } })
+    const preview = await rig.send('POST', '/fleet/rollouts/preview', given(serials))
+    t.match(preview, { status: 200, body: { waves: [] } })
+    const begun = await rig.send('POST', '/fleet/rollouts', given(serials))
+    t.match(begun, { status: 409, body: { message: /no station fits/ } })
+    t.match(await rig.send('POST', '/fleet/rollouts', given([...serials, 'S1'])), { status: 400 })
+  })
   const { body } = await rig.send('POST', '/fleet/rollouts', plan())
   const id = Number(body.id)
   const until = (condition: (shown: Shown) => boolean, what: string) =>
