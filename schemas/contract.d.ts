@@ -2463,6 +2463,8 @@ export type SessionState = {
   expires: number
   /** Name of the person whose access key it was */
   user?: string
+  /** The service has just started, and does not know yet who may log in */
+  starting?: boolean
   /** Roles that have a password (`POST /password`); tokens of the variant are not counted */
   passwords: {
     operator: boolean

@@ -21,6 +21,9 @@ export const SessionState = Type.Object({
   login: Type.Boolean({ description: 'A token or a password is set, so a login is possible' }),
   expires: Type.Integer({ minimum: 0, description: 'Expiry of the session cookie, UTC seconds; 0: no session' }),
   user: Type.Optional(Type.String({ description: 'Name of the person whose access key it was' })),
+  starting: Type.Optional(
+    Type.Boolean({ description: 'The service has just started, and does not know yet who may log in' }),
+  ),
   passwords: Type.Object(
     { operator: Type.Boolean(), viewer: Type.Boolean() },
     { description: 'Roles that have a password (`POST /password`); tokens of the variant are not counted' },

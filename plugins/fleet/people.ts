@@ -86,6 +86,10 @@ export class People implements Accounts {
 
   // ── for the runtime's login ───────────────────────────────────────────────────────────────────────────────────────
 
+  get isKnown(): boolean {
+    return this.#isKnown
+  }
+
   get isOn(): boolean {
     return !this.#isKnown || this.#byName.size > 0
   }

@@ -19,7 +19,7 @@ import type { Clock } from '../ports/clock.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
 import { noteReply } from './connection.js'
 import type { HttpLimits } from './limits.js'
-import { type Login, roleRefusal } from './login/login.js'
+import { type Login, roleRefusal, starting } from './login/login.js'
 import { passwordPath, sessionPath, sessionRoutes } from './login/session.js'
 import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
@@ -143,7 +143,7 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   })
   // Always there: a password may be set while this generation answers.
   app.addHook('onRequest', (request, reply, done) => {
-    if (login.isOn) checkRole(request, reply, done, log)
+    if (login.isOn) checkRole(request, reply, done, log, login.isStarting)
     else done()
   })
   const taken = new RouteTable()
@@ -177,10 +177,17 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
 }
 
 /** Before every route, and without a route: compares the caller's role with the role the route needs. */
-function checkRole(request: FastifyRequest, reply: FastifyReply, done: () => void, log: Logger): void {
+function checkRole(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: () => void,
+  log: Logger,
+  isStarting: boolean,
+): void {
   const config = request.routeOptions.config ?? {}
   const refused = roleRefusal(request.role, neededRole(request.method, config))
   if (refused === undefined) done()
+  else if (isStarting && request.role === 'none') answerError(starting(), request, reply, log)
   else answerError(refused, request, reply, log)
 }
 

@@ -2,9 +2,11 @@
  * One event stream per page, closed while the page is hidden. An answer other than 200 closes an EventSource permanently
  * (HTML Standard §9.2.3), so a new one is made here, with back-off.
  */
-import { loginWanted, sessions } from './http.js'
+import { isStarting, loginWanted, sessions } from './http.js'
 
 const longestWait_ms = 30_000
+/** A service that is starting is asked again after this time. */
+const starting_ms = 1_000
 
 export class EventStream {
   readonly #path: string
@@ -46,6 +48,7 @@ export class EventStream {
   heard(): void {
     this.#failures = 0
     loginWanted.value = ''
+    isStarting.value = false
   }
 
   #close(): void {
@@ -67,6 +70,12 @@ export class EventStream {
     this.#failures += 1
     const found = await sessions.session().catch(() => undefined)
     if (this.#isStopped) return
+    isStarting.value = found?.starting === true
+    if (isStarting.value) {
+      this.#failures = 0
+      this.#again = setTimeout(() => this.#open(), starting_ms)
+      return
+    }
     if (found?.role === 'none') {
       loginWanted.value = 'needed'
       return

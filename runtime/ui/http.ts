@@ -4,6 +4,8 @@ import { signal } from '@preact/signals'
 export interface Session {
   role: 'none' | 'viewer' | 'operator'
   login: boolean
+  /** The service has just started, and does not know yet who may log in. */
+  starting?: boolean
   expires: number
   /** The person who is logged in, where people have names. */
   user?: string
@@ -14,6 +16,8 @@ export type LoginRole = 'operator' | 'viewer'
 
 /** Needed: a login is required, or the session has ended. Chosen: by the user. */
 export const loginWanted = signal<'' | 'needed' | 'chosen'>('')
+/** The service has just started: nobody is asked for a login yet. */
+export const isStarting = signal(false)
 export const session = signal<Session | undefined>(undefined)
 /** The reader may not change anything: buttons that do are disabled. */
 export const isReadOnly = signal(false)

@@ -85,6 +85,8 @@ export interface Account {
 export interface Accounts {
   /** There are people (or this is not known yet), so a login is needed. */
   readonly isOn: boolean
+  /** false: who may log in was not read yet, after the start. Until then, requests that need a login are answered 503. */
+  readonly isKnown: boolean
   /**
    * Signs the sessions of a person, 32 secret bytes: the same in every instance, and other ones once the person has another access key, so
    * that a new key ends the sessions of a stolen one. undefined: nobody has this name.
@@ -95,7 +97,7 @@ export interface Accounts {
   roleOf(user: string): Account['role'] | undefined
 }
 export const accounts = defineService<Accounts>('accounts', {
-  shape: { isOn: 'value', keyOf: 'function', find: 'function', roleOf: 'function' },
+  shape: { isOn: 'value', isKnown: 'value', keyOf: 'function', find: 'function', roleOf: 'function' },
 })
 
 /** The MQTT topics of the running plugins, for a description of the interface. */

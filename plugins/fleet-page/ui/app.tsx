@@ -1,11 +1,11 @@
 import { useEffect } from 'preact/hooks'
-import { loginWanted } from '../../../runtime/ui/http.js'
+import { isStarting, loginWanted } from '../../../runtime/ui/http.js'
 import { figure } from '../../../runtime/ui/i18n.js'
 import { Choices } from '../../../runtime/ui/parts/choices.js'
 import { Icon } from '../../../runtime/ui/parts/icon.js'
 import { Later } from '../../../runtime/ui/parts/loaded.js'
 import { Outlet } from '../../../runtime/ui/parts/outlet.js'
-import { about, inContact, isLoaded, listen, me, readSelf, stations } from './fleet/live.js'
+import { about, inContact, isLoaded, listen, me, readSelf, stationOf, stations } from './fleet/live.js'
 import { t } from './i18n/index.js'
 import { entryHere, menu, serialHere } from './pages/index.js'
 
@@ -36,7 +36,7 @@ export function App() {
 function Page() {
   const { path, load, title } = entryHere()
   const serial = serialHere()
-  const heading = serial || t(title)
+  const heading = stationOf(serial)?.name || serial || t(title)
   useEffect(() => {
     document.title = `${heading} · ${t('fleet.name')}`
   }, [heading])
@@ -70,8 +70,8 @@ function Page() {
       </nav>
       <div class="frame">
         {!inContact.value && (
-          <p class="notice" role="alert">
-            {t('fleet.noContact')}
+          <p class="notice" role={isStarting.value ? 'status' : 'alert'}>
+            {t(isStarting.value ? 'fleet.starting' : 'fleet.noContact')}
           </p>
         )}
         {me.value?.role === 'viewer' && <p class="notice">{t('login.viewer')}</p>}

@@ -117,6 +117,11 @@ export class Login {
     return this.#tokens.length > 0 || this.#people?.isOn === true
   }
 
+  /** It is not known yet which people may log in. */
+  get isStarting(): boolean {
+    return this.#people()?.isKnown === false
+  }
+
   /** The person who sends a request; undefined for anybody else. */
   userOf(headers: IncomingHttpHeaders): string | undefined {
     const bearer = bearerOf(headers)
@@ -301,6 +306,8 @@ export class Login {
     this.#refuseBlocked(peer)
     const role = this.#known(given)
     if (role !== undefined) return role
+    // It may be the key of a person: nobody is blamed for it.
+    if (this.isStarting) throw starting()
     this.#wrong.add(peer)
     throw new RtkError('RTK_ERR_UNAUTHORIZED', 'the token is wrong')
   }
@@ -348,6 +355,13 @@ export class Login {
     return digested
   }
 }
+
+/** In place of `this needs a login`. */
+export const starting = () =>
+  new RtkError(
+    'RTK_ERR_UNAVAILABLE',
+    'the service is starting, and does not know yet who may log in: try again in a minute',
+  )
 
 const bearerOf = ({ authorization = '' }: IncomingHttpHeaders) => /^bearer +(\S+) *$/i.exec(authorization)?.[1]
 

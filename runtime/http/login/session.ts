@@ -14,7 +14,11 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
   const answer = (reply: FastifyReply, role: SessionState['role'], session: Session | undefined) => {
     const expires = session === undefined ? 0 : Math.floor(session.expires_ms / 1_000)
     const user = session?.user
-    const state: SessionState = { role, login: login.isOn, expires, ...(user && { user }), passwords: login.passwords }
+    const state: SessionState = {
+      ...{ role, login: login.isOn, expires, passwords: login.passwords },
+      ...(user && { user }),
+      ...(login.isStarting && role === 'none' && { starting: true }),
+    }
     return reply.header('cache-control', 'no-store').send(state)
   }
   const response = { 200: SessionState }

@@ -1,5 +1,5 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
-import { until } from 'rtk-base/testing'
+import { createTestStation, until } from 'rtk-base/testing'
 import t from 'tap'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
 import { settled } from '../../harness/drive.js'
@@ -65,6 +65,12 @@ t.test('stations of this make and of others', async (t) => {
       reference: '0a1b2c3d',
       since: 1_790_000_000,
     })
+  })
+  await t.test('W10: the record has the position that a station announces, not its identifier', async (t) => {
+    await passes(async () => (await record('&serial=OWN1&kind=reference')).length > 0, 'the entry')
+    t.match(await record('&serial=OWN1&kind=reference'), [
+      { text: /^52\.\d{7}° N, [34]\.\d{7}° E, height -?\d+\.\d{3} m$/ },
+    ])
   })
   await t.test('rovers are those of its own outputs: neither the broker nor a push is one', async (t) => {
     const subscribers = ['mqtt', 'udp', 'tcp', 'ntrip', 'ntrip'].map((via) => ({ via }))
@@ -463,6 +469,21 @@ t.test('what the broker has kept is no sign of life', async (t) => {
     two.sayDocument()
     await passes(async () => (await row('TWO1'))?.verdict === 'fit', 'the document decides')
   })
+})
+
+t.test('W9: until it is known who may log in, nobody is asked for a login, and no key is wrong', async (t) => {
+  const fleet = await createTestStation({
+    sources: { 'http-api': {}, 'mqtt-broker': { port: 0 }, fleet: { database: 'postgres://nobody@127.0.0.1:1/none' } },
+  })
+  t.teardown(() => fleet.stop())
+  const session = (await fleet.request('/session')).json()
+  t.match(session, { role: 'none', starting: true })
+  for (let tries = 0; tries < 7; tries++) {
+    const headers: Record<string, string> = tries === 0 ? {} : { authorization: `Bearer rtk_${tries}` }
+    t.equal((await fleet.request('/fleet/me', { headers })).status, 503)
+  }
+  const { status } = await fleet.request('/session', { method: 'POST', body: JSON.stringify({ token: 'rtk_a' }) })
+  t.equal(status, 503)
 })
 
 t.test(

@@ -1,5 +1,5 @@
 /** The stations as the fleet tells them: the whole list after each connection, then what changes. */
-import { batch, computed, effect, signal } from '@preact/signals'
+import { batch, computed, signal } from '@preact/signals'
 import { EventStream } from '../../../../runtime/ui/event-stream.js'
 import { isReadOnly, loginWanted, session, sessions } from '../../../../runtime/ui/http.js'
 import { type About, type Entry, type FleetRole, fleetApi, type Me, type StationRow } from './api.js'
@@ -90,18 +90,6 @@ const stream = new EventStream('/fleet/live', (source) => {
     const entries = JSON.parse(data) as Entry[]
     newEntries.value = [...entries.reverse(), ...newEntries.value].slice(0, mostEntries)
   })
-})
-
-// A fleet that has just started asks everybody for a login until it has read whether there are people.
-effect(() => {
-  if (loginWanted.value !== 'needed') return
-  const timer = setInterval(() => {
-    sessions.session().then(
-      ({ role }) => role !== 'none' && stream.listen(),
-      () => {},
-    )
-  }, again_ms)
-  return () => clearInterval(timer)
 })
 
 /** Begins again, as after a login. */
