@@ -1,6 +1,9 @@
 /** What a rollout does to whom, and in which steps. */
+import { badValue } from 'rtk-base/plugin'
 import type { FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
+import { didYouMean } from '../../runtime/validate.js'
+import parameters from './parameters.json' with { type: 'json' }
 
 const labels = Type.Record(Type.String({ pattern: '^[\\w.-]{1,32}$' }), Type.String({ maxLength: 64 }), {
   maxProperties: 16,
@@ -142,7 +145,19 @@ export const PlanRequest = Type.Object(
   { ...always, ...Type.Partial(Type.Object(tunable)).properties, window: Type.Optional(Window) },
   { additionalProperties: false },
 )
-export const planOf = (request: Static<typeof PlanRequest>): Plan => ({ ...defaults, ...request })
+/**
+ * The list has the parameters of all plugins that are shipped. Stations may have others, by plugins of their own.
+ * @throws RTK_ERR_COMMAND_VALUE for a parameter that is not in the list and that looks like one of it
+ */
+export function planOf(request: Static<typeof PlanRequest>): Plan {
+  const { what } = request
+  const names = 'change' in what ? Object.keys({ ...what.change, ...what.back }) : []
+  for (const name of names) {
+    const like = parameters.includes(name) ? '' : didYouMean(name, parameters)
+    if (like) throw badValue(`unknown parameter ${name}${like}`)
+  }
+  return { ...defaults, ...request }
+}
 
 /** @returns whether a station fits */
 export function matching({ serials, group, labels: wanted = {}, variant, version }: Filter) {

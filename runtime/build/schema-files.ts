@@ -27,6 +27,8 @@ const withoutDefaults = <T>(schema: T): T =>
     return { ...rest, ...(needed.length > 0 && { required: needed }) }
   })
 
+const namesOf = (values: object) => Object.keys(values).toSorted((a, b) => (a < b ? -1 : 1))
+
 /** A plugin's options: no others are allowed, as at loading. A schema without properties is open. */
 function optionsOf(schema: TSchema | undefined): Json {
   if (schema === undefined) return { type: 'object', additionalProperties: false }
@@ -42,7 +44,7 @@ const sectionOf = (field: unknown): unknown =>
 function variantOf({ options, parameters }: Shipped): Json {
   const { properties, ...rest } = withoutDefaults(plain<{ properties: Json }>(Variant))
   const values = fieldSchemas(parameters.filter(({ title }) => title !== undefined))
-  const shipped = Object.keys(options).toSorted((a, b) => (a < b ? -1 : 1))
+  const shipped = namesOf(options)
   return {
     ...rest,
     properties: {
@@ -82,6 +84,8 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
   return {
     'schemas/document.schema.json': text(schemaFile('document', 'Status document', named.InfoDocument)),
     'schemas/change.schema.json': text(schemaFile('change', 'Change', own.Change)),
+    // Their names, for the plugin that asks other stations to change them.
+    'plugins/fleet-rollout/parameters.json': text(namesOf(fieldSchemas(shipped.parameters))),
     'schemas/variant.schema.json': text(schemaFile('variant', 'Variant', variantOf(shipped))),
     // The version of the interface: it does not follow the releases.
     'schemas/asyncapi.json': text(asyncApi({ version: '1.0.0', topics: Object.values(topics) })),

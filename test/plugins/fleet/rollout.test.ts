@@ -107,6 +107,17 @@ t.test('an image, wave by wave', async (t) => {
   })
   t.match(await rig.send('POST', '/fleet/rollouts', plan({ filter: { version: '9' } })), { status: 409 })
   t.match(await rig.send('POST', '/fleet/rollouts', { ...plan(), waves: [{ count: 0 }] }), { status: 400 })
+  await t.test('W10: a parameter that is misspelt is refused before anybody is asked', async (t) => {
+    const misspelt = { 'udp-prot': 2_103 }
+    for (const what of [{ change: misspelt }, { change: { 'udp-port': 2_103 }, back: misspelt }])
+      for (const path of ['/fleet/rollouts/preview', '/fleet/rollouts'])
+        t.match(await rig.send('POST', path, plan({ what })), {
+          status: 400,
+          body: { message: 'unknown parameter udp-prot (did you mean "udp-port"?)' },
+        })
+    const own = plan({ what: { change: { 'udp-port': 2_103, 'weather-station-address': 'x' } } })
+    t.match(await rig.send('POST', '/fleet/rollouts/preview', own), { status: 200 }, 'one of a plugin of their own')
+  })
   await t.test('C8: as many serial numbers as promised are taken', async (t) => {
     const serials = Array.from({ length: 20_000 }, (_, at) => `${at}`.padStart(64, 'X'))
     const given = (some: string[]) => plan({ filter: { serials: some } })
@@ -165,10 +176,10 @@ t.test('a change: refused, unknown, without an answer, and taken back', async (t
   t.match(await end({ change: { 'udp-port': 70_000 } }), {
     targets: [{ state: 'failed', reason: /refuses the change: at most 65535/ }],
   })
-  answers.S0 = { result: 'ok', leftover: { 'udp-prot': 1 } }
+  answers.S0 = { result: 'ok', leftover: { 'weather-limit': 1 } }
   const back = { 'udp-port': 2_101 }
-  t.match(await end({ change: { 'udp-port': 2_102, 'udp-prot': 1 }, back }), {
-    targets: [{ reason: /does not know udp-prot/ }],
+  t.match(await end({ change: { 'udp-port': 2_102, 'weather-limit': 1 }, back }), {
+    targets: [{ reason: /does not know weather-limit/ }],
   })
   await rig.passes(() => JSON.stringify(station.changes.at(-1)) === JSON.stringify(back), 'what it knew is undone')
   answers.S0 = undefined
