@@ -13,12 +13,20 @@ export function transitions(before: FleetStation | undefined, now: FleetStation)
     const reason = now.cause === 'ok' ? '' : `: ${now.cause}`
     if (before || now.verdict !== 'unknown') note('verdict', `${now.verdict}${reason}`)
   }
-  if (now.reference !== (before?.reference ?? '')) note('reference', now.reference || 'none')
+  if (now.reference !== (before?.reference ?? '')) note('reference', placeText(now))
   if (now.version !== (before?.version ?? '')) note('version', now.version)
   if (before && now.name !== before.name) note('name', now.name)
   if (now.update.state !== (before?.update.state ?? '') && now.update.state !== '')
     note('update', now.update.failed ? `${now.update.state}, failed` : now.update.state)
   return entries
+}
+
+/** Where it announces to be: its identifier says nothing to people. */
+function placeText({ place, reference }: FleetStation): string {
+  if (!reference) return 'none'
+  if (!place) return 'changed, its position is not known yet'
+  const degrees = (value: number, [plus, minus]: string) => `${Math.abs(value).toFixed(7)}° ${value < 0 ? minus : plus}`
+  return `${degrees(place.lat, 'NS')}, ${degrees(place.lon, 'EW')}, height ${place.alt.toFixed(3)} m`
 }
 
 /** Fields that change all the time: alone they are no reason to write or to tell. */

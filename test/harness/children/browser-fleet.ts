@@ -110,7 +110,7 @@ const go = async (page: Page, path: string, heading: string) => {
 }
 const pages: [path: string, heading: string, ready: string][] = [
   ['overview', 'Overview', '.rows-one'],
-  [`station/${first.serial}`, first.serial, '.gap'],
+  [`station/${first.serial}`, evil, '.gap'],
   ['rollouts', 'Rollouts', 'form, .card button.main'],
   ['rovers', 'Rovers', 'form'],
   ['alerts', 'Alerts', '.list .command'],
@@ -229,6 +229,7 @@ await page.getByLabel('Name', { exact: true }).fill(evil.slice(0, 60))
 await page.getByLabel('Group').fill('north')
 await page.getByRole('button', { name: 'Save' }).click()
 compare('a name and a group are given', await textWith(page, 'h2', /^<img/), evil.slice(0, 60))
+compare('W11: the page of a station has its name', await textWith(page, 'h1', /^<img/), evil.slice(0, 60))
 await page.getByText('Change a parameter').click()
 await page.getByLabel('Parameter').fill('mqtt-rtcm-rate')
 await page.getByLabel('Value').fill('2')

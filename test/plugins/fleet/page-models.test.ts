@@ -38,7 +38,7 @@ t.test('a list shows what fits, the worst first', async (t) => {
     row('D', { verdict: 'degraded', name: 'Quay 10', group: 'west' }),
   ]
   const found = (filter: object) => filtered(rows, { ...noFilter, ...filter }).map(({ serial }) => serial)
-  t.strictSame(found({}), ['B', 'D', 'A', 'C'], 'of a station that is offline the verdict is unknown')
+  t.strictSame(found({}), ['B', 'A', 'D', 'C'], 'W10: a station that is offline serves nobody, as one that is unfit')
   t.strictSame(found({ sort: 'name' }), ['B', 'C', 'A', 'D'], 'numbers in names are numbers')
   t.strictSame(found({ sort: 'serial', isDown: true }), ['D', 'C', 'B', 'A'])
   t.strictSame(found({ text: 'quay 10' }), ['D'])

@@ -54,15 +54,16 @@ export function filtered(rows: readonly StationRow[], filter: Filter): StationRo
     .sort(orderOf(filter))
 }
 
-/** The worst first. */
-const ranks: Readonly<Record<VerdictName, number>> = { unfit: 0, degraded: 1, unknown: 2, fit: 3 }
+/** The worst first: a station that is offline serves nobody, as one that is unfit. */
+const ranks: Readonly<Record<VerdictName, number>> = { unfit: 0, degraded: 2, unknown: 3, fit: 4 }
+const rankOf = ({ online, verdict }: StationRow): number => (online === 'offline' ? 1 : ranks[verdict])
 const texts = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 /** Ten thousand comparisons by a collator take longer than the eye allows: ASCII texts are compared as they are. */
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 type Order = (one: StationRow, other: StationRow) => number
 const orders: Readonly<Record<Sort, Order>> = {
-  verdict: (one, other) => ranks[verdictNow(one)] - ranks[verdictNow(other)] || other.since - one.since,
+  verdict: (one, other) => rankOf(one) - rankOf(other) || other.since - one.since,
   serial: () => 0,
   name: (one, other) => texts.compare(one.name, other.name),
   group: (one, other) => texts.compare(one.group, other.group),

@@ -96,7 +96,7 @@ export function OverviewPage() {
 
 /** Nobody has to log in yet. */
 const Invitation = () => (
-  <p class="notice">
+  <p class="notice notice-caution">
     {t('people.invite')}{' '}
     <a class="target" href="#/people">
       {t('people.inviteLink')}

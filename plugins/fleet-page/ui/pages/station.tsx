@@ -65,7 +65,7 @@ function VerdictCard({ station, document }: { station: StationDetail; document: 
   return (
     <Card title={name || serial}>
       <div class="fleet-verdict">
-        <VerdictMark verdict={verdictNow(station)} />
+        <VerdictMark verdict={verdictNow(station)} isOffline={online === 'offline'} />
         <div>
           <p class="large" role="status">
             <strong>

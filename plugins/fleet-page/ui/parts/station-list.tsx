@@ -55,7 +55,7 @@ function Row({ row }: { row: StationRow }) {
   const facts = [group, version, rovers > 0 && t('list.rovers', { count: figure(rovers, 0) })].filter(Boolean)
   return (
     <a class="rows-link" href={`#/station/${encodeURIComponent(serial)}`}>
-      <VerdictMark verdict={verdictNow(row)} />
+      <VerdictMark verdict={verdictNow(row)} isOffline={online === 'offline'} />
       <span class="rows-name">
         <strong>{name || serial}</strong>
         <span class="quiet">{[name && serial, ...facts].filter(Boolean).join(' · ')}</span>

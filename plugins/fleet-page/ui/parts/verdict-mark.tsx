@@ -15,8 +15,8 @@ const signs: Readonly<Record<VerdictName, string>> = {
 }
 
 /** Decoration: the text beside it says the same. */
-export const VerdictMark = ({ verdict }: { verdict: VerdictName }) => (
-  <svg class={`sign sign-${verdict}`} viewBox="0 0 24 24" aria-hidden="true">
+export const VerdictMark = ({ verdict, isOffline = false }: { verdict: VerdictName; isOffline?: boolean }) => (
+  <svg class={`sign sign-${isOffline ? 'offline' : verdict}`} viewBox="0 0 24 24" aria-hidden="true">
     <path class="sign-shape" d={shapes[verdict]} />
     <path class="sign-line" d={signs[verdict]} />
   </svg>
