@@ -245,7 +245,7 @@ compare('and then sent', /Sent/.test(await shown(/^.*Sent/)), true)
 await judge(page, 'a station after actions', troubles)
 
 // ── the check by neighbours ─────────────────────────────────────────────────────────────────────────────────────────
-await go(page, `station/${compared}`, compared)
+await go(page, `station/${compared}`, compared === second.serial ? evil.slice(0, 60) : compared)
 await checkPosition(netCheck)
 await page.goto(`${fleet.url}/#/station/${compared}`)
 await checkEvidence(netCheck)
