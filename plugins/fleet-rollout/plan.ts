@@ -1,8 +1,7 @@
 /** What a rollout does to whom, and in which steps. */
-import { badValue } from 'rtk-base/plugin'
+import { badValue, didYouMean } from 'rtk-base/plugin'
 import type { FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { didYouMean } from '../../runtime/validate.js'
 import parameters from './parameters.json' with { type: 'json' }
 
 const labels = Type.Record(Type.String({ pattern: '^[\\w.-]{1,32}$' }), Type.String({ maxLength: 64 }), {

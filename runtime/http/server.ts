@@ -355,8 +355,6 @@ export class HttpServer {
     const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.admitsAll }
     const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
     if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
-    if (this.#login.isAway)
-      return new RtkError('RTK_ERR_UNAVAILABLE', 'the plugin that knows the people does not run: try again in a moment')
     if (!this.#login.isUnproven(headers)) return this.#roleOf(request, peer)
     return this.#login.prove({ headers, peer }).then(
       () => this.#roleOf(request, peer),

@@ -704,6 +704,7 @@ t.test('S2: while the plugin that knows the people does not run, nobody is let i
       const bob = { user: 'bob', role: 'operator' as const }
       ctx.services.provide(accounts, {
         isOn: true,
+        isKnown: true,
         keyOf: () => new Uint8Array(32),
         find: (key) => (key === 'key-of-bob' ? bob : undefined),
         roleOf: () => 'operator',

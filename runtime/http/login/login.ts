@@ -99,12 +99,7 @@ export class Login {
 
   /** A token or a password is set, so not everybody may do everything. */
   get isOn(): boolean {
-    return this.admitsAll || this.isAway || this.#passwords.has('operator') || this.#passwords.has('viewer')
-  }
-
-  /** The plugin that knows the people does not run: until it does, nobody is let in. */
-  get isAway(): boolean {
-    return this.#accounts() === 'away'
+    return this.admitsAll || this.#passwords.has('operator') || this.#passwords.has('viewer')
   }
 
   get #people(): Accounts | undefined {
@@ -114,12 +109,12 @@ export class Login {
 
   /** Whoever sets up the service chose tokens or named people, so the login may replace the rule of the local network. */
   get admitsAll(): boolean {
-    return this.#tokens.length > 0 || this.#people?.isOn === true
+    return this.#tokens.length > 0 || this.isStarting || this.#people?.isOn === true
   }
 
-  /** It is not known yet which people may log in. */
+  /** It is not known yet which people may log in, or the plugin that knows them does not run: nobody of them is let in. */
   get isStarting(): boolean {
-    return this.#people()?.isKnown === false
+    return this.#accounts() === 'away' || this.#people?.isKnown === false
   }
 
   /** The person who sends a request; undefined for anybody else. */
