@@ -110,10 +110,8 @@ export class AntennaPhases {
   }
 }
 
-/** Evidence of one epoch, if any. It counts at once. */
-export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
-  const { contradiction, interrupted, lossOfLock, move, moved } = report
-  if (moved) return { moved, by: 'phases', text: phaseText(report), size_m: move?.distance_m ?? 0 }
+/** Evidence of one epoch that the antenna may have moved, if any. It counts at once. */
+export function evidenceOf({ contradiction, interrupted, lossOfLock }: PhaseReport): MoveEvidence | undefined {
   if (interrupted) return unknown('the observations paused for longer than their carrier phases can bridge')
   if (!lossOfLock && !contradiction) return undefined
   return unknown('most signals were lost, or their phases contradict each other')
@@ -121,13 +119,3 @@ export function evidenceOf(report: PhaseReport): MoveEvidence | undefined {
 
 /** Nothing is known about the antenna. */
 export const unknown = (text: string): MoveEvidence => ({ moved: undefined, by: 'phases', text, size_m: undefined })
-
-/** The finding as text. */
-export function phaseText({ move }: PhaseReport): string {
-  if (!move) return 'the carrier phases show a move'
-  const [unit, per] = move.distance_m < 1 ? ['cm', 100] : ['m', 1]
-  const part = (name: string, value_m: number) =>
-    `${name} ${value_m < 0 ? '-' : '+'}${Math.abs(value_m * per).toFixed(1)}`
-  const parts = [part('E', move.east_m), part('N', move.north_m), part('U', move.up_m)].join(' / ')
-  return `the carrier phases show a move of ${(move.distance_m * per).toFixed(1)} ${unit} (${parts} ${unit})`
-}

@@ -1,8 +1,9 @@
 /** The integrity monitor collects evidence from the receiver and answers whether the antenna is at a reference position. */
-import { followsBase, isPosition, type MsmEpoch, sameEcef } from 'rtk-base/gnss'
+import { followsBase, isPosition, type MsmEpoch, moveText, sameEcef } from 'rtk-base/gnss'
 import type { EventSource, PluginContext, Event as PluginEvent } from 'rtk-base/plugin'
 import {
   type AntennaMotion,
+  type AntennaMove,
   correctionStatus,
   device,
   type EvidenceMemory,
@@ -29,7 +30,9 @@ import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
 import { OutageFile } from './outage/outage-file.js'
 import { type Bridged, Outages } from './outage/outages.js'
+import type { PhaseReport } from './phase/report.js'
 import { PositionCheck } from './position-check.js'
+import { ShownMove, type ShownSnapshot } from './shown-move.js'
 import { type HeardBase, LastTrust, whoIs } from './warm/last-trust.js'
 import { Remembered } from './warm/remembered.js'
 import { Verification } from './warm/verification.js'
@@ -48,6 +51,7 @@ export interface Snapshot {
   seen?: Seen
   heard?: HeardBase
   reports: ReturnType<WatchReports['snapshot']>
+  shown?: ShownSnapshot
 }
 
 const tick_ms = 1000
@@ -80,6 +84,8 @@ export class IntegrityMonitor implements Integrity {
   /** Only after `resume`. */
   #verification: Verification | undefined
   #evidence: MoveEvidence | undefined
+  /** The move that stands, or came last; undefined in a new instance. */
+  #shown: ShownMove | undefined
   /** Handed over by the previous instance for the base in use. */
   #handed: { uid: string; baselines: Baselines } | undefined
 
@@ -149,17 +155,19 @@ export class IntegrityMonitor implements Integrity {
       phases: this.#phases.snapshot(),
       baselines: this.#movement?.baselines ?? {},
       reports: this.#reports.snapshot(),
+      ...(this.#shown && { shown: this.#shown.snapshot() }),
       ...(this.#evidence && { evidence: this.#evidence }),
       ...(seen && { seen }),
       ...(heard && { heard }),
     }
   }
 
-  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heard, reports }: Snapshot): void {
+  #resumeFrom({ at_ms, uid, inUse, evidence, phases, baselines, seen, heard, reports, shown }: Snapshot): void {
     const away_ms = this.#now_ms() - at_ms
     this.#phases.restore(phases)
     this.#last.heard = heard
     this.#check.live = seen && { ...seen, corrected: false }
+    this.#shown = shown && new ShownMove(shown)
     if (!inUse) return
     this.#inUse = true
     this.#handed = { uid, baselines }
@@ -182,10 +190,44 @@ export class IntegrityMonitor implements Integrity {
       if (!this.#receiver?.onResiduals) this.#heardRanges(heard.epoch)
       const { report } = heard
       // While no base is trusted, a pause loses no knowledge.
-      const evidence = report && (this.#inUse || !report.interrupted) ? evidenceOf(report) : undefined
-      if (evidence) this.#tell(evidence)
+      if (report?.moved) this.#heardMove(report)
+      else if (report && (this.#inUse || !report.interrupted)) this.#heardUnknown(evidenceOf(report))
       this.#heardOutage(heard)
     }
+  }
+
+  #heardMove({ move }: PhaseReport): void {
+    if (!move) return
+    const { suspicion } = this
+    const before = suspicion?.move
+    // No centimetres are added to an unknown direction.
+    if (before && !before.vector) {
+      this.#tell({ moved: true, by: 'phases', ...suspicion })
+      return
+    }
+    // What was settled is no part of what comes now.
+    if (!suspicion) this.#shown = new ShownMove()
+    const { isLeast, moves, ...vector } = this.#shownMove(before).take(move, this.#now_ms())
+    const size_m = Math.hypot(vector.east_m, vector.north_m, vector.up_m)
+    const t = before?.t ?? Math.max(0, Math.round(this.#utc_s() - move.age_s))
+    const found: AntennaMove = { by: before?.by ?? 'phases', t, size_m, isLeast, moves, vector }
+    const text = `the carrier phases show a move of ${moveText(found)}`
+    this.#tell({ moved: true, by: 'phases', text, size_m, move: found })
+  }
+
+  #shownMove(before: AntennaMove | undefined): ShownMove {
+    const { isLeast = false, moves = 1, vector } = before ?? {}
+    this.#shown ??= new ShownMove({
+      ...(vector && { earlier: { ...vector, isLeast, moves } }),
+      ...{ told_ms: Number.NEGATIVE_INFINITY, isBlind: true },
+    })
+    return this.#shown
+  }
+
+  #heardUnknown(evidence: MoveEvidence | undefined): void {
+    if (!evidence) return
+    this.#shown?.blind()
+    this.#tell(evidence)
   }
 
   #heardOutage({ epoch, report }: HeardEpoch): void {
@@ -223,7 +265,9 @@ export class IntegrityMonitor implements Integrity {
   }
 
   #heardCode(suspect: Suspect | undefined): void {
-    if (suspect) this.#tell({ moved: true, by: 'code', ...suspect })
+    if (!suspect) return
+    const { text, move } = suspect
+    this.#tell({ moved: true, by: 'code', text, size_m: move.size_m, move: { ...move, t: this.#utc_s() } })
   }
 
   #tell(evidence: MoveEvidence): void {
@@ -346,7 +390,8 @@ export class IntegrityMonitor implements Integrity {
     const bridged = this.#outages.answer(reference, whoIs(this.#receiver), this.#now_ms())
     if (bridged.answer !== false) return bridged.answer
     this.#ctx.log.warn(bridged.found.text)
-    void this.suspect(bridged.found)
+    const { text, move } = bridged.found
+    void this.suspect({ text, size_m: move.size_m, move: { ...move, t: this.#utc_s() } })
     return undefined
   }
 
@@ -382,6 +427,7 @@ export class IntegrityMonitor implements Integrity {
     this.#inUse = true
     this.#verification = undefined
     this.#evidence = undefined
+    this.#shown = undefined
     this.#reports.begin(this.#now_ms(), advice)
     void this.remember()
   }
@@ -429,6 +475,7 @@ export class IntegrityMonitor implements Integrity {
   }
 
   settle(): void {
+    this.#shown = undefined
     void this.#remembered.settle()
   }
 

@@ -1,12 +1,25 @@
 /** Antenna motion by the carrier phases, in the document (unknown: 0) and as metrics (unknown: no value). */
-import { roundTo } from 'rtk-base/gnss'
+import { roundTo, sigmasOf } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { AntennaMotion, Integrity } from 'rtk-base/services'
+import type { AntennaMotion, AntennaMove, Integrity } from 'rtk-base/services'
+
+function shownMove({ by, t, size_m, isLeast, moves, vector }: AntennaMove) {
+  const found = { by, t, size_m: roundTo(size_m, 4), at_least: isLeast, moves }
+  if (!vector) return found
+  const { east_m, north_m, up_m } = sigmasOf(vector)
+  return {
+    ...found,
+    ...{ east_m: roundTo(vector.east_m, 4), north_m: roundTo(vector.north_m, 4), up_m: roundTo(vector.up_m, 4) },
+    ...{ sigma_east_m: roundTo(east_m, 4), sigma_north_m: roundTo(north_m, 4), sigma_up_m: roundTo(up_m, 4) },
+  }
+}
 
 export function publishMotion({ info, metrics }: Pick<PluginContext, 'info' | 'metrics'>, monitor: Integrity): void {
   info.block('gnss.state.motion', () => {
     const { net_m = 0, sway_m = 0, satellites = 0, lostShare = 0 } = monitor.motion ?? {}
-    return { net: roundTo(net_m, 3), sway: roundTo(sway_m, 4), satellites, lost: roundTo(lostShare, 2) }
+    const move = monitor.suspicion?.move
+    const motion = { net: roundTo(net_m, 3), sway: roundTo(sway_m, 4), satellites, lost: roundTo(lostShare, 2) }
+    return { ...motion, ...(move && { move: shownMove(move) }) }
   })
   const gauge = (name: string, of: keyof AntennaMotion, help: string) =>
     metrics.gauge({

@@ -1,12 +1,20 @@
 /** Locates the antenna by rover positions and compares it with a reference: before a base is set up, and after a move. */
-import type { LivePosition, PositionComparison, ReceiverFix, ReferencePosition } from 'rtk-base/services'
+import { sigmasOf } from 'rtk-base/gnss'
+import type {
+  LivePosition,
+  MoveSuspicion,
+  MoveVector,
+  PositionComparison,
+  ReceiverFix,
+  ReferencePosition,
+} from 'rtk-base/services'
 import { compare, type StartLimits } from './comparison.js'
 import { back_s, doubt_s, explained, seenReturn } from './limits.js'
 import { Positions } from './positions.js'
 
 export interface PositionCheckDeps {
   /** A suspected move and its size in metres; undefined without a suspicion. */
-  suspicion(): { readonly size_m: number | undefined } | undefined
+  suspicion(): Omit<MoveSuspicion, 'text'> | undefined
   /** The position is farther from the reference than the accuracies explain, so the check takes longer. Undefined once it is decided. */
   doubts(comparison: PositionComparison | undefined): void
   limits(): StartLimits
@@ -17,6 +25,8 @@ export interface PositionCheckDeps {
   geoidSeparation_m(): number | undefined
   now_ms(): number
 }
+
+const axes = ['east_m', 'north_m', 'up_m'] as const
 
 interface Found {
   live: LivePosition
@@ -180,8 +190,11 @@ export class PositionCheck {
 
   /** Whether positions are accurate enough to show the return from the suspected move. */
   get canSeeReturn(): boolean {
-    const limit_m = this.comparison?.limits_m[0] ?? explained.level.least_m
-    return (this.#deps.suspicion()?.size_m ?? Number.POSITIVE_INFINITY) > seenReturn * limit_m
+    const least_m = seenReturn * (this.comparison?.limits_m[0] ?? explained.level.least_m)
+    const { size_m = Number.POSITIVE_INFINITY, move } = this.#deps.suspicion() ?? {}
+    // Back by most of the way: the positions agree, and the phases know better.
+    const isNearby = move?.vector && !move.isLeast && move.size_m <= least_m && !isZero(move.vector)
+    return size_m > least_m && !isNearby
   }
 
   /** Distance of the newest position, metres. */
@@ -206,6 +219,12 @@ export class PositionCheck {
     this.comparison = this.compare(live, reference)
     return this.comparison
   }
+}
+
+/** By three standard deviations. */
+function isZero(vector: MoveVector): boolean {
+  const sigmas = sigmasOf(vector)
+  return axes.every((axis) => Math.abs(vector[axis]) <= 3 * sigmas[axis])
 }
 
 /** Whether two sources are the same, whatever port of theirs they send from. */

@@ -209,8 +209,8 @@ export class ReferenceStation implements ProcedureStatus {
     const survey = store.get('survey')
     if (survey)
       this.surveyor.restore(before?.progress ? { ...survey, state: 'running', progress: before.progress } : survey)
-    const moved = store.get('moved')
-    if (moved) this.#reports.raise('gnss-reference-moved', { ...elsewhereText('', store.get('movedBy')), text: moved })
+    const elsewhere = store.get('elsewhere')
+    if (elsewhere) this.#reports.raise('gnss-reference-moved', { ...elsewhereText(''), ...elsewhere })
     await this.references.recall()
     this.compareFrames()
     this.surveyor.asked = before?.asked
@@ -343,7 +343,7 @@ export class ReferenceStation implements ProcedureStatus {
     this.surveyor.asked = undefined
     this.surveyor.abort(confirmedReason)
     const stored = this.references.confirm(chosen, override)
-    await Promise.all([stored, this.#store.set('moved', undefined)])
+    await Promise.all([stored, this.#store.set('elsewhere', undefined)])
     this.references.noteChosen()
     this.#run?.dispatch('position confirmed')
     return `the reference is used again; by positions the antenna is ${where} from it`
@@ -359,7 +359,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (tookBack) await this.references.takeBack()
     await this.references.noteManual(by)
     this.#reports.clear('gnss-reference-moved')
-    await this.#store.set('moved', undefined)
+    await this.#store.set('elsewhere', undefined)
     this.compareFrames()
     this.#referenceMayHaveChanged(tookBack)
   }

@@ -16,10 +16,8 @@ export interface StoredValues {
   /** The evidence of integrity, opaque here, see `EvidenceMemory`. */
   trusted: unknown
   suspicion: unknown
-  /** The error "reference moved by …", until the next change. */
-  moved: string
-  /** The numbers of its text. */
-  movedBy: ErrorValues
+  /** The error "reference moved by …" with the parts of its text, until the next change. */
+  elsewhere: { text: string; values: ErrorValues }
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
   ledger: readonly HistoryEntry[]

@@ -138,6 +138,30 @@ export const MotionInfo = closed(
       maximum: 1,
       description: 'Share of the satellites that lost carrier lock within 3 s',
     }),
+    move: Type.Optional(
+      closed(
+        {
+          by: Type.Union([Type.Literal('phases'), Type.Literal('code')], {
+            description: 'The evidence: carrier phases (centimetres) or code (metres)',
+          }),
+          t: count('When the antenna left, UTC seconds; 0 without a credible clock'),
+          size_m: metres('Distance from where it was'),
+          at_least: Type.Boolean({
+            description: 'It went at least so far: it is on the way, or only a bound is known',
+          }),
+          moves: Type.Integer({ minimum: 1, description: 'In how many moves' }),
+          east_m: Type.Optional(
+            metres('Component to the east; absent, as all that follow, if the direction is unknown'),
+          ),
+          north_m: Type.Optional(metres('Component to the north')),
+          up_m: Type.Optional(metres('Component upwards')),
+          sigma_east_m: Type.Optional(metres('Standard deviation of east_m')),
+          sigma_north_m: Type.Optional(metres('Standard deviation of north_m')),
+          sigma_up_m: Type.Optional(metres('Standard deviation of up_m')),
+        },
+        'How far the antenna is from where it was trusted. Only while a move is suspected and was measured',
+      ),
+    ),
   },
   'Antenna motion from the carrier phases. Present while integrity runs',
 )

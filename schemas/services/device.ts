@@ -33,6 +33,8 @@ export interface Trouble {
   readonly severity?: Severity
   /** The numbers and words that vary in the text, for translations. A key ends with the unit, e.g. `distance_m`. */
   readonly values?: ErrorValues
+  /** Since when, UTC seconds. Default: now. */
+  readonly t?: number
 }
 
 /**

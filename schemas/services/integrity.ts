@@ -55,6 +55,31 @@ export interface Judgement {
   readonly why: string
 }
 
+/** From where the antenna was trusted to where it is. One value: the document, errors and histories show it. */
+export interface AntennaMove {
+  /** `phases`: to millimetres or centimetres. `code`: to metres. */
+  readonly by: 'phases' | 'code'
+  /** When it left, UTC seconds; 0 unknown. */
+  readonly t: number
+  /** Metres. */
+  readonly size_m: number
+  /** It went at least so far: it is on the way, or only a bound is known. */
+  readonly isLeast: boolean
+  /** In how many moves. */
+  readonly moves: number
+  /** Undefined: the direction is unknown. */
+  readonly vector?: MoveVector
+}
+
+/** East, north, up, metres. */
+export interface MoveVector {
+  readonly east_m: number
+  readonly north_m: number
+  readonly up_m: number
+  /** Upper triangle of its covariance, square metres: ee, en, eu, nn, nu, uu. */
+  readonly covariance: readonly [number, number, number, number, number, number]
+}
+
 /** Evidence that the antenna moved, or may have moved. */
 export interface MoveEvidence {
   /** true: the antenna moved. undefined: unknown, e.g. most signals were lost at once. */
@@ -65,14 +90,18 @@ export interface MoveEvidence {
   readonly text: string
   /** Distance moved, metres, or its lower bound. Undefined: not measured. */
   readonly size_m: number | undefined
+  /** While a move is suspected, all of it together. */
+  readonly move?: AntennaMove
 }
 
 /** Why the antenna is suspected to have moved. */
 export interface MoveSuspicion {
   /** For people. */
   readonly text: string
-  /** Distance moved, metres; undefined: not measured. */
+  /** The farthest that it was, metres; undefined: not measured. */
   readonly size_m: number | undefined
+  /** Undefined: not measured. */
+  readonly move?: AntennaMove
 }
 
 /** Antenna motion from the carrier phases. */
@@ -195,7 +224,7 @@ export interface Integrity {
   /** undefined: the antenna is not suspected to have moved. */
   readonly suspicion: MoveSuspicion | undefined
   /** Suspects a move, effective immediately. Resolves when durable. */
-  suspect(evidence: Pick<MoveEvidence, 'text' | 'size_m'>): Promise<void>
+  suspect(evidence: MoveSuspicion): Promise<void>
   /** Clears the suspicion: the antenna is at the reference after all, or a person confirmed it. */
   settle(): void
 }

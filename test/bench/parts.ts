@@ -34,6 +34,7 @@ export const parts: Readonly<Record<string, PartEntry>> = {
   'fleet-caster': entry(() => import('./fleet-caster.js'), true),
   'fleet-load': entry(() => import('./fleet-load.js'), true),
   rest: entry(() => import('./rest.js'), true),
+  moves: entry(() => import('./moves.js'), true),
   idle: entry(() => import('./idle.js'), true),
   wire: entry(() => import('./wire.js'), true),
 }

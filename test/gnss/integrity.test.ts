@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
-import { AntennaPhases, phaseText } from '../../plugins/integrity/antenna-phases.js'
+import { AntennaPhases } from '../../plugins/integrity/antenna-phases.js'
 import { warningEvidence } from '../../plugins/integrity/code/evidence.js'
 import { MovementWatch, type Seen } from '../../plugins/integrity/code/movement.js'
 import { OffsetWatch } from '../../plugins/integrity/code/offset-watch.js'
@@ -46,13 +46,22 @@ import {
   type Msm,
   median,
   messageNumber,
+  moveText,
   offsetEnu,
   offsetText,
   PositionWindow,
   roundEcef,
 } from '../../runtime/gnss/index.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
-import type { EvidenceName, Receiver, ReceiverFix, RtcmFrame, SatelliteResidual } from '../../schemas/services.js'
+import type {
+  AntennaMove,
+  EvidenceName,
+  MoveVector,
+  Receiver,
+  ReceiverFix,
+  RtcmFrame,
+  SatelliteResidual,
+} from '../../schemas/services.js'
 import { arpFrame, msmFrame, until } from '../harness/index.js'
 import { Scene } from './support/phase-scenes.js'
 
@@ -346,6 +355,7 @@ t.test('a creep is sure after 3 s and three samples that agree, beyond 15 standa
     north_m: 0,
     up_m,
     sigma,
+    covariance: [0, 0, 0, 0, 0, 0],
     satellites: 12,
     steady: 6,
   })
@@ -411,8 +421,8 @@ const prior = { offset: enu(0), sigma_m: 1 }
 /** Feeds an offset once a second; @returns the second in which it became suspect, and how far it was said to be */
 function suspected(watch: OffsetWatch, offset: (s: number) => Enu, from_s: number, to_s: number, sigma_m = 1) {
   for (let s = from_s; s <= to_s; s++) {
-    const away_m = watch.add({ ...offset(s), sigma_m }, s * 1000)
-    if (away_m !== undefined) return { s, away_m }
+    const away = watch.add({ ...offset(s), sigma_m }, s * 1000)
+    if (away) return { s, away_m: Math.hypot(away.east, away.north, away.up) }
   }
   return undefined
 }
@@ -571,7 +581,10 @@ t.test('the offset that is shown is that of the second solution, else of the ran
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 4) < 0.1)
   for (let s = 0; s <= 15; s++) watch.secondFix(fixAt(-3, s * 1000), s * 1000)
   t.ok(Math.abs((watch.delta_m(15_000) ?? 0) - 3) < 0.01)
-  t.match(watch.warning('Base station position seems incorrect'), { text: /^the receiver reports: Base/, size_m: 50 })
+  t.match(watch.warning('Base station position seems incorrect'), {
+    text: /^the receiver reports: Base/,
+    move: { size_m: 50, isLeast: true },
+  })
   t.equal(warningEvidence('txbuf alloc'), undefined)
 })
 
@@ -1161,11 +1174,24 @@ t.test('the ledger has each reference and each move once, and keeps the newest',
 })
 
 t.test('what is told of a move and of two positions', async (t) => {
-  const moved = (move: Partial<Record<'east_m' | 'north_m' | 'up_m' | 'distance_m', number>>) =>
-    phaseText({ move } as unknown as PhaseReport)
-  t.match(moved({ distance_m: 0.99, east_m: -0.99, north_m: 0, up_m: 0 }), /99\.0 cm \(E -99\.0 \/ N \+0\.0/)
-  t.match(moved({ distance_m: 1.5, east_m: 0, north_m: 0, up_m: 1.5 }), /a move of 1\.5 m \(.*U \+1\.5 m\)/)
-  t.equal(phaseText({} as PhaseReport), 'the carrier phases show a move')
+  const moved = ([east_m, north_m, up_m]: readonly number[], sigma_m: number, more: Partial<AntennaMove> = {}) => {
+    const square = sigma_m ** 2
+    const covariance = [square, 0, 0, square, 0, 4 * square] as const
+    const vector: MoveVector = { east_m, north_m, up_m, covariance }
+    const size_m = Math.hypot(east_m, north_m, up_m)
+    return moveText({ by: 'phases', t: 0, size_m, isLeast: false, moves: 1, vector, ...more })
+  }
+  for (const [text, expected] of [
+    [moved([0.03, 0, 0.002], 0.005), '3.0 ± 0.5 cm east'],
+    [moved([-0.3, 0.3, -0.1], 0.004), '42.4 ± 0.4 cm north-west and 10.0 ± 0.8 cm down'],
+    [moved([0, 0, 1.5], 0.02), '1.50 ± 0.04 m up'],
+    [moved([0, -2, 0], 0.02, { isLeast: true, moves: 2 }), 'at least 2.00 ± 0.02 m south, in 2 moves'],
+    [moved([0.01, 0, 0], 0.02, { moves: 2 }), 'less than 10.8 cm, so it may be back, in 2 moves'],
+    [moved([0.02, 0, 0], 0.02, { isLeast: true }), 'about 2.0 cm, direction unknown'],
+  ] as const)
+    t.equal(text, expected)
+  const unknown = { by: 'code', t: 0, size_m: 6, isLeast: true, moves: 1 } as const
+  t.equal(moveText(unknown), 'more than 6.00 m, direction unknown')
   const angles = ecefToGeodetic(here)
   for (const [apart_m, text] of [
     [9.9, /9\.900 m apart/],
@@ -1736,7 +1762,7 @@ t.test('what speaks for a move says how far it is', async (t) => {
   const watch = new MovementWatch(reference({}), seenHere)
   t.same(watch.warning('Base station position seems incorrect'), {
     text: 'the receiver reports: Base station position seems incorrect',
-    size_m: 50,
+    move: { by: 'code', size_m: 50, isLeast: true, moves: 1 },
   })
   t.equal(watch.warning('antenna short'), undefined)
   for (const [acc_m, sigma_m] of [
@@ -1753,12 +1779,16 @@ t.test('what speaks for a move says how far it is', async (t) => {
     }
   let found: unknown
   for (let s = 0; s < 40 && !found; s++) found = watch.secondFix(fixAt(12, s * 1_000), s * 1_000)
-  t.match(found, { text: 'the second fix shows 12.0 m', size_m: Number })
+  t.match(found, { text: 'the second fix shows a move of 12.00 ± 3.00 m east', move: { vector: {} } })
   const ranges = new MovementWatch(reference({}), seenHere)
   const far = skyOfResiduals(enu(12), () => 0)
   found = undefined
   for (let s = 0; s < 40 && !found; s++) found = ranges.residuals(far, s * 1_000)
-  t.match(found, { text: 'the ranges show 12.0 m', size_m: Number })
+  t.match(found, {
+    text: /^the ranges show a move of more than \d\.\d\d m, direction unknown$/,
+    move: { isLeast: true },
+  })
+  t.notOk((found as { move: AntennaMove }).move.vector)
   t.equal(ranges.residuals(far.slice(0, 7), 35_000), undefined, 'too few to say')
   t.ok(Math.abs((ranges.delta_m(35_000) ?? 0) - 12) < 1e-6)
 })

@@ -1,16 +1,39 @@
 /** Code evidence for a move of a base: ranges, the second fix, receiver warnings. The base's own position only echoes its reference. */
-import { type Enu, enu, isPosition } from 'rtk-base/gnss'
-import type { Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
-import { OffsetWatch, type Prior } from './offset-watch.js'
+import { type Enu, enu, isPosition, moveText } from 'rtk-base/gnss'
+import type { AntennaMove, Ecef, ReceiverFix, SatelliteResidual } from 'rtk-base/services'
+import { type Away, OffsetWatch, type Prior } from './offset-watch.js'
 import { offsetOf } from './residual-offset.js'
 
 /** Why the antenna is suspected to have moved, and how far. */
 export interface Suspect {
   /** For people. */
   readonly text: string
-  /** Metres; the least where only that is known. */
-  readonly size_m: number
+  readonly move: CodeMove
 }
+
+type CodeMove = Omit<AntennaMove, 't'>
+
+/** Of the level part: less says nothing about the direction. */
+const knownDirection_sigmas = 3
+/** Of the whole: it went farther than this leaves. */
+const surely_sigmas = 2
+
+/** @param isSigned false: the opposite direction is as likely */
+function moveOf({ east, north, up, sigma }: Away, isSigned: boolean): CodeMove {
+  const size_m = Math.hypot(east, north, up)
+  const shown = { by: 'code', moves: 1 } as const
+  const isKnown =
+    isSigned && Math.max(Math.hypot(east, north) / sigma.level_m, Math.abs(up) / sigma.up_m) > knownDirection_sigmas
+  if (!isKnown) {
+    const [level, rise] = [Math.hypot(east, north) / size_m, up / size_m]
+    const sigma_m = Math.hypot(level * sigma.level_m, rise * sigma.up_m)
+    return { ...shown, size_m: Math.max(0, size_m - surely_sigmas * sigma_m), isLeast: true }
+  }
+  const covariance = [sigma.level_m ** 2, 0, 0, sigma.level_m ** 2, 0, sigma.up_m ** 2] as const
+  return { ...shown, size_m, isLeast: false, vector: { east_m: east, north_m: north, up_m: up, covariance } }
+}
+
+const suspectOf = (what: string, move: CodeMove): Suspect => ({ text: `${what} ${moveText({ ...move, t: 0 })}`, move })
 
 const pooledEpochs = 3600
 
@@ -23,8 +46,8 @@ export class ResidualEvidence extends OffsetWatch {
   /** @returns undefined while nothing speaks for a move */
   hear(residuals: readonly SatelliteResidual[], now_ms: number): Suspect | undefined {
     const offset = offsetOf(residuals)
-    const away_m = offset && this.add({ ...offset, sigma_m: this.#pooled_m(offset.sigma_m) }, now_ms)
-    return away_m === undefined ? undefined : { text: `the ranges show ${away_m.toFixed(1)} m`, size_m: away_m }
+    const away = offset && this.add({ ...offset, sigma_m: this.#pooled_m(offset.sigma_m) }, now_ms)
+    return away && suspectOf('the ranges show a move of', moveOf(away, false))
   }
 
   /** With few satellites the spread of an epoch may be small by chance, and reflections keep it so for minutes: that of an hour counts, too. */
@@ -50,8 +73,8 @@ export class SecondFixEvidence extends OffsetWatch {
   hear(fix: ReceiverFix, now_ms: number): Suspect | undefined {
     // In some firmware the second solution only echoes the first: its type is `time`, and it proves nothing.
     if (!isPosition(fix)) return undefined
-    const away_m = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
-    return away_m === undefined ? undefined : { text: `the second fix shows ${away_m.toFixed(1)} m`, size_m: away_m }
+    const away = this.add({ ...enu(this.#arp, fix.position), sigma_m: fix.acc_m }, now_ms)
+    return away && suspectOf('the second fix shows a move of', moveOf(away, true))
   }
 }
 
@@ -62,5 +85,6 @@ const warned_m = 50
 
 /** The receiver's own judgement, in its own words. */
 export function warningEvidence(text: string): Suspect | undefined {
-  return warning.test(text) ? { text: `the receiver reports: ${text}`, size_m: warned_m } : undefined
+  const move: CodeMove = { by: 'code', size_m: warned_m, isLeast: true, moves: 1 }
+  return warning.test(text) ? { text: `the receiver reports: ${text}`, move } : undefined
 }

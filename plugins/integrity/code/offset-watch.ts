@@ -4,13 +4,15 @@ import { stale_ms, explained as startCheck } from '../limits.js'
 import type { MeasuredOffset } from './residual-offset.js'
 
 /** Horizontally and vertically, metres: satellites stand above the horizon only, and the ionosphere errs upwards. */
-interface Limit {
+export interface Limit {
   readonly level_m: number
   readonly up_m: number
 }
 
 interface Rule {
   readonly window_ms: number
+  /** Of the limit, in standard deviations of the median. */
+  readonly sigmas: number
   /** From how far on the median of the window is suspect, by the noise of single offsets. */
   limit(sigma_m: number): Limit
 }
@@ -33,12 +35,13 @@ const cleared = 0.6
  * Rule for a suspicion: a median over the window that is farther from the expected offset than code ranges explain. Code errors wander by
  * metres over minutes to hours. The limits were chosen with `npm run bench holds`.
  */
-const fast: Rule = { window_ms: 30_000, limit: (sigma_m) => times(3, explained(sigma_m)) }
+const fast: Rule = { window_ms: 30_000, sigmas: 3, limit: (sigma_m) => times(3, explained(sigma_m)) }
 const middle: Rule = {
   window_ms: 120_000,
+  sigmas: 5,
   limit: (sigma_m) => alike(Math.max(5 * sigma_m, Math.hypot(10, 4 * sigma_m))),
 }
-const slow: Rule = { window_ms: 1_800_000, limit: (sigma_m) => alike(Math.hypot(6, 4 * sigma_m)) }
+const slow: Rule = { window_ms: 1_800_000, sigmas: 4, limit: (sigma_m) => alike(Math.hypot(6, 4 * sigma_m)) }
 export const rules: readonly Rule[] = [fast, middle, slow]
 
 /** The median of the first 10 min is where it is expected from then on, as far as the prior bears it out. */
@@ -91,6 +94,11 @@ export interface Prior {
   reference?: Enu
 }
 
+/** How far the antenna is from where it is expected, with standard deviations, metres. */
+export interface Away extends Enu {
+  readonly sigma: Limit
+}
+
 /** Finds an offset that is suspect: far for a short time, or less far for long. */
 export class OffsetWatch {
   readonly #prior: Prior
@@ -123,7 +131,7 @@ export class OffsetWatch {
   }
 
   /** @returns how far it is away from where it is expected, when that is suspect */
-  add(offset: MeasuredOffset, at_ms: number): number | undefined {
+  add(offset: MeasuredOffset, at_ms: number): Away | undefined {
     this.#startedAt_ms ??= at_ms
     const last = this.#recent.at(-1)
     // Samples from before a gap are stale.
@@ -211,7 +219,7 @@ export class OffsetWatch {
     }
   }
 
-  #far(at_ms: number): number | undefined {
+  #far(at_ms: number): Away | undefined {
     return (
       this.#isFar(this.#recent, fast, at_ms) ??
       this.#isFar(this.#blocks, middle, at_ms) ??
@@ -220,12 +228,14 @@ export class OffsetWatch {
     )
   }
 
-  #isFar(samples: readonly Sample[], rule: Rule, at_ms: number): number | undefined {
+  #isFar(samples: readonly Sample[], rule: Rule, at_ms: number): Away | undefined {
     const [first] = samples
     if (!first || at_ms - first.at_ms < rule.window_ms - 1000) return undefined
     if (this.#isPlainlyNear(samples, rule)) return undefined
     const found = middleOf(samples)
-    return isBeyond(this.#away(found), rule.limit(found.sigma_m)) ? this.#away_m(found) : undefined
+    const away = this.#away(found)
+    const limit = rule.limit(found.sigma_m)
+    return isBeyond(away, limit) ? { ...away, sigma: times(1 / rule.sigmas, limit) } : undefined
   }
 
   /** Without sorting: where most samples are near on each axis, so is the median. Nearly always. */
@@ -248,10 +258,6 @@ export class OffsetWatch {
 
   #away(offset: Enu): Enu {
     return difference(offset, this.#baseline ?? this.#nearestPrior(offset))
-  }
-
-  #away_m(offset: Enu): number {
-    return length(this.#away(offset))
   }
 
   #fromPrior_m(offset: Enu): number {

@@ -1,6 +1,6 @@
 /** What is known of the antenna over an outage: by phases that stayed in lock, else by the code of the same satellites. */
-import { type MsmEpoch, type ObservedEpoch, observedIn, offsetText, sameEcef } from 'rtk-base/gnss'
-import type { ReferencePosition } from 'rtk-base/services'
+import { type MsmEpoch, moveText, type ObservedEpoch, observedIn, sameEcef } from 'rtk-base/gnss'
+import type { AntennaMove, ReferencePosition } from 'rtk-base/services'
 import { stale_ms } from '../limits.js'
 import type { OrbitSky } from '../orbit-sky.js'
 import { type Anchor, type Carried, carry, type Open } from './carry.js'
@@ -28,7 +28,7 @@ const codeMove = { sigmas: 5, level_m: 2.5, up_m: 3.5 } as const
 export interface Found {
   /** For people. */
   readonly text: string
-  readonly size_m: number
+  readonly move: Omit<AntennaMove, 't'>
 }
 
 /** `pending`: an answer may come with the next epochs. */
@@ -139,7 +139,9 @@ export class Outages {
     const isMoved =
       Math.hypot(fitted.east, fitted.north) > Math.max(codeMove.level_m, codeMove.sigmas * level_m) ||
       Math.abs(fitted.up) > Math.max(codeMove.up_m, codeMove.sigmas * up_m)
-    return isMoved ? foundOf('the ranges of the same satellites before and after an outage show', fitted) : undefined
+    return isMoved
+      ? foundOf('code', 'the ranges of the same satellites before and after an outage show', fitted)
+      : undefined
   }
 
   /** Whether the antenna stayed at this reference over the outage, as the newest epochs show. */
@@ -158,7 +160,10 @@ export class Outages {
     }
     if (!all(false) || !fitted)
       return this.#results.some(({ stayed }) => stayed === undefined) ? unknown : { answer: 'pending' }
-    return { answer: false, found: foundOf('over an outage, carrier phases that stayed in lock show', fitted) }
+    return {
+      answer: false,
+      found: foundOf('phases', 'over an outage, carrier phases that stayed in lock show', fitted),
+    }
   }
 
   #of({ arp }: Pick<ReferencePosition, 'arp'>, who: string): Remains | undefined {
@@ -210,7 +215,9 @@ export class Outages {
   }
 }
 
-function foundOf(what: string, { east, north, up }: Fitted): Found {
-  const size_m = Math.hypot(east, north, up)
-  return { text: `${what} a move of ${size_m.toFixed(1)} m (${offsetText({ east, north, up })})`, size_m }
+function foundOf(by: AntennaMove['by'], what: string, { east, north, up, sigma: { level_m, up_m } }: Fitted): Found {
+  const covariance = [level_m ** 2, 0, 0, level_m ** 2, 0, up_m ** 2] as const
+  const vector = { east_m: east, north_m: north, up_m: up, covariance }
+  const move = { by, size_m: Math.hypot(east, north, up), isLeast: false, moves: 1, vector }
+  return { text: `${what} a move of ${moveText({ ...move, t: 0 })}`, move }
 }

@@ -1,6 +1,9 @@
 /** A displacement of the antenna from phase residuals: robust least squares over the directions of the satellites. */
 import { orderStatistic } from './order-statistic.js'
 
+/** Upper triangle of a symmetric matrix over east, north and up, square metres: ee, en, eu, nn, nu, uu. */
+export type Covariance = readonly [number, number, number, number, number, number]
+
 /** East, north, up, metres, and its basis. */
 export interface Displacement {
   readonly east_m: number
@@ -8,6 +11,8 @@ export interface Displacement {
   readonly up_m: number
   /** Formal standard deviations, from the residuals of the signals that agree. */
   readonly sigma: { readonly east_m: number; readonly north_m: number; readonly up_m: number }
+  /** Of the same, with what the axes have in common. */
+  readonly covariance: Covariance
   /** Satellites that agree with it. */
   readonly satellites: number
   /** How many of them have steady clocks. */
@@ -388,12 +393,14 @@ export class DisplacementFit {
     // The residuals that the scale is from are smaller than the errors, by as much as there are unknowns.
     const factor = Math.max(1, scale * Math.sqrt(satellites / (satellites - 3 - clocks)))
     const [east_m, north_m, up_m] = this.#solution
-    const [ee, , , nn, , uu] = this.#inverse
+    const [ee, en, eu, nn, nu, uu] = this.#inverse
+    const square = factor * factor
     return {
       east_m,
       north_m,
       up_m,
       sigma: { east_m: factor * Math.sqrt(ee), north_m: factor * Math.sqrt(nn), up_m: factor * Math.sqrt(uu) },
+      covariance: [square * ee, square * en, square * eu, square * nn, square * nu, square * uu],
       satellites,
       steady,
     }

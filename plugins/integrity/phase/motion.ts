@@ -1,4 +1,5 @@
 import type { Enu } from 'rtk-base/gnss'
+import type { Sample } from './departure.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { orderStatistic } from './order-statistic.js'
 
@@ -16,6 +17,8 @@ const decideFrom = 0.6
 const steadiness = 0.5
 /** A displacement of fewer standard deviations is noise. */
 export const significance = 5
+/** A displacement of fewer is no motion at all. */
+const quiet = 3
 /**
  * Decision levels, in standard deviations, for a move of less than `thresholds` thresholds. `atOnce` applies if at least `share` of it came
  * within the confirming samples and those just before, otherwise `slowly`. Multipath and satellite clocks let the position of a stationary
@@ -29,6 +32,11 @@ const swaying = 1 / 3
 const noisy = 2
 /** A step is looked for between the medians of this time before and behind it. */
 const settle_ms = 4_000
+/**
+ * A move too small to be reported becomes a part of the past some seconds later, and the antenna seems to be as far to the other side: in
+ * as many samples of the time before it was at least this part of the way there.
+ */
+const rebound = { within_ms: 15_000, samples: 2, share: 0.4 }
 /** A swing is seen against the median of at least so many samples. */
 const leastOfMedian = 5
 /** An antenna that stays within this for as many samples as a third difference has leaves less than 8 cm in it. */
@@ -69,9 +77,10 @@ export class Motion {
   /** When the last step began, as far as the level changed. */
   #stepped_ms = -Infinity
   #usualFrom_ms = -Infinity
-  /** The last rms before the antenna left its level, and when that was. */
+  /** The last rms before the antenna left its level. */
   #calm_m = 0
-  #calmAt_ms = -Infinity
+  /** When its displacement was last within its noise. */
+  #quietAt_ms = -Infinity
 
   constructor(threshold_m: number) {
     this.#threshold_m = threshold_m
@@ -88,8 +97,8 @@ export class Motion {
   }
 
   /** When the antenna was last where it used to be. */
-  get calmAt_ms(): number {
-    return this.#calmAt_ms
+  get quietAt_ms(): number {
+    return this.#quietAt_ms
   }
 
   /** The loss of most satellites was reported: fewer are usual from now on. */
@@ -114,6 +123,12 @@ export class Motion {
    * @returns when the level stepped, since when; else undefined
    */
   add(time_ms: number, position: Displacement, stepNoise: number): number | undefined {
+    this.keep(time_ms, position)
+    return this.#settle(time_ms, position, stepNoise)
+  }
+
+  /** The same of an antenna that is on its way: its level stays where it was. */
+  keep(time_ms: number, position: Displacement): void {
     if (this.#next - this.#first === capacity) this.#first++
     const slot = this.#next++ % capacity
     this.#times_ms[slot] = time_ms
@@ -122,7 +137,20 @@ export class Motion {
     const { east_m, north_m, up_m } = position.sigma
     this.#sigmas.set([east_m, north_m, up_m], slot * 3)
     this.#satellites[slot] = position.satellites
-    return this.#settle(time_ms, position, stepNoise)
+  }
+
+  /** The newest, and those before it after `from_ms`, with the errors of the newest. */
+  since(from_ms: number, position: Displacement, stepNoise: number): [...Sample[], Sample] {
+    const samples: [...Sample[], Sample] = [
+      { time_ms: this.#times_ms[(this.#next - 1) % capacity], position, stepNoise },
+    ]
+    for (let sample = this.#next - 2; sample >= this.#first; sample--) {
+      const slot = sample % capacity
+      if (this.#times_ms[slot] <= from_ms) break
+      const [east_m, north_m, up_m] = this.#positions.subarray(slot * 3, slot * 3 + 3)
+      samples.unshift({ time_ms: this.#times_ms[slot], position: { ...position, east_m, north_m, up_m }, stepNoise })
+    }
+    return samples
   }
 
   /** Whether third differences up to this time hold nothing of the motion of the antenna. */
@@ -152,7 +180,7 @@ export class Motion {
   }
 
   /**
-   * The antenna position if it is the threshold or more off its level: such an epoch would bend later polynomials.
+   * The antenna position if it is off its level by as much as decides a move: such an epoch would bend later polynomials.
    * Only as clear as a move, and only for an antenna that was calm before and left its place at once. Otherwise errors would feed themselves:
    * those of the extrapolation come slowly, so the median of the last 10 s has them too.
    * @param position the newest that was added
@@ -163,15 +191,28 @@ export class Motion {
     const { level } = this
     const [east, north, up] = [east_m - level.east, north_m - level.north, up_m - level.up]
     const normalised = Math.hypot(east / sigma.east_m, north / sigma.north_m, up / sigma.up_m)
-    if (Math.hypot(east, north, up) < this.#threshold_m || normalised < significance * doubtOf(position))
-      return undefined
+    const least_m = this.#threshold_m * decideFrom
+    if (Math.hypot(east, north, up) < least_m || normalised < significance * doubtOf(position)) return undefined
     const newest = this.#next - 1
     if (!this.#isSeenBy(fewer.share, newest, this.#next)) return undefined
     const recent = this.#reaching(this.#next, this.#times_ms[newest % capacity] - span_ms)
     this.#median(Math.max(this.#first, Math.min(recent, this.#next - leastOfMedian)), this.#next, this.#before)
-    return this.#distance(newest, this.#before) < this.#threshold_m
-      ? undefined
-      : { east: east_m, north: north_m, up: up_m }
+    return this.#distance(newest, this.#before) < least_m ? undefined : { east: east_m, north: north_m, up: up_m }
+  }
+
+  /** Whether the antenna was to the other side before, which an earlier move explains as well. */
+  rebounds({ east_m, north_m, up_m }: Displacement): boolean {
+    const { level } = this
+    const [east, north, up] = [east_m - level.east, north_m - level.north, up_m - level.up]
+    const square = east * east + north * north + up * up
+    const from = this.#reaching(this.#next, this.#times_ms[(this.#next - 1) % capacity] - rebound.within_ms)
+    let opposite = 0
+    for (let sample = from; sample < this.#next; sample++) {
+      const at = (sample % capacity) * 3
+      const [e, n, u] = [0, 1, 2].map((axis) => this.#positions[at + axis] - this.#levels[at + axis])
+      if (e * east + n * north + u * up <= -rebound.share * square) opposite++
+    }
+    return opposite >= rebound.samples
   }
 
   /** Rms of the distance from the level over the last 10 s, or since the last step; undefined with fewer than 5 samples. */
@@ -205,9 +246,9 @@ export class Motion {
     const decide_m = this.#threshold_m * decideFrom
     if (Math.hypot(net.east, net.north, net.up) < decide_m) {
       this.#calm_m = this.sway_m(time_ms) ?? 0
-      this.#calmAt_ms = time_ms
     }
     const { east_m, north_m, up_m } = position.sigma
+    if (Math.hypot(net.east / east_m, net.north / north_m, net.up / up_m) < quiet) this.#quietAt_ms = time_ms
     const sways = this.#calm_m > Math.max(this.#threshold_m * swaying, noisy * Math.hypot(east_m, north_m, up_m))
     const from_ms = time_ms - (sways ? confirmSwaying_ms : confirm_ms) * 0.99
     let samples = 0

@@ -1,5 +1,5 @@
 import { type Displacement, DisplacementFit } from './displacement.js'
-import { type Plan, Reference, type Window } from './reference.js'
+import { type Past, type Plan, Reference, type Window } from './reference.js'
 import type { Pace, SignalTracks, Track } from './signal-tracks.js'
 
 /** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
@@ -42,9 +42,12 @@ export class PhaseFit {
     this.#reference = new Reference(tracks, plans)
   }
 
-  /** Undefined while the history is too short. */
-  solve(time_ms: number, interval_ms: number): Fitted | undefined {
-    const plan = this.#reference.choose(time_ms, interval_ms)
+  /**
+   * Undefined while the history is too short.
+   * @param past in place of the history up to the lag of the plan: nothing is learnt about the signals
+   */
+  solve(time_ms: number, interval_ms: number, past?: Past): Fitted | undefined {
+    const plan = this.#reference.choose(time_ms, interval_ms, past)
     if (!plan) return undefined
     const fit = this.#fit
     fit.clear()
@@ -67,7 +70,7 @@ export class PhaseFit {
     const position = fit.solve()
     if (position === undefined) return { slips: 0, stepNoise, plan }
     if (position === 'contradiction') return { slips: 0, stepNoise, plan, contradicts: true }
-    return { slips: this.#learn(), stepNoise, plan, position }
+    return { slips: past ? 0 : this.#learn(), stepNoise, plan, position }
   }
 
   /** @returns how many signals slipped */

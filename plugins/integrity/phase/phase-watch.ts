@@ -1,11 +1,12 @@
 import type { Enu, MsmEpoch } from 'rtk-base/gnss'
 import { moved_m } from '../limits.js'
 import { Creep } from './creep.js'
+import { Departure, doubted, magnitude } from './departure.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
 import { Motion, significance, span_ms } from './motion.js'
 import { type Fitted, PhaseFit } from './phase-fit.js'
-import { quickPlans, slowPlans } from './reference.js'
+import { type Plan, quickPlans, slowPlans } from './reference.js'
 import type { Move, PhaseReport } from './report.js'
 import { kept, type LockReport, SignalTracks } from './signal-tracks.js'
 import type { Sky } from './sky.js'
@@ -40,8 +41,12 @@ const absence_ms = { seen: 10_000, blind: 6_000 }
 const bridged = { share: 0.1, most_ms: 10_000 }
 /** Contradicting epochs before a contradiction is reported and the watch restarts: a single epoch may be damaged. */
 const patience = 2
-/** After a move the history before it is of no use any more. */
+/** An antenna that has stayed at its new place for so long is watched there. */
 const renewAfter_ms = 10_000
+/** The displacement shows later than the antenna leaves: so much of the time before is left out, but no more than that. */
+const unsure_ms = { least: 1_000, most: 10_000 }
+/** Without a position from the phases before the move for so long, what comes now is watched. */
+const lost_ms = 5_000
 
 interface Solved extends Partial<Fitted> {
   readonly step?: Enu | undefined
@@ -73,9 +78,13 @@ export class PhaseWatch {
   #isSeen = false
   /** The same, and when that was last. */
   #seen_ms: number | undefined
-  /** How far it moved, since that is reported. */
-  #move: Enu | undefined
-  /** When the watch restarts after a move. */
+  /** The antenna has left its place, until it is watched at its new one. */
+  #departure: Departure | undefined
+  /** The epochs of the new place are history: those before it only tell the way there. */
+  #isRenewed = false
+  /** What a slow push did, since that is reported. */
+  #crept: { readonly position: Displacement; readonly from_ms: number } | undefined
+  /** When the watch restarts after a slow push, or a step of a short history. */
   #renew_ms = Infinity
 
   constructor({ threshold_m = moved_m }: PhaseWatchOptions = {}) {
@@ -101,7 +110,7 @@ export class PhaseWatch {
     if (this.#clock.time_ms >= this.#renew_ms) this.#restart()
     if (interrupted) this.#restart()
     if (sky) this.#tracks.look(sky)
-    const solved = sky && this.#position()
+    const solved = sky && (this.#departure ? this.#onTheWay(this.#departure) : this.#position())
     const lossOfLock = this.#lost(lock, sky !== undefined && !solved?.position)
     const contradiction = this.#contradicts(solved?.contradicts)
     if (contradiction) this.#restart()
@@ -116,7 +125,7 @@ export class PhaseWatch {
       this.#levels.set([east, north, up], slot * 3)
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
-    const crept = sky && slot !== undefined ? this.#crept() : undefined
+    const crept = sky && slot !== undefined && !this.#departure ? this.#push() : undefined
     const moved = this.#moved(solved ?? {}, crept)
     const third = slot === undefined ? undefined : this.#thirdDifferences.newest()
     // A phase with little history takes no part in the position, and its slip would show when it does.
@@ -152,13 +161,49 @@ export class PhaseWatch {
 
   #restart(): void {
     this.#tracks.restartAll()
+    this.#departure = undefined
+    this.#begin()
+  }
+
+  /** The antenna is at its place by definition. */
+  #begin(): void {
     this.#motion.restart()
     this.#creep.restart()
     this.#contradicted = 0
     this.#seen_ms = undefined
-    this.#move = undefined
+    this.#crept = undefined
+    this.#isRenewed = false
     this.#renew_ms = Infinity
     this.#calm.restart()
+  }
+
+  /** The watch of the new place begins with the first epoch there. */
+  #renew({ arrived_ms = this.#clock.time_ms }: Departure): void {
+    this.#tracks.forgetBefore(arrived_ms)
+    this.#begin()
+    this.#relevel(arrived_ms)
+    this.#isRenewed = true
+  }
+
+  /** The position in the frame of the first place, as long as the present one has no history. */
+  #onTheWay(departure: Departure): Solved | undefined {
+    const { time_ms, interval_ms } = this.#clock
+    const fitted = this.#quick.solve(time_ms, interval_ms, departure.past)
+    const { position, stepNoise = 1 } = fitted ?? {}
+    if (position) departure.take({ time_ms, position, stepNoise })
+    const isLost = time_ms - departure.heard_ms > lost_ms
+    const isOver = isLost || time_ms - departure.moved_ms >= renewAfter_ms
+    // It left again: the new place is another one.
+    if (this.#isRenewed && !isOver) this.#isRenewed = false
+    if (!this.#isRenewed && isOver) this.#renew(departure)
+    if (this.#isRenewed) {
+      const solved = this.#position()
+      if (solved?.position || isLost) this.#departure = undefined
+      return solved
+    }
+    const step = position && this.#motion.step(position)
+    if (position) this.#motion.keep(time_ms, position)
+    return fitted && { ...fitted, contradicts: false, step }
   }
 
   /** The position in the frame of `Motion`, with the slips that the solution shows; undefined when it is not observable. */
@@ -175,25 +220,42 @@ export class PhaseWatch {
   }
 
   /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
-  #crept(): Enu | undefined {
+  #push(): Displacement | undefined {
     const { time_ms, interval_ms } = this.#clock
     const position = this.#slow.solve(time_ms, interval_ms)?.position
-    return position && this.#creep.take(time_ms, position, this.#motion.level)
+    return position && this.#creep.take(time_ms, position, this.#motion.level) && position
   }
 
-  #moved({ position, plan }: Solved, crept: Enu | undefined): boolean | undefined {
+  #moved({ position, plan, stepNoise = 1 }: Solved, crept: Displacement | undefined): boolean | undefined {
     const { time_ms } = this.#clock
-    if (crept || (position && this.#motion.moved(time_ms, position))) {
-      if (this.#renew_ms === Infinity) this.#renew_ms = time_ms + renewAfter_ms
-      // Later the move is part of the past that phases are extrapolated from.
-      const isMeasured = position && plan && time_ms - plan.lag_ms <= this.#motion.calmAt_ms
-      const net = isMeasured ? this.#motion.net(time_ms, position) : undefined
-      this.#move = farthest(this.#move, net, isMeasured ? this.#motion.level : undefined, crept)
+    if (this.#departure && !this.#isRenewed) return true
+    if (position && plan && this.#motion.moved(time_ms, position)) {
+      this.#leave(position, plan, stepNoise)
       return true
     }
+    if (crept) {
+      this.#crept = { position: crept, from_ms: this.#crept?.from_ms ?? time_ms }
+      if (this.#renew_ms === Infinity) this.#renew_ms = time_ms + renewAfter_ms
+    }
+    if (this.#crept) return true
     if (!position) return undefined
     const { east_m, north_m, up_m } = position.sigma
     return Math.max(east_m, north_m, up_m) * significance * doubtOf(position) <= this.#threshold_m ? false : undefined
+  }
+
+  /** From now on the phases are extrapolated from those before the antenna left. */
+  #leave(position: Displacement, plan: Plan, stepNoise: number): void {
+    const { time_ms } = this.#clock
+    const { first } = this.#tracks
+    const used_ms = time_ms - plan.lag_ms
+    const { quietAt_ms } = this.#motion
+    const until_ms = Math.max(Math.min(used_ms, quietAt_ms - unsure_ms.least), used_ms - unsure_ms.most)
+    const samples = this.#motion.since(Math.max(until_ms, quietAt_ms), position, stepNoise)
+    const isRebound = this.#motion.rebounds(position)
+    this.#departure = new Departure({ samples, past: { first, until_ms }, plan, isRebound })
+    this.#isRenewed = false
+    this.#crept = undefined
+    this.#renew_ms = Infinity
   }
 
   #relevel(since_ms: number): void {
@@ -225,27 +287,27 @@ export class PhaseWatch {
       slips: solved?.slips ?? 0,
       step: position && solved?.step && toDisplacement(solved.step, position, solved.stepNoise ?? 1),
       net: position && net && { ...toDisplacement(net, position, 1), distance_m: length(net), span_s: net.span_s },
-      move: events.moved && this.#move ? toMove(this.#move) : undefined,
+      move: events.moved ? this.#move() : undefined,
       sway_m: position && this.#motion.sway_m(this.#clock.time_ms),
       thirdDifference: third,
       disturbed: third && this.#calm.disturbed(third),
     }
   }
   readonly #calm = new Calm()
+
+  #move(): Move | undefined {
+    const { time_ms } = this.#clock
+    if (this.#departure) return this.#departure.moveAt(time_ms)
+    if (!this.#crept) return undefined
+    const { position, from_ms } = this.#crept
+    const { east, north, up } = this.#motion.level
+    const [east_m, north_m, up_m] = [position.east_m - east, position.north_m - north, position.up_m - up]
+    const way = magnitude({ east_m, north_m, up_m, covariance: doubted(position) })
+    return { ...way, moves: 1, isLeast: true, age_s: (time_ms - from_ms) / 1000 }
+  }
 }
 
 const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
-
-function farthest(...moves: readonly (Enu | undefined)[]): Enu | undefined {
-  return moves.reduce((far, move) => (move && (!far || length(move) > length(far)) ? move : far), undefined)
-}
-
-const toMove = (move: Enu): Move => ({
-  east_m: move.east,
-  north_m: move.north,
-  up_m: move.up,
-  distance_m: length(move),
-})
 
 function toDisplacement({ east, north, up }: Enu, position: Displacement, factor: number): Displacement {
   const { sigma } = position

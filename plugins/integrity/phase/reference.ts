@@ -30,6 +30,14 @@ export const slowPlans: readonly Plan[] = [
   { lag_ms: 16_000, window_ms: 54_000, degree: 3, factor: 1.4 },
   { lag_ms: 12_000, window_ms: 40_000, degree: 3, factor: 1.8 },
 ]
+/** Epochs before a move, from which phases are extrapolated ever farther. */
+export interface Past {
+  /** Number of the first epoch that may be used. */
+  readonly first: number
+  /** Time of the last one. */
+  readonly until_ms: number
+}
+
 /** Three axes and mostly one clock. */
 const unknowns = 4
 /** Minimum of a plan at long intervals: the previous epoch stays out of the fit, and a fit has several epochs. */
@@ -64,8 +72,11 @@ export class Reference {
     this.#plans = plans
   }
 
-  /** The plan with the least error for the satellites in sight that have the history for it. */
-  choose(time_ms: number, interval_ms: number): Plan | undefined {
+  /**
+   * The plan with the least error for the satellites in sight that have the history for it.
+   * @param past nothing later is used; omitted: everything but the lag of the plan
+   */
+  choose(time_ms: number, interval_ms: number, past?: Past): Plan | undefined {
     if (interval_ms !== this.#interval_ms) {
       this.#interval_ms = interval_ms
       this.#plans = this.#offered.map((plan) => ({
@@ -85,7 +96,9 @@ export class Reference {
     }
     let best: Plan | undefined
     let least = Infinity
-    for (const plan of this.#plans) {
+    this.#past = past
+    for (const offered of this.#plans) {
+      const plan = past ? { ...offered, lag_ms: time_ms - past.until_ms } : offered
       const first = this.#firstOf(plan, time_ms)
       if (first === undefined) continue
       let satellites = 0
@@ -98,6 +111,8 @@ export class Reference {
     }
     return best
   }
+
+  #past: Past | undefined
 
   /**
    * Slots and weights of the plan for one constellation: the epochs that had it.
@@ -138,7 +153,8 @@ export class Reference {
 
   /** The number of the oldest kept epoch that the plan needs; undefined when the history does not reach back that far. */
   #firstOf({ lag_ms, window_ms }: Plan, time_ms: number): number | undefined {
-    const { next, first, times_ms } = this.#tracks
+    const { next, times_ms } = this.#tracks
+    const first = this.#past?.first ?? this.#tracks.first
     const oldest_ms = time_ms - lag_ms - window_ms
     const from = Math.max(first, next - kept)
     if (from >= next || times_ms[from % kept] > oldest_ms) return undefined

@@ -1,4 +1,4 @@
-import type { Displacement } from './displacement.js'
+import type { Covariance, Displacement } from './displacement.js'
 import type { LockReport } from './signal-tracks.js'
 import type { ThirdDifference } from './third-difference.js'
 
@@ -9,12 +9,18 @@ export interface NetDisplacement extends Displacement {
   readonly span_s: number
 }
 
-/** How far the antenna is from where it was, metres. */
+/** From where the antenna was to where it is, metres. */
 export interface Move {
   readonly east_m: number
   readonly north_m: number
   readonly up_m: number
-  readonly distance_m: number
+  readonly covariance: Covariance
+  /** In how many moves. */
+  readonly moves: number
+  /** It is on the way, or was pushed so slowly that the phases have lost a part of it. */
+  readonly isLeast: boolean
+  /** Since it left the place that this is measured from. */
+  readonly age_s: number
 }
 
 /** Result of one epoch. Undefined is unknown: too short a history, too few satellites, or no directions. */
@@ -43,7 +49,10 @@ export interface PhaseReport extends LockReport {
   readonly net: NetDisplacement | undefined
   /** Rms of the distance from the mean over the last 10 s, metres: of noise alone a few millimetres, most of it upwards. */
   readonly sway_m: number | undefined
-  /** The antenna is at least the threshold away from where it was 10 s ago, and stays there. True for up to 10 s: keep it. */
+  /**
+   * The antenna is at least the threshold away from where it was 10 s ago, and stays there. True until it has stayed for 10 s at its new
+   * place: keep it.
+   */
   readonly moved: boolean | undefined
   /** While it `moved`: from where it was before. */
   readonly move: Move | undefined

@@ -161,6 +161,13 @@ export class SignalTracks {
     track.rate_mps = Number.NaN
   }
 
+  /** Earlier epochs do not count from now on. */
+  forgetBefore(from_ms: number): void {
+    const oldest = Math.max(this.first, this.next - kept)
+    this.first = this.next
+    while (this.first > oldest && this.times_ms[(this.first - 1) % kept] >= from_ms) this.first--
+  }
+
   /** All start afresh; locks stay known, so that a break during a gap shows. */
   restartAll(): void {
     this.first = this.next

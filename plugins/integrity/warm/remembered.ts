@@ -2,7 +2,7 @@
 
 import type { PluginContext } from 'rtk-base/plugin'
 import type { EvidenceMemory, EvidenceName, MoveSuspicion, ReferencePosition } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Baselines, Seen } from '../code/movement.js'
 
@@ -20,7 +20,25 @@ const Moment = Type.Object({
   seen: Type.Optional(Type.Object({ position: ecef, acc_m: count })),
   baselines: Type.Object({ residuals: Type.Optional(enu), second: Type.Optional(enu) }),
 })
-const Suspected = Type.Object({ evidence: Type.String(), size_m: Type.Optional(count) })
+const Vector = Type.Object({
+  east_m: number,
+  north_m: number,
+  up_m: number,
+  covariance: Type.Tuple([count, number, number, count, number, count]),
+})
+const Measured = Type.Object({
+  by: Type.Union([Type.Literal('phases'), Type.Literal('code')]),
+  t: number,
+  size_m: count,
+  isLeast: Type.Boolean(),
+  moves: Type.Integer({ minimum: 1 }),
+  vector: Type.Optional(Vector),
+})
+const Suspected = Type.Object({
+  evidence: Type.String(),
+  size_m: Type.Optional(count),
+  move: Type.Optional(Measured),
+})
 
 /** The last moment at which the base was trusted. */
 export interface Trusted {
@@ -35,11 +53,13 @@ export interface Trusted {
   baselines: Baselines
 }
 
+type Suspicion = { evidence: string } & Partial<Omit<MoveSuspicion, 'text'>>
+
 export class Remembered {
   readonly #log: Pick<PluginContext['log'], 'error'>
   #memory: EvidenceMemory | undefined
   #trusted: Trusted | undefined
-  #suspicion: Static<typeof Suspected> | undefined
+  #suspicion: Suspicion | undefined
 
   constructor(log: Pick<PluginContext['log'], 'error'>) {
     this.#log = log
@@ -55,7 +75,7 @@ export class Remembered {
     if (suspicion !== undefined && !isSuspected) this.#damaged('suspicion')
     this.#trusted = isMoment ? (trusted as Trusted) : undefined
     const lost = suspicion === undefined ? undefined : { evidence: 'it was suspected before, the evidence is lost' }
-    this.#suspicion = isSuspected ? suspicion : lost
+    this.#suspicion = isSuspected ? (suspicion as Suspicion) : lost
   }
 
   #damaged(name: EvidenceName): void {
@@ -73,12 +93,14 @@ export class Remembered {
   }
 
   get suspicion(): MoveSuspicion | undefined {
-    return this.#suspicion && { text: this.#suspicion.evidence, size_m: this.#suspicion.size_m }
+    if (!this.#suspicion) return undefined
+    const { evidence: text, size_m, move } = this.#suspicion
+    return { text, size_m, ...(move && { move }) }
   }
 
   /** Effective at once. Resolves when it is stored, or when its failure was reported. */
-  async suspect({ text, size_m }: MoveSuspicion): Promise<void> {
-    this.#suspicion = { evidence: text, ...(size_m !== undefined && { size_m }) }
+  async suspect({ text, size_m, move }: MoveSuspicion): Promise<void> {
+    this.#suspicion = { evidence: text, ...(size_m !== undefined && { size_m }), ...(move && { move }) }
     await this.#memory?.set('suspicion', this.#suspicion)
   }
 

@@ -1,7 +1,9 @@
 /** Carries out the actions of the procedure. Slow actions report their result as an event. */
 import type { PluginContext } from 'rtk-base/plugin'
 import {
+  type AntennaMove,
   correctionStatus,
+  type Enu,
   type HeldTarget,
   type Integrity,
   type MoveEvidence,
@@ -230,18 +232,14 @@ export class Actions {
     const { integrity, references, reports, store } = this.#deps
     const isSuspected = event === 'move suspected'
     const seen = isSuspected ? undefined : integrity.comparison
-    references.moved(isSuspected ? this.#suspected : event, seen?.offset)
-    const what = movedText(seen, this.#suspected)
-    const values = movedValues(seen, integrity.suspicion?.size_m)
+    references.moved(isSuspected ? this.#suspected : event, seen?.offset ?? offsetOf(integrity.suspicion?.move))
     if (event !== 'survey elsewhere') {
-      const isShown = !isSuspected || integrity.canSeeReturn
-      reports.raise('gnss-moved', heldText(what, references.chosenMethod, isShown, values))
+      this.#raiseMoved(seen, isSuspected)
       return
     }
-    const elsewhere = elsewhereText(what, values)
+    const elsewhere = elsewhereText(movedText(seen, this.#suspected), movedValues(seen, undefined))
     reports.raise('gnss-reference-moved', elsewhere)
-    void store.set('moved', elsewhere.text)
-    void store.set('movedBy', values)
+    void store.set('elsewhere', { text: elsewhere.text, values: elsewhere.values ?? {} })
   }
 
   /** @param contradicted position by corrections that contradict the reference and the position without them */
@@ -252,18 +250,33 @@ export class Actions {
     else reports.clear('gnss-corrections')
   }
 
-  /** A walk is held at its first centimetres: how far it goes shows afterwards, and is reported anew. */
-  movesOn(evidence: MoveEvidence): void {
-    const { integrity, references, reports } = this.#deps
-    const { suspicion } = integrity
+  /** The antenna is held at its first centimetres: how far it goes shows afterwards, and is reported anew. The history keeps both. */
+  movesOn({ text, size_m = 0, move }: MoveEvidence): void {
+    const { integrity, references } = this.#deps
     integrity.forgetPositions()
-    const { size_m = 0 } = evidence
-    if (!suspicion || size_m < 1.5 * (suspicion.size_m ?? Number.POSITIVE_INFINITY)) return
-    void integrity.suspect(evidence)
-    const what = movedText(undefined, this.#suspected)
-    const values = movedValues(undefined, size_m)
-    reports.raise('gnss-moved', heldText(what, references.chosenMethod, integrity.canSeeReturn, values))
+    const { suspicion } = integrity
+    if (!suspicion || !move || text === suspicion.text) return
+    void integrity.suspect({ text, size_m: Math.max(size_m, suspicion.size_m ?? 0), move })
+    if (!move.isLeast) references.moved(text, offsetOf(move))
+    this.#raiseMoved(undefined, true)
+  }
+
+  #raiseMoved(seen: PositionComparison | undefined, isSuspected: boolean): void {
+    const { integrity, references, reports } = this.#deps
+    const { move } = integrity.suspicion ?? {}
+    const isShown = !isSuspected || integrity.canSeeReturn
+    const trouble = heldText(
+      movedText(seen, this.#suspected),
+      references.chosenMethod,
+      isShown,
+      movedValues(seen, move),
+    )
+    reports.raise('gnss-moved', { ...trouble, ...(isSuspected && move && { t: move.t }) })
   }
 }
+
+/** Undefined: the direction is unknown. */
+const offsetOf = (move: AntennaMove | undefined): Enu | undefined =>
+  move?.vector && { east: move.vector.east_m, north: move.vector.north_m, up: move.vector.up_m }
 
 const targetOf = ({ arp, acc_m }: Reference): ReceiverTarget => ({ mode: 'fixed', arp, acc_m })

@@ -1,7 +1,7 @@
 /** Texts for people: entries of `base.state.errors`, reasons for a closed gate, and advice. */
-import { type Drift, roundTo } from 'rtk-base/gnss'
+import { type Drift, moveValues, roundTo } from 'rtk-base/gnss'
 import type { Trouble } from 'rtk-base/plugin'
-import type { ErrorValues, PositionComparison } from 'rtk-base/services'
+import type { AntennaMove, ErrorValues, PositionComparison } from 'rtk-base/services'
 import { type Datum, datumText } from '../reference/datum.js'
 import type { Reference } from '../reference/reference.js'
 import type { SurveyEnd } from '../survey/survey-run.js'
@@ -159,9 +159,9 @@ export function stoppedText(returns: boolean, asked: boolean): string {
   return 'the survey-in has ended; there is no other reference, so no RTCM is sent until there is one'
 }
 
-/** How far the antenna is away. @param size_m of a suspected move */
-export function movedValues(seen: PositionComparison | undefined, size_m: number | undefined): ErrorValues {
-  if (!seen) return size_m === undefined ? {} : { distance_m: roundTo(size_m, 3) }
+/** How far the antenna is away. @param move that is suspected */
+export function movedValues(seen: PositionComparison | undefined, move: AntennaMove | undefined): ErrorValues {
+  if (!seen) return move ? moveValues(move) : {}
   const { east, north, up } = seen.offset
   return {
     distance_m: roundTo(seen.distance_m, 2),

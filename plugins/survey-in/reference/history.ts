@@ -106,5 +106,5 @@ function plain({ method, arp, acc_m, samples, elapsed_s, corr, t, by, datum, sou
 }
 
 function rounded({ east, north, up }: Enu): Enu {
-  return { east: roundTo(east, 2), north: roundTo(north, 2), up: roundTo(up, 2) }
+  return { east: roundTo(east, 4), north: roundTo(north, 4), up: roundTo(up, 4) }
 }

@@ -49,7 +49,8 @@ export function errorsOf(instance: Instance, host: ContextHost): PluginContext['
       const before = instance.errors.get(code)
       if (before?.text === text && before.severity === severity) return
       instance.errors.delete(code)
-      instance.errors.set(code, { ...error, t: instance.lastingSince(code, text) ?? error.t })
+      const since = typeof given === 'string' ? undefined : given.t
+      instance.errors.set(code, { ...error, t: since || (instance.lastingSince(code, text) ?? error.t) })
       instance.log[host.isStopping() ? 'debug' : 'warn']({ code }, text)
       host.infoChanged()
     },
