@@ -23,18 +23,18 @@ import { SurveyStep } from './procedure/survey-step.js'
 import { type Event, type State, states } from './procedure/table.js'
 import {
   confirmedReason,
+  confirmedText,
   doubtText,
   driftText,
   elsewhereText,
   frameText,
-  inaccurateText,
   stoppedReason,
   stoppedText,
   untransformedText,
 } from './procedure/texts.js'
 import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
 import { overrideOf } from './reference/override.js'
-import type { Reference } from './reference/reference.js'
+import { type Reference, signatureOf } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
 import { CorrectionInput } from './survey/correction-input.js'
@@ -44,6 +44,9 @@ import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
 /** Rovers of centimetres notice it. */
 const mostDrift_m = 0.02
 const driftEvery_ms = 3_600_000
+const check_ms = 1_000
+/** A move that was not reported for so long is over, at any usual interval of observations. */
+const reported_ms = 6_000
 
 /** State handed over to the next instance on a reload. */
 export interface Snapshot extends RunSnapshot {
@@ -67,6 +70,7 @@ export class ReferenceStation implements ProcedureStatus {
   #listened: ListenedReceiver | undefined
   /** The start-up check waits for a position without corrections. */
   #awaitsPlain: boolean = false
+  #moveHeard_ms = Number.NEGATIVE_INFINITY
 
   constructor(ctx: PluginContext, options: SurveyInOptions, parameters: Parameters) {
     this.#ctx = ctx
@@ -168,6 +172,9 @@ export class ReferenceStation implements ProcedureStatus {
     await this.#recall(before)
     integrity.open(this.#store)
     this.#integrity = integrity
+    this.#ctx.on(integrity.onEvidence, ({ moved }) => {
+      if (moved) this.#moveHeard_ms = this.#ctx.clock.monotonic()
+    })
     this.#ctx.on(integrity.onDoubt, (comparison) => this.#doubts(comparison))
     const shared = {
       ctx: this.#ctx,
@@ -191,6 +198,7 @@ export class ReferenceStation implements ProcedureStatus {
     )
     this.#run.start(before)
     this.#ctx.timers.every(driftEvery_ms, () => this.compareDrift())
+    this.#ctx.timers.every(check_ms, () => void this.#checkConfirmation())
   }
 
   async stop(reason: 'reload' | 'remove' | 'shutdown'): Promise<Snapshot | undefined> {
@@ -279,6 +287,7 @@ export class ReferenceStation implements ProcedureStatus {
   /** @param by the requester @returns the effect, as text */
   askForSurvey(by: string): string {
     this.#mustApply()
+    void this.#store.set('confirmation', undefined)
     this.surveyor.asked = by
     // Shown and stored from now on, even if the receiver or the service restarts.
     this.surveyor.begin(false, by)
@@ -315,26 +324,50 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   /**
-   * A person says that the antenna is at the reference, against the evidence.
+   * A person says that the antenna is at the reference, against the evidence. Without a position it is checked later.
    * @param by surface of the command @returns what follows; durable when it resolves
-   * @throws RTK_ERR_UNAVAILABLE where no move is reported, without a position, or where it is too inaccurate to recognise the place later
+   * @throws RTK_ERR_UNAVAILABLE where no move is reported
    */
   async confirmPosition(by: string): Promise<string> {
     this.#mustApply()
     const { chosen } = this.references
     const integrity = this.#integrity
-    const isElsewhere = this.state === 'survey' && this.#reports.stands('gnss-reference-moved')
-    if (!integrity || !chosen || (this.state !== 'moved' && !isElsewhere))
+    if (!integrity || !chosen || !this.#isElsewhere)
       throw unavailable('there is nothing to confirm: the station does not report a move')
-    const live = integrity.position
-    if (!live) throw unavailable('the receiver has no position yet: try again in a minute')
+    await this.#store.set('confirmation', { reference: signatureOf(chosen), t: this.#utc_s(), by })
+    const done = await this.#checkConfirmation()
+    if (done) return done
+    const { text, advice } = confirmedText(integrity.needed_m)
+    if (this.state === 'moved') this.#reports.raise('gnss-moved', confirmedText(integrity.needed_m))
+    return `${text}; ${advice}`
+  }
+
+  /** The station reports that the antenna is not at its reference. */
+  get #isElsewhere(): boolean {
+    return this.state === 'moved' || (this.state === 'survey' && this.#reports.stands('gnss-reference-moved'))
+  }
+
+  /** Called every second. @returns what follows, as text; undefined: there is nothing to check, or no position yet */
+  async #checkConfirmation(): Promise<string | undefined> {
+    const confirmation = this.#store.get('confirmation')
+    const { chosen } = this.references
+    const integrity = this.#integrity
+    if (!confirmation || !chosen || !integrity || !this.#isElsewhere) return undefined
+    const { by, t } = confirmation
+    if (confirmation.reference !== signatureOf(chosen)) {
+      await this.#store.set('confirmation', undefined)
+      return undefined
+    }
+    // The move is reported for some seconds, and would be suspected again.
+    const isReported = this.#ctx.clock.monotonic() - this.#moveHeard_ms < reported_ms
+    const live = isReported ? undefined : integrity.position
+    if (!live) return undefined
     const comparison = integrity.compare(live, chosen)
-    const { needed_m } = integrity
-    const isAccurate = live.acc_m <= needed_m
+    const isAccurate = live.acc_m <= integrity.needed_m
     // Later starts are compared with it.
-    if (comparison.agrees !== true && !isAccurate) throw unavailable(inaccurateText(live.acc_m, needed_m))
+    if (comparison.agrees !== true && !isAccurate) return undefined
     const evidence = integrity.suspicion?.text ?? ''
-    const override = overrideOf(chosen, { live, comparison }, { by, t: this.#utc_s(), evidence })
+    const override = overrideOf(chosen, { live, comparison }, { by, t, evidence })
     const where = `${comparison.distance_m.toFixed(2)} m (${comparison.text})`
     this.#ctx.log.warn({ by }, `the reference was confirmed; by positions the antenna is ${where} from it`)
     if (isAccurate) integrity.notePosition()
@@ -343,7 +376,8 @@ export class ReferenceStation implements ProcedureStatus {
     this.surveyor.asked = undefined
     this.surveyor.abort(confirmedReason)
     const stored = this.references.confirm(chosen, override)
-    await Promise.all([stored, this.#store.set('elsewhere', undefined)])
+    const cleared = (['elsewhere', 'confirmation'] as const).map((name) => this.#store.set(name, undefined))
+    await Promise.all([stored, ...cleared])
     this.references.noteChosen()
     this.#run?.dispatch('position confirmed')
     return `the reference is used again; by positions the antenna is ${where} from it`
@@ -360,6 +394,7 @@ export class ReferenceStation implements ProcedureStatus {
     await this.references.noteManual(by)
     this.#reports.clear('gnss-reference-moved')
     await this.#store.set('elsewhere', undefined)
+    await this.#store.set('confirmation', undefined)
     this.compareFrames()
     this.#referenceMayHaveChanged(tookBack)
   }

@@ -20,6 +20,8 @@ export interface StoredValues {
   elsewhere: { text: string; values: ErrorValues }
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
+  /** A person confirmed this reference (`signatureOf`): it is checked with the next position. */
+  confirmation: { reference: string; t: number; by: string }
   ledger: readonly HistoryEntry[]
   saved: readonly SavedPosition[]
 }

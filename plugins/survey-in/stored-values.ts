@@ -115,6 +115,7 @@ export const storedValues = {
     evidence: text,
     place: optional(Type.Object({ arp: ecef, acc_m: count, corr: flag })),
   }),
+  confirmation: Type.Object({ reference: text, t: number, by: text }),
   ledger: Type.Array(Type.Unknown()),
   saved: Type.Array(Type.Unknown()),
 }

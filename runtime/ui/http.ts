@@ -34,8 +34,17 @@ export class Refused extends Error {
   }
 }
 
+/** The standard allows 64 KiB in all requests that outlive their page. */
+const mostKept_bytes = 32_768
+
+/** What a person asked for is sent though the page is closed at this moment: a phone goes into the pocket. */
+function isSmallRequest({ method = 'GET', body }: RequestInit = {}): boolean {
+  if (method === 'GET') return false
+  return body === undefined || body === null || (typeof body === 'string' && body.length <= mostKept_bytes)
+}
+
 export async function ask(path: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(path, init)
+  const response = await fetch(path, { keepalive: isSmallRequest(init), ...init })
   if (response.ok) return response
   if (response.status === 401) loginWanted.value = 'needed'
   const text = await response.text()

@@ -25,6 +25,7 @@ import { type Action, type Event, isConfirmed, isPlaced, type State } from './ta
 import {
   againAdvice,
   anotherAdvice,
+  confirmedText,
   correctionsText,
   elsewhereText,
   faultText,
@@ -128,10 +129,11 @@ export class Actions {
 
   /** Opens the gate for the base. */
   trust(): void {
-    const { base, integrity, judge, receiver, references } = this.#deps
+    const { base, integrity, judge, receiver, references, store } = this.#deps
     const { target } = base
     if (!target) return
     base.trusted()
+    void store.set('confirmation', undefined)
     const point = target.method === 'survey' ? 'phase-centre' : 'arp'
     judge.trust({ arp: target.arp, stationId: receiver.stationId, point })
     references.used(target)
@@ -252,17 +254,23 @@ export class Actions {
 
   /** The antenna is held at its first centimetres: how far it goes shows afterwards, and is reported anew. The history keeps both. */
   movesOn({ text, size_m = 0, move }: MoveEvidence): void {
-    const { integrity, references } = this.#deps
+    const { integrity, references, store } = this.#deps
     integrity.forgetPositions()
     const { suspicion } = integrity
     if (!suspicion || !move || text === suspicion.text) return
     void integrity.suspect({ text, size_m: Math.max(size_m, suspicion.size_m ?? 0), move })
+    // A person spoke of the moves before.
+    if (move.moves > (suspicion.move?.moves ?? 1)) void store.set('confirmation', undefined)
     if (!move.isLeast) references.moved(text, offsetOf(move))
     this.#raiseMoved(undefined, true)
   }
 
   #raiseMoved(seen: PositionComparison | undefined, isSuspected: boolean): void {
-    const { integrity, references, reports } = this.#deps
+    const { integrity, references, reports, store } = this.#deps
+    if (store.get('confirmation')) {
+      reports.raise('gnss-moved', confirmedText(integrity.needed_m))
+      return
+    }
     const { move } = integrity.suspicion ?? {}
     const isShown = !isSuspected || integrity.canSeeReturn
     const trouble = heldText(

@@ -191,9 +191,12 @@ export const elsewhereText = (what: string, seen: ErrorValues = {}): Trouble => 
     'if the antenna is where it was, send confirm-position; otherwise wait for the survey-in, or enter a position',
 })
 
-/** Why the place of the antenna cannot be confirmed yet. */
-export const inaccurateText = (acc_m: number, needed_m: number): string =>
-  `the position is accurate to ${acc_m.toFixed(1)} m only, too little to recognise the antenna there later: try again when it is accurate to ${needed_m} m (gnss-initial-accuracy)`
+/** A person has answered a move, and there is no position yet. @param needed_m the accuracy that it needs */
+export const confirmedText = (needed_m: number): Trouble => ({
+  text: `a person confirmed the position: it is checked as soon as the receiver has one that is accurate to ${needed_m} m, and no RTCM is sent before`,
+  advice: 'nothing more is to be done',
+  values: { confirmed: true, needed_m },
+})
 
 export const confirmedReason = 'a person confirmed the former position'
 

@@ -170,10 +170,9 @@ t.test('a knock that was confirmed while positions were poor loosens no later st
     rig.base.acc_m = acc_m
     await rig.seconds(120)
     if (acc_m > 5) {
-      t.match(await rig.command('confirm-position'), {
-        status: 503,
-        text: /accurate to 20\.0 m only.* when it is accurate to 5 m/,
-      })
+      t.match(await rig.command('confirm-position'), { text: /checked as soon as/ })
+      await rig.seconds(300)
+      t.equal(rig.state(), 'moved', 'such a position recognises no place later')
       continue
     }
     t.match(await rig.command('confirm-position'), { text: /used again/ })
@@ -185,6 +184,55 @@ t.test('a knock that was confirmed while positions were poor loosens no later st
     await after.seconds(300)
     t.equal(after.sent.length, 0)
   }
+})
+
+t.test('W12: a confirmation needs no position: it is taken at once and is checked when there is one', async (t) => {
+  const rig = await fixed(t)
+  rig.base.move(0.5)
+  await rig.until(() => rig.state() === 'moved', 10)
+  t.match(await rig.command('confirm-position'), { text: /confirmed.* is checked as soon as/ })
+  t.match(rig.errors(), [/^a person confirmed the position: it is checked as soon as the receiver has one/])
+  await rig.seconds(2)
+  t.match(verdictOf(rig), { code: 'moved', why: /a person confirmed/ })
+  await rig.until(isFixed(rig), 60)
+  t.match(rig.field('ref.override'), { by: 'console', evidence: /carrier phases/ })
+  t.same(rig.errors(), [])
+})
+
+t.test('W12: a confirmation outlasts a restart, and another move ends it', async (t) => {
+  for (const isCarried of [false, true]) {
+    const rig = await fixed(t)
+    rig.base.move(0.5)
+    await rig.until(() => rig.state() === 'moved', 10)
+    rig.base.hears = false
+    t.match(await rig.command('confirm-position'), { text: /is checked as soon as/ })
+    await rig.seconds(60)
+    t.equal(rig.state(), 'moved')
+    const after = await restarted(t, rig)
+    await after.until(() => after.state() === 'acquire', 60)
+    if (!isCarried) {
+      after.base.hears = true
+      await after.until(isFixed(after), 300)
+      t.match(after.field('ref.override'), { by: 'console' })
+      continue
+    }
+    await after.change({ 'gnss-ref-chosen': 'survey' })
+    after.base.hears = true
+    await after.seconds(300)
+    t.equal(after.field('ref.override'), undefined, 'another choice is another answer')
+  }
+  const rig = await fixed(t)
+  rig.base.move(0.5)
+  await rig.until(() => rig.state() === 'moved', 10)
+  rig.base.acc_m = 20
+  t.match(await rig.command('confirm-position'), { text: /is checked as soon as/ })
+  await rig.seconds(8)
+  rig.base.move(0.5)
+  await rig.seconds(5)
+  t.match(rig.errors(), [/the carrier phases show a move of .*in 2 moves/], 'it was said of the first move')
+  rig.base.acc_m = 1.2
+  await rig.seconds(120)
+  t.equal(rig.state(), 'moved')
 })
 
 t.test('where there is nothing to confirm it is refused', async (t) => {
@@ -200,8 +248,6 @@ t.test('where there is nothing to confirm it is refused', async (t) => {
   rig.base.move(1)
   await rig.until(() => rig.state() === 'moved', 10)
   rig.base.hears = false
-  await refused('without a position', /no position yet/)
-  t.equal(rig.field('ref.override'), undefined)
   t.match(await rig.command('confirm-position=yes'), { status: 400 })
   t.match((await rig.station.request('/commands')).text, /confirm-position/)
 })

@@ -1,21 +1,7 @@
 import { Action } from '../../../../runtime/ui/parts/action.js'
 import { type Json, numberAt } from '../../../../runtime/ui/station/document.js'
 import { figure, t } from '../i18n/index.js'
-import { api, Refused } from '../station/api.js'
-
-const tries = 6
-const pause_ms = 3_000
-
-/** Just after a move the station has no position to compare with: it is asked again for some seconds. */
-async function confirmed(left = tries): Promise<string> {
-  try {
-    return await api.command('confirm-position')
-  } catch (error) {
-    if (left <= 1 || !(error instanceof Refused) || error.status !== 503) throw error
-    await new Promise((resolve) => setTimeout(resolve, pause_ms))
-    return confirmed(left - 1)
-  }
-}
+import { api } from '../station/api.js'
 
 /** The three answers to "the antenna has moved". */
 export function MovedAnswers({ document }: { document: Json }) {
@@ -25,7 +11,7 @@ export function MovedAnswers({ document }: { document: Json }) {
       <Action
         label={t('moved.notMoved')}
         caution={<p>{t('moved.notMovedWarning', { distance: figure(distance || undefined, 2, 'm') })}</p>}
-        run={() => confirmed()}
+        run={() => api.command('confirm-position')}
       />
       <Action
         label={t('moved.survey')}
