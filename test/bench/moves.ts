@@ -133,6 +133,9 @@ const isOf = ({ type }: Msm, constellation: Constellation | undefined) =>
   constellation !== undefined &&
   ['GPS', 'GLONASS', 'Galileo', 'SBAS', 'QZSS', 'BeiDou', 'NavIC'][Math.floor(type / 10) - 107] === constellation
 
+const distance = ({ east_m, north_m, up_m }: MoveSum, { east, north, up }: Enu): number =>
+  Math.hypot(east_m - east, north_m - north, up_m - up)
+
 export interface Seen {
   readonly shown: MoveSum | undefined
   readonly truth: Enu
@@ -179,15 +182,12 @@ export function live(life: Life): Seen {
       }
     }
   }
-  // What was not held is not shown either.
-  return {
-    shown,
-    truth: offsetAt(
-      legs.filter((_, leg) => held.has(leg)),
-      seconds,
-    ),
-    told,
-  }
+  // What was not held is not shown, but for a move below the threshold that adds to the next.
+  const all = offsetAt(legs, seconds)
+  const those = legs.filter((_, leg) => held.has(leg))
+  const seen = offsetAt(those, seconds)
+  const isNearer = shown && distance(shown, all) < distance(shown, seen)
+  return { shown, truth: isNearer ? all : seen, told }
 }
 
 /** The largest deviation of an axis in its standard deviations, and whether a sign that is known is wrong. */

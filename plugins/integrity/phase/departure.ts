@@ -6,7 +6,7 @@ import type { Move } from './report.js'
 /** An antenna whose samples of so many seconds lie together has arrived. */
 const arrived = { least_ms: 2_000, most_ms: 4_000, samples: 3, sigmas: 4 }
 /** It left again when every sample of 2 s is so far from those just before. */
-const again = { least_m: 0.01, sigmas: 5, before_ms: 5_000 }
+const again = { least_m: 0.01, noise: 3, sigmas: 5, before_ms: 5_000 }
 /** A stay that separates two moves; a shorter one is a pause on the way. */
 const stay_ms = 4_000
 /**
@@ -14,13 +14,13 @@ const stay_ms = 4_000
  * opposite direction. Then its size is no more than a magnitude, and its direction is unknown.
  */
 const slow_mps = { 2: 0.03, 3: 0.01 }
-/** An arrival that took this long was slow, too, if it was. */
-const slowArrival_s = 5
+/** An antenna that was so far on its way in the first sample went at once. */
+const atOnce = 0.6
 /**
  * An extrapolation with so much more noise than a phase is not followed on the way: what was wrong in the past grows as much. Unless that
  * is a small part of the way.
  */
-const lost = { noise: 6, way_m: 0.1 }
+const lost = { noise: 6, way_m: 0.3 }
 
 export interface Sample {
   readonly time_ms: number
@@ -76,8 +76,9 @@ export class Departure {
     this.#sum = this.#added(this.#newest.position)
     this.#arrive()
     const for_s = (this.#newest.time_ms - first.time_ms) / 1000
+    const isAtOnce = lengthOf(first.position) >= atOnce * lengthOf(this.#newest.position)
     const isFast = wayOf(this.#newest.position, first.position) >= slow_mps[plan.degree] * for_s
-    this.#isUnclear = isRebound || (!isFast && (this.#arrived_ms === undefined || for_s > slowArrival_s))
+    this.#isUnclear = isRebound || !(isFast || (isAtOnce && this.#arrived_ms !== undefined))
     this.#isLost = this.#isUnclear && plan.degree === 2
   }
 
@@ -129,7 +130,8 @@ export class Departure {
     if (before.length === 0 || !spans(after)) return false
     const base = meanOf(before)
     const isAway = (sample: Sample) =>
-      wayOf(sample.position, base) >= again.least_m * noiseOf(sample) && sigmasBetween(sample, base) > again.sigmas
+      wayOf(sample.position, base) >= again.least_m * Math.max(1, noiseOf(sample) / again.noise) &&
+      sigmasBetween(sample, base) > again.sigmas
     if (!after.every(isAway)) return false
     if (after[0].time_ms - arrived_ms >= stay_ms) this.#moves++
     this.#before = this.#sum
@@ -173,6 +175,7 @@ export class Departure {
   }
 }
 
+const lengthOf = ({ east_m, north_m, up_m }: Displacement): number => Math.hypot(east_m, north_m, up_m)
 const wayOf = (to: Displacement, from: Displacement): number =>
   Math.hypot(to.east_m - from.east_m, to.north_m - from.north_m, to.up_m - from.up_m)
 
@@ -180,9 +183,8 @@ const wayOf = (to: Displacement, from: Displacement): number =>
 const noiseOf = ({ stepNoise }: Sample): number => Math.SQRT2 / stepNoise
 
 function isLost(sample: Sample): boolean {
-  const { east_m, north_m, up_m } = sample.position
   const noise = noiseOf(sample)
-  return noise > lost.noise && Math.hypot(east_m, north_m, up_m) < lost.way_m * noise
+  return noise > lost.noise && lengthOf(sample.position) < lost.way_m * noise
 }
 
 function spans(samples: readonly Sample[]): boolean {

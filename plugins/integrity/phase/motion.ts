@@ -202,15 +202,14 @@ export class Motion {
 
   /** Whether the antenna was to the other side before, which an earlier move explains as well. */
   rebounds({ east_m, north_m, up_m }: Displacement): boolean {
-    const { level } = this
-    const [east, north, up] = [east_m - level.east, north_m - level.north, up_m - level.up]
-    const square = east * east + north * north + up * up
+    const square = east_m * east_m + north_m * north_m + up_m * up_m
     const from = this.#reaching(this.#next, this.#times_ms[(this.#next - 1) % capacity] - rebound.within_ms)
     let opposite = 0
     for (let sample = from; sample < this.#next; sample++) {
       const at = (sample % capacity) * 3
-      const [e, n, u] = [0, 1, 2].map((axis) => this.#positions[at + axis] - this.#levels[at + axis])
-      if (e * east + n * north + u * up <= -rebound.share * square) opposite++
+      const [e, n, u] = this.#positions.subarray(at, at + 3)
+      // Whatever became of its level.
+      if (e * east_m + n * north_m + u * up_m <= -rebound.share * square) opposite++
     }
     return opposite >= rebound.samples
   }

@@ -131,7 +131,10 @@ export class PhaseWatch {
     // A phase with little history takes no part in the position, and its slip would show when it does.
     if (third && this.#motion.isStill(this.#clock.time_ms)) this.#thirdDifferences.restartSlipped()
     const events = { interrupted, lossOfLock, contradiction, moved }
-    return this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
+    const report = this.#report(epoch.time_ms, interval_ms, events, lock, solved, third)
+    // It left again before it was watched: an epoch on either side in one fit would look like a move back.
+    if (report.disturbed && this.#isRenewed && !solved?.position) this.#tracks.forgetBefore(this.#clock.time_ms)
+    return report
   }
 
   /** @param isUnknown the position is undetermined @returns whether too many satellites lost lock to know the antenna position */
