@@ -11,6 +11,9 @@ export type RecordValue = Static<typeof RecordValue>
 export const RecordMinute = Type.Object({
   epochs: Type.Integer({ minimum: 0, description: 'RTCM epochs that went out' }),
   gap: Type.Number({ minimum: 0, description: 'Longest gap between epochs, seconds' }),
+  interrupted: Type.Optional(
+    Type.Boolean({ description: 'RTCM did not flow for a part of it: no epoch for three intervals, at least 5 s' }),
+  ),
   frames: Type.Record(Type.String(), Type.Integer(), { description: 'RTCM messages that went out, by number' }),
   rovers: Type.Integer({ minimum: 0, description: 'Clients of the stream in the document at the end of the minute' }),
   links: Type.Integer({ minimum: 0, description: 'Links up at the end of the minute' }),

@@ -10,6 +10,7 @@ import {
   type ReceiverFix,
   type Reception,
   receiver as receiverToken,
+  rtcmStream,
   type SatelliteEpoch,
 } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -19,8 +20,6 @@ import { RadioWatch } from './radio-watch.js'
 import { SignalWatch } from './signal-watch.js'
 
 const tick_ms = 1_000
-/** RTCM counts as flowing for this long after a frame: low-rate sets send every few seconds. */
-const rtcmFlows_ms = 5_000
 
 export interface HoldOptions {
   /** No RTCM goes out while the antenna is short or open. */
@@ -51,7 +50,6 @@ export class Observed implements Reception {
   #place: ReceiverFix | undefined
   #time = { utc_s: 0, at_ms: 0 }
   #reference: { point: ReferencePoint; utc_s: number } | undefined
-  #rtcmAt_ms = Number.NEGATIVE_INFINITY
   #wasUp: boolean = false
   #reported = ''
 
@@ -118,7 +116,7 @@ export class Observed implements Reception {
   }
 
   get rtcmFlows(): boolean {
-    return this.awake_ms() - this.#rtcmAt_ms < rtcmFlows_ms
+    return this.#ctx.services.find(rtcmStream)?.input.flows === true
   }
 
   get sky(): SatelliteEpoch | undefined {
@@ -180,7 +178,6 @@ export class Observed implements Reception {
     const undo = [
       on(source.onState, () => this.#stateChanged()),
       on(source.onRtcm, ({ type, bytes, arrival_ms }) => {
-        this.#rtcmAt_ms = this.awake_ms()
         this.signals.rtcm(type, bytes, arrival_ms)
         const point = type === 1005 || type === 1006 ? referencePoint(bytes) : undefined
         if (point) this.#reference = { point, utc_s: this.utc_s() }

@@ -39,7 +39,7 @@ export default definePlugin({
       config: () => ({ topic, rate: rate.get(), sign: settings.signed() }),
       runtime: () => ({
         enabled: ctx.services.find(mqttLink)?.enabled === true,
-        active: state.publisher?.active === true && ctx.services.find(rtcmStream)?.open === true,
+        active: state.publisher?.active === true && ctx.services.find(rtcmStream)?.flows === true,
       }),
     })
     const force = async () => {

@@ -30,7 +30,7 @@ export class Publisher {
   readonly #sequence: Sequence
   readonly #companions: Companions
   readonly #pace = new PublishPace()
-  #sent_ms: number | undefined
+  #outcome: Outcome = 'none'
   #signing = false
   #cancel: () => unknown = () => {}
 
@@ -48,10 +48,9 @@ export class Publisher {
     this.#companions = companions
   }
 
-  /** A publication went out within the last two periods. */
+  /** The newest publication went out. */
   get active(): boolean {
-    const { monotonic } = this.#ctx.clock
-    return this.#sent_ms !== undefined && monotonic() - this.#sent_ms <= 2_000 * this.#settings.rate_s()
+    return this.#outcome === 'sent'
   }
 
   /** There is a new epoch, or a new rate. */
@@ -77,9 +76,9 @@ export class Publisher {
     if (payload === undefined) return 'none'
     this.#epochs.published()
     const outcome = this.#settings.signed() ? await this.#publishSigned(payload) : this.#send(payload)
+    this.#outcome = outcome
     if (outcome === 'offline') this.#companions.listed.offline()
     if (outcome === 'sent') {
-      this.#sent_ms = this.#ctx.clock.monotonic()
       this.#companions.listed.published()
       this.#companions.ephemerides.published()
     }

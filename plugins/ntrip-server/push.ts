@@ -19,8 +19,6 @@ import {
 import { nameOf, requestOf, type Target } from './target.js'
 
 const reply_ms = 10_000
-/** Without RTCM a push means nothing: casters drop silent ones, some ban them. */
-const silent_ms = 10_000
 /** So long data was acknowledged before the waits begin at the first one again. */
 const proven_ms = 300_000
 /** Closed so soon after its yes, a caster does not forward the stream. */
@@ -58,7 +56,6 @@ export class CasterPush implements StreamSink {
   #late: Dispose = () => {}
   /** Monotonic ms. */
   #accepted_ms = 0
-  #rtcm_ms = Number.NEGATIVE_INFINITY
   #isAcknowledged = false
   #dropped_ms = Number.NEGATIVE_INFINITY
   /** Bytes written when the caster accepted: the request. */
@@ -154,7 +151,6 @@ export class CasterPush implements StreamSink {
   // ── the stream ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   frame(frame: RtcmFrame, sequence: number): void {
-    this.#rtcm_ms = this.#ctx.clock.monotonic()
     this.#outlet.frame(frame, sequence)
   }
 
@@ -197,14 +193,12 @@ export class CasterPush implements StreamSink {
     if (!this.#line) this.#schedule()
   }
 
-  get #hasRtcm(): boolean {
-    return this.#stream.open && this.#ctx.clock.monotonic() - this.#rtcm_ms < silent_ms
-  }
-
   /** Why there is nothing to push. */
   get #nothingToSend(): string {
     const { open, reason } = this.#stream
-    return open ? 'no corrections to send (no RTCM for 10 s)' : `no corrections to send (no RTCM goes out: ${reason})`
+    return open
+      ? 'no corrections to send (no observations come)'
+      : `no corrections to send (no RTCM goes out: ${reason})`
   }
 
   #schedule(): void {
@@ -214,7 +208,7 @@ export class CasterPush implements StreamSink {
 
   #connect(): void {
     if (this.#line) return
-    if (!this.#hasRtcm) {
+    if (!this.#stream.flows) {
       this.#become('waiting', `${this.#nothingToSend}: the push begins when RTCM goes out`)
       this.#out.idle(this.#text)
       this.#cancel = this.#ctx.timers.after(1_000, () => this.#connect())
@@ -340,7 +334,9 @@ export class CasterPush implements StreamSink {
     const socket = this.#line?.socket
     if (!socket || !this.#streaming) return
     const now_ms = this.#ctx.clock.monotonic()
-    if (!this.#hasRtcm) return this.#over('idle', `${this.#nothingToSend}: the push pauses until RTCM is sent again`)
+    // Without RTCM a push means nothing: casters drop silent ones, some ban them.
+    if (this.#stream.flows === false)
+      return this.#over('idle', `${this.#nothingToSend}: the push pauses until RTCM is sent again`)
     const silent_ms = await this.#acknowledgement?.look()
     if (this.#line?.socket !== socket || silent_ms === undefined) return
     if (silent_ms >= unacknowledged_ms) return this.#over('network', cutText(silent_ms))

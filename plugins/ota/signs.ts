@@ -3,8 +3,6 @@ import { device, mqttLink, rtcmStream } from 'rtk-base/services'
 import type { Signs } from './health.js'
 import type { Before } from './memory.js'
 
-/** An epoch at least so often counts as a flow. */
-const flow_ms = 15_000
 /** Before an update: short breaks do not count. */
 const before_ms = 60_000
 const answer_ms = 5_000
@@ -12,7 +10,8 @@ const answer_ms = 5_000
 /** Watches what shows that a station does its work. */
 export class StationSigns {
   readonly #ctx: PluginContext
-  #epoch_ms = Number.NEGATIVE_INFINITY
+  /** When RTCM was last known to flow. */
+  #flowed_ms = Number.NEGATIVE_INFINITY
   #up_ms = Number.NEGATIVE_INFINITY
 
   constructor(ctx: PluginContext) {
@@ -22,24 +21,33 @@ export class StationSigns {
   watch(): void {
     const { clock, on, services } = this.#ctx
     services.watch(rtcmStream, (stream) => {
-      return (
-        stream &&
-        on(stream.onEpoch, () => {
-          this.#epoch_ms = clock.monotonic()
-        })
-      )
+      if (!stream) return
+      let { flows } = stream
+      const ended = () => {
+        if (flows) this.#flowed_ms = clock.monotonic()
+        flows = stream.flows
+      }
+      const end = on(stream.onFlow, ended)
+      return () => {
+        ended()
+        return end()
+      }
     })
   }
 
   /** The health that an update must restore. */
   before(): Before {
     const now_ms = this.#ctx.clock.monotonic()
-    return { rtcm: now_ms - this.#epoch_ms < before_ms, broker: this.#isUp() || now_ms - this.#up_ms < before_ms }
+    const flowed = this.#flows || now_ms - this.#flowed_ms < before_ms
+    return { rtcm: flowed, broker: this.#isUp() || now_ms - this.#up_ms < before_ms }
   }
 
   async now(): Promise<Signs> {
-    const rtcm = this.#ctx.clock.monotonic() - this.#epoch_ms < flow_ms
-    return { rtcm, broker: this.#isUp(), control: await this.#answers() }
+    return { rtcm: this.#flows, broker: this.#isUp(), control: await this.#answers() }
+  }
+
+  get #flows(): boolean {
+    return this.#ctx.services.find(rtcmStream)?.flows === true
   }
 
   #isUp(): boolean {

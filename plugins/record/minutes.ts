@@ -17,6 +17,9 @@ export class Minutes {
   readonly #ctx: PluginContext
   #epochs = 0
   #gap_ms = 0
+  #isInterrupted = false
+  /** Of the stream, while it was there last: a plugin that failed has none. */
+  #limit_ms = 0
   #lastEpoch_ms: number
   #frames: Record<string, number> = {}
   #fixes = 0
@@ -33,9 +36,17 @@ export class Minutes {
 
   epoch(_epoch: RtcmEpoch): void {
     const now_ms = this.#ctx.clock.monotonic()
-    this.#gap_ms = Math.max(this.#gap_ms, now_ms - this.#lastEpoch_ms)
+    this.#gap(now_ms)
     this.#lastEpoch_ms = now_ms
     this.#epochs += 1
+  }
+
+  #gap(now_ms: number): void {
+    const gap_ms = now_ms - this.#lastEpoch_ms
+    const stream = this.#ctx.services.find(rtcmStream)
+    if (stream) this.#limit_ms = 1000 * stream.flowLimit_s
+    this.#gap_ms = Math.max(this.#gap_ms, gap_ms)
+    if (gap_ms > this.#limit_ms) this.#isInterrupted = true
   }
 
   fix(_fix: ReceiverFix): void {
@@ -48,10 +59,12 @@ export class Minutes {
     const fix = services.find(receiver)?.fix
     const received = services.find(reception)
     const place = fix?.ok && fix.fix !== 'none' ? fix : undefined
+    this.#gap(clock.monotonic())
     const counted = services.find(correctionStatus)?.count ?? 0
     const minute: RecordMinute = {
       epochs: this.#epochs,
-      gap: round(Math.min(86_400, Math.max(this.#gap_ms, clock.monotonic() - this.#lastEpoch_ms) / 1000), 1),
+      gap: round(Math.min(86_400, this.#gap_ms / 1000), 1),
+      interrupted: this.#isInterrupted,
       frames: this.#frames,
       rovers: services.find(rtcmStream)?.rovers ?? 0,
       links: services.find(links)?.list.filter((one) => one.state === 'up').length ?? 0,
@@ -67,6 +80,7 @@ export class Minutes {
     this.#corrections = counted
     this.#epochs = 0
     this.#gap_ms = 0
+    this.#isInterrupted = false
     this.#frames = {}
     this.#fixes = 0
     return minute

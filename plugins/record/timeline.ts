@@ -1,7 +1,7 @@
 /** The record as bands: when RTCM went out, and one cause for each time when it did not. Pure. */
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
 import { applied, type Situation } from './history.js'
-import { type Cause, causeOf, endCause, faultOf, interruption_s } from './why/cause.js'
+import { type Cause, causeOf, endCause, faultOf } from './why/cause.js'
 
 export interface Span extends Cause {
   /** UTC milliseconds. */
@@ -97,10 +97,14 @@ class Bands {
 }
 
 /** What the counts of a minute say about a time in it when the gate was open. */
-function counted({ epochs, gap, rovers, links }: RecordMinute, isWhole: boolean, situation: Situation): Cause {
-  if (epochs === 0) return faultOf(situation, '') ?? { cause: 'no-observations', values: {} }
+function counted(
+  { epochs, gap, interrupted, rovers, links }: RecordMinute,
+  isWhole: boolean,
+  situation: Situation,
+): Cause {
+  if (epochs === 0 && interrupted !== false) return faultOf(situation, '') ?? { cause: 'no-observations', values: {} }
   const values = { epochs, rovers, links, gap_s: gap }
-  if (isWhole && gap >= interruption_s) return { cause: 'interrupted', values }
+  if (isWhole && interrupted) return { cause: 'interrupted', values }
   const wanted = Object.entries(situation).filter(([key, { state }]) => key.startsWith('link ') && state !== 'idle')
   if (rovers === 0 && wanted.length > 0 && wanted.every(([, { state }]) => state !== 'up'))
     return { cause: 'no-client', values }

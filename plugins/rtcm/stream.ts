@@ -17,6 +17,7 @@ import {
 } from 'rtk-base/services'
 import { type Antenna, atPhaseCentre, defineAntenna } from './antenna.js'
 import { EpochGrouper } from './epochs.js'
+import { Flow } from './flow.js'
 import { Gate, type Held } from './gate.js'
 import { History } from './history.js'
 import { nominal_s, StationMessages } from './station-messages.js'
@@ -55,6 +56,9 @@ export class GatedStream implements RtcmStream {
   readonly gate: Gate
   readonly onEpoch: Event<RtcmEpoch>
   readonly onState: Event<{ open: boolean; reason: string }>
+  readonly onFlow: Event<void>
+  readonly input: Flow
+  readonly #output: Flow
   readonly #ctx: PluginContext
   readonly #epochEvent: EventSource<RtcmEpoch>
   readonly #stateEvent: EventSource<{ open: boolean; reason: string }>
@@ -78,12 +82,23 @@ export class GatedStream implements RtcmStream {
     this.#stateEvent = ctx.event()
     this.onEpoch = this.#epochEvent.on
     this.onState = this.#stateEvent.on
+    const flowEvent = ctx.event<void>()
+    this.onFlow = flowEvent.on
     this.#antenna = defineAntenna(ctx, () => this.#antennaChanged())
     this.#messages = new StationMessages({
       antenna: () => (this.gate.isPhaseCentre ? atPhaseCentre(this.#antenna()) : this.#antenna()),
       identity: () => this.#receiver?.identity,
     })
     const after = (ms: number, fn: () => void) => ctx.timers.after(ms, fn)
+    const flow = {
+      after,
+      now_ms: () => ctx.clock.monotonic(),
+      interval_s: () => this.#receiver?.intervals_s?.observations,
+      isListening: () => this.#receiver?.mode === 'listening',
+      changed: () => flowEvent.emit(),
+    }
+    this.input = new Flow(flow)
+    this.#output = new Flow(flow)
     this.gate = new Gate({
       mode: () => this.#receiver?.mode ?? 'unknown',
       held: () => heldBy(ctx),
@@ -109,7 +124,12 @@ export class GatedStream implements RtcmStream {
     const { on, services } = this.#ctx
     this.#receiver = receiver
     on(receiver.onRtcm, (frame) => this.push(frame))
-    on(receiver.onState, () => this.gate.look())
+    on(receiver.onState, () => {
+      this.input.look()
+      this.#output.look()
+      this.gate.look()
+    })
+    this.input.begin()
     on(services.use(station).onDocument, () => this.gate.look())
     services.watch(reception, (quality) => {
       this.gate.look()
@@ -124,6 +144,12 @@ export class GatedStream implements RtcmStream {
 
   /** One verified frame of the receiver. */
   push(frame: RtcmFrame): void {
+    this.#pass(frame)
+    // Rovers first: who hears that RTCM flows again must not hold it up.
+    this.input.heard(frame.type)
+  }
+
+  #pass(frame: RtcmFrame): void {
     const isReference = referenceTypes.includes(frame.type)
     const outgoing = isReference ? this.#messages.outgoing(frame) : frame
     this.#statistics.count(outgoing)
@@ -167,6 +193,7 @@ export class GatedStream implements RtcmStream {
     if (!isMsm(frame.type)) this.#history.frame(frame)
     this.#subscribers.push(frame, this.#epochs.sequence)
     this.#epochs.push(frame)
+    this.#output.heard(frame.type)
   }
 
   /** The gate opened: the receiver's earlier reference messages are sent at once if they fit. */
@@ -182,6 +209,14 @@ export class GatedStream implements RtcmStream {
 
   get reason(): string {
     return this.gate.reason
+  }
+
+  get flows(): boolean | undefined {
+    return this.#output.flows
+  }
+
+  get flowLimit_s(): number {
+    return this.#output.limit_ms / 1000
   }
 
   get station(): { id: number; arp: Ecef } | undefined {
@@ -250,7 +285,9 @@ export class GatedStream implements RtcmStream {
     status(open ? '' : `closed: ${reason}`)
     if (open) log.info('RTCM goes out')
     else log[wasOpen ? 'warn' : 'debug'](`no RTCM goes out: ${reason}`)
-    if (!open) {
+    if (open) this.#output.begin()
+    else {
+      this.#output.end()
       // Frames gathered under a reference that is no longer trusted are not sent.
       this.#reference.clear()
       this.#messages.restart()

@@ -1,6 +1,14 @@
 import { roundTo } from 'rtk-base/gnss'
 import { definePlugin } from 'rtk-base/plugin'
-import { correctionStatus, integrity, procedureStatus, receiver, rtcmGate, station } from 'rtk-base/services'
+import {
+  correctionStatus,
+  integrity,
+  procedureStatus,
+  receiver,
+  rtcmGate,
+  rtcmStream,
+  station,
+} from 'rtk-base/services'
 import { configRef, runtimeRef } from './document.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
@@ -14,7 +22,7 @@ export default definePlugin({
   api: '^1.0.0',
   commands: ['start-survey-in', 'use-incomplete-survey-in'],
   options: SurveyInOptions,
-  needs: [receiver, rtcmGate, integrity, station],
+  needs: [receiver, rtcmGate, rtcmStream, integrity, station],
   provides: [procedureStatus],
 
   setup(ctx, options) {

@@ -11,6 +11,7 @@ import {
   type ProcedureWish,
   type Receiver,
   type RtcmGate,
+  rtcmStream,
 } from 'rtk-base/services'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
@@ -190,7 +191,7 @@ export class ReferenceStation implements ProcedureStatus {
         ...shared,
         judge,
         survey,
-        base: new BaseWatch(),
+        base: new BaseWatch(this.#ctx.services.use(rtcmStream).input),
         output: new ChosenSignals(this.#ctx, receiver),
         store: this.#store,
       },

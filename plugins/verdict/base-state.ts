@@ -1,7 +1,6 @@
 import type { Dispose, Event, PluginContext } from 'rtk-base/plugin'
 import type { BaseStateName, UpdateStateName } from 'rtk-base/schemas'
 import { device, firmwareInstaller, type ProcedureWish, procedureStatus, receiver, rtcmStream } from 'rtk-base/services'
-import { ObservationFlow } from './observation-flow.js'
 import { silentCode } from './rules.js'
 
 /** A station has this long after its start, a survey-in, a move and a person's wish before missing RTCM means `degraded`. */
@@ -87,8 +86,6 @@ export class BaseState {
   #missing_ms: number | undefined
   #look: Dispose = () => {}
   #settled: Dispose = () => {}
-  readonly #flow = new ObservationFlow()
-  #flowEnds: Dispose = () => {}
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
@@ -110,12 +107,7 @@ export class BaseState {
     }
     services.watch(procedureStatus, (procedure) => follow(procedure?.onState))
     services.watch(rtcmStream, (stream) => {
-      if (stream?.open) this.#flows('begin')
-      const undo = [
-        stream && on(stream.onState, ({ open }) => open && this.#flows('begin')),
-        stream && on(stream.onEpoch, () => this.#flows('epoch')),
-        follow(stream?.onState),
-      ]
+      const undo = [follow(stream?.onFlow), follow(stream?.onState)]
       return () => undo.map((dispose) => dispose?.())
     })
     services.watch(firmwareInstaller, (installer) => follow(installer?.onState))
@@ -186,32 +178,14 @@ export class BaseState {
     return stream.reason || 'the receiver sends no observations'
   }
 
-  /**
-   * RTCM is really sent: the gate stays open for a while after observations end, and always for a receiver in
-   * listening mode.
-   */
+  /** RTCM is really sent: the gate stays open for a while after observations end, and always for a receiver in listening mode. */
   get isSending(): boolean {
     const { services } = this.#ctx
     const status = services.find(procedureStatus)?.status
     const source = services.find(receiver)
-    if (!services.find(rtcmStream)?.open || source?.link !== 'up') return false
-    if (source.mode !== 'listening') return this.#left_ms() > 0
-    // It may send other observations than MSM: without any epoch its status shows whether RTCM comes.
-    return (status === undefined || status === 'fixed') && (!this.#flow.seen || this.#left_ms() > 0)
-  }
-
-  #left_ms(): number {
-    const { clock, services } = this.#ctx
-    return this.#flow.left_ms(clock.monotonic(), services.find(receiver)?.intervals_s?.observations)
-  }
-
-  /** @param step of the flow: the stream opened, or an epoch went out */
-  #flows(step: 'begin' | 'epoch'): void {
-    const { clock, timers } = this.#ctx
-    const hadStopped = this.#left_ms() <= 0
-    this.#flow[step](clock.monotonic())
-    if (hadStopped) this.look()
-    void this.#flowEnds()
-    this.#flowEnds = timers.after(this.#left_ms(), () => this.look())
+    const stream = services.find(rtcmStream)
+    // A gate that has just opened is not behind in time yet.
+    if (!stream?.open || stream.flows === false || source?.link !== 'up') return false
+    return source.mode !== 'listening' || status === undefined || status === 'fixed'
   }
 }

@@ -42,7 +42,7 @@ export const MqttRtcmInfo = Type.Object({
   enabled: Type.Boolean({
     description: 'mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up',
   }),
-  active: Type.Boolean({ description: 'RTCM was published within the last 2 × `rate` seconds' }),
+  active: Type.Boolean({ description: 'RTCM flows, and the newest publication was sent' }),
   topic: Type.String({ description: '`base/{SN}/drtk`' }),
   rate: Type.Integer({ minimum: 1, maximum: 3_600, description: 'seconds between publications' }),
   sign: Type.Boolean({ description: 'publications are signed' }),

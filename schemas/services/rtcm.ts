@@ -64,8 +64,26 @@ export type RtcmTaker = RtcmClient
 /** An outgoing epoch, or an outgoing frame outside any epoch. */
 export type RtcmItem = { readonly sequence: number } & ({ readonly frame: RtcmFrame } | { readonly epoch: RtcmEpoch })
 
+/** Whether observations come. They flow until three of their intervals, and at least 5 s, have passed without one. */
+export interface RtcmFlow {
+  /** undefined: unknown. It began less than that ago, and none came yet. */
+  readonly flows: boolean | undefined
+  /** Monotonic ms of the newest observation; -Infinity: none. */
+  readonly newest_ms: number
+  /** Monotonic ms of the first observation after the last interruption; -Infinity: none. */
+  readonly since_ms: number
+}
+
 /** The gated stream: empty unless the reference is trusted. */
 export interface RtcmStream {
+  /** Whether RTCM goes out: the gate is open, and observations go through it. undefined: it opened, and none came yet. */
+  readonly flows: boolean | undefined
+  /** Whether the receiver sends observations, in front of the gate. */
+  readonly input: RtcmFlow
+  /** Seconds without an observation after which RTCM no longer flows. */
+  readonly flowLimit_s: number
+  /** `flows` or `input.flows` changed. */
+  readonly onFlow: Event<void>
   readonly open: boolean
   /** Why the gate is closed, '' while it is open. */
   readonly reason: string
@@ -91,6 +109,10 @@ export interface RtcmStream {
 }
 export const rtcmStream = defineService<RtcmStream>('rtcm-stream', {
   shape: {
+    flows: 'value',
+    input: 'value',
+    flowLimit_s: 'value',
+    onFlow: 'function',
     open: 'value',
     reason: 'value',
     outputs: 'value',

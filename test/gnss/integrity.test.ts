@@ -42,6 +42,7 @@ import {
   type Enu,
   ecefToGeodetic,
   encodeMsm,
+  isMsm,
   isPosition,
   type Msm,
   median,
@@ -1230,24 +1231,25 @@ t.test('a moment of trust that was kept is read, what else lies there is not', a
 })
 
 t.test('a receiver that someone else set up tells when its status changes, and then only', async (t) => {
-  const listeners: ((frame: unknown) => void)[] = []
-  let second = () => {}
+  const listeners: (() => void)[] = []
   const receiver = { link: 'offline' }
+  const stream = { input: { flows: false } }
   const ctx = {
-    on: (_event: unknown, listener: (frame: unknown) => void) => listeners.push(listener),
-    timers: { every: (_ms: number, look: () => void) => (second = look) },
-    clock: { monotonic: () => 0 },
+    on: (_event: unknown, listener: () => void) => listeners.push(listener),
+    services: { use: () => stream },
   } as unknown as PluginContext
   const told: string[] = []
   const listened = new ListenedReceiver(ctx, receiver as Receiver, () => told.push(listened.status))
   listened.start()
-  second()
+  const changed = () => {
+    for (const look of listeners) look()
+  }
+  changed()
   receiver.link = 'up'
-  second()
-  second()
-  const [, stateChanged] = listeners
-  stateChanged(undefined)
-  t.same(told, ['offline', 'acquire'])
+  changed()
+  stream.input.flows = true
+  changed()
+  t.same(told, ['offline', 'acquire', 'fixed'])
 })
 
 t.test('a start is warm for the very same receiver that went on as the trusted base, for 10 min', async (t) => {
@@ -1324,37 +1326,65 @@ const msm = (arrival_ms: number, id = 0) => heardAs(msmFrame(1074, 1_000, false,
 const arp = (arrival_ms: number, position = here, id = 0) => heardAs(arpFrame(roundEcef(position), id), arrival_ms)
 
 /** A watch of a base whose receiver sends observations and 1005 so often. */
+class FlowingBase extends BaseWatch {
+  readonly #flow: { flows: boolean; newest_ms: number; since_ms: number }
+
+  constructor() {
+    const flow = { flows: false, newest_ms: Number.NEGATIVE_INFINITY, since_ms: Number.NEGATIVE_INFINITY }
+    super(flow)
+    this.#flow = flow
+  }
+
+  override heard(frame: RtcmFrame, step: Parameters<BaseWatch['heard']>[1]) {
+    const flow = this.#flow
+    if (isMsm(frame.type)) {
+      this.#pass(frame.arrival_ms)
+      if (!flow.flows) flow.since_ms = frame.arrival_ms
+      Object.assign(flow, { flows: true, newest_ms: frame.arrival_ms })
+    }
+    return super.heard(frame, step)
+  }
+
+  override waits(since_ms: number, now_ms: number) {
+    this.#pass(now_ms)
+    return super.waits(since_ms, now_ms)
+  }
+
+  /** The service tells when they stop: here after 5 s. */
+  #pass(now_ms: number): void {
+    if (now_ms - this.#flow.newest_ms >= 5_000) this.#flow.flows = false
+  }
+}
+
 function baseWatch(observations = 1, point = 1) {
-  const base = new BaseWatch()
+  const base = new FlowingBase()
   base.target = reference({ arp: roundEcef(here) })
   base.expected = { stationId: 0, intervals_s: { observations, reference: point } }
   return base
 }
 
-t.test('RTCM flows until it is missing for 5 s, or for three of its intervals', async (t) => {
-  for (const [observations, point, lasts_ms, points_ms] of [
-    [1, 1, 5_000, 10_000],
-    [2, 4, 6_000, 12_000],
-    [5, 10, 15_000, 30_000],
+t.test('a base that is fixed stops when its observations do, or its 1005 for 10 s or three intervals', async (t) => {
+  for (const [reference_s, points_ms] of [
+    [1, 10_000],
+    [4, 12_000],
+    [10, 30_000],
   ] as const) {
-    const base = baseWatch(observations, point)
-    t.equal(base.stopped(0), 'observations stopped')
+    const flow = { flows: undefined as boolean | undefined, newest_ms: 0, since_ms: 0 }
+    const base = new BaseWatch(flow)
+    base.target = reference({ arp: roundEcef(here) })
+    base.expected = { stationId: 0, intervals_s: { observations: 1, reference: reference_s } }
     base.heard(arp(1_000), 'fixed')
-    t.notOk(base.flows(1_000), 'a base without satellites sends its 1005 all the same')
-    base.heard(msm(1_000), 'fixed')
-    t.equal(base.stopped(999 + lasts_ms), undefined)
-    t.equal(base.stopped(1_000 + lasts_ms), 'observations stopped')
-    base.heard(msm(1_000 + points_ms), 'fixed')
+    t.equal(base.stopped(1_000), undefined, 'that it is not known yet is no interruption')
+    flow.flows = false
+    t.equal(base.stopped(1_000), 'observations stopped', 'a base without satellites sends its 1005 all the same')
+    flow.flows = true
     t.equal(base.stopped(1_000 + points_ms), undefined)
     t.equal(base.stopped(1_001 + points_ms), '1005 stopped')
     base.begin()
     t.equal(base.stopped(1_001 + points_ms), '1005 stopped')
     base.begin(1_001 + points_ms)
-    t.equal(base.stopped(1_001 + points_ms), undefined, 'where it is known to flow')
+    t.equal(base.stopped(1_001 + points_ms), undefined, 'where it is known to come')
   }
-  const listened = new BaseWatch()
-  listened.heard(arp(0), undefined)
-  t.ok(listened.flows(4_999), 'without a reference any message counts')
 })
 
 t.test('the first two wrong 1005 are of the mode before; a base that is fixed sends none', async (t) => {

@@ -457,7 +457,17 @@ t.test('on disk', async (t) => {
 
 function counted(more: Partial<RecordMinute> = {}): RecordMinute {
   return {
-    ...{ epochs: 60, gap: 1, frames: { 1005: 60, 1074: 60 }, rovers: 2, links: 1, fixes: 60, fix: 'time', used: 24 },
+    ...{
+      epochs: 60,
+      gap: 1,
+      interrupted: (more.gap ?? 1) >= 10,
+      frames: { 1005: 60, 1074: 60 },
+      rovers: 2,
+      links: 1,
+      fixes: 60,
+      fix: 'time',
+      used: 24,
+    },
     ...{ visible: 34, acc: 0, pos: [3_924_693, 274_432, 5_001_927], jam: 'ok', corrections: 0 },
     ...more,
   }

@@ -2,7 +2,7 @@
 
 import { iso } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
-import { interruption_s, isAntennaBad, isClosed, isJammed, isReceiverAway, isSpoofed, isWaiting } from './cause.js'
+import { isAntennaBad, isClosed, isJammed, isReceiverAway, isSpoofed, isWaiting } from './cause.js'
 import { type Found, minute_ms } from './found.js'
 
 /** A minute that is not over yet has no count. */
@@ -81,13 +81,14 @@ function ran(found: Found, when: string, now_ms: number): string[] {
     const head = `The gate ${open ? 'was open' : 'was closed'} at ${when} (${why}).`
     return [head, ...restarted(found), ...(open ? [] : causesOf(found)), ...outputs]
   }
-  const { epochs, gap, rovers } = minute
+  const { epochs, gap, interrupted, rovers } = minute
   const ways = linksOf(found)
   const isUp = ways.filter(({ state }) => state.includes('up')).length
   const wanted = ways.filter(({ state }) => !(state.length === 1 && state[0] === 'idle')).length
   const clients = `${count(rovers, 'rover')} and ${isUp} of ${count(wanted, 'link')}`
-  if (epochs === 0) return [`No RTCM went out at ${when}.`, ...restarted(found), ...causesOf(found), ...outputs]
-  if (gap >= interruption_s)
+  if (epochs === 0 && interrupted !== false)
+    return [`No RTCM went out at ${when}.`, ...restarted(found), ...causesOf(found), ...outputs]
+  if (interrupted)
     return [
       `RTCM went out at ${when} with an interruption of ${Math.round(gap)} s: ${count(epochs, 'epoch')}, to ${clients}.`,
       ...restarted(found),

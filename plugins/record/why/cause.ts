@@ -5,9 +5,6 @@
 import type { RecordValue } from 'rtk-base/schemas'
 import type { Situation } from '../history.js'
 
-/** A longer time without an epoch is an interruption, at any configured rate. */
-export const interruption_s = 10
-
 export const isClosed = ({ open }: RecordValue): boolean => open === false
 export const isWaiting = ({ status }: RecordValue): boolean => status !== 'fixed'
 export const isReceiverAway = ({ link }: RecordValue): boolean => link !== 'up'

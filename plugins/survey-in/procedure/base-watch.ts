@@ -1,6 +1,6 @@
 /** Checks that the base works as configured: its 1005, and the flow of its RTCM. Pure. */
-import { isMsm, referenceDifference } from 'rtk-base/gnss'
-import type { Receiver, RtcmFrame } from 'rtk-base/services'
+import { referenceDifference } from 'rtk-base/gnss'
+import type { Receiver, RtcmFlow, RtcmFrame } from 'rtk-base/services'
 import type { Reference } from '../reference/reference.js'
 import type { Event } from './table.js'
 
@@ -11,7 +11,6 @@ const acceptRounds = 3
 /** A message is missing after this many of its intervals, but not before the time below. */
 const missed = 3
 const accept_ms = 15_000
-const flows_ms = 5000
 const announces_ms = 10_000
 
 export type Intervals = NonNullable<Receiver['intervals_s']>
@@ -28,47 +27,40 @@ export class BaseWatch {
     stationId: 0,
     intervals_s: { observations: 1, reference: 1 },
   }
-  #rtcmAt_ms = Number.NEGATIVE_INFINITY
+  readonly #flow: RtcmFlow
   #referenceAt_ms = Number.NEGATIVE_INFINITY
-  /** Since when RTCM flows without a gap. */
-  #since_ms = Number.NEGATIVE_INFINITY
   #wrong = 0
   #rounds = 0
 
-  flows(now_ms: number): boolean {
-    return now_ms - this.#rtcmAt_ms < this.#patience_ms(flows_ms, 'observations')
+  /** @param flow of the receiver's observations: a base without satellites keeps sending its 1005 */
+  constructor(flow: RtcmFlow) {
+    this.#flow = flow
   }
 
   /** Detects missing messages that a rover needs. Without observations the antenna position is unknown. */
   stopped(now_ms: number): Event | undefined {
-    if (!this.flows(now_ms)) return 'observations stopped'
+    if (this.#flow.flows === false) return 'observations stopped'
     const patience_ms = this.#patience_ms(announces_ms, 'reference')
     return now_ms - this.#referenceAt_ms > patience_ms ? '1005 stopped' : undefined
   }
 
-  /** A new step of the procedure begins. @param now_ms given when RTCM is known to flow */
+  /** A new step of the procedure begins. @param now_ms given when the 1005 is known to come */
   begin(now_ms?: number): void {
     this.#wrong = 0
     if (now_ms === undefined) return
-    this.#rtcmAt_ms = now_ms
     this.#referenceAt_ms = now_ms
   }
 
   /** @param step waiting for acceptance, or fixed @returns the event caused by the frame */
   heard(frame: RtcmFrame, step: 'accept' | 'fixed' | undefined): Event | undefined {
     const { type, arrival_ms } = frame
-    // A base without satellites keeps sending its 1005: only observations show that it works.
-    if (isMsm(type) || !this.target) {
-      if (!this.flows(arrival_ms)) this.#since_ms = arrival_ms
-      this.#rtcmAt_ms = arrival_ms
-    }
     if (!step || !this.target) return undefined
     const difference = referenceDifference(frame.bytes, { arp: this.target.arp, stationId: this.expected.stationId })
     if (difference === undefined) {
       if (type !== 1005 && type !== 1006) return undefined
       this.#referenceAt_ms = arrival_ms
       this.difference = ''
-      return step === 'accept' && this.flows(arrival_ms) ? 'right 1005' : undefined
+      return step === 'accept' && this.#flow.flows ? 'right 1005' : undefined
     }
     this.difference = difference
     this.trouble = difference
@@ -82,14 +74,14 @@ export class BaseWatch {
 
   /** Called every second of waiting for the right 1005. @param since_ms when that began */
   waits(since_ms: number, now_ms: number): Event | undefined {
-    if (!this.flows(now_ms)) {
-      const flowed = this.#rtcmAt_ms >= since_ms
+    if (!this.#flow.flows) {
+      const flowed = this.#flow.newest_ms >= since_ms
       return flowed || now_ms - since_ms > this.#patience_ms(accept_ms, 'observations')
         ? 'observations stopped'
         : undefined
     }
     // The right one may have come already: acceptance waits for more than that.
-    const begun_ms = Math.max(since_ms, this.#since_ms, this.#referenceAt_ms)
+    const begun_ms = Math.max(since_ms, this.#flow.since_ms, this.#referenceAt_ms)
     if (now_ms - begun_ms < this.#patience_ms(accept_ms, 'reference')) return undefined
     // A 1005 that comes rarely may have been wrong, but not often enough to count as that.
     if (this.#wrong === 0) this.difference = ''

@@ -1,15 +1,12 @@
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Receiver } from 'rtk-base/services'
-import { BaseWatch } from './base-watch.js'
-
-const look_ms = 1000
+import { type Receiver, type RtcmStream, rtcmStream } from 'rtk-base/services'
 
 /** A receiver configured by somebody else: its status is shown, nothing is checked. */
 export class ListenedReceiver {
   readonly #ctx: PluginContext
   readonly #receiver: Receiver
   readonly #changed: () => void
-  readonly #base = new BaseWatch()
+  readonly #stream: RtcmStream
   #shown = ''
 
   /** @param changed called when the status changed */
@@ -17,23 +14,20 @@ export class ListenedReceiver {
     this.#ctx = ctx
     this.#receiver = receiver
     this.#changed = changed
+    this.#stream = ctx.services.use(rtcmStream)
   }
 
   start(): void {
-    const { on, timers } = this.#ctx
-    on(this.#receiver.onRtcm, (frame) => {
-      this.#base.heard(frame, undefined)
-      this.#look()
-    })
+    const { on } = this.#ctx
+    on(this.#stream.onFlow, () => this.#look())
     on(this.#receiver.onState, () => this.#look())
-    timers.every(look_ms, () => this.#look())
     this.#look()
   }
 
   get status(): string {
     const { link } = this.#receiver
     if (link !== 'up') return link
-    return this.#base.flows(this.#ctx.clock.monotonic()) ? 'fixed' : 'acquire'
+    return this.#stream.input.flows ? 'fixed' : 'acquire'
   }
 
   #look(): void {

@@ -564,7 +564,7 @@ t.test('a minute of the record has what came in it, and how things are at its en
   const minutes = new Minutes({ clock, services: { find } } as unknown as PluginContext)
   const empty = {
     ...{ epochs: 0, gap: 0, frames: {}, rovers: 0, links: 0, fixes: 0, fix: 'none', used: 0, visible: 0, acc: 0 },
-    ...{ pos: [], jam: 'unknown', corrections: 0 },
+    ...{ pos: [], jam: 'unknown', corrections: 0, interrupted: false },
   }
   t.same(minutes.take(), empty)
   await clock.advance(2_040)
@@ -576,12 +576,12 @@ t.test('a minute of the record has what came in it, and how things are at its en
   const fix = { fix: '3d', ok: true, position: { x: 1.006, y: 2.004, z: -3.006 }, acc_m: 1.26 }
   known.set(receiver, { fix })
   known.set(reception, { satellitesUsed: 20, satellitesVisible: 30, jamming: 'ok' })
-  known.set(rtcmStream, { rovers: 5 })
+  known.set(rtcmStream, { rovers: 5, flowLimit_s: 5 })
   known.set(correctionStatus, { count: 7 })
   known.set(links, { list: [{ state: 'up' }, { state: 'down' }, { state: 'up' }] })
   const full = {
     ...{ epochs: 2, gap: 2, frames: { 1005: 1, 1074: 2 }, rovers: 5, links: 2, fixes: 1, fix: '3d', used: 20 },
-    ...{ visible: 30, acc: 1.26, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7 },
+    ...{ visible: 30, acc: 1.26, pos: [1.01, 2, -3.01], jam: 'ok', corrections: 7, interrupted: true },
   }
   t.same(minutes.take(), full)
   await clock.advance(60_040)

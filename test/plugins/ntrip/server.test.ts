@@ -92,7 +92,7 @@ async function pushTo(
   const frame = { type: 1005, bytes: arpFrame(here), arrival_ms: 0 }
   const listed: { name: string; closed: boolean }[] = []
   const stream = {
-    ...{ open: true, reason: 'no base', reference: () => [frame] },
+    ...{ open: true, flows: false as boolean | undefined, reason: 'no base', reference: () => [frame] },
     list({ name }: { name: string }) {
       const one = { name, closed: false }
       listed.push(one)
@@ -108,7 +108,10 @@ async function pushTo(
   const push = new CasterPush(ctx, stream as unknown as RtcmStream, whole, kept, (wait) => keeps.push(wait))
   t.teardown(() => push.stop())
   let sequence = 0
-  const rtcm = () => push.frame(frame, ++sequence)
+  const rtcm = () => {
+    stream.flows = stream.open
+    push.frame(frame, ++sequence)
+  }
   const epoch = (bytes: Uint8Array, type = 1077) =>
     push.epoch(
       { frames: [{ type, bytes, arrival_ms: 0 }], complete: true, time: 1, satellites: 1 } as never,
@@ -154,7 +157,7 @@ t.test('an attempt to the millisecond', async (t) => {
     t.equal(push.block().state, 'connecting')
   })
 
-  t.test('RTCM of the last 10 s is needed, and looked for each second', async (t) => {
+  t.test('RTCM has to flow, which is looked for each second', async (t) => {
     const { push, clock, rtcm, visit, stream, caster, seen } = await pushTo(t, () => {})
     stream.open = false
     push.start()
@@ -167,8 +170,9 @@ t.test('an attempt to the millisecond', async (t) => {
     t.equal(push.block().state, 'waiting', 'nothing goes out while the gate is closed')
     await clock.advance(8_500)
     stream.open = true
+    stream.flows = undefined
     await clock.advance(500)
-    t.match(push.block(), { state: 'waiting', text: `no corrections to send (no RTCM for 10 s): ${begins}` })
+    t.match(push.block(), { state: 'waiting', text: `no corrections to send (no observations come): ${begins}` })
     await clock.advance(500)
     rtcm()
     await clock.advance(499)
@@ -184,7 +188,7 @@ t.test('an attempt to the millisecond', async (t) => {
     push.start()
     await clock.advance(0)
     await visit(1)
-    stream.open = false
+    Object.assign(stream, { open: false, flows: false })
     await clock.advance(9_999)
     t.equal(push.block().state, 'connecting')
     yes(caster.visits[0] as Visit)
@@ -286,15 +290,17 @@ t.test('a push that stands', async (t) => {
     t.equal(clock.pending, 0)
   })
 
-  t.test('ends without RTCM for 10 s, which costs no longer wait', async (t) => {
-    const { push, clock, listed, seen, rtcm, is } = await accepted(t)
+  t.test('ends when RTCM no longer flows, which costs no longer wait', async (t) => {
+    const { push, clock, listed, seen, rtcm, is, stream } = await accepted(t)
+    stream.flows = undefined
     await clock.advance(9_999)
-    t.equal(seen.link?.state, 'up')
+    t.equal(seen.link?.state, 'up', 'the gate has just opened again')
+    stream.flows = false
     await clock.advance(1)
     t.equal(push.block().state, 'waiting')
     t.match(
       push.block().text,
-      /^no corrections to send \(no RTCM for 10 s\): the push pauses until RTCM is sent again$/,
+      /^no corrections to send \(no observations come\): the push pauses until RTCM is sent again$/,
     )
     t.match(seen.link, { state: 'idle', reason: /no corrections/ })
     t.ok(push.block().next >= 15 && push.block().next <= 18, `${push.block().next} s`)

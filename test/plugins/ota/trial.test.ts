@@ -231,7 +231,17 @@ t.test('an image has 10 s for its head, then 512 B/s, without the time of who re
 
 t.test('what shows that a station does its work', async (t) => {
   const clock = new ManualClock()
-  let epoch = () => {}
+  let told = () => {}
+  const stream = {
+    flows: false,
+    onFlow(fn: () => void) {
+      told = fn
+    },
+  }
+  const flow = (flows: boolean) => {
+    stream.flows = flows
+    told()
+  }
   const link = { up: true }
   const asked: unknown[] = []
   const http: { url: string } | undefined = { url: 'http://127.0.0.1:8080' }
@@ -245,14 +255,10 @@ t.test('what shows that a station does its work', async (t) => {
     },
     services: {
       use: () => state,
-      find: () => link,
+      find: ({ id }: { id: string }) => (id === rtcmStream.id ? stream : link),
       watch: (_: unknown, fn: (stream: unknown) => void) => {
         fn(undefined)
-        fn({
-          onEpoch(take: () => void) {
-            epoch = take
-          },
-        })
+        fn(stream)
       },
     },
   } as unknown as PluginContext
@@ -263,11 +269,12 @@ t.test('what shows that a station does its work', async (t) => {
   t.same(signs.before(), { rtcm: false, broker: true })
   t.same(await signs.now(), { rtcm: false, broker: true, control: true })
   t.same(asked, [['http://127.0.0.1:8080/get-info?0x01', { timeout_ms: 5_000 }]])
-  epoch()
+  flow(true)
   link.up = false
+  t.match([await signs.now(), signs.before()], [{ rtcm: true }, { rtcm: true }])
+  flow(false)
   for (const [at_ms, rtcm, before] of [
-    [14_999, true, { rtcm: true, broker: true }],
-    [15_000, false, { rtcm: true, broker: true }],
+    [1, false, { rtcm: true, broker: true }],
     [59_999, false, { rtcm: true, broker: true }],
     [60_000, false, { rtcm: false, broker: false }],
   ] as const) {
@@ -503,7 +510,7 @@ t.test('the state file is read as the launcher reads it', async (t) => {
 
 /** A broker link and a stream of epochs that a test holds. */
 function surroundings() {
-  const edges = { up: true, epoch: () => {} }
+  const edges = { up: true, flows: false, epoch: () => {} }
   const plugin = definePlugin({
     name: 'edges',
     version: '1.0.0',
@@ -512,10 +519,20 @@ function surroundings() {
     setup(ctx: PluginContext) {
       const epochs = ctx.event<never>()
       const states = ctx.event<never>()
-      edges.epoch = () => epochs.emit({} as never)
+      const flow = ctx.event<void>()
+      edges.epoch = () => {
+        edges.flows = true
+        flow.emit()
+        epochs.emit({} as never)
+      }
       ctx.services.provide(
         rtcmStream,
-        partOf(rtcmStream, { open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never }),
+        partOf(rtcmStream, {
+          ...{ open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never, onFlow: flow.on },
+          get flows() {
+            return edges.flows
+          },
+        }),
       )
       ctx.services.provide(mqttLink, {
         get up() {
