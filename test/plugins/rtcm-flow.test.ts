@@ -54,11 +54,10 @@ for (const interval_s of [15, 30])
       seen.add(`push ${push?.state}`)
       if (second % 5 === 0) seen.add(`sign ${(await signs.now()).rtcm}`)
     }
-    t.same([...seen].filter((one) => !/^push (accepted|acknowledged)$/.test(one)).sort(), [
-      'base ready',
-      'sign true',
-      'status fixed',
-    ])
+    t.same(
+      new Set([...seen].filter((one) => !/^push (accepted|acknowledged)$/.test(one))),
+      new Set(['base ready', 'sign true', 'status fixed']),
+    )
     t.equal(caster.visits.length, 1, 'the push keeps its connection')
     const { text } = await rig.station.request(`/record/timeline?from=${new Date(began_ms).toISOString()}`)
     t.same(
