@@ -155,6 +155,7 @@ export class Alerts {
     }
     const changes = this.#ledger.step(this.#reported(), now_ms, mayEnd)
     for (const change of changes) this.#batches.add(change, now_ms)
+    this.#batches.revise(this.#ledger, now_ms)
     const told = this.#batches.due(now_ms, this.#isQuiet(), (batch) => this.#contentOf(batch).subject)
     for (const one of told) this.#add('listed' in one ? this.#contentOf(one) : overflowNotice(one))
     if (changes.length > 0 || told.length > 0) void this.#save().then(() => this.outbox.work())

@@ -2,6 +2,7 @@
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import {
   type Alert,
+  type AlertKind,
   type AlertSource,
   type Fleet,
   type FleetJudgement,
@@ -30,7 +31,7 @@ export interface AlertLimits {
   readonly now_s: number
 }
 
-type Found = Omit<Alert, 'key' | 'serial' | 'name' | 'group'>
+type Found = Omit<Alert, 'key' | 'serial' | 'name' | 'group' | 'kind'> & { readonly kind: AlertKind }
 
 /**
  * Of one station. Pure. A station that was never heard, or whose verdict is not known, raises nothing by that.
@@ -47,7 +48,7 @@ export function alertsOf(
     verdict(station, now_s),
     certificate(station, now_s),
     station.update.failed && {
-      ...{ kind: 'update-failed', severity: 'warning' as const, since_s: 0 },
+      ...{ kind: 'update-failed' as const, severity: 'warning' as const, since_s: 0 },
       ...{ text: 'the update failed: the previous version runs', advice: 'see the errors of the station' },
     },
     disk(station),

@@ -236,6 +236,13 @@ export interface FleetNet {
 }
 export const fleetNet = defineService<FleetNet>('fleet-net', { shape: { judgement: 'function', onChange: 'function' } })
 
+/** What an alert can be about. */
+export const alertKinds = [
+  ...(['offline', 'unfit', 'moved', 'position', 'degraded', 'broker', 'database', 'update-failed'] as const),
+  ...(['certificate', 'disk'] as const),
+] as const
+export type AlertKind = (typeof alertKinds)[number]
+
 /** A problem that a person should know of. */
 export interface Alert {
   /** Identifies the alert from its begin to its end, e.g. `SIM00001 moved`. */
@@ -246,7 +253,7 @@ export interface Alert {
   readonly name: string
   /** For grouping; `''` for none. */
   readonly group: string
-  /** What happened, e.g. `unfit`, `moved`, `position`, `offline`, `update-failed`, `certificate`, `disk`. */
+  /** What happened: one of `alertKinds`, or a name of a third party, which is told as it is. */
   readonly kind: string
   readonly severity: 'warning' | 'critical'
   readonly text: string

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Change } from './ledger.js'
+import type { Change, Entry, Ledger } from './ledger.js'
 
 export interface BatchOptions {
   readonly group_ms: number
@@ -12,6 +12,8 @@ const hour_ms = 3_600_000
 const overflow_ms = 600_000
 /** Alerts that a notice describes; the rest is counted. */
 export const mostListed = 10
+/** Alerts that can be withdrawn from a notice before it is told. */
+const mostKept = 1_000
 const mostSubjects = 20
 const mostBatches = 500
 
@@ -34,7 +36,7 @@ export const Batch = Type.Object({
   group: text,
   begun_ms: Type.Number(),
   count: Type.Number(),
-  listed: Type.Array(Listed, { maxItems: mostListed }),
+  listed: Type.Array(Listed, { maxItems: mostKept }),
 })
 export type Batch = Type.Static<typeof Batch>
 
@@ -79,11 +81,30 @@ export class Batches {
       this.#batches[found] = {
         ...batch,
         count: batch.count + 1,
-        listed: batch.listed.length < mostListed ? [...batch.listed, listed] : batch.listed,
+        listed: batch.listed.length < mostKept ? [...batch.listed, listed] : batch.listed,
       }
     else if (this.#batches.length < mostBatches)
       this.#batches.push({ ...own, begun_ms: now_ms, count: 1, listed: [listed] })
     else this.#exceed(kind, severity === 'critical', now_ms)
+  }
+
+  /** What waits follows the alerts: it gets their newest texts, and what no longer holds is not told. */
+  revise(ledger: Ledger, now_ms: number): void {
+    if (this.#batches.length === 0) return
+    const byAlert = new Map(ledger.entries.map((entry) => [nameOf(entry.alert), entry]))
+    this.#batches = this.#batches.flatMap((batch) => {
+      const { what, kind, severity } = batch
+      const kept = batch.listed.flatMap((one) => {
+        const entry = byAlert.get(nameOf({ serial: one.serial, kind }))
+        if (!entry) return [one]
+        if (!isPassed(what, severity, entry)) return [what === 'end' ? one : rewritten(one, entry)]
+        if (what === 'begin') ledger.withdrawBegin(entry.alert.key, now_ms)
+        if (what === 'end') ledger.withdrawEnd(entry.alert.key, severity, now_ms)
+        return []
+      })
+      const count = batch.count - (batch.listed.length - kept.length)
+      return count > 0 ? [{ ...batch, count, listed: kept }] : []
+    })
   }
 
   /**
@@ -140,4 +161,19 @@ export class Batches {
     this.#overflow = overflow
     this.#sent_ms = [...sent_ms]
   }
+}
+
+/** A source has one alert of a kind about a station. */
+const nameOf = ({ serial, kind }: { serial: string; kind: string }) => `${serial} ${kind}`
+
+/** Whether what waits to be told is not so any more. */
+function isPassed(what: Batch['what'], severity: Batch['severity'], { alert, state }: Entry): boolean {
+  if (what === 'end') return state === 'pending'
+  return state === 'ending' || (what !== 'begin' && severity === 'critical' && alert.severity === 'warning')
+}
+
+function rewritten(one: Batch['listed'][number], { alert, flaps }: Entry): Batch['listed'][number] {
+  const { name, text, advice } = alert
+  // After a restart the texts are not known until the source reports again.
+  return text === '' ? one : { ...one, name, text: text.slice(0, 500), advice: advice.slice(0, 500), flaps }
 }

@@ -126,6 +126,20 @@ export class Ledger {
     this.#entries.set(alert.key, next)
   }
 
+  /** It ended before its begin was told: nobody knows of it. */
+  withdrawBegin(key: string, now_ms: number): void {
+    const entry = this.#entries.get(key)
+    if (entry) this.#entries.set(key, { ...entry, state: 'lapsed', at_ms: now_ms, told_ms: undefined })
+  }
+
+  /** It came back before its end was told: it goes on. @param severity that was told */
+  withdrawEnd(key: string, severity: Alert['severity'], now_ms: number): void {
+    const entry = this.#entries.get(key)
+    if (!entry) return
+    const alert = { ...entry.alert, severity }
+    this.#entries.set(key, { alert, state: 'active', at_ms: now_ms, flaps: entry.flaps + 1, told_ms: now_ms })
+  }
+
   /** @returns false: there is no such alert */
   acknowledge(key: string, acknowledged: Acknowledgement): boolean {
     const entry = this.#entries.get(key)

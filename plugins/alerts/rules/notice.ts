@@ -1,4 +1,5 @@
 /** The words of a notice. Pure. Names and texts come from outside: they are made harmless for every kind of channel. */
+import type { AlertKind } from 'rtk-base/services'
 import { type Batch, mostListed, type Overflow } from './batches.js'
 import { clockTime, dayAndTime } from './quiet-hours.js'
 
@@ -21,11 +22,14 @@ export interface NoticeContent {
 const longestName = 64
 const longestText = 400
 
+type Phrases = Readonly<Record<AlertKind, readonly [one: string, several: string]>>
+
 /** Kind → what one station does, what several do. */
-const kinds: Readonly<Record<string, readonly [one: string, several: string]>> = {
+const kinds: Phrases = {
   offline: ['is offline', 'are offline'],
   unfit: ['sends no corrections', 'send no corrections'],
   moved: ['has moved', 'have moved'],
+  position: ['announces a wrong position', 'announce wrong positions'],
   degraded: ['is degraded', 'are degraded'],
   broker: ['lost its broker', 'lost their broker'],
   database: ['lost its database', 'lost their database'],
@@ -34,10 +38,11 @@ const kinds: Readonly<Record<string, readonly [one: string, several: string]>> =
   disk: ['has a full disk', 'have full disks'],
 }
 
-const ended: Readonly<Record<string, readonly [one: string, several: string]>> = {
+const ended: Phrases = {
   offline: ['is online again', 'are online again'],
   unfit: ['sends corrections again', 'send corrections again'],
   moved: ['is at its position again', 'are at their positions again'],
+  position: ['announces the right position again', 'announce the right positions again'],
   degraded: ['is well again', 'are well again'],
   broker: ['has its broker again', 'have their broker again'],
   database: ['has its database again', 'have their database again'],
@@ -70,7 +75,7 @@ const nameOf = ({ name, serial }: Listed): string => {
 }
 
 function phrase({ what, kind, count }: Batch): string {
-  const texts = what === 'end' ? ended : kinds
+  const texts: Readonly<Record<string, readonly [one: string, several: string]>> = what === 'end' ? ended : kinds
   const several = count > 1
   const known = texts[kind]
   if (known) return several ? known[1] : known[0]
@@ -79,7 +84,8 @@ function phrase({ what, kind, count }: Batch): string {
 
 /** @param zone of the times, IANA name; `''`: that of the machine */
 export function noticeOf(batch: Batch, zone: string): NoticeContent {
-  const { what, kind, severity, listed, count } = batch
+  const { what, kind, severity, count } = batch
+  const listed = batch.listed.slice(0, mostListed)
   const group = harmless(batch.group, longestName)
   const first_s = Math.min(...listed.map(({ since_s }) => since_s || Number.POSITIVE_INFINITY))
   const since = what === 'begin' && Number.isFinite(first_s) ? ` since ${clockTime(first_s * 1_000, zone)}` : ''
@@ -90,7 +96,7 @@ export function noticeOf(batch: Batch, zone: string): NoticeContent {
   const subject = `${still}${whom} ${phrase(batch)}${since}${times}`
   return {
     ...{ what, kind, severity, group, count, subject: harmless(subject, 250) },
-    text: textOf(batch, zone),
+    text: textOf({ ...batch, listed }, zone),
     names: listed.map(nameOf).join(', '),
   }
 }
@@ -106,7 +112,7 @@ function textOf({ what, count, listed }: Batch, zone: string): string {
     const notes = [since, flaps].filter((part) => part !== '').join(', ')
     return [`${head}${notes && ` (${notes})`}`, ...(advice === '' ? [] : [`  To do: ${advice}`])]
   })
-  const rest = count - Math.min(listed.length, mostListed)
+  const rest = count - listed.length
   return [...rows, ...(rest > 0 ? [`and ${rest} more`] : [])].join('\n')
 }
 

@@ -1,6 +1,6 @@
 /** The alerts of a station, from what its services say. Pure. Missing information is undefined, and raises nothing. */
 import type { Verdict } from 'rtk-base/schemas'
-import type { Alert, StationError } from 'rtk-base/services'
+import type { Alert, AlertKind, StationError } from 'rtk-base/services'
 
 export interface StationFacts {
   readonly serial: string
@@ -54,7 +54,7 @@ const ownErrors: Readonly<Record<string, string>> = {
 }
 
 /** What is wrong, without whom it is about. */
-type Found = Pick<Alert, 'kind' | 'severity' | 'text' | 'advice' | 'since_s'>
+type Found = Pick<Alert, 'severity' | 'text' | 'advice' | 'since_s'> & { readonly kind: AlertKind }
 
 export function stationAlerts(facts: StationFacts): Alert[] {
   const { serial, name } = facts

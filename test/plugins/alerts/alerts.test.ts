@@ -1,8 +1,9 @@
 /** Notices of a real station to webhooks and a mail server that are slow, refuse, hang and fail. */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { signatureOf } from '../../../plugins/alerts/channels/hook.js'
+import { packageRoot } from '../../../runtime/build/release.js'
 import { ManualClock } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { shippedPlugin } from '../../harness/shipped.js'
@@ -49,6 +50,43 @@ t.test('an alert that holds is told, signed, and its end too; a short one is not
   const { notices } = await json<Notices>('GET', '/alerts/notices')
   t.match(notices, [{ what: 'end', channels: { hook1: { state: 'delivered' } } }, { what: 'begin' }])
   t.notMatch(JSON.stringify(station.lines), /the-hook-secret/)
+})
+
+t.test('P12: what waits to be told is withdrawn or rewritten when the alert changes', async (t) => {
+  const hook = await HookServer.make(t)
+  const { report, seconds } = await alertsRig(t, { changes: hooksTo(hook) })
+  const move = alert('S1', 'moved', { severity: 'critical' })
+  // After its start a station waits with all-clears.
+  await seconds(200)
+  report(move)
+  await seconds(70)
+  report()
+  await seconds(300)
+  t.strictSame(hook.subjects, [], 'confirmed while the notice waited: neither a move nor an all-clear is told')
+  report(move)
+  await seconds(70)
+  report({ ...move, text: 'by 3 cm' })
+  await seconds(30)
+  await soon(() => hook.posted.length === 1, 'the move')
+  t.match(JSON.parse(hook.posted[0]?.body ?? '{}'), { subject: /has moved/, text: /by 3 cm/ }, 'the newest text')
+  report()
+  await seconds(70)
+  report(move)
+  await seconds(300)
+  t.equal(hook.posted.length, 1, 'it moved again while the all-clear waited: it is still moved')
+  report()
+  await seconds(120)
+  await soon(() => hook.posted.length === 2, 'the all-clear')
+  t.match(hook.subjects[1], /is at its position again/)
+})
+
+t.test('P12: every device variant tells alerts', (t) => {
+  const folder = join(packageRoot(), 'runtime', 'variants')
+  for (const name of readdirSync(folder)) {
+    const { plugins } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { plugins: object }
+    t.ok('alerts' in plugins, name)
+  }
+  t.end()
 })
 
 t.test('stations that are lost together go into one notice, by group', async (t) => {

@@ -10,6 +10,7 @@ import { Ledger } from '../../../plugins/alerts/rules/ledger.js'
 import { harmless, noticeOf } from '../../../plugins/alerts/rules/notice.js'
 import { clockTime, isQuiet, quietHoursOf } from '../../../plugins/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../plugins/alerts/sources/conditions.js'
+import { alertKinds } from '../../../schemas/services.js'
 import { alert } from './alerts-rig.js'
 
 const message = {
@@ -167,6 +168,20 @@ t.test('many stations in one notice: ten names, and how many more', (t) => {
   t.equal(subject, '12 stations of group north lost their broker since 02:13')
   t.equal(names.split(', ').length, 10)
   t.match(text, /and 2 more$/)
+  t.end()
+})
+
+t.test('P12: every kind of alert has its texts', (t) => {
+  for (const kind of alertKinds)
+    for (const what of ['begin', 'end'] as const)
+      for (const count of [1, 2]) {
+        const batches = new Batches({ group_ms: 0, hourly: 10 })
+        for (let n = 0; n < count; n++) batches.add({ what, alert: alert(`S${n}`, kind), flaps: 0 }, 0)
+        const [batch] = batches.due(0, false, () => '')
+        const { subject } = noticeOf(batch as never, 'UTC')
+        t.match(subject, / (is|are|has|have|sends?|lost|could|needs?|announces?) /, subject)
+        t.notMatch(subject, /all clear/)
+      }
   t.end()
 })
 
