@@ -44,6 +44,12 @@ export function routerBlock(ctx: Pick<PluginContext, 'info'>, router: Router): {
   return ctx.info.block('router', { static: identity, runtime, config })
 }
 
+/** Of the oldest live value that is shown. */
+function age_s({ facts }: Router): number {
+  const shown = (['system', 'registration', 'signal', 'sim'] as const).filter((name) => facts.get(name))
+  return Math.floor(Math.max(0, ...shown.map((name) => facts.age_ms(name))) / 1000)
+}
+
 function stateOf(router: Router): RouterInfo['state'] {
   const { facts, state } = router
   const system = state === 'online' ? facts.get('system') : undefined
@@ -53,6 +59,7 @@ function stateOf(router: Router): RouterInfo['state'] {
     uptime: system ? Math.floor(system.uptime_s) + since_s : 0,
     time: system && system.time_s > 0 ? Math.floor(system.time_s) + since_s : 0,
     link: state,
+    age: state === 'online' ? age_s(router) : 0,
     error: router.error,
     transport: transport?.kind ?? '',
     generation: generation ?? '',

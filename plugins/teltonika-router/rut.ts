@@ -4,10 +4,10 @@ import { fieldOf, isObject } from './operations/parse.js'
 import type { Router } from './router.js'
 import { limits_ms } from './transport/call.js'
 import { parsedJson } from './transport/json.js'
+import { isDenied } from './transport/ubus.js'
 
 /** For the turn. */
 const patience_ms = 30_000
-const accessDenied = -32_002
 
 /** Calls that take minutes. */
 const slowMethods = new Set(['scan_operators', 'set_operator_selection', 'exec', 'exec2'])
@@ -46,7 +46,7 @@ async function forwarded(router: Router, request: unknown): Promise<string> {
     'rut',
     async (performer, signal, transport) => {
       const text = await transport.forward(request, limit_ms, signal)
-      if (!isDenied(text)) return text
+      if (!isAllDenied(text)) return text
       await performer.renew(signal)
       return transport.forward(request, limit_ms, signal)
     },
@@ -55,9 +55,9 @@ async function forwarded(router: Router, request: unknown): Promise<string> {
 }
 
 /** Every part was refused: the session, not one missing right. */
-function isDenied(text: string): boolean {
+function isAllDenied(text: string): boolean {
   const answers = [parsedJson(text)].flat()
-  return answers.length > 0 && answers.every((answer) => fieldOf(answer, 'error', 'code') === accessDenied)
+  return answers.length > 0 && answers.every(isDenied)
 }
 
 /**

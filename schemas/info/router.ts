@@ -27,6 +27,7 @@ export const RouterInfo = Type.Object({
   state: Type.Object({
     uptime: Type.Integer({ description: 'seconds since the router started' }),
     time: Type.Integer({ description: 'router clock, epoch seconds' }),
+    age: Type.Integer({ description: 'seconds since the oldest of the live values was read; 0 while not online' }),
     link: RouterLinkState,
     error: Type.String({ description: 'why the link is not `online`; empty while it is online' }),
     transport: Type.String({ description: '`ubus`, `rest` or empty' }),

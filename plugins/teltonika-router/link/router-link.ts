@@ -318,7 +318,8 @@ export class RouterLink {
         () => true,
         (error: unknown) => {
           if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_LOGIN') throw error
-          return false
+          // A router refuses only what it has.
+          return error instanceof RtkError && error.code === 'RTK_ERR_ROUTER_REFUSED'
         },
       )
       generation = hasModem || transport.kind === 'rest' ? '7' : 'legacy'

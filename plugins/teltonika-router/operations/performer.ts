@@ -28,6 +28,10 @@ export class Performer {
    */
   readonly #closed = new Map<Way<never, unknown>, Failure>()
   readonly #facts = new Map<FactName, string>()
+  /** Calls of each way, by their place in it, that a new session is refused too: none of them is worth another login. */
+  readonly #forbidden = new WeakMap<Way<never, unknown>, Set<number>>()
+  /** The present session has answered something, or was never tried: only such a session can have ended. */
+  #isSessionGood = true
 
   readonly #pause: Pause
 
@@ -113,12 +117,17 @@ export class Performer {
   async #attempt<I, O>(way: Way<I, O>, input: I, facts: RouterFactIds, signal: AbortSignal): Promise<Attempt<O>> {
     const calls = way.calls(input, facts)
     try {
+      const forbidden = this.#forbidden.get(way as Way<never, unknown>) ?? new Set<number>()
       for (let again = false; ; again = true) {
         const outcomes = await this.#sent(way, calls, signal)
-        if (outcomes.some((one) => !one.ok && one.kind === 'expired') && !again) {
+        const denied = outcomes.flatMap((one, index) => (!one.ok && one.kind === 'expired' ? [index] : []))
+        this.#isSessionGood ||= outcomes.some(({ ok }) => ok)
+        if (!again && this.#isSessionGood && denied.some((index) => !forbidden.has(index))) {
           await this.renew(signal)
+          this.#isSessionGood = false
           continue
         }
+        if (again) this.#forbidden.set(way as Way<never, unknown>, new Set(denied))
         return judged(way, input, facts, calls, outcomes)
       }
     } catch (error) {

@@ -22,6 +22,8 @@ const ages_ms = {
 } as const satisfies Partial<Record<FactOf, number>>
 type Polled = keyof typeof ages_ms
 
+/** A link without a single reading for so long is made anew. */
+const barren_ms = 10 * minute_ms
 /** A fact that this router does not have is asked for as seldom as that. */
 const absent_ms = 10 * minute_ms
 
@@ -33,6 +35,8 @@ export class RouterPoll {
   readonly #facts: RouterFacts
   readonly #ctx: Pick<PluginContext, 'timers' | 'clock'>
   readonly #retryAt_ms = new Map<Polled, number>()
+  /** When a read last succeeded, or the link was not online. */
+  #answered_ms = 0
 
   constructor(ctx: Pick<PluginContext, 'timers' | 'clock'>, link: RouterLink, facts: RouterFacts) {
     this.#ctx = ctx
@@ -50,6 +54,11 @@ export class RouterPoll {
   }
 
   async #round(): Promise<void> {
+    const now_ms = this.#ctx.clock.monotonic()
+    const isBarren = now_ms - this.#answered_ms >= barren_ms
+    if (this.#link.state !== 'online' || isBarren) this.#answered_ms = now_ms
+    if (this.#link.state === 'online' && isBarren)
+      return this.#link.reconnect('nothing could be read for 10 min: the station logs in again')
     for (const name of Object.keys(ages_ms) as Polled[]) {
       if (this.#link.state !== 'online' || this.#link.queue.length > 0) return
       if (this.#facts.age_ms(name) < ages_ms[name]) continue
@@ -63,6 +72,7 @@ export class RouterPoll {
       const value = await this.#link.perform(operationOf(name), undefined as never)
       const before = this.#facts.get('board')?.macaddr
       this.#facts.set(name, value as never)
+      this.#answered_ms = this.#ctx.clock.monotonic()
       const now = this.#facts.get('board')?.macaddr
       if (before && now && before !== now) this.#link.reconnect('another router answers in its place')
       this.#retryAt_ms.delete(name)

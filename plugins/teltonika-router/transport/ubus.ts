@@ -20,6 +20,7 @@ import { Secrets } from './secrets.js'
 export const nullSession = '0'.repeat(32)
 /** uhttpd answers a longer body with a parse error. */
 const mostBytes = 65_536
+/** Also the answer to a login with a wrong password. */
 const permissionDenied = 6
 
 /** Status of a ubus call (ubusmsg.h) that is not success. */
@@ -168,6 +169,10 @@ function shown(answer: unknown, secrets: Secrets): string {
     : `with an object of ${textOf(secrets.hide(Object.keys(answer).slice(0, 5).join(', ')))}`
 }
 
+/** Whether an answer refuses the session: it has ended, or it lacks the right. */
+export const isDenied = (answer: unknown): boolean =>
+  fieldOf(answer, 'error', 'code') === rpcCode.accessDenied || fieldOf(answer, 'result', 0) === permissionDenied
+
 /** Evaluates the answer of a call. */
 function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind'], text: string): Outcome => ({
@@ -180,7 +185,7 @@ function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
     const code = numberOf(error.code)
     const text = `${textOf(secrets.hide(error.message), 'error').slice(0, 100)} (${code ?? 'no code'})`
     if (code === rpcCode.objectNotFound || code === rpcCode.methodNotFound) return failed('absent', text)
-    if (code === rpcCode.accessDenied) return failed('expired', text)
+    if (isDenied(answer)) return failed('expired', text)
     if (code === rpcCode.timeout) return failed('timeout', text)
     return failed(code === rpcCode.parse ? 'answer' : 'refused', text)
   }
@@ -191,6 +196,7 @@ function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   if (status !== 0) {
     const text = `${statusTexts[status] ?? 'failed'} (status ${status})`
     if (absentStatus.has(status)) return failed('absent', text)
+    if (isDenied(answer)) return failed('expired', text)
     return failed(status === timeoutStatus ? 'timeout' : 'refused', text)
   }
   // The modem's objects report failures inside a call that succeeded.

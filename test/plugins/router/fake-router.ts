@@ -40,6 +40,8 @@ export class FakeRouter {
   mood: (() => 'rejected' | 'denied' | undefined) | undefined
   /** Takes batches. */
   batches = true
+  /** How a call in a session that has ended is answered over ubus: an error of JSON-RPC, or the status 6. */
+  endedAs: 'error' | 'status' = 'error'
   /** What happens to a request before it is answered; true: it was dealt with. */
   fault: ((request: IncomingMessage, response: ServerResponse, body: string) => boolean | Promise<boolean>) | undefined
   inFlight = 0
@@ -144,7 +146,8 @@ export class FakeRouter {
     if (name === 'session.access') return result(0, { access: true })
     const answers = this.ubus ?? {}
     if (!Object.keys(answers).some((key) => key.startsWith(`${object}.`))) return error(-32_000, 'Object not found')
-    if (session === nullSession || !this.#sessions.has(session)) return error(-32_002, 'Access denied')
+    if (session === nullSession || !this.#sessions.has(session))
+      return this.endedAs === 'status' ? result(6) : error(-32_002, 'Access denied')
     if (!(name in answers)) return result(3)
     const value = valueFor(answers[name], args)
     if (value instanceof Status) return value.code === -32_002 ? error(-32_002, 'Access denied') : result(value.code)

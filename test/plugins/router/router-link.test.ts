@@ -14,7 +14,7 @@ import { cellularModem, cellularRouter, device } from '../../../schemas/services
 import { during } from '../../harness/drive.js'
 import { freeTcpPort, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
-import { type Args, FakeRouter } from './fake-router.js'
+import { type Args, FakeRouter, Status } from './fake-router.js'
 import { type Rig, startRig } from './rig.js'
 import { current, legacy, rest } from './shapes.js'
 
@@ -193,6 +193,73 @@ t.test('a router that is not there, goes, and comes back', async (t) => {
   await rig.reach('online')
   t.equal(await rig.metric('router_online'), 1)
 })
+
+for (const endedAs of ['error', 'status'] as const) {
+  t.test(`N11: a session that ended, answered by ${endedAs}, costs one login; values go on`, async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    router.endedAs = endedAs
+    const rig = await startRig(t, { url: router.url, ...withPassword })
+    await rig.reach('online')
+    await rig.pass(2 * minute_ms)
+    for (const uptime of [77_000, 99_000]) {
+      const before = router.logins.length
+      router.expire()
+      router.ubus = { ...router.ubus, 'system.info': { localtime: 1_763_800_000, uptime } }
+      await rig.pass(2 * minute_ms)
+      t.equal(router.logins.length, before + 1, 'one login')
+      const state = rig.station.field('router.state') as RouterInfo['state']
+      t.match(state, { link: 'online', error: '' })
+      t.ok(state.uptime >= uptime && state.uptime < uptime + 121, 'the new value is shown')
+      t.ok(state.age <= 65, 'it was read a moment ago')
+    }
+    const before = router.logins.length
+    router.expire()
+    t.match(await rut(rig, rpc('system', 'info')), { status: 200, text: /99000/ }, 'POST /rut is answered')
+    t.equal(router.logins.length, before + 1)
+  })
+}
+
+t.test('N11: a right that a login does not give costs one login, also beside others', async (t) => {
+  for (const [name, refused] of [
+    ['gsm.modem0.get_signal_query', new Status(6)],
+    ['gsm.modem0.get_network_info', new Status(-32_002)],
+    ['system.info', new Status(6)],
+  ] as const) {
+    const router = await new FakeRouter({ ubus: { ...current().ubus, [name]: refused } }).listen(t)
+    const rig = await startRig(t, { url: router.url, ...withPassword })
+    await rig.reach('online')
+    await rig.pass(9 * minute_ms, 5_000)
+    t.ok(
+      router.asked.some((one) => one.name === name),
+      `${name} is asked for`,
+    )
+    t.ok(router.logins.length <= 2, `${name}: ${router.logins.length} logins`)
+    t.equal(rig.link(), 'online')
+    await rig.station.stop()
+  }
+})
+
+t.test(
+  'N11: a router that answers nothing that is asked for is logged in to again, and not at once again',
+  async (t) => {
+    const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, ...withPassword })
+    await rig.reach('online')
+    await rig.pass(2 * minute_ms)
+    const answers = router.ubus ?? {}
+    router.ubus = Object.fromEntries(Object.keys(answers).map((name) => [name, new Status(6)]))
+    await rig.pass(4 * minute_ms)
+    const { age } = rig.station.field('router.state') as RouterInfo['state']
+    t.ok(age > 180 && age < 360, `${age} s: the age of the values is shown`)
+    await rig.pass(15 * minute_ms, 5_000)
+    t.match(JSON.stringify(rig.station.lines), /nothing could be read for 10 min/)
+    t.ok(router.logins.length < 8, `${router.logins.length} logins`)
+    router.ubus = answers
+    await rig.pass(12 * minute_ms, 5_000)
+    t.match(rig.station.field('router.state'), { link: 'online' })
+    t.ok((rig.station.field('router.state.age') as number) < 120, 'and its values are read again')
+  },
+)
 
 t.test('a restart is a state of its own', { skip: gateOnly }, async (t) => {
   const router = await new FakeRouter({ ubus: current().ubus }).listen(t)
