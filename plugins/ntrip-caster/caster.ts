@@ -125,7 +125,12 @@ export class Caster {
 
   /** Whether this is a mountpoint of the station's own stream. */
   isOwn(name: string): boolean {
-    return this.#own.has(name)
+    return alike(this.#own, name) !== undefined
+  }
+
+  /** The name of a mountpoint as it is written itself. */
+  spelt(name: string): string {
+    return this.#mount(name)?.name ?? name
   }
 
   /** The current mountpoints. */
@@ -256,11 +261,7 @@ export class Caster {
   }
 
   #mount(name: string): MountPoint | undefined {
-    const exact = this.#own.get(name) ?? this.#foreign.get(name)
-    if (exact) return exact
-    // People type what they read in other letters; two mountpoints that differ in nothing else are told apart above.
-    const alike = (mount: MountPoint) => mount.name.toLowerCase() === name.toLowerCase()
-    return [...this.#own.values(), ...this.#foreign.values()].find(alike) ?? this.#sourced.find(name)
+    return alike(new Map<string, MountPoint>([...this.#foreign, ...this.#own]), name) ?? this.#sourced.find(name)
   }
 
   async #answer(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
@@ -274,15 +275,17 @@ export class Caster {
   }
 
   async #answerRover(connection: Connection, request: NtripRequest, rest: Buffer, isLocal: boolean): Promise<void> {
-    const { mount: name, version, headers } = request
-    const mount = this.#mount(name)
-    if (name === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
+    const { mount: asked, version, headers } = request
+    const mount = this.#mount(asked)
+    if (asked === '' || (!mount && version === 1)) return connection.end(this.#table(request, connection, isLocal))
     if (!mount)
-      return this.#refuse(connection, 404, `there is no mountpoint ${name.slice(0, 64)}: GET / lists them`, version)
+      return this.#refuse(connection, 404, `there is no mountpoint ${asked.slice(0, 64)}: GET / lists them`, version)
+    // From here on it has its own name, in whatever letters the rover asked for it.
+    const { name } = mount
     const login = basicLogin(headers)
     const isOfSource = isSourced(mount)
     const user = await (isOfSource
-      ? this.#checkSourced(login, mount.name, connection)
+      ? this.#checkSourced(login, name, connection)
       : this.#check(this.#secrets.users, login, name, connection))
     if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
     if (user === 'unavailable') return this.#refuse(connection, 503, 'logins cannot be checked now: try again', version)
@@ -329,11 +332,12 @@ export class Caster {
   }
 
   async #answerBase(connection: Connection, request: NtripRequest, rest: Buffer): Promise<void> {
-    const { method, mount: name, version, headers } = request
+    const { method, mount: asked, version, headers } = request
+    const mount = alike(this.#foreign, asked)
+    const name = mount?.name ?? asked
     const refuse = (status: number, text: string) =>
       this.#refuse(connection, status, text, version, method, status === 401 ? name : '')
-    if (this.isOwn(name)) return refuse(409, 'this mountpoint is the station’s own')
-    const mount = this.#foreign.get(name)
+    if (this.isOwn(asked)) return refuse(409, 'this mountpoint is the station’s own')
     if (!mount) return refuse(404, 'no base may push to this mountpoint')
     // NTRIP 1 has no user, and with NTRIP 2 it is the password of the mountpoint that counts.
     const password = request.password ?? basicLogin(headers)?.password ?? ''
@@ -465,6 +469,12 @@ export class Caster {
       bases: [...this.#foreign.values()].map((mount) => mount.block()),
     }
   }
+}
+
+/** By its exact name, or in other letters, as people type what they read: two that differ in nothing else are told apart. */
+function alike<T>(mounts: ReadonlyMap<string, T>, name: string): T | undefined {
+  const other = [...mounts.keys()].find((one) => one.toLowerCase() === name.toLowerCase())
+  return mounts.get(name) ?? mounts.get(other ?? '')
 }
 
 const tooMany = 'too many wrong passwords: wait 10 min'

@@ -15,7 +15,8 @@ interface User {
 }
 
 /** @returns the connections that were ended, and the named mountpoints that are not there: they may come later */
-export async function setUser(caster: Caster, users: Logins, { name, password, mounts, most }: User) {
+export async function setUser(caster: Caster, users: Logins, { name, password, mounts: entered, most }: User) {
+  const mounts = entered.map((mount) => caster.spelt(mount))
   await users.set(name, password, mounts, most)
   const unknown = mounts.filter((mount) => !caster.mountNames.includes(mount))
   return { ended: caster.rovers.endUser(name), unknown }

@@ -271,6 +271,46 @@ t.test('a rover', async (t) => {
   })
 })
 
+t.test('P2: a mountpoint typed in other letters takes the right login, for rovers and bases', async (t) => {
+  const mounts = [{ name: 'North' }, { name: 'Plain', plainV2: true }]
+  const { rover, command, caster, receiver } = await setUp(t, { mounts })
+  receiver.emit(arpFrame(here))
+  t.match(await command('ntrip-user=anna:s3cret:North,plain'), { status: 200, text: /^user anna set$/ })
+  t.match(await command('ntrip-base=East:s3cret'), { status: 200 })
+  for (const mount of ['North', 'NORTH', 'north', 'nOrTh/', '%6eorth']) {
+    for (const head of [v1, v2]) {
+      const anna = await rover(login(head, 'anna', 's3cret'), mount)
+      await until(() => anna.types().length === 1, `${mount} ${head.slice(0, 30)}`)
+      t.match(caster().rovers.at(-1), { user: 'anna', mount: 'North' })
+      anna.socket.destroy()
+      await until(() => caster().connected === 0, 'gone')
+    }
+  }
+  const wrong = await (await rover(login(v2, 'anna', 'other'), 'NORTH')).answer()
+  t.match(
+    wrong,
+    /^HTTP\/1\.1 401 (.*\r\n)*WWW-Authenticate: Basic realm="\/North"/,
+    'the realm is that of the mountpoint',
+  )
+  const plain = await rover(login(v2, 'anna', 's3cret'), 'PLAIN')
+  await until(() => plain.types().length === 1, 'plain')
+  t.notMatch(plain.head, 'chunked', 'the settings of the mountpoint count')
+  const pushes = [
+    'SOURCE s3cret /EAST\r\nSource-Agent: NTRIP other/1\r\n\r\n',
+    login('POST /east HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\n\r\n', 'anyone', 's3cret'),
+  ]
+  for (const head of pushes) {
+    const base = await rover(head)
+    await until(() => /^(ICY|HTTP\/1\.1) 200 OK/.test(base.text || base.head), `${head.slice(0, 20)}: accepted`)
+    t.match(caster().bases, [{ mount: 'East', connected: true }])
+    base.socket.destroy()
+    await until(() => caster().bases[0]?.connected === false, 'gone')
+  }
+  t.match(await (await rover('SOURCE s3cret /north\r\n\r\n')).ends(), /^ERROR - Mount Point Taken/)
+  t.match(await (await rover(pushes[1]?.replace('/east', '/NORTH') ?? '')).answer(), /^HTTP\/1\.1 409 /)
+  t.match(await command('ntrip-base=NORTH:s3cret'), { status: 400, text: /station itself/ })
+})
+
 t.test('mountpoints', async (t) => {
   const mounts = [
     { name: 'ALL' },
