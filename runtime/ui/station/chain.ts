@@ -64,13 +64,21 @@ function receiver(document: Json): Link {
 
 function reference(document: Json): Link {
   const status = textAt(document, 'gnss.state.status')
-  const chosen = textAt(document, 'gnss.ref.chosen')
   const acc = referenceAccuracy(document)
+  const facts = [textAt(document, 'gnss.ref.chosen'), acc ? `±${acc.toFixed(acc < 1 ? 3 : 1)} m` : '']
+  // The antenna is away from a reference that there is.
+  const isThere = hasReference(document) || status === 'moved'
   return {
     link: 'reference',
     state: stateOfReference(document, status),
-    facts: [chosen, acc ? `±${acc.toFixed(acc < 1 ? 3 : 1)} m` : ''].filter(Boolean),
+    facts: isThere ? facts.filter(Boolean) : [absenceOf(document, status)],
   }
+}
+
+/** Why there is no reference. */
+function absenceOf(document: Json, status: string): string {
+  if (status === 'survey') return 'surveying'
+  return surveyFollows(document) ? 'starting' : 'none'
 }
 
 function stateOfReference(document: Json, status: string): LinkState {

@@ -11,13 +11,12 @@ export function hasReference(document: Json): boolean {
   return chosen === 'manual' || state === 'complete' || numberAt(document, 'gnss.ref.survey.allow_use') === 1
 }
 
-/** Accuracy of the reference in use, metres; undefined while it is not known, as of one before a survey-in that failed. */
+/** Accuracy of the reference in use, metres; undefined without one, and while it is not known, as of one before a survey-in that failed. */
 export function referenceAccuracy(document: Json): number | undefined {
   const chosen = textAt(document, 'gnss.ref.chosen')
   const isResult =
     textAt(document, 'gnss.ref.survey.state') === 'complete' || numberAt(document, 'gnss.ref.survey.allow_use') === 1
-  const isInUse = chosen === 'manual' || isResult || textAt(document, 'gnss.state.status') === 'survey'
-  return (isInUse && numberAt(document, `gnss.ref.${chosen}.acc`)) || undefined
+  return ((chosen === 'manual' || isResult) && numberAt(document, `gnss.ref.${chosen}.acc`)) || undefined
 }
 
 const begins = /^(identify|configure|acquire|initial)$/

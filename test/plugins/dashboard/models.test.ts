@@ -296,7 +296,7 @@ t.test('a time of day is the last one that was', async (t) => {
 })
 
 t.test('positions', async (t) => {
-  const survey = { type: 'ecef', ...here }
+  const survey = { type: 'ecef', state: 'complete', ...here }
   const document = {
     gnss: {
       state: { gps_fix: '3d' },
@@ -307,6 +307,8 @@ t.test('positions', async (t) => {
   t.match(referenceOf(document), { method: 'survey', ...here })
   t.equal(referenceOf({ gnss: { ref: { chosen: 'manual', manual: { type: '' } } } }), undefined)
   t.equal(referenceOf(undefined), undefined)
+  const surveying = { gnss: { ref: { chosen: 'survey', survey: { ...survey, state: 'running' } } } }
+  t.equal(referenceOf(surveying), undefined, 'W2: the mean of a survey-in that runs is no reference')
   const entry = (id: number, east: number, what: HistoryEntry['what'] = 'used') =>
     ({ id, what, method: 'survey', ...offsetEnu(here, { east, north: 0, up: 0 }) }) as HistoryEntry
   const rows = historyRows([entry(1, 30), entry(2, 0), entry(3, 0, 'moved')], referenceOf(document))
@@ -543,6 +545,17 @@ t.test('the chain says nothing of what comes after its first broken link', async
   t.match(reference('fixed', { ...there, state: 'aborted' }), { state: 'good', facts: ['survey'] }, 'not its accuracy')
   t.match(reference('acquire', { type: '', state: 'none' }), { state: 'warning' }, 'a survey-in follows')
   t.match(reference('initial', { ...there, state: 'incomplete' }), { state: 'broken' }, 'it waits for a person')
+
+  const running = { ...there, state: 'running' }
+  t.match(
+    reference('survey', running),
+    { state: 'warning', facts: ['surveying'] },
+    'W2: no reference while a survey-in runs',
+  )
+  t.strictSame(reference('survey', running)?.facts.length, 1, 'W2: and no accuracy of one')
+  t.strictSame(reference('acquire', { type: '', state: 'none' })?.facts, ['starting'], 'W2: it comes by itself')
+  t.strictSame(reference('initial', { ...there, state: 'incomplete' })?.facts, ['none'], 'W2: a person has to act')
+  t.strictSame(reference('moved', { ...there, state: 'complete' })?.facts, ['survey', '±1.2 m'], 'W2: left behind')
 
   const gate = (status: string, base: string, fitness: string) =>
     of({ ...gnss({ status }), base: { state: { base, verdict: { fitness } } } }, 'gate')?.state

@@ -4,7 +4,6 @@ import { Card, FigureList } from '../../../../runtime/ui/parts/card.js'
 import { CopyButton } from '../../../../runtime/ui/parts/copy-button.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
-import { hasReference } from '../../../../runtime/ui/station/set-up.js'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'
@@ -71,8 +70,7 @@ export function PositionsPage() {
 }
 
 function Present({ document }: { document: Json }) {
-  // The mean of a survey-in that still runs is not a reference.
-  const reference = hasReference(document) ? referenceOf(document) : undefined
+  const reference = referenceOf(document)
   const chosen = textAt(document, 'gnss.ref.chosen')
   const other = chosen === 'survey' ? 'manual' : 'survey'
   const hasOther = textAt(document, `gnss.ref.${other}.type`) !== ''

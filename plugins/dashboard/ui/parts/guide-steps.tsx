@@ -4,7 +4,6 @@ import { FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/ca
 import { type Loaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
 import { type OutputFact, outputsOf } from '../../../../runtime/ui/station/outputs.js'
-import { hasReference } from '../../../../runtime/ui/station/set-up.js'
 import { figure, t, word } from '../i18n/index.js'
 import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'
@@ -56,7 +55,7 @@ export function AntennaStep({ document }: { document: Json }) {
 
 /** The reference position: surveyed by the station, or entered. */
 export function PositionStep({ document }: { document: Json }) {
-  const reference = hasReference(document) ? referenceOf(document) : undefined
+  const reference = referenceOf(document)
   const survey = surveyOf(document)
   const place = reference && toGeodetic(reference)
   const method = reference?.method === 'manual' ? 'manual' : 'survey'

@@ -1,5 +1,6 @@
 /** The reference history, and the effect of an entered position. Pure. */
 import { type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
+import { hasReference } from '../../../../../runtime/ui/station/set-up.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 import type { ReadPosition } from './position-text.js'
@@ -31,10 +32,10 @@ export interface HistoryRow extends HistoryEntry {
 
 const same_m = 0.000_5
 
-/** The chosen reference; undefined where there is none. */
+/** The reference in use; undefined without one. */
 export function referenceOf(document: Json | undefined): (Point & { readonly method: string }) | undefined {
   const method = textAt(document, 'gnss.ref.chosen')
-  if (textAt(document, `gnss.ref.${method}.type`) === '') return undefined
+  if (!document || !hasReference(document) || textAt(document, `gnss.ref.${method}.type`) === '') return undefined
   const at = (axis: string) => numberAt(document, `gnss.ref.${method}.${axis}`) ?? 0
   return { method, x: at('x'), y: at('y'), z: at('z') }
 }
