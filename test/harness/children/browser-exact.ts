@@ -80,6 +80,15 @@ const choose = async (name: string, value: string) => {
 }
 await player.is('fixed')
 
+// The page of positions loads its cards one after the other, and the link leads to one of the last.
+await page.goto(`${station.url}/#/status`)
+await page.locator('.verdict').getByRole('link', { name: 'Make it exact' }).click()
+const exact = page.getByRole('heading', { name: 'Exact position by PPP' })
+await exact.waitFor()
+await page.waitForTimeout(1_000)
+const place_px = (await exact.boundingBox())?.y ?? -1
+compare('W4: the link of the verdict leads to the card', place_px >= 0 && place_px < 400 ? true : place_px, true)
+
 await player.task(
   'the position is made exact',
   6,

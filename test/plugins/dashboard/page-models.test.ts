@@ -14,6 +14,7 @@ import { surveyOf } from '../../../plugins/dashboard/ui/model/gnss/survey.js'
 import { forecastOf, purposeOf, roughly } from '../../../plugins/dashboard/ui/model/gnss/survey-forecast.js'
 import { guideOf, positionLevel, stepState } from '../../../plugins/dashboard/ui/model/guide.js'
 import { logText } from '../../../plugins/dashboard/ui/model/log-file.js'
+import { isMoved, moveOf } from '../../../plugins/dashboard/ui/model/moved.js'
 import {
   isLastDayUsable,
   type RawFiles,
@@ -52,6 +53,23 @@ t.test('the mood: a wait is no fault', async (t) => {
   t.equal(of('degraded', 'satellites'), 'degraded')
   t.equal(of('fit', 'ok'), 'fit')
   t.equal(moodOf(undefined), 'unknown')
+})
+
+t.test('W3: the question about a move has its size, or says that nobody knows it', async (t) => {
+  const of = (values: object | undefined, delta?: number, state = 'moved', chosen = 'survey') =>
+    moveOf({
+      base: { state: { errors: [{ code: 'mqtt-link' }, { code: 'gnss-moved', ...(values && { values }) }] } },
+      gnss: { pos: { delta }, state: { status: state }, ref: { chosen } },
+    })
+  t.equal(of({ distance_m: 0.034 }, 1.6).distance_m, 0.034, 'the move, and not the noise of the position of now')
+  t.equal(of(undefined, 1.6).distance_m, 1.6)
+  t.equal(of(undefined, 0).distance_m, undefined, 'the document has 0 without a position')
+  t.equal(moveOf({}).distance_m, undefined)
+  t.match(of({ method: 'manual', height: true }), { isHeight: true }, 'W4: to confirm a wrong height would keep it')
+  t.match(of({ returns: true }), { isHeight: false, returns: true, isSurveying: false, isEntered: false })
+  t.match(of({}, 0, 'survey', 'manual'), { isSurveying: true, isEntered: true })
+  const moves = ['gnss-moved', 'gnss-reference-moved', 'moved', 'gnss-survey', 'removed', undefined].map(isMoved)
+  t.strictSame(moves, [true, true, true, false, false, false], 'W4: these are answered by buttons')
 })
 
 t.test('the place is that of the reference, which rests; else that of the receiver', async (t) => {

@@ -54,8 +54,15 @@ export const de: Texts = {
   'moved.notMoved': 'Sie steht, wo sie stand',
   'moved.survey': 'Neu einmessen',
   'moved.enter': 'Position eingeben',
+  'moved.error': 'Die Antenne steht nicht an ihrer Referenzposition',
+  'moved.where': 'Steht die Antenne, wo sie stand, oder wurde sie bewegt?',
+  'moved.returns':
+    'Korrekturen gehen von selbst wieder hinaus, wenn Positionen 10 min lang zeigen, dass die Antenne zurück ist.',
+  'moved.height': 'Die eingegebene Höhe ist falsch: die Höhe über dem Ellipsoid eingeben.',
+  'moved.size': 'Die Station misst {distance} Abstand zu ihrer Referenzposition.',
+  'moved.noSize': 'Die Station weiß nicht, wie weit die Antenne von ihrer Referenzposition entfernt ist.',
   'moved.notMovedWarning':
-    'Die Station misst {distance} Abstand zu ihrer Referenzposition. Wenn die Antenne wirklich bewegt wurde, liegt jeder Rover um so viel falsch. Die Antwort bleibt sichtbar, bis eine neue Position gesetzt wird.',
+    'Wenn die Antenne wirklich bewegt wurde, liegt jeder Rover um so viel falsch. Die Antwort bleibt sichtbar, bis eine neue Position gesetzt wird.',
   'moved.surveyWarning':
     'Bis die Einmessung fertig ist, werden keine Korrekturen gesendet. Danach arbeiten die Rover mit der neuen Position.',
   'expert.text': 'Alles hier geht auch auf den anderen Seiten, außer dem, was nur Fachleute brauchen.',
@@ -161,7 +168,7 @@ export const de: Texts = {
   'status.errors': 'Fehler ({count})',
 
   'errors.none': 'Keine Fehler.',
-  'errors.mend': 'Beheben',
+  'errors.mend': 'Seite {page} öffnen',
   'plugins.name': 'Plugin',
   'plugins.state': 'Zustand',
   'plugins.reason': 'Meldung',
@@ -1100,7 +1107,7 @@ export const de: Texts = {
   'page.guide': 'Einrichtung',
   'guide.new': 'Diese Station ist noch nicht eingerichtet',
   'guide.newText':
-    'Sie hat keine Referenzposition, und kein Client bekommt Korrekturen. Die Einrichtung führt von der Antenne bis zum ersten Rover.',
+    'Sie hat noch keine Referenzposition, und kein Client bekommt Korrekturen. Die Einrichtung führt von der Antenne bis zum ersten Rover.',
   'guide.step.access': 'Name und Passwort',
   'guide.begin': 'Einrichtung starten',
   'guide.intro':

@@ -54,8 +54,14 @@ export const en = {
   'moved.notMoved': 'It is where it was',
   'moved.survey': 'Survey in again',
   'moved.enter': 'Enter a position',
+  'moved.error': 'The antenna is not at its reference position',
+  'moved.where': 'Is the antenna where it was, or has it moved?',
+  'moved.returns': 'Corrections resume by themselves when positions show for 10 min that the antenna is back.',
+  'moved.height': 'The entered height is wrong: enter the height above the ellipsoid.',
+  'moved.size': 'The station measures {distance} to its reference position.',
+  'moved.noSize': 'The station does not know how far the antenna is from its reference position.',
   'moved.notMovedWarning':
-    'The station measures {distance} to its reference position. If the antenna really moved, every rover will be wrong by that much. Your answer stays visible until a new position is set.',
+    'If the antenna really moved, every rover will be wrong by that much. Your answer stays visible until a new position is set.',
   'moved.surveyWarning':
     'No corrections are sent until the survey-in is complete. Rovers then work with the new position.',
   'expert.text': 'Everything here can also be done on the other pages, except what only experts need.',
@@ -102,7 +108,7 @@ export const en = {
   'status.errors': 'Errors ({count})',
 
   'errors.none': 'No errors.',
-  'errors.mend': 'Fix this',
+  'errors.mend': 'Open the page {page}',
   'plugins.name': 'Plugin',
   'plugins.state': 'State',
   'plugins.reason': 'Message',
@@ -710,7 +716,7 @@ export const en = {
   'page.guide': 'Set-up guide',
   'guide.new': 'This station is not set up yet',
   'guide.newText':
-    'It has no reference position, and no client gets corrections. The guide leads from the antenna to the first rover.',
+    'It has no reference position yet, and no client gets corrections. The guide leads from the antenna to the first rover.',
   'guide.step.access': 'Name and password',
   'guide.begin': 'Start set-up guide',
   'guide.intro':

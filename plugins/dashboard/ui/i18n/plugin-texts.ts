@@ -1,7 +1,9 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
 import { sentence, speaker } from '../../../../runtime/ui/spoken.js'
 import type { StationError, Values, Verdict } from '../../../../runtime/ui/station/document.js'
+import { isMoved } from '../model/moved.js'
 import type { Command, Parameter } from '../station/api.js'
+import { t } from './index.js'
 
 export { said, sentence, speaker } from '../../../../runtime/ui/spoken.js'
 
@@ -18,14 +20,19 @@ function verdictText(verdict: Verdict, part: 'why' | 'advice'): string {
 }
 /** What is wrong, or that nothing is. */
 export const whyText = (verdict: Verdict): string => verdictText(verdict, 'why')
-/** What to do about it; '' for nothing. */
-export const adviceText = (verdict: Verdict): string => verdictText(verdict, 'advice')
+/** What to do about it; '' for nothing, and where buttons do it. */
+export const adviceText = (verdict: Verdict): string =>
+  isMoved(verdict.code) || isMoved(verdict.why_code) ? '' : verdictText(verdict, 'advice')
 
 export function errorText({ code, text, values }: StationError): string {
   const found = errorPart(code, values)
   if (found === undefined) return sentence(text)
   return [found, errorPart(code, values, '.advice') ?? ''].filter(Boolean).map(sentence).join(' ')
 }
+
+/** A move without its advice, which buttons give. */
+export const movedText = ({ code, values }: StationError, verdict: Verdict | undefined): string =>
+  sentence(errorPart(code, values) ?? (verdict?.why_code === code ? verdict.why : t('moved.error')))
 
 export const labelOf = ({ name, title }: Pick<Parameter, 'name' | 'title'>): string =>
   textFor(`setting.${name}`) ?? title

@@ -1,7 +1,7 @@
 /** The page on which an error can be fixed. Pure. */
 
 /** Code of an error → the page; the first that fits. */
-const homes: readonly (readonly [RegExp, string])[] = [
+const homes = [
   [/^gnss-survey/, 'survey'],
   [/^(antenna-|gnss-(signals|jammed|spoofed)$)/, 'sky'],
   [/^gnss-(moved|reference|initial)/, 'positions'],
@@ -12,7 +12,8 @@ const homes: readonly (readonly [RegExp, string])[] = [
   [/^plugin/, 'plugins'],
   [/^change/, 'settings'],
   [/^log/, 'logs'],
-]
+] as const
 
 /** Undefined without such a page. */
-export const pageOf = (code: string): string | undefined => homes.find(([pattern]) => pattern.test(code))?.[1]
+export const pageOf = (code: string): (typeof homes)[number][1] | undefined =>
+  homes.find(([pattern]) => pattern.test(code))?.[1]

@@ -1,27 +1,51 @@
 import { Action } from '../../../../runtime/ui/parts/action.js'
-import { type Json, numberAt } from '../../../../runtime/ui/station/document.js'
-import { figure, t } from '../i18n/index.js'
+import type { Json } from '../../../../runtime/ui/station/document.js'
+import { t } from '../i18n/index.js'
+import { lengthText } from '../i18n/lengths.js'
+import { moveOf } from '../model/moved.js'
 import { api } from '../station/api.js'
 
-/** The three answers to "the antenna has moved". */
+async function surveyed(isEntered: boolean): Promise<string> {
+  if (isEntered) {
+    const { errors, result } = await api.change({ 'gnss-ref-chosen': 'survey' })
+    if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+  }
+  return api.command('start-survey-in')
+}
+
+/** The answers to "the antenna has moved". */
 export function MovedAnswers({ document }: { document: Json }) {
-  const distance = numberAt(document, 'gnss.pos.delta')
+  const { distance_m, isEntered, isHeight, isSurveying, returns } = moveOf(document)
+  const size = distance_m === undefined ? t('moved.noSize') : t('moved.size', { distance: lengthText(distance_m) })
   return (
-    <div class="actions">
-      <Action
-        label={t('moved.notMoved')}
-        caution={<p>{t('moved.notMovedWarning', { distance: figure(distance || undefined, 2, 'm') })}</p>}
-        run={() => api.command('confirm-position')}
-      />
-      <Action
-        label={t('moved.survey')}
-        caution={<p>{t('moved.surveyWarning')}</p>}
-        run={() => api.command('start-survey-in')}
-        isMain
-      />
-      <a class="button" href="#/positions">
-        {t('moved.enter')}
-      </a>
-    </div>
+    <>
+      <p>
+        {t(isHeight ? 'moved.height' : 'moved.where')} {returns && t('moved.returns')}
+      </p>
+      <div class="actions">
+        {!isHeight && (
+          <Action
+            label={t('moved.notMoved')}
+            caution={
+              <p>
+                {size} {t('moved.notMovedWarning')}
+              </p>
+            }
+            run={() => api.command('confirm-position')}
+          />
+        )}
+        {!isHeight && !isSurveying && (
+          <Action
+            label={t('moved.survey')}
+            caution={<p>{t('moved.surveyWarning')}</p>}
+            run={() => surveyed(isEntered)}
+            isMain
+          />
+        )}
+        <a class={isHeight ? 'button main' : 'button'} href="#/positions">
+          {t('moved.enter')}
+        </a>
+      </div>
+    </>
   )
 }

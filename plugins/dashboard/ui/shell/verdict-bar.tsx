@@ -2,6 +2,7 @@ import { Icon } from '../../../../runtime/ui/parts/icon.js'
 import { errorsOf } from '../../../../runtime/ui/station/document.js'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
+import { isMoved } from '../model/moved.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
 import { Mend } from '../parts/faults.js'
@@ -46,16 +47,17 @@ function Accuracy() {
   if (absolute.isExact) return <p>{t('verdict.exact', { acc })}</p>
   return (
     <p>
-      {t('verdict.shifted', { acc })} <a href="#/positions">{t('verdict.makeExact')}</a>
+      {t('verdict.shifted', { acc })} <a href="#/positions?exact">{t('verdict.makeExact')}</a>
     </p>
   )
 }
 
-/** The error that is the reason of the verdict. */
+/** What can be done about the reason of the verdict: an error, or a move. */
 function MendReason() {
   const document = document$.value
-  const reason = errorsOf(document).find(({ code }) => code === verdict.value?.why_code)
-  return document && reason ? <Mend code={reason.code} document={document} /> : null
+  const { code = '', why_code } = verdict.value ?? {}
+  const reason = errorsOf(document).find((error) => error.code === why_code)?.code ?? (isMoved(code) ? code : undefined)
+  return document && reason !== undefined ? <Mend code={reason} document={document} /> : null
 }
 
 function Override() {

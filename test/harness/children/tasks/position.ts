@@ -87,6 +87,14 @@ export async function positionTasks(player: Player): Promise<void> {
   await is('moved')
   await player.task('moved: it is where it was', 2, async () => {
     await tap(button('It is where it was'))
+    const banner = await page.locator('.verdict').innerText()
+    compare(
+      'W4: buttons answer, and no command is to be sent',
+      /\bsend\b|-survey-in|confirm-position/.exec(banner),
+      null,
+    )
+    const question = await page.getByRole('dialog').innerText()
+    compare('W3: the question has the distance', /measures 0\.8\d? m to/.test(question) || question, true)
     await tap(yes(/^Yes/))
     await until(async () => (await info()).gnss.ref.override !== undefined, 'the override', 60_000)
     const shown = await textWith(page, '.verdict', /A person confirmed this position/)
