@@ -976,6 +976,57 @@ const situations: [what: string, entries: RecordEntry[], said: (RegExp | undefin
     ],
   ],
   [
+    'W7: the service restarted, and most plugins had not started yet',
+    story(
+      [
+        { t: at(13, 5), stop: 'shutdown' },
+        { t: at(13, 20), run: { version: '1', how: 'stopped', text: 'it was stopped', at_ms: at(13, 5) } },
+        {
+          t: at(13, 20),
+          set: {
+            ...Object.fromEntries(
+              ['eth', 'log', 'modem', 'mqtt-link', 'ota'].map((name) => [
+                `plugin ${name}`,
+                { state: 'stopped', reason: '' },
+              ]),
+            ),
+            'plugin radio': { state: 'starting', reason: '' },
+            'plugin sta': { state: 'stopping', reason: 'shutdown' },
+            ...closed('the reference is checked first'),
+            procedure: { status: 'initial' },
+          },
+        },
+      ],
+      silent(13, 14),
+    ),
+    [/^No RTCM/, /service started/, /run before ended/, /gate was closed/, /procedure was at initial/, undefined],
+  ],
+  [
+    'W7: plugins that wait for one that failed',
+    story(
+      [
+        {
+          t: at(13),
+          set: {
+            'plugin gnss': { state: 'waiting', reason: 'needs the service receiver' },
+            'plugin rtcm': { state: 'waiting', reason: 'needs the service receiver' },
+            'plugin survey-in': { state: 'waiting', reason: 'needs the service receiver' },
+            'plugin gnss-zed': { state: 'failed', reason: 'boom' },
+            ...closed('the plugin rtcm does not run'),
+          },
+        },
+      ],
+      silent(13),
+    ),
+    [
+      /^No RTCM/,
+      /gate was closed/,
+      /plugin gnss-zed was failed: boom/,
+      /^The plugins gnss, rtcm, survey-in were waiting: needs the service receiver\.$/,
+      undefined,
+    ],
+  ],
+  [
     'a plugin that was repaired in that minute',
     story(
       [

@@ -2,7 +2,16 @@
 
 import { iso } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
-import { isAntennaBad, isClosed, isJammed, isReceiverAway, isSpoofed, isWaiting } from './cause.js'
+import {
+  isAntennaBad,
+  isClosed,
+  isJammed,
+  isPluginFaulty,
+  isPluginWaiting,
+  isReceiverAway,
+  isSpoofed,
+  isWaiting,
+} from './cause.js'
 import { type Found, minute_ms } from './found.js'
 
 /** A minute that is not over yet has no count. */
@@ -190,13 +199,31 @@ function causesOf(found: Found): string[] {
     say(`the receiver had no position: ${count(minute.visible, 'satellite')} received, ${minute.used} used`)
   const corrections = the('corrections', 'come', ({ wanted, come }) => wanted === true && come !== true)
   if (corrections && procedure?.value.status === 'survey') say('corrections were wanted, and none came')
-  for (const key of keysOf(found, 'plugin ')) {
-    const plugin = the(key, 'state', () => true)
-    if (plugin) say(`the plugin ${key.slice(7)} was ${text(plugin.state)}: ${text(plugin.reason)}`)
-  }
+  for (const sentence of pluginsOf(found)) say(sentence)
   if (sentences.length === 0 && isHeard) say('the gate was open and the receiver answered, but it sent no observations')
   if (sentences.length === 0) say('the record has no reason')
   return [...sentences, ...errorsOf(found), ...notesOf(found)]
+}
+
+/** Plugins that failed, each; those that waited for them in one sentence. */
+function pluginsOf(found: Found): string[] {
+  const faulty = keysOf(found, 'plugin ').flatMap((key) => {
+    const value = badOf(found, key, 'state', isPluginFaulty)?.value
+    return value ? [{ name: key.slice(7), value }] : []
+  })
+  const waiting = faulty.filter(({ value }) => isPluginWaiting(value))
+  const [first] = waiting
+  const names = waiting.map(({ name }) => name).join(', ')
+  return [
+    ...faulty
+      .filter(({ value }) => !isPluginWaiting(value))
+      .map(({ name, value }) => `the plugin ${name} was ${text(value.state)}: ${text(value.reason)}`),
+    ...(first
+      ? [
+          `the plugin${waiting.length > 1 ? 's' : ''} ${names} ${waiting.length > 1 ? 'were' : 'was'} waiting: ${text(first.value.reason)}`,
+        ]
+      : []),
+  ]
 }
 
 /** Why it was closed at first, and for most of the minute. */

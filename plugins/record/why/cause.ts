@@ -12,6 +12,11 @@ export const isAntennaBad = ({ status }: RecordValue): boolean => status === 'op
 export const isJammed = ({ jammed }: RecordValue): boolean => jammed === true
 export const isSpoofed = ({ spoofed }: RecordValue): boolean => spoofed === true
 
+/** A plugin that starts or stops is on its way: a restart of the service takes all of them through it. */
+export const isPluginFaulty = ({ state }: RecordValue): boolean => !/^(stopped|starting|stopping)$/.test(text(state))
+/** It lacks a service: that of a failed plugin is the cause. */
+export const isPluginWaiting = ({ state }: RecordValue): boolean => state === 'waiting'
+
 export interface Cause {
   /** Stable, see the README. */
   readonly cause: string
@@ -51,11 +56,10 @@ export function faultOf(situation: Situation, reason: string): Cause | undefined
   if (bad(situation, 'air', isSpoofed)) return { cause: 'spoofed', values }
   if (procedure?.status === 'survey') return { cause: 'survey', values }
   if (procedure) return { cause: `procedure-${text(procedure.status)}`, values }
-  const plugin = Object.keys(situation).find((key) => key.startsWith('plugin '))
-  if (plugin) {
-    const { state, reason } = situation[plugin] as RecordValue
-    return { cause: 'plugin', values: { plugin: plugin.slice(7), state: text(state), reason: text(reason) } }
-  }
+  const plugins = Object.entries(situation).filter(([key, value]) => key.startsWith('plugin ') && isPluginFaulty(value))
+  const [key, plugin] = plugins.find(([, value]) => !isPluginWaiting(value)) ?? plugins[0] ?? []
+  if (key && plugin)
+    return { cause: 'plugin', values: { plugin: key.slice(7), state: text(plugin.state), reason: text(plugin.reason) } }
   return undefined
 }
 
