@@ -421,7 +421,7 @@ export type ChangeAnswer = {
   result: "ok" | "failed"
   /** Submitted fields that belong to no plugin; all submitted fields if `failed` */
   leftover: Record<string, unknown>
-  /** Only when `failed` */
+  /** What is wrong with a `failed` change, or what the sender of a taken one should know: unknown names */
   errors?: Array<{
     name: string
     message: string
@@ -876,6 +876,31 @@ export type GnssState = {
     satellites: number
     /** Share of the satellites that lost carrier lock within 3 s */
     lost: number
+    /** How far the antenna is from where it was trusted. Only while a move is suspected and was measured */
+    move?: {
+      /** The evidence: carrier phases (centimetres) or code (metres) */
+      by: "phases" | "code"
+      /** When the antenna left, UTC seconds; 0 without a credible clock */
+      t: number
+      /** Distance from where it was, metres */
+      size_m: number
+      /** It went at least so far: it is on the way, or only a bound is known */
+      at_least: boolean
+      /** In how many moves */
+      moves: number
+      /** Component to the east, metres; absent, as all that follow, if the direction is unknown */
+      east_m?: number
+      /** Component to the north, metres */
+      north_m?: number
+      /** Component upwards, metres */
+      up_m?: number
+      /** Standard deviation of east_m, metres */
+      sigma_east_m?: number
+      /** Standard deviation of north_m, metres */
+      sigma_north_m?: number
+      /** Standard deviation of up_m, metres */
+      sigma_up_m?: number
+    }
   }
   /** Incoming corrections */
   recvrtcm: {
@@ -1071,6 +1096,31 @@ export type InfoDocumentPart = {
         satellites?: number
         /** Share of the satellites that lost carrier lock within 3 s */
         lost?: number
+        /** How far the antenna is from where it was trusted. Only while a move is suspected and was measured */
+        move?: {
+          /** The evidence: carrier phases (centimetres) or code (metres) */
+          by?: "phases" | "code"
+          /** When the antenna left, UTC seconds; 0 without a credible clock */
+          t?: number
+          /** Distance from where it was, metres */
+          size_m?: number
+          /** It went at least so far: it is on the way, or only a bound is known */
+          at_least?: boolean
+          /** In how many moves */
+          moves?: number
+          /** Component to the east, metres; absent, as all that follow, if the direction is unknown */
+          east_m?: number
+          /** Component to the north, metres */
+          north_m?: number
+          /** Component upwards, metres */
+          up_m?: number
+          /** Standard deviation of east_m, metres */
+          sigma_east_m?: number
+          /** Standard deviation of north_m, metres */
+          sigma_north_m?: number
+          /** Standard deviation of up_m, metres */
+          sigma_up_m?: number
+        }
       }
       /** Incoming corrections */
       recvrtcm?: {
@@ -1591,7 +1641,7 @@ export type InfoDocumentPart = {
     rtcm?: {
       /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
       enabled?: boolean
-      /** RTCM was published within the last 2 × `rate` seconds */
+      /** RTCM flows, and the newest publication was sent */
       active?: boolean
       /** `base/{SN}/drtk` */
       topic?: string
@@ -1618,6 +1668,8 @@ export type InfoDocumentPart = {
       uptime?: number
       /** router clock, epoch seconds */
       time?: number
+      /** seconds since the oldest of the live values was read; 0 while not online */
+      age?: number
       link?: RouterLinkState
       /** why the link is not `online`; empty while it is online */
       error?: string
@@ -2059,7 +2111,7 @@ export type MqttInfo = {
   rtcm?: {
     /** mqtt-rtcm runs and `mqtt-en` is 1: RTCM is sent while the reference is trusted and the link is up */
     enabled: boolean
-    /** RTCM was published within the last 2 × `rate` seconds */
+    /** RTCM flows, and the newest publication was sent */
     active: boolean
     /** `base/{SN}/drtk` */
     topic: string
@@ -2265,6 +2317,8 @@ export type RecordEntry = {
     epochs: number
     /** Longest gap between epochs, seconds */
     gap: number
+    /** RTCM did not flow for a part of it: no epoch for three intervals, at least 5 s */
+    interrupted?: boolean
     /** RTCM messages that went out, by number */
     frames: Record<string, number>
     /** Clients of the stream in the document at the end of the minute */
@@ -2352,6 +2406,8 @@ export type RouterInfo = {
     uptime: number
     /** router clock, epoch seconds */
     time: number
+    /** seconds since the oldest of the live values was read; 0 while not online */
+    age: number
     link: RouterLinkState
     /** why the link is not `online`; empty while it is online */
     error: string
