@@ -6,6 +6,8 @@ export interface Failure {
   text: string
   /** The broker is not dialled again for a long time: it would do the same. */
   isBreach?: true
+  /** Another client with the same id has the session now. */
+  isTakenOver?: true
 }
 
 export const noFailure: Failure = { cause: '', text: '' }
@@ -91,5 +93,5 @@ const disconnectTexts: Record<number, string> = {
 export function disconnectFailure(reasonCode: number | undefined): Failure {
   const code = reasonCode ?? 0
   const text = disconnectTexts[code] ?? `the broker ended the session (reason 0x${code.toString(16).padStart(2, '0')})`
-  return { cause: code === 135 ? 'auth' : 'closed', text }
+  return { cause: code === 135 ? 'auth' : 'closed', text, ...(code === 142 && { isTakenOver: true }) }
 }

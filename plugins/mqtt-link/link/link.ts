@@ -128,6 +128,7 @@ export class BrokerLink {
   /** The settings changed: switches the link on or off, or goes to the other broker. */
   apply(): void {
     const settings = this.#settings()
+    this.#retry.restart()
     if (!settings.enabled) this.#dispatch('disable')
     else if (this.#state === 'disabled') this.#dispatch('enable')
     else if (this.#state !== 'up' || !sameBroker(settings, this.#session?.broker)) this.#dispatch('reconnect')
@@ -148,7 +149,7 @@ export class BrokerLink {
 
   /** A network came up: the cause of the failure may be gone, and a pending attempt may use the wrong route. */
   networkUp(): void {
-    if (this.#holds.reason !== undefined || this.#failure.isBreach) return
+    if (this.#holds.reason !== undefined || this.#failure.isBreach || this.#retry.isShared) return
     this.#retry.reset()
     if (this.#state === 'down') this.#dispatch('due')
     else if (this.#state === 'connecting' && this.#session?.unreached === true) this.#dispatch('reconnect')

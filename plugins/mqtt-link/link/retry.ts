@@ -1,11 +1,14 @@
 import { Backoff } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { Failure } from '../failure.js'
+import { SharedSerial } from './shared-serial.js'
 
 /** Full jitter, so that a fleet does not come back to its broker in step. */
 export const waits = { first_ms: 1_000, longest_ms: 60_000, spread: [0, 1] } as const
 /** A broker that floods the station does it again, and the link may be paid for by volume. Another broker is tried at once. */
 const breachWaits = { first_ms: 900_000, longest_ms: 21_600_000, spread: [0.8, 1.2] } as const
+/** Another station has the same serial number: each attempt ends the session of the other one. */
+const sharedWaits = { first_ms: 300_000, longest_ms: 3_600_000, spread: [0.8, 1.2] } as const
 /** A session that held for this long was a good one: after its loss the back-off starts again. */
 const stable_ms = 30_000
 
@@ -14,12 +17,27 @@ export class Retry {
   readonly #ctx: PluginContext
   readonly #backoff = new Backoff(waits)
   readonly #breaches = new Backoff(breachWaits)
+  readonly #shared = new Backoff(sharedWaits)
+  readonly #serial: SharedSerial
   #upSince_ms = 0
   #logged = ''
   #cancel: () => unknown = () => {}
 
   constructor(ctx: PluginContext) {
     this.#ctx = ctx
+    this.#serial = new SharedSerial(ctx)
+  }
+
+  /** Another station would be thrown off the broker: a network that comes up is no reason for another attempt. */
+  get isShared(): boolean {
+    return this.#serial.isShared
+  }
+
+  /** Other settings: the next wait is a short one, whatever was before. */
+  restart(): void {
+    this.reset()
+    this.#shared.reset()
+    this.#serial.forget()
   }
 
   /** The next wait is a short one. */
@@ -31,6 +49,7 @@ export class Retry {
   /** A session is up. */
   succeeded(): void {
     this.#logged = ''
+    this.#serial.up()
     this.#upSince_ms = this.#ctx.clock.monotonic()
   }
 
@@ -40,14 +59,16 @@ export class Retry {
   }
 
   /** @returns the wait, milliseconds; 0: the settings or the hold decide */
-  failed({ cause, text, isBreach }: Failure, again: () => void): number {
+  failed({ cause, text, isBreach, isTakenOver }: Failure, again: () => void): number {
+    if (isTakenOver) this.#serial.takenOver()
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
-    const wait_ms = isBreach ? this.#breaches.next() : this.#backoff.next()
+    const isLong = isBreach || (isTakenOver && this.isShared)
+    const wait_ms = (isBreach ? this.#breaches : isLong ? this.#shared : this.#backoff).next()
     this.#ctx.status(waits ? text : `down (${cause}): ${text}; retrying`)
     if (text !== this.#logged) {
       const minutes = Math.round(wait_ms / 60_000)
-      const soon = isBreach ? `; the next attempt follows in ${minutes} min` : '; retrying automatically'
+      const soon = isLong ? `; the next attempt follows in ${minutes} min` : '; retrying automatically'
       const next = waits ? '' : soon
       this.#ctx.log.warn({ cause, retry_ms: waits ? undefined : wait_ms }, `the MQTT link is down: ${text}${next}`)
     }

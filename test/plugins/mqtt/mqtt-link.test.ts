@@ -532,6 +532,30 @@ t.test('the link', async (t) => {
     t.match(station.field('mqtt.state.error'), { cause: 'closed', text: /same client id/ })
   })
 
+  t.test('P13: two stations with one serial number: it is said, and the attempts are far apart', async (t) => {
+    let attempts = 0
+    const taken = await fakeBroker(t, (socket) => {
+      attempts++
+      if (attempts < 5) socket.write(Buffer.from([0xe0, 0x02, 0x8e, 0x00]))
+    })
+    const station = await startLinkStation(t, taken.port)
+    const codes = () => station.device.errors().map(({ code }) => code)
+    const isShared = () => codes().includes('mqtt-serial-shared')
+    await drive(station.clock, () => attempts === 2 && station.field('mqtt.state.link') === 'down', 'taken over twice')
+    t.notOk(isShared(), 'it may have been a session of its own, half open')
+    await drive(station.clock, isShared, 'taken over three times')
+    t.equal(attempts, 3)
+    t.match(station.device.errors(), [{ text: /another client uses this serial number \(TEST0001\)/ }])
+    const wait_ms = await drive(station.clock, () => attempts === 4, 'the next attempt', 5_000)
+    t.ok(wait_ms >= 240_000 && wait_ms <= 370_000, `${wait_ms} ms`)
+    const next_ms = await drive(station.clock, () => attempts === 5, 'the one after', 5_000)
+    t.ok(next_ms >= 480_000 && next_ms <= 730_000, `${next_ms} ms`)
+    await drive(station.clock, isUp(station), 'up')
+    t.ok(isShared(), 'the other one comes back')
+    const closed = taken.sockets.size
+    t.equal(closed, 5)
+  })
+
   t.test('the outbox: one of any size when empty, else 64 KiB; offline while down', async (t) => {
     const stuck = await fakeBroker(t, (socket) => socket.pause())
     const results: string[] = []
