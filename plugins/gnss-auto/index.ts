@@ -1,6 +1,6 @@
 import { portFrom } from 'rtk-base/link'
-import { definePlugin, type PluginContext } from 'rtk-base/plugin'
-import { receiver, standbyPlugins } from 'rtk-base/services'
+import { definePlugin, handedOver, type PluginContext } from 'rtk-base/plugin'
+import { integrity, receiver, standbyPlugins } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { serialDevices } from './devices.js'
 import { families } from './families.js'
@@ -28,13 +28,17 @@ class Search {
   readonly #ports: readonly string[]
   /** When its receiver was there last. */
   #thereAt_ms = 0
+  /** Of the loaded driver; undefined: another instance loaded it and did not tell. */
+  #port: string | undefined
 
   constructor(ctx: PluginContext, ports: readonly string[]) {
     this.#ctx = ctx
     this.#ports = ports
   }
 
-  begin(): void {
+  /** @param port of the driver that the previous instance has loaded */
+  begin(port: string | undefined): void {
+    this.#port = port
     // Loaded before this plugin was replaced.
     if (this.#ctx.services.find(receiver)) this.#loaded()
     else void this.#look()
@@ -45,9 +49,21 @@ class Search {
   }
 
   async #look(): Promise<void> {
+    const ports = this.#places()
+    this.#ctx.status(`looks for a receiver at ${ports.length} ports`)
+    const { receivers, reasons } = await this.#probe(ports)
+    if (this.#ctx.signal.aborted) return
+    const isLoaded = await this.#decide(receivers, ports, reasons)
+    if (isLoaded) this.#loaded()
+    else this.#later(again_ms, () => void this.#look())
+  }
+
+  #places(): readonly string[] {
+    return this.#ports.length > 0 ? this.#ports : serialDevices()
+  }
+
+  async #probe(ports: readonly string[]): Promise<{ receivers: Found[]; reasons: string[] }> {
     const ctx = this.#ctx
-    const ports = this.#ports.length > 0 ? this.#ports : serialDevices()
-    ctx.status(`looks for a receiver at ${ports.length} ports`)
     const reasons: string[] = []
     const found = await Promise.all(
       ports.map(async (name) => {
@@ -59,11 +75,7 @@ class Search {
         }
       }),
     )
-    if (ctx.signal.aborted) return
-    const receivers = found.filter((one) => one !== undefined)
-    const isLoaded = await this.#decide(receivers, ports, reasons)
-    if (isLoaded) this.#loaded()
-    else this.#later(again_ms, () => void this.#look())
+    return { receivers: found.filter((one) => one !== undefined), reasons }
   }
 
   /** @returns whether the driver of the only receiver is loaded */
@@ -105,6 +117,7 @@ class Search {
       return false
     }
     status(`${maker} at ${port}`)
+    this.#port = port
     return true
   }
 
@@ -118,19 +131,44 @@ class Search {
       const now_ms = this.#ctx.clock.monotonic()
       const patience_ms = this.#patience_ms()
       if (patience_ms === Number.POSITIVE_INFINITY) this.#thereAt_ms = now_ms
-      if (now_ms - this.#thereAt_ms >= patience_ms) void this.#forget()
+      const away_ms = now_ms - this.#thereAt_ms
+      if (away_ms >= patience_ms) void this.#forget()
+      else if (away_ms >= replaced_ms.away && this.#isAway) void this.#lookBeside()
       else this.#watch()
     })
   }
 
+  get #isAway(): boolean {
+    const source = this.#ctx.services.find(receiver)
+    return !source || source.link === 'offline'
+  }
+
+  /** Its driver stays, with all that integrity knows of the antenna, unless a receiver names itself at another port. */
+  async #lookBeside(): Promise<void> {
+    const ports = this.#places().filter((port) => port !== this.#port)
+    const { receivers, reasons } = await this.#probe(ports)
+    if (this.#ctx.signal.aborted) return
+    if (receivers.length === 0 || !this.#isAway) return this.#watch()
+    if (await this.#decide(receivers, ports, reasons)) this.#loaded()
+    else this.#later(again_ms, () => void this.#look())
+  }
+
   /** How long its present state may last before the search begins again. */
   #patience_ms(): number {
-    const source = this.#ctx.services.find(receiver)
-    if (!source || source.link === 'offline') return replaced_ms.away
+    const { services } = this.#ctx
+    const source = services.find(receiver)
+    if (!source) return replaced_ms.away
+    if (source.link === 'offline')
+      return Math.max(replaced_ms.away, 1000 * (services.find(integrity)?.longestAbsence_s ?? 0))
     return source.identity.module === '' ? replaced_ms.unnamed : Number.POSITIVE_INFINITY
   }
 
+  get port(): string | undefined {
+    return this.#port
+  }
+
   async #forget(): Promise<void> {
+    this.#port = undefined
     await this.#unload()
     await this.#look()
   }
@@ -153,5 +191,7 @@ export default definePlugin({
 
   setup: (ctx, { ports }) => new Search(ctx, ports),
 
-  start: (_ctx, _handoff, search) => search.begin(),
+  start: (_ctx, handoff, search) => search.begin(handedOver(handoff, 'port', Type.String())),
+
+  stop: (_reason, search) => (search.port === undefined ? undefined : [['port', search.port]]),
 })

@@ -28,6 +28,7 @@ import type { StartLimits } from './comparison.js'
 import { longestReload_ms, moved_m, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
 import { OrbitSky } from './orbit-sky.js'
+import { longest_s } from './outage/carry.js'
 import { OutageFile } from './outage/outage-file.js'
 import { type Bridged, Outages } from './outage/outages.js'
 import type { PhaseReport } from './phase/report.js'
@@ -352,6 +353,10 @@ export class IntegrityMonitor implements Integrity {
     if (!report) return undefined
     const { net, sway_m, lostShare } = report
     return { net_m: net?.distance_m, satellites: net?.satellites ?? 0, sway_m, lostShare }
+  }
+
+  get longestAbsence_s(): number {
+    return longest_s
   }
 
   get seesMoves(): boolean | undefined {

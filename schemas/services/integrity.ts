@@ -184,6 +184,8 @@ export interface Integrity {
   readonly motion: AntennaMotion | undefined
   /** Whether a move of centimetres would be detected. undefined: not yet. false: carrier phases are not evaluated. */
   readonly seesMoves: boolean | undefined
+  /** The longest absence of the receiver, seconds, after which its observations can still show whether the antenna stayed. */
+  readonly longestAbsence_s: number
   /** Each piece of evidence. A move is reported at each epoch for up to 10 s. */
   readonly onEvidence: Event<MoveEvidence>
   /**
@@ -246,6 +248,7 @@ export const integrity = defineService<Integrity>('integrity', {
     distance_m: 'function',
     motion: 'value',
     seesMoves: 'value',
+    longestAbsence_s: 'value',
     onEvidence: 'function',
     stayed: 'value',
     evidence: 'value',

@@ -93,6 +93,55 @@ t.test('another receiver at the same port is found, although the line to it stay
   await passing(station, drives('gnss-unicore'), 'the driver of the other')
 })
 
+t.test('P9: an outage of minutes leaves the driver loaded; a receiver at another port takes its place', async (t) => {
+  const [first, second] = [await freeTcpPort(), await freeTcpPort()]
+  const lines = new Set<Socket>()
+  let isAway = false
+  const server = createServer((line) => {
+    if (isAway) return void line.destroy()
+    const far = connect(first, '127.0.0.1')
+    for (const socket of [line, far]) lines.add(socket.on('error', () => {}))
+    line.pipe(far).pipe(line)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => {
+    for (const socket of lines) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  const sources = { 'simulated-receiver': { tcp: first }, rtcm: {}, integrity: {}, 'survey-in': {} }
+  const station = await stationWith(t, sources, [place(port), place(second)])
+  const drives = (driver: string) => () => running(station).join() === driver
+  await passing(station, drives('gnss-zed'), 'its driver')
+  await passing(station, () => station.field('gnss.state.status') !== 'offline', 'the receiver is there')
+  isAway = true
+  for (const socket of lines) socket.destroy()
+  await passing(station, () => station.field('gnss.state.status') === 'offline', 'away')
+  const end_ms = station.clock.monotonic() + 300_000
+  const seen = new Set<string>()
+  await passing(
+    station,
+    () => {
+      seen.add(running(station).join())
+      return station.clock.monotonic() > end_ms
+    },
+    'five minutes',
+    1_000,
+  )
+  t.strictSame([...seen], ['gnss-zed'], 'the driver stays')
+  const other = await createTestStation({ sources: { gnss: {}, 'simulated-um980': { tcp: second } } })
+  t.teardown(() => other.stop())
+  await passing(
+    station,
+    async () => {
+      await other.clock.advance(100)
+      return drives('gnss-unicore')()
+    },
+    'the driver of the other',
+    1_000,
+  )
+})
+
 t.test('what is no receiver is not taken for one, and is told nothing but questions', async (t) => {
   const heard: Buffer[] = []
   const server = createServer((socket) => {
