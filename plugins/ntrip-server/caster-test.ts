@@ -2,19 +2,18 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { type DialFailure, dial } from 'rtk-base/link'
-import { HeadReader } from 'rtk-base/ntrip'
+import { AnswerHead, AnswerPause, type PushRefusalCode } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { probe } from './probe.js'
 import { tableState } from './proof.js'
-import { type RefusalCode, type Reply, readReply } from './reply.js'
+import { type Reply, readReply } from './reply.js'
 import { requestOf, type Target } from './target.js'
 
 const whole_ms = 15_000
 const resolve_ms = 4_000
 const reply_ms = 6_000
-const mostResponse_bytes = 4_096
 
 const codes = {
   ok: 'save it',
@@ -36,7 +35,7 @@ const codes = {
   taken: 'another base uses this mountpoint: choose another name, or stop that base',
   banned: 'stop trying, and ask the operator of the caster to lift the ban',
   other: 'check host, port and NTRIP version',
-} as const satisfies Record<DialFailure | RefusalCode | 'ok' | 'not-listed' | 'sandbox' | 'no-answer', string>
+} as const satisfies Record<DialFailure | PushRefusalCode | 'ok' | 'not-listed' | 'sandbox' | 'no-answer', string>
 type Code = keyof typeof codes
 
 const Check = Type.Union([Type.Literal('ok'), Type.Literal('failed'), Type.Literal('unknown')], {
@@ -102,7 +101,7 @@ function result(code: Code, text: string, checks: Checks): CasterTested {
   return { ok: checks.login === 'ok', code, text, advice: codes[code], checks }
 }
 
-function noteRefusal(checks: Checks, code: RefusalCode): void {
+function noteRefusal(checks: Checks, code: PushRefusalCode): void {
   if (code === 'password' || code === 'login' || code === 'forbidden') checks.login = 'failed'
   if (code === 'mount' || code === 'taken') checks.mount = 'failed'
 }
@@ -122,12 +121,13 @@ async function resolves({ timers }: PluginContext, host: string): Promise<boolea
 
 /** Logs in as the push does, and hangs up at the answer. Never rejects. */
 function logIn({ services, signal, timers }: PluginContext, target: Target, limit_ms: number): Promise<Attempt> {
-  const { host, port = 2101, tls, version = 1 } = target
-  const reader = new HeadReader(mostResponse_bytes, /^(ICY 200 OK|OK|ERROR\b.*)$/)
+  const { host, port = 2101, tls } = target
+  const reader = new AnswerHead()
   return new Promise((resolve) => {
     let connected = false
     const end = (attempt: Omit<Attempt, 'connected'>) => {
       void late()
+      pause.end()
       line.hangUp()
       signal.removeEventListener('abort', stopped)
       resolve({ ...attempt, connected })
@@ -136,11 +136,15 @@ function logIn({ services, signal, timers }: PluginContext, target: Target, limi
     /** A refusal may be in what came so far. */
     const over = (text: string) => {
       const head = reader.end()
-      const reply = head && readReply(head.lines, version)
+      const reply = head && readReply(head.lines)
       if (reply && !reply.accepted) answered(reply)
       else end({ reply: undefined, code: connected ? 'no-answer' : 'timeout', text })
     }
     const stopped = () => end({ reply: undefined, code: 'network', text: 'the plugin is stopping' })
+    const pause = new AnswerPause(timers, () => {
+      const head = reader.silent()
+      if (head) answered(readReply(head.lines))
+    })
     const late = timers.after(limit_ms, () => over(`the caster did not answer in ${Math.round(limit_ms / 1_000)} s`))
     const line = dial(
       timers,
@@ -152,10 +156,10 @@ function logIn({ services, signal, timers }: PluginContext, target: Target, limi
         },
         data: (bytes) => {
           const head = reader.push(bytes)
-          if (head === undefined) return
+          if (head === undefined) return pause.heard()
           if (head === 'too-large')
             end({ reply: undefined, code: 'no-answer', text: 'the answer is not from an NTRIP caster' })
-          else answered(readReply(head.lines, version, head.rest.toString('latin1')))
+          else answered(readReply(head.lines, head.rest.toString('latin1')))
         },
         failed: (text, _answered, code) => end({ reply: undefined, code, text }),
         closed: () => over('the caster closed the connection without an answer'),

@@ -1,5 +1,5 @@
 import { Acknowledgement, cutText, type Dialled, dial, Outbound, unacknowledged_ms } from 'rtk-base/link'
-import { HeadReader, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
+import { AnswerHead, AnswerPause, Outlet, type Piece, type StreamSink } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripServerInfo, PushState } from 'rtk-base/schemas'
 import { device, type RtcmEpoch, type RtcmFrame, type RtcmStream, type RtcmSubscription } from 'rtk-base/services'
@@ -27,7 +27,6 @@ const shortLived_ms = 30_000
 const backlog_bytes = 16_384
 /** A link is called slow for so long after an epoch was left out. */
 const slow_ms = 60_000
-const mostResponse_bytes = 4_096
 /** Kept tail of the caster's data during the stream: a word may arrive in two pieces. */
 const mostHeard = 256
 
@@ -219,8 +218,18 @@ export class CasterPush implements StreamSink {
     this.#cameUp = false
     this.#kept = undefined
     this.#retry = { ...this.#retry, tried_ms: this.#now_ms() }
-    const reader = new HeadReader(mostResponse_bytes, /^(ICY 200 OK|OK|ERROR\b.*)$/)
-    this.#line = dial(
+    const reader = new AnswerHead()
+    const answered = ({ lines, rest }: { lines: string[]; rest: Buffer }) => {
+      void this.#late()
+      const reply = readReply(lines, rest.toString('latin1'))
+      if (reply.accepted) this.#accepted()
+      else this.#over(reply.kind, reply.text)
+    }
+    const pause = new AnswerPause(this.#ctx.timers, () => {
+      const head = this.#line === line && !this.#streaming ? reader.silent() : undefined
+      if (head) answered(head)
+    })
+    const line = dial(
       this.#ctx.timers,
       { host, port, tls },
       {
@@ -233,13 +242,11 @@ export class CasterPush implements StreamSink {
           // Some casters send heartbeats or a ban notice; only the ban matters.
           if (this.#streaming) return this.#heard(bytes.toString('latin1'))
           const head = reader.push(bytes)
-          if (head === undefined) return
-          void this.#late()
+          if (head === undefined) return pause.heard()
+          pause.end()
           if (head === 'too-large')
             return this.#over('other', 'the answer is not from an NTRIP caster: check host and port')
-          const reply = readReply(head.lines, this.target.version ?? 1, head.rest.toString('latin1'))
-          if (reply.accepted) this.#accepted()
-          else this.#over(reply.kind, reply.text)
+          answered(head)
         },
         failed: (text, answered) => this.#over('network', text, answered),
         closed: () => {
@@ -249,11 +256,12 @@ export class CasterPush implements StreamSink {
       },
       this.#out,
     )
+    this.#line = line
   }
 
   /** The answer is incomplete: a rejection in it still counts. @param otherwise text without one */
   #noMoreAnswer(head: { lines: string[] } | undefined, otherwise: string): void {
-    const reply = head && readReply(head.lines, this.target.version ?? 1)
+    const reply = head && readReply(head.lines)
     if (reply === undefined || reply.accepted) this.#over('network', otherwise)
     else this.#over(reply.kind, reply.text)
   }

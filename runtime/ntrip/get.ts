@@ -1,11 +1,10 @@
 /** Requests a stream or a source table from a caster, and reads its answer. */
 import { isIPv6 } from 'node:net'
+import { type Answer, AnswerHead, readAnswer } from './answer.js'
 import { ChunkReader } from './chunked.js'
-import { HeadReader, parseHeaders, shownLine } from './head.js'
 
 /** A table of a large network has hundreds of kilobytes. */
 const mostChunk_bytes = 4_194_304
-const mostHead_bytes = 4_096
 
 export interface GetOptions {
   host: string
@@ -36,40 +35,9 @@ export function getRequest({ host, port = 2101, mount, version, user = '', passw
   return `GET /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`
 }
 
-/** Why a caster refuses a request, as a code. `portal`: the login page of a network answers instead of a caster. */
-export type RefusalCode = 'portal' | 'login' | 'forbidden' | 'mount' | 'other'
-
-/** The answer of a caster to a request. */
-export type Answer =
-  | { kind: 'stream'; chunked: boolean }
-  | { kind: 'table'; chunked: boolean }
-  /** `final`: repeating the request does not help. */
-  | { kind: 'refused'; final: boolean; code: RefusalCode; text: string }
-
-/** Reads the head of an answer. Only the status after the first space counts. */
-export function readAnswer(lines: readonly string[]): Answer {
-  const first = (lines[0] ?? '').trim()
-  const headers = parseHeaders(lines.slice(1))
-  const type = headers.get('content-type') ?? ''
-  const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')
-  if (/^SOURCETABLE 200/.test(first) || /gnss\/sourcetable/i.test(type)) return { kind: 'table', chunked }
-  const status = Number(/^(?:ICY|HTTP\/1\.[01]) (\d{3})/.exec(first)?.[1] ?? 0)
-  const refused = (code: RefusalCode, text: string): Answer => {
-    const final = code === 'login' || code === 'forbidden' || code === 'mount'
-    return { kind: 'refused', final, code, text }
-  }
-  if (/text\/html/i.test(type) || (status >= 300 && status < 400))
-    return refused('portal', 'a network login page answers, not a caster')
-  if (status === 200) return { kind: 'stream', chunked }
-  if (status === 401) return refused('login', 'the caster does not accept user and password')
-  if (status === 403) return refused('forbidden', 'the caster does not allow this user')
-  if (status === 404) return refused('mount', 'the caster does not know the mountpoint')
-  return refused('other', `the caster refused: ${shownLine(first)}`)
-}
-
 /** Reads an answer and its content from pieces of any size. */
 export class AnswerReader {
-  readonly #head = new HeadReader(mostHead_bytes, /^ICY 200 OK$/)
+  readonly #head = new AnswerHead()
   #chunks: ChunkReader | undefined
   /** Undefined until the head is complete. */
   answer: Answer | undefined
@@ -84,6 +52,13 @@ export class AnswerReader {
     const head = this.answer ? undefined : this.#head.end()
     const answer = head && readAnswer(head.lines)
     if (answer?.kind === 'refused') this.answer = answer
+  }
+
+  /** The peer has been silent, see `AnswerPause`. @returns whether there is an answer now */
+  silent(): boolean {
+    const head = this.answer ? undefined : this.#head.silent()
+    if (head) this.answer = readAnswer(head.lines)
+    return head !== undefined
   }
 
   /**

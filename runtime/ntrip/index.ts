@@ -1,4 +1,5 @@
 /** The parts of NTRIP that casters, pushers and clients share (`rtk-base/ntrip`). */
+export * from './answer.js'
 export * from './chunked.js'
 export * from './get.js'
 export * from './head.js'

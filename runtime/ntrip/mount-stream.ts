@@ -4,7 +4,8 @@ import { device, type Ecef } from '../../schemas/services.js'
 import { Framer } from '../gnss/index.js'
 import { Backoff, type Dialled, dial, Outbound } from '../link/index.js'
 import type { Dispose, PluginContext } from '../plugin.js'
-import { type Answer, AnswerReader, getRequest } from './get.js'
+import { type Answer, AnswerPause } from './answer.js'
+import { AnswerReader, getRequest } from './get.js'
 import { ggaOf, type Nearest, nearer } from './place.js'
 import { TableReader } from './source-table.js'
 
@@ -167,6 +168,9 @@ export class MountStream {
       if (reader.answer?.kind === 'refused') this.#over(reader.answer.final, reader.answer.text)
       else this.#over(false, otherwise, answered)
     }
+    const pause = new AnswerPause(this.#ctx.timers, () => {
+      if (this.#line === line && reader.silent() && reader.answer) take = this.#taker(reader.answer, mount)
+    })
     const answerIsLate = () => noMoreAnswer('the caster did not answer in 10 s', false)
     this.#ended = () => noMoreAnswer('the caster closed the connection without an answer', true)
     const line = dial(
@@ -183,6 +187,8 @@ export class MountStream {
           try {
             const isFirst = reader.answer === undefined
             const parts = reader.push(bytes)
+            if (reader.answer) pause.end()
+            else pause.heard()
             if (isFirst && reader.answer) take = this.#taker(reader.answer, mount)
             for (const part of parts) if (this.#line === line) take(part)
             if (reader.over && this.#line === line) this.#ended()

@@ -2,7 +2,8 @@
 import { Framer } from '../gnss/index.js'
 import { type DialFailure, dial } from '../link/index.js'
 import type { PluginContext } from '../plugin.js'
-import { AnswerReader, type GetOptions, getRequest, type RefusalCode } from './get.js'
+import { AnswerPause, type RefusalCode } from './answer.js'
+import { AnswerReader, type GetOptions, getRequest } from './get.js'
 import { type StreamRow, TableReader } from './source-table.js'
 
 /** Default time limit of a visit. */
@@ -50,10 +51,19 @@ export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal
     const failed = (code: (Visited & { kind: 'failed' })['code'], text: string) => end({ kind: 'failed', code, text })
     const end = (found: Visited) => {
       void late()
+      pause.end()
       line.hangUp()
       signal.removeEventListener('abort', stopped)
       resolve(found)
     }
+    const sendGga = () => {
+      if (reader.answer?.kind !== 'stream' || !gga || hasSent) return
+      hasSent = true
+      line.socket.write(gga)
+    }
+    const pause = new AnswerPause(timers, () => {
+      if (reader.silent()) sendGga()
+    })
     /** The connection ended: evaluates the data read so far. */
     const over = (why: string) => {
       reader.end()
@@ -85,10 +95,9 @@ export function visit({ timers, signal }: Pick<PluginContext, 'timers' | 'signal
               if (reader.answer?.kind === 'table') table.push(part)
               else framer.push(part, 0)
             }
-            if (reader.answer?.kind === 'stream' && gga && !hasSent) {
-              hasSent = true
-              line.socket.write(gga)
-            }
+            if (reader.answer) pause.end()
+            else pause.heard()
+            sendGga()
             if (isFound || reader.answer?.kind === 'refused' || reader.over || table.over) over('')
           } catch (error) {
             failed('other', (error as Error).message)

@@ -70,6 +70,12 @@ t.test('takes the stream, however a caster writes its yes', async (t) => {
       frames,
     ]),
     'ICY with headers': Buffer.concat([Buffer.from('ICY 200 OK\r\nServer: x\r\nDate: y\r\n\r\n'), frames]),
+    'N1: ICY with a text': Buffer.concat([Buffer.from('ICY 200 OK - hello\r\n'), frames]),
+    'N1: 201': Buffer.concat([Buffer.from('HTTP/1.0 201 Created\r\n\r\n'), frames]),
+    'N1: 100 before the 200': Buffer.concat([
+      Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${v2}Transfer-Encoding: chunked\r\n\r\n`),
+      chunkOf(frames),
+    ]),
     'NTRIP 2 in chunks': Buffer.concat([Buffer.from(`${v2}Transfer-Encoding: chunked\r\n\r\n`), chunkOf(frames)]),
     'NTRIP 2 without': Buffer.concat([Buffer.from(`${v2}\r\n`), frames]),
     'with garbage between': Buffer.concat([
