@@ -72,7 +72,7 @@ function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
         caster.basesChanged()
         return isGone ? `mountpoint ${mount} deleted` : `no base may push to ${mount}`
       }
-      if (!isName || !/^[!-~]{4,64}$/.test(password ?? ''))
+      if (!isName || !userPassword.test(password ?? ''))
         throw badValue('ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space')
       if (caster.isOwn(mount)) throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)

@@ -50,7 +50,7 @@ const sourceErrors: Readonly<Record<number, string>> = {
 export function errorReply(status: number, text: string, version: 1 | 2, method = '', realm = ''): string {
   if (method === 'SOURCE') return `ERROR - ${sourceErrors[status] ?? 'Bad Request'}\r\n`
   const first = `HTTP/1.${version === 2 ? 1 : 0} ${status} ${reasons[status] ?? 'Error'}`
-  const login = status === 401 ? `WWW-Authenticate: Basic realm="/${realm}"\r\n` : ''
+  const login = status === 401 ? `WWW-Authenticate: Basic realm="/${realm}", charset="UTF-8"\r\n` : ''
   const mark = version === 2 ? 'Ntrip-Version: Ntrip/2.0\r\n' : ''
   const body = `${text}\r\n`
   return `${first}\r\n${mark}Server: ${server}\r\n${login}Content-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`

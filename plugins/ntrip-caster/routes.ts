@@ -28,7 +28,7 @@ const Sent = Type.Object(
   {
     password: Type.String({
       pattern: userPassword.source,
-      description: '4 to 64 printable ASCII characters, no space',
+      description: '4 to 64 printable characters of any script, no space',
     }),
     mounts: Type.Optional(mounts),
     most: Type.Optional(most),

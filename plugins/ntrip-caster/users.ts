@@ -2,8 +2,9 @@
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
 
-export const userName = /^[A-Za-z0-9_.@-]{1,64}$/
-export const userPassword = /^[!-~]{4,64}$/
+/** Letters of any script: logins are UTF-8 (RFC 7617). */
+export const userName = /^[A-Za-z0-9_.@\u00a1-\uffff-]{1,64}$/
+export const userPassword = /^[!-~\u00a1-\uffff]{4,64}$/
 
 interface User {
   readonly name: string

@@ -4,6 +4,8 @@
  * request.
  */
 
+import { isUtf8 } from 'node:buffer'
+
 /** A line of a peer as a text for people. Some answer with the request: its login is left out. */
 export const shownLine = (line: string): string =>
   line
@@ -96,7 +98,15 @@ export function parseRequest(lines: readonly string[]): NtripRequest | undefined
     // `SOURCE password mount`, the mount with or without a slash; an empty password leaves two words.
     const [, password = '', mount] = words.length > 2 ? words : [words[0], '', words[1]]
     if (mount === undefined) return undefined
-    return { method: 'SOURCE', mount: mount.replace(/^\//, ''), query: '', version: 1, password, headers }
+    const decodedPassword = decodedLogin(Buffer.from(password, 'latin1'))
+    return {
+      method: 'SOURCE',
+      mount: mount.replace(/^\//, ''),
+      query: '',
+      version: 1,
+      password: decodedPassword,
+      headers,
+    }
   }
   const [method = '', given = '', protocol = ''] = words
   // Rovers exist that write the mountpoint alone, or the whole address.
@@ -133,11 +143,14 @@ export function parseHeaders(lines: readonly string[]): HeadHeaders {
   return headers
 }
 
+/** UTF-8 (RFC 7617); of old clients, ISO 8859-1. */
+const decodedLogin = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
+
 /** User and password of `Authorization: Basic`; undefined without one. */
 export function basicLogin(headers: HeadHeaders): { user: string; password: string } | undefined {
   const [, base64] = /^basic +([A-Za-z0-9+/=]+)$/i.exec(headers.get('authorization') ?? '') ?? []
   if (base64 === undefined) return undefined
-  const text = Buffer.from(base64, 'base64').toString('utf8')
+  const text = decodedLogin(Buffer.from(base64, 'base64'))
   const colon = text.indexOf(':')
   return colon < 0 ? { user: text, password: '' } : { user: text.slice(0, colon), password: text.slice(colon + 1) }
 }

@@ -12,8 +12,9 @@ export const Host = text(
 )
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })
 export const MountName = text('^[A-Za-z0-9_.-]{1,100}$', 'letters, digits, _ . -')
-export const User = text('^[!-9;-~]{0,64}$', 'printable characters without a colon')
-export const Password = text('^[!-~]{0,64}$', 'printable characters without a space')
+/** Sent as UTF-8 (RFC 7617). */
+export const User = text('^[!-9;-~\\u00a1-\\uffff]{0,64}$', 'printable characters of any script without a colon')
+export const Password = text('^[!-~\\u00a1-\\uffff]{0,64}$', 'printable characters of any script without a space')
 export const Tls = Type.Boolean({ description: 'TLS; the certificate of the other end is checked' })
 
 /** Schema fields that select the outgoing stream. Spread them into the object of a mountpoint or target. */

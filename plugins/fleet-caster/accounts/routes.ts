@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { NearRover } from '../near/near.js'
 import type { Accounts, Terms } from './accounts.js'
 
-const Name = Type.String({ pattern: '^[A-Za-z0-9_.@-]{1,64}$', description: 'Name of the account' })
+const Name = Type.String({ pattern: '^[A-Za-z0-9_.@\\u00a1-\\uffff-]{1,64}$', description: 'Name of the account' })
 const time = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 99_999_999_999, description: `${description}: UTC seconds, 0: no limit` })
 const terms = {

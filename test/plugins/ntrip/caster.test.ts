@@ -311,6 +311,42 @@ t.test('P2: a mountpoint typed in other letters takes the right login, for rover
   t.match(await command('ntrip-base=NORTH:s3cret'), { status: 400, text: /station itself/ })
 })
 
+t.test('N3: names and passwords in any script', async (t) => {
+  const { rover, command, caster, receiver } = await setUp(t)
+  receiver.emit(arpFrame(here))
+  const basic = (head: string, bytes: Buffer) =>
+    head.replace('\r\n\r\n', `\r\nAuthorization: Basic ${bytes.toString('base64')}\r\n\r\n`)
+  for (const [user, password] of [
+    ['jürgen', 'geheimß'],
+    ['Ольга', 'пароль'],
+    ['測量', '密碼密碼'],
+  ] as const) {
+    t.match(await command(`ntrip-user=${user}:${password}`), { status: 200, text: `user ${user} set` })
+    t.match(await command(`ntrip-base=EAST:${password}`), { status: 200 })
+    const login = `${user}:${password}`
+    const heads = [basic(v1, Buffer.from(login)), basic(v2, Buffer.from(login))]
+    if (user === 'jürgen') heads.push(basic(v1, Buffer.from(login, 'latin1')))
+    for (const head of heads) {
+      const client = await rover(head)
+      await until(() => client.types().length === 1, `${user}: ${client.head}`)
+      t.match(caster().rovers.at(-1), { user })
+      client.socket.destroy()
+      await until(() => caster().connected === 0, 'gone')
+    }
+    t.match(
+      await (await rover(basic(v2, Buffer.from(`${user}:other`)))).answer(),
+      /401(.*\r\n)*WWW-Authenticate: Basic realm="[^"]*", charset="UTF-8"\r\n/,
+    )
+    const base = await rover(`SOURCE ${password} /EAST\r\n\r\n`)
+    await until(() => base.text.includes('ICY 200 OK'), `${user}: ${base.text}`)
+    base.socket.destroy()
+    await until(() => caster().bases[0]?.connected === false, 'gone')
+    await command(`ntrip-user=${user}`)
+  }
+  t.match(await command('ntrip-user=a b:s3cret'), { status: 400 })
+  t.match(await command('ntrip-user=anna:s3\u0007cret'), { status: 400 })
+})
+
 t.test('mountpoints', async (t) => {
   const mounts = [
     { name: 'ALL' },

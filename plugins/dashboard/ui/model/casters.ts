@@ -114,9 +114,9 @@ function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPa
   else if (!hostPattern.test(host)) troubles.host = 'host'
   if (!/^\d{1,5}$/.test(form.port.trim()) || port < 1 || port > 65_535) troubles.port = 'port'
   if (mount !== '' && !/^[A-Za-z0-9_.-]{1,100}$/.test(mount)) troubles.mount = 'mount'
-  if (user !== '' && !/^[!-9;-~]{1,64}$/.test(user)) troubles.user = 'user'
+  if (user !== '' && !/^[!-9;-~\u00a1-\uffff]{1,64}$/.test(user)) troubles.user = 'user'
   if (password === '' && !mayLackPassword) troubles.password = 'missing'
-  else if (!/^[!-~]{0,64}$/.test(password)) troubles.password = 'password'
+  else if (!/^[!-~\u00a1-\uffff]{0,64}$/.test(password)) troubles.password = 'password'
   for (const field of needed) if (form[field as 'mount' | 'user'] === '') troubles[field] = 'missing'
   return troubles
 }

@@ -8,9 +8,9 @@ export function loginTroubles(
   password: string,
   names: readonly string[],
 ): { name?: LoginTrouble; password?: LoginTrouble } {
-  const isName = /^[A-Za-z0-9_.@-]{1,64}$/.test(name)
+  const isName = /^[A-Za-z0-9_.@\u00a1-\uffff-]{1,64}$/.test(name)
   // No colon: NTRIP sends name and password with one between them.
-  const isPassword = /^[!-9;-~]{4,64}$/.test(password)
+  const isPassword = /^[!-9;-~\u00a1-\uffff]{4,64}$/.test(password)
   return {
     ...(name === '' ? { name: 'missing' } : !isName ? { name: 'name' } : names.includes(name) ? { name: 'taken' } : {}),
     ...(!isPassword && { password: 'password' }),
