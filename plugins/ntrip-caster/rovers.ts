@@ -200,10 +200,14 @@ export class Rovers {
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
-      const lines = (partial + bytes.toString('latin1')).split(/\r?\n/)
-      partial = (lines.pop() ?? '').slice(-longestLine)
-      const newest = lines.findLast((line) => /^\$..GGA,/.test(line) && line.length <= longestLine && isWhole(line))
-      const position = newest === undefined ? undefined : decodeGga(Buffer.from(newest))
+      const lines = (partial + bytes.toString('latin1')).split(/[\r\n]+/)
+      // A checksum ends a sentence where the line has no end.
+      if (!/\*[0-9A-F]{2}$/i.test(lines.at(-1) ?? '')) partial = (lines.pop() ?? '').slice(-longestLine)
+      else partial = ''
+      const newest = lines
+        .map((line) => line.trim())
+        .findLast((line) => line.length <= longestLine && positionIn(line) !== undefined)
+      const position = newest === undefined ? undefined : positionIn(newest)
       if (newest === undefined || !position) return
       sentence.newest = newest
       rover.gga = { position, at_ms: now_ms, distance_m: distanceTo(mount, position) }
@@ -220,10 +224,20 @@ function distanceTo({ arp }: MountPoint, { lat, lon, altMsl_m = 0, geoidSeparati
   return distance(arp, geodeticToEcef({ lat, lon, alt: altMsl_m + geoidSeparation_m }))
 }
 
-/** Whether the checksum of a sentence is there and right. */
-function isWhole(line: string): boolean {
+/** The GGA of a rover, where it is whole enough for a position: both coordinates with their sides, and the quality. */
+function positionIn(line: string): Gga | undefined {
+  if (!/^\$..GGA,([^,]*,){5}\d/.test(line) || !isIntact(line)) return undefined
+  const gga = decodeGga(Buffer.from(line))
+  if (gga?.lat === undefined || gga.lon === undefined) return undefined
+  // Some send zeros before they have a position.
+  return gga.lat === 0 && gga.lon === 0 ? undefined : gga
+}
+
+/** Whether the checksum of a sentence is right. Some rovers send none. */
+function isIntact(line: string): boolean {
   const star = line.lastIndexOf('*')
+  if (star < 0) return true
   let xor = 0
   for (let at = 1; at < star; at++) xor ^= line.charCodeAt(at)
-  return star > 0 && Number.parseInt(line.slice(star + 1, star + 3), 16) === xor
+  return Number.parseInt(line.slice(star + 1, star + 3), 16) === xor
 }

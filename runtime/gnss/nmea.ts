@@ -18,16 +18,24 @@ export interface Gga {
   correctionStation: string
 }
 
-/** Reads a verified GGA sentence of any talker; undefined when it is another sentence. */
+/**
+ * Reads a GGA sentence of any talker; undefined when it is another sentence. The checksum, and the fields after the quality, may be
+ * missing.
+ */
 export function decodeGga(sentence: Uint8Array): Gga | undefined {
   const text = new TextDecoder('latin1').decode(sentence)
-  const fields = text.slice(1, text.lastIndexOf('*')).split(',')
-  if (fields.length < 15 || !/^..GGA$/.test(fields[0])) return undefined
-  const [, time, lat, north, lon, east, quality, used, hdop, alt, , separation, , age, station] = fields
+  const star = text.lastIndexOf('*')
+  const fields = text
+    .slice(1, star < 0 ? undefined : star)
+    .trimEnd()
+    .split(',')
+  if (fields.length < 7 || !/^..GGA$/.test(fields[0])) return undefined
+  const [, time, lat, north, lon, east, quality, used = '', hdop = '', alt = ''] = fields
+  const [separation = '', , age = '', station = ''] = fields.slice(11)
   return {
     time,
-    lat: degrees(lat, north === 'S', 90),
-    lon: degrees(lon, east === 'W', 180),
+    lat: degrees(lat, north, 'NS', 90),
+    lon: degrees(lon, east, 'EW', 180),
     quality: number(quality) ?? 0,
     satellitesUsed: number(used),
     hdop: number(hdop),
@@ -50,12 +58,18 @@ function number(field: string): number | undefined {
   return /^[+-]?\d{1,15}(\.\d{1,15})?$/.test(field) ? Number(field) : undefined
 }
 
-/** `dddmm.mmmm`: the last two digits before the point are minutes. */
-function degrees(field: string, negative: boolean, most: number): number | undefined {
+/**
+ * `dddmm.mmmm`: the last two digits before the point are minutes.
+ * @param letters of the positive and of the negative side
+ */
+function degrees(field: string, letter: string, letters: string, most: number): number | undefined {
   const value = number(field)
-  if (value === undefined) return undefined
+  const side = letter.length === 1 ? letters.indexOf(letter.toUpperCase()) : -1
+  if (value === undefined || side < 0) return undefined
   const whole = Math.trunc(value / 100)
-  const angle = whole + (value - whole * 100) / 60
-  if (!(angle >= 0 && angle <= most)) return undefined
-  return negative ? -angle : angle
+  const minutes = value - whole * 100
+  const angle = whole + minutes / 60
+  // Some write whole degrees with 60 minutes.
+  if (!(angle >= 0 && angle <= most && minutes <= 60)) return undefined
+  return side === 1 ? -angle : angle
 }

@@ -16,13 +16,18 @@ export function nearer(best: Nearest | undefined, row: StreamRow, here: Ecef): N
   return best && best.distance_m <= distance_m ? best : { row, distance_m }
 }
 
+/** Of a minute, in the sentence: 2 cm. */
+const steps = 1e5
+
 /** GGA of a single-point fix here, for casters that choose by it. @param utc_ms for its time */
 export function ggaOf(here: Ecef, utc_ms: number): Uint8Array {
   const { lat, lon, alt } = ecefToGeodetic(here)
   const part = (value: number, width: number) => {
-    const minutes = Math.abs(value) * 60
-    const degrees = Math.floor(minutes / 60)
-    return `${String(degrees).padStart(width, '0')}${(minutes - degrees * 60).toFixed(5).padStart(8, '0')}`
+    // Rounded before it is split: what is just below a whole degree would have 60 minutes.
+    const rounded = Math.round(Math.abs(value) * 60 * steps)
+    const degrees = Math.floor(rounded / (60 * steps))
+    const minutes = (rounded - degrees * 60 * steps) / steps
+    return `${String(degrees).padStart(width, '0')}${minutes.toFixed(5).padStart(8, '0')}`
   }
   const time = new Date(utc_ms).toISOString().slice(11, 21).replaceAll(':', '')
   const place = `${part(lat, 2)},${lat < 0 ? 'S' : 'N'},${part(lon, 3)},${lon < 0 ? 'W' : 'E'}`

@@ -1,4 +1,5 @@
 /** The parts of NTRIP without a network: each at its limits. */
+import fc from 'fast-check'
 import t from 'tap'
 import { Value } from 'typebox/value'
 import { Contents } from '../../../plugins/ntrip-caster/contents.js'
@@ -13,18 +14,20 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import { nameOf, requestOf, Target } from '../../../plugins/ntrip-server/target.js'
-import { encodeMsm, encodeNmea, isMsm } from '../../../runtime/gnss/index.js'
+import { decodeGga, encodeMsm, encodeNmea, geodeticToEcef, isMsm } from '../../../runtime/gnss/index.js'
 import {
   basicLogin,
   ChunkReader,
   chunkOf,
   filterLines,
   getRequest,
+  ggaOf,
   HeadReader,
   Outlet,
   parseHeaders,
   parseRequest,
   parseTable,
+  readAnswer,
   Selector,
   streamLine,
   TableReader,
@@ -32,7 +35,7 @@ import {
 } from '../../../runtime/ntrip/index.js'
 import type { Connection, PluginContext } from '../../../runtime/plugin.js'
 import type { RtcmFrame, RtcmStream } from '../../../schemas/services.js'
-import { arpFrame, ManualClock, msmFrame } from '../../harness/index.js'
+import { arpFrame, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { here, typesIn } from './rig.js'
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')
@@ -198,7 +201,113 @@ t.test('a login’s connections are counted up and down; one is found by its num
   t.same(nobody.list(), ['1: unnamed at 192.0.2.1, A'])
 })
 
-t.test('where a rover says that it is counts with its checksum alone', async (t) => {
+t.test('N9: the position that is sent is read back to the same place', (t) => {
+  const check = (lat: number, lon: number, alt = 100) => {
+    const sentence = ggaOf(geodeticToEcef({ lat, lon, alt }), 1_800_000_000_000)
+    const [, , latText = '', , lonText = ''] = Buffer.from(sentence).toString().split(',')
+    if (!/^\d\d[0-5]\d\.\d{5}$/.test(latText) || !/^\d{3}[0-5]\d\.\d{5}$/.test(lonText)) return `${latText} ${lonText}`
+    const back = decodeGga(sentence)
+    // Half of a hundred-thousandth of a minute.
+    const limit = 1.01 * (0.5e-5 / 60)
+    const isSame = Math.abs((back?.lat ?? 99) - lat) <= limit && Math.abs((back?.lon ?? 999) - lon) <= limit
+    return isSame && back?.altMsl_m !== undefined && Math.abs(back.altMsl_m - alt) < 0.06 ? '' : JSON.stringify(back)
+  }
+  const wrong: string[] = []
+  for (let lat = -89; lat <= 89; lat += 2)
+    for (let lon = -179; lon <= 179; lon += 5)
+      if (check(lat, lon) !== '') wrong.push(`${lat} ${lon} ${check(lat, lon)}`)
+  t.strictSame(wrong.slice(0, 3), [], 'whole degrees')
+  const degrees = (most: number) => fc.double({ min: -most, max: most, noNaN: true })
+  fc.assert(
+    fc.property(degrees(89.999), degrees(179.999), fc.double({ min: -400, max: 9000, noNaN: true }), (lat, lon, alt) =>
+      t.equal(check(lat, lon, alt), '', `${lat} ${lon} ${alt}`),
+    ),
+    { numRuns: sample(100, 1_000) },
+  )
+  t.end()
+})
+
+t.test('N4: a sentence that is whole enough for a position gives one, any other changes nothing', (t) => {
+  const { ctx, stream } = context()
+  Object.assign(stream, { station: { id: 0, arp: here } })
+  const rovers = new Rovers(ctx)
+  const rover = connection()
+  rovers.add(asConnection(rover), new OwnMount(ctx, stream, { name: 'A' }), facts())
+  const say = (line: string) => rover.data(Buffer.from(line, 'latin1'))
+  const shown = () => {
+    const { lat, lon, quality } = rovers.block()[0] ?? { lat: 0, lon: 0, quality: 0 }
+    return `${lat.toFixed(6)} ${lon.toFixed(6)} ${quality}`
+  }
+  const summed = (body: string) => Buffer.from(encodeNmea(body)).toString('latin1')
+  const known = summed('GPGGA,120000.00,5100.0000000,N,00300.0000000,E,5,12,0.7,8.000,M,42.000,M,,')
+  const before = '51.000000 3.000000 5'
+  for (const [form, expected] of [
+    // Whole enough.
+    ['GNGGA,120000,5200.5,N,00430.0,E,4,12,0.7,8.0,M,42.0,M,1.0,0001', '52.008333 4.500000 4'],
+    ['GPGGA,120000,5200.5,N,00430.0,E,1,12,0.7,8.0,M,42.0,M', '52.008333 4.500000 1'],
+    ['GPGGA,120000,5200.5,N,00430.0,E,1,12,0.7,8.0,M', '52.008333 4.500000 1'],
+    ['GPGGA,120000,5200.5,N,00430.0,E,1,12', '52.008333 4.500000 1'],
+    ['GPGGA,120000,5200.5,N,00430.0,E,1', '52.008333 4.500000 1'],
+    ['GPGGA,,5200.5,S,00430.0,W,1,,,,M,,M,,', '-52.008333 -4.500000 1'],
+    ['GPGGA,120000,5200.5,n,00430.0,e,1,12,0.7,8.0,M,42.0,M,,', '52.008333 4.500000 1'],
+    ['GPGGA,120000,5200,N,430.0,E,1,12,0.7,8.0,M,42.0,M,,', '52.000000 4.500000 1'],
+    ['GPGGA,120000,5200.5,N,00430.0,E,1,12,0.7,8.0,M,42.0,M,,,,extra', '52.008333 4.500000 1'],
+    // Not whole.
+    ['GPGGA,120000,,,,,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,,,,,0,00,99.9,,M,,M,,', before],
+    ['GPGGA,,,,,,0,,,,,,,,', before],
+    ['GPGGA,120000,5200.5,N,,,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,5200.5,,00430.0,,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,5200.5,X,00430.0,E,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,9100.5,N,00430.0,E,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,5275.5,N,00430.0,E,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,0000.0000,N,00000.0000,E,0,00,99.9,,M,,M,,', before],
+    ['GPGGA,120000,52x0.5,N,00430.0,E,1,12,0.7,8.0,M,42.0,M,,', before],
+    ['GPGGA,120000,5200.5,N', before],
+    ['GPGGA', before],
+    ['GPRMC,120000,A,5200.5,N,00430.0,E,0,0,010100,,', before],
+  ] as const) {
+    for (const [way, line] of [
+      ['with a checksum', summed(form)],
+      ['without one', `$${form}\r\n`],
+      ['ended by a line feed', `$${form}\n`],
+      ['ended by a carriage return', `$${form}\r`],
+      ['after blanks', `  ${summed(form)}`],
+    ] as const) {
+      say(known)
+      say(line)
+      t.equal(shown(), expected, `${way}: ${form}`)
+    }
+    say(known)
+    say(summed(form).replace(/\*(.)./, (_, first) => `*${first}${first === '0' ? 'F' : '?'}`))
+    t.equal(shown(), before, `a wrong checksum: ${form}`)
+  }
+  const whole = summed('GPGGA,120000.00,5200.5000000,N,00430.0000000,E,4,12,0.7,8.000,M,42.000,M,,').trim()
+  fc.assert(
+    fc.property(fc.nat(whole.length), fc.constantFrom('\r\n', '\n'), (length, end) => {
+      say(known)
+      say(`${whole.slice(0, length)}${end}`)
+      return [before, '52.008333 4.500000 4'].includes(shown())
+    }),
+    { numRuns: sample(100, 1_000) },
+  )
+  const field = fc.oneof(fc.constantFrom('', '5200.5', 'N', '00430.0', 'E', '4', '-1', '1e9', 'NaN', '?'), fc.string())
+  fc.assert(
+    fc.property(fc.array(field, { maxLength: 18 }), (fields) => {
+      say(known)
+      say(`$GPGGA,${fields.join(',')}\r\n`)
+      const [{ lat, lon } = { lat: 99, lon: 999 }] = rovers.block()
+      return Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && !(lat === 0 && lon === 0)
+    }),
+    { numRuns: sample(200, 2_000) },
+  )
+  say(known)
+  say(whole)
+  t.equal(shown(), '52.008333 4.500000 4', 'a whole sentence without a line end')
+  t.end()
+})
+
+t.test('a rover’s position is read from pieces, and never from a damaged sentence', async (t) => {
   const { ctx, clock, stream } = context()
   Object.assign(stream, { station: { id: 0, arp: here } })
   const mount = new OwnMount(ctx, stream, { name: 'A' })
@@ -215,7 +324,6 @@ t.test('where a rover says that it is counts with its checksum alone', async (t)
   t.match(rovers.block()[0], { age: 1.5 })
   const other = of('5300.0000000')
   say(other.replace('5300', '5301'))
-  say(other.replace(/\*..\r\n/, '\r\n'))
   say(`*${other.slice(1)}`)
   say(other.replace('$GPGGA', '$GPGGX'))
   say(`$GPGGA,${'x'.repeat(300)}\r\n`)
@@ -703,13 +811,75 @@ t.test('answers are those that clients of each version know', async (t) => {
   t.equal(errorReply(400, 'x', 1, 'SOURCE'), 'ERROR - Bad Request\r\n')
   t.match(
     errorReply(401, 'x', 2, 'GET', 'A'),
-    /^HTTP\/1\.1 401 Unauthorized\r\nNtrip-Version(.+\r\n)*WWW-Authenticate: Basic realm="\/A"\r\n(.+\r\n)*\r\nx\r\n$/,
+    /^HTTP\/1\.1 401 Unauthorized\r\nNtrip-Version(.+\r\n)*WWW-Authenticate: Basic realm="\/A", charset="UTF-8"\r\n(.+\r\n)*\r\nx\r\n$/,
   )
   t.match(errorReply(404, 'x', 1), /^HTTP\/1\.0 404 Not Found\r\nServer(.+\r\n)*Content-Length: 3\r\n/)
   t.notMatch(errorReply(404, 'x', 1), /WWW-Auth|Ntrip-Version/)
 })
 
 // ── the push ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+t.test('N3: logins are sent as UTF-8', (t) => {
+  const login = Buffer.from('jürgen:密碼').toString('base64')
+  const target = { host: 'h', mount: 'M', user: 'jürgen', password: '密碼' }
+  t.match(requestOf({ ...target, version: 2 }, '1'), `Authorization: Basic ${login}`)
+  t.match(requestOf(target, '1'), 'SOURCE 密碼 M')
+  for (const version of [1, 2] as const)
+    t.match(getRequest({ ...target, version, agent: 'x' }), `Authorization: Basic ${login}`)
+  t.end()
+})
+
+t.test('N1: an answer counts by its code, whatever the dialect', (t) => {
+  const push = (head: string) => {
+    const reply = readReply(head.split('\n'))
+    return reply.accepted ? 'yes' : reply.code
+  }
+  const get = (head: string) => {
+    const answer = readAnswer(head.split('\n'))
+    return answer.kind === 'refused' ? answer.code : answer.kind
+  }
+  const dialects = ['ICY', 'icy', 'HTTP/1.0', 'HTTP/1.1', 'HTTP/2', 'HTTP/1.1 ', 'RTSP/1.0']
+  for (const dialect of dialects) {
+    for (const [status, pushed, got] of [
+      ['200 OK', 'yes', 'stream'],
+      ['200', 'yes', 'stream'],
+      ['200 OK - text', 'yes', 'stream'],
+      ['200 OKAY', 'yes', 'stream'],
+      ['201 Created', 'yes', 'stream'],
+      ['299 x', 'yes', 'stream'],
+      ['2000 x', 'other', 'other'],
+      ['300 x', 'portal', 'portal'],
+      ['399 x', 'portal', 'portal'],
+      ['200 OK\nContent-Type: text/html; charset=utf-8', 'portal', 'portal'],
+      ['200 OK\nContent-Type: gnss/sourcetable', 'other', 'table'],
+      ['200 OK\nServer: blocked/1', 'yes', 'stream'],
+      ['400 x', 'other', 'other'],
+      ['401 Unauthorized', 'login', 'login'],
+      ['403 Forbidden', 'forbidden', 'forbidden'],
+      ['404 Not Found', 'mount', 'mount'],
+      ['409 Conflict', 'taken', 'other'],
+      ['503 mountpoint down', 'other', 'other'],
+    ] as const) {
+      t.equal(push(`${dialect} ${status}`), pushed, `push: ${dialect} ${status}`)
+      t.equal(get(`${dialect} ${status}`), got, `get: ${dialect} ${status}`)
+    }
+  }
+  for (const [line, pushed, got] of [
+    ['OK', 'yes', 'stream'],
+    ['SOURCETABLE 200 OK', 'other', 'table'],
+    ['ERROR - Bad Password', 'password', 'login'],
+    ['ERROR - Mount Point Taken', 'taken', 'other'],
+    ['ERROR - Mount Point Taken or Invalid', 'taken', 'mount'],
+    ['ERROR - Mount Point Invalid', 'mount', 'mount'],
+    ['ERROR - x', 'other', 'other'],
+    ['OK, but no', 'other', 'other'],
+    ['', 'other', 'other'],
+  ] as const) {
+    t.equal(push(line), pushed, `push: ${line}`)
+    t.equal(get(line), got, `get: ${line}`)
+  }
+  t.end()
+})
 
 t.test('a push asks as its version wants, and reads every answer', async (t) => {
   t.equal(nameOf({ host: 'h', mount: 'M' }), 'h:2101/M')
@@ -728,36 +898,17 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
     '\r\nHost: [2001:db8::1]\r\n',
     'of a rover',
   )
-  const kind = (version: 1 | 2, first: string, body = '') => {
-    const reply = readReply(first.split('\n'), version, body)
+  const kind = (first: string, body = '') => {
+    const reply = readReply(first.split('\n'), body)
     return reply.accepted ? 'yes' : reply.kind
   }
-  for (const [version, first, expected] of [
-    [1, 'ICY 200 OK', 'yes'],
-    [1, 'OK', 'yes'],
-    [2, 'ICY 200 OK', 'other'],
-    [2, 'HTTP/1.1 200 OK', 'yes'],
-    [1, 'HTTP/1.1 200 OK', 'other'],
-    [2, 'HTTP/1.1 200 OK\nContent-Type: text/html', 'portal'],
-    [2, 'HTTP/1.1 299 x', 'other'],
-    [2, 'HTTP/1.1 300 x', 'portal'],
-    [2, 'HTTP/1.1 399 x', 'portal'],
-    [2, 'HTTP/1.1 400 x', 'other'],
-    [2, 'HTTP/1.1 401 x', 'final'],
-    [2, 'HTTP/1.1 403 x', 'final'],
-    [2, 'HTTP/1.1 404 x', 'final'],
-    [2, 'HTTP/1.1 409 x', 'taken'],
-    [1, 'ERROR - Bad Password', 'final'],
-    [1, 'ERROR - Mount Point Taken', 'taken'],
-    [1, 'ERROR - Mount Point Taken or Invalid', 'taken'],
-    [1, 'ERROR - Mount Point Invalid', 'final'],
-    [1, '', 'other'],
-    [1, 'ERROR - x\nyour IP is banned', 'final'],
-    [2, 'HTTP/1.1 400 x\nServer: banned', 'other'],
+  for (const [first, expected] of [
+    ['ERROR - x\nyour IP is banned', 'final'],
+    ['HTTP/1.1 400 x\nServer: banned', 'other'],
   ] as const) {
-    t.equal(kind(version, first), expected, `${version}: ${first}`)
+    t.equal(kind(first), expected, first)
   }
-  t.equal(kind(2, 'HTTP/1.1 400 x', 'you are blocked'), 'final')
+  t.equal(kind('HTTP/1.1 400 x', 'you are blocked'), 'final')
   t.notOk(saysBanned('urban'))
   for (const [lines, text] of [
     [[], 'the caster did not answer'],
@@ -769,7 +920,7 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
     [['no mountpoint M'], 'the caster does not know the mountpoint: no mountpoint M'],
     [['go away, you are banned', 'x'], 'the caster has banned this address: go away, you are banned'],
   ] as const) {
-    t.match(readReply(lines, 1), { accepted: false, text }, String(text))
+    t.match(readReply(lines), { accepted: false, text }, String(text))
   }
   const target = { host: 'h.example', mount: 'M' }
   for (const [more, isValid] of [
@@ -777,6 +928,11 @@ t.test('a push asks as its version wants, and reads every answer', async (t) => 
     [{ version: 1, proof: 'echo', echo: { user: 'u', password: 'p' } }, true],
     [{ version: 2, proof: 'off' }, true],
     [{ version: 3 }, false],
+    [{ user: 'jürgen', password: '密碼' }, true],
+    [{ user: 'a b' }, false],
+    [{ user: 'a:b' }, false],
+    [{ password: 'a:b' }, true],
+    [{ password: 'a\u0000' }, false],
     [{ proof: 'all' }, false],
     [{ pasword: 'p' }, false],
     [{ echo: { user: 'u', password: 'p', host: 'h' } }, false],
