@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type PluginContext, RtkError, rangeOf } from 'rtk-base/plugin'
-import { type RinexPresetName, type RinexVersion, rinexPresets } from 'rtk-base/rinex'
+import { type RinexPresetName, type RinexVersion, rinexPresets, spanTrouble } from 'rtk-base/rinex'
 import { device } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Archive } from './archive.js'
@@ -157,11 +157,13 @@ export function addRoutes({ archive, converter, ctx, marker, progress, push }: D
     // Reading the archive twice may take minutes before the first byte.
     config: { timeout_ms: 600_000 },
     handler: async (request, reply) => {
-      const choice = choiceOf(request.query)
+      const { name, ...choice } = choiceOf(request.query)
       const { from_ms, to_ms } = spanOf(request.query, ['preset', 'version', 'interval', 'kind'])
       if (to_ms - from_ms > longest_ms) {
         throw new RtkError('RTK_ERR_RECORD_RANGE', 'a RINEX file may span at most three days: ask for a shorter time')
       }
+      const trouble = spanTrouble(name, (to_ms - from_ms) / 1000)
+      if (trouble) throw new RtkError('RTK_ERR_RECORD_RANGE', trouble)
       if (request.method === 'HEAD') {
         // The name of the file, and whether it has observations, are not known without the work.
         const isThere = (hour: ArchivedHour) => hour.hour_ms + hour_ms > from_ms && hour.hour_ms < to_ms
@@ -200,12 +202,13 @@ function choiceOf(query: unknown) {
     if (value === undefined || allowed.includes(value as T)) return value as T | undefined
     throw new RtkError('RTK_ERR_RECORD_RANGE', `${name} is one of ${allowed.join(', ')}`)
   }
-  const preset = rinexPresets[one('preset', presetNames) ?? 'full']
+  const name = one('preset', presetNames) ?? 'full'
+  const preset = rinexPresets[name]
   const version: RinexVersion = one('version', ['3.05', '2.11'] as const) ?? preset.version
   const interval_s = given.interval === undefined ? preset.interval_s : Number(given.interval)
   if (interval_s !== undefined && !(interval_s >= 0.05 && interval_s <= 3_600)) {
     throw new RtkError('RTK_ERR_RECORD_RANGE', 'interval is a number of seconds from 0.05 to 3600')
   }
   const kind = one('kind', ['observations', 'navigation'] as const) ?? 'observations'
-  return { version, interval_s, systems: preset.systems, kind }
+  return { name, version, interval_s, systems: preset.systems, kind }
 }

@@ -5,7 +5,16 @@ import { parseArgs } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import { RtkError } from '../errors.js'
 import { gpsSeconds, knownLeap_s, unixToGps } from '../gnss/gnss-time.js'
-import { type RinexVersion, readRaw, rinexName, rinexPresets, type StationFacts, systemsIn } from '../rinex/index.js'
+import {
+  antennaCode,
+  type RinexVersion,
+  readRaw,
+  rinexName,
+  rinexPresets,
+  type StationFacts,
+  spanTrouble,
+  systemsIn,
+} from '../rinex/index.js'
 import { timeOf } from '../time-range.js'
 
 const presetNames = Object.keys(rinexPresets) as (keyof typeof rinexPresets)[]
@@ -23,7 +32,7 @@ messages, only the latter are used, unless MSM has more than twice as many epoch
   --version N       3.05 or 2.11
   --interval S      seconds between epochs
   --marker NAME     name of the point (default: RTKB)
-  --antenna CODE    IGS code of the antenna and its radome, e.g. 'TRM57971.00     NONE'
+  --antenna CODE    IGS code of the antenna and its radome, e.g. 'TRM57971.00 NONE'
   --height M        antenna reference point above the marker, metres (default: 0)
   --receiver TYPE   type of the receiver, e.g. 'u-blox ZED-F9P'
   --position X,Y,Z  of the marker, ECEF metres
@@ -50,7 +59,8 @@ export async function rinexCommand(args: string[]): Promise<number> {
   for (const file of files) {
     if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw usage(`${file}: no such file`)
   }
-  const preset = rinexPresets[oneOf('preset', values.preset ?? 'full', presetNames)]
+  const presetName = oneOf('preset', values.preset ?? 'full', presetNames)
+  const preset = rinexPresets[presetName]
   const version: RinexVersion = oneOf('version', values.version ?? preset.version, ['3.05', '2.11'] as const)
   const interval_s =
     values.interval === undefined ? preset.interval_s : numberOf('interval', values.interval, 0.05, 3600)
@@ -83,6 +93,8 @@ export async function rinexCommand(args: string[]): Promise<number> {
   process.stdout.write(
     `${observations}  ${epochs} epochs of ${kind}, ${missing} missing, ${satellites.length} satellites\n`,
   )
+  const trouble = spanTrouble(presetName, gpsSeconds(found.contents.last) - gpsSeconds(found.contents.first))
+  if (trouble) process.stderr.write(`${trouble}\n`)
   const { checksums, contents } = skipped
   if (checksums > 0) process.stderr.write(`${checksums} messages with wrong checksums are left out\n`)
   if (contents > 0)
@@ -112,10 +124,16 @@ function stationOf(values: Record<string, string | undefined>): StationFacts {
   return {
     marker: values.marker ?? 'RTKB',
     receiver: { type: values.receiver ?? 'UNKNOWN' },
-    antenna: { type: values.antenna ?? 'UNKNOWN         NONE' },
+    antenna: { type: antennaOf(values.antenna ?? 'UNKNOWN NONE') },
     delta_m: { up: numberOf('height', values.height ?? '0', -10, 100), east: 0, north: 0 },
     ...(values.position && { position: { x: x ?? 0, y: y ?? 0, z: z ?? 0 } }),
   }
+}
+
+function antennaOf(typed: string): string {
+  const code = antennaCode(typed)
+  if (code === '') throw usage('--antenna is a type of at most 16 characters and a radome of at most 4')
+  return code
 }
 
 function oneOf<T extends string>(name: string, given: string, allowed: readonly T[]): T {

@@ -1,7 +1,7 @@
 /** Observations of receivers' own messages, written here by the tables of their manuals, and what happens to damaged ones. */
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeMsm, encodeRtcm, gpsSeconds, msmEpochTime, msmType } from '../../runtime/gnss/index.js'
+import { encodeMsm, encodeRtcm, encodeUbx, gpsSeconds, msmEpochTime, msmType } from '../../runtime/gnss/index.js'
 import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/rinex/index.js'
 import { MeasEpochObservations } from '../../runtime/rinex/sources/meas-epoch-observations.js'
 import { ObsvmObservations } from '../../runtime/rinex/sources/obsvm-observations.js'
@@ -269,6 +269,37 @@ const rows: readonly ObsvmRow[] = [
   { system: 0, prn: 6, signal: 9 },
 ]
 const good = { obsvm: obsvm(rows), sbf: measEpoch([{ id: 1, signal: 0, others: [{ signal: 2 }] }]) }
+
+t.test('N10: each RXM-RAWX whose length fits its count is taken', async (t) => {
+  const rawx = (tow_s: number, count: number) => {
+    const payload = new DataView(new ArrayBuffer(16 + 32 * count))
+    payload.setFloat64(0, tow_s, true)
+    payload.setUint16(8, 2419, true)
+    payload.setInt8(10, 18)
+    payload.setUint8(11, count)
+    for (let row = 0; row < count; row++) {
+      const at = 16 + 32 * row
+      payload.setFloat64(at, 21e6 + row, true)
+      payload.setFloat64(at + 8, 1.1e8, true)
+      payload.setUint8(at + 21, 1 + (row % 32))
+      payload.setUint8(at + 22, [0, 3, 4, 6, 7][Math.floor(row / 32)] ?? 1)
+      payload.setUint16(at + 24, 64_500, true)
+      payload.setUint8(at + 26, 45)
+      payload.setUint8(at + 30, 7)
+    }
+    return encodeUbx(0x02, 0x15, new Uint8Array(payload.buffer))
+  }
+  const counts = [1, 127, 128, 129, 160, 200, 255]
+  const all = counts.map((count, index) => rawx(tow_ms / 1000 + index, count))
+  const bytes = Buffer.concat(all)
+  for (const size of [bytes.length, 4096, 1000]) {
+    const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+      bytes.subarray(at * size, (at + 1) * size),
+    )
+    const found = await readRaw(() => parts, { near_s })
+    t.match(found, { source: 'RAWX', epochs: counts.length, skipped: { checksums: 0, contents: 0 } }, `${size}`)
+  }
+})
 
 t.test('damaged messages are skipped and counted, and the ones behind them are read', async (t) => {
   const behind = [obsvm(rows, { tow_ms: tow_ms + 1000 }), obsvm(rows, { tow_ms: tow_ms + 2000 })]

@@ -367,6 +367,9 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     await Promise.all(all.map((one) => one.arrayBuffer()))
     t.equal((await ask('/rinex?from=2026-01-01&to=2026-01-02', 'HEAD')).status, 404)
     t.equal((await ask('/rinex?preset=mine', 'HEAD')).status, 422)
+    const long = await ask('/rinex?preset=csrs-ppp&from=2026-01-01T00:00:00Z&to=2026-01-02T01:00:00Z', 'GET')
+    t.equal(long.status, 422)
+    t.match(await long.text(), /CSRS-PPP of NRCan takes at most 24 h, and this is 25\.0 h/, 'N10: a service takes 24 h')
   })
 
   t.test('the same by the command line, from the downloaded bytes', async (t) => {
@@ -381,7 +384,14 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     const all = new Map(read.epochs.map((epoch) => [epoch.time, epoch]))
     t.ok(own.epochs.length > 100)
     for (const epoch of own.epochs) t.strictSame(epoch.satellites, all.get(epoch.time)?.satellites, epoch.time)
+    t.equal(await rinexCommand([...args, '--antenna', 'TRM59800.00 NONE']), 0)
+    t.match(
+      readFileSync(join(path, name), 'utf8'),
+      /^.{20}TRM59800\.00 {5}NONE {20}ANT # \/ TYPE$/m,
+      'N5: type and radome stand in their columns',
+    )
     for (const [wrong, text] of [
+      [[file, '--antenna', 'A NAME THAT IS NO CODE OF THE IGS'], /--antenna is a type of at most 16 characters/],
       [[], /name the files/],
       [[join(path, 'none')], /no such file/],
       [[file, '--interval', 'often'], /--interval is a number/],
