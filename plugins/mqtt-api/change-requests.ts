@@ -95,7 +95,8 @@ export class ChangeRequests {
 /** @throws SyntaxError for a malformed change */
 function valuesOf(payload: Buffer): unknown {
   try {
-    return JSON.parse(payload.toString('utf8'))
+    // Skips a byte order mark, which editors of Windows write.
+    return JSON.parse(new TextDecoder().decode(payload))
   } catch (error) {
     throw new SyntaxError(`the change is not JSON: ${(error as Error).message}`)
   }

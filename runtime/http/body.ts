@@ -89,7 +89,8 @@ export function bodyParser(timeout_ms: number, clock: Clock) {
     if (bytes.length === 0) return undefined
     let body: unknown
     try {
-      body = JSON.parse(bytes.toString('utf8'))
+      // Skips a byte order mark, which editors of Windows write.
+      body = JSON.parse(new TextDecoder().decode(bytes))
     } catch (error) {
       throw new RequestError(400, `the body is not JSON: ${(error as Error).message}`)
     }

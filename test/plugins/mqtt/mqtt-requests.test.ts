@@ -68,6 +68,13 @@ t.test('requests', async (t) => {
     t.match(answers()[1], { result: 'failed', leftover: { 'udp-port': '2200' }, errors: [{ name: 'udp-port' }] })
   })
 
+  t.test('N6: a byte order mark before a change is skipped', async (t) => {
+    const before = answers().length
+    await send('change/post', '\uFEFF{"unknown":1}')
+    await until(() => answers().length > before, 'the answer')
+    t.same(answers().at(-1), { result: 'ok', leftover: { unknown: 1 } })
+  })
+
   t.test('every malformed change is answered with failed', async (t) => {
     const bad = ['', '{', 'null', '[]', '"x"', '\xff', JSON.stringify({ a: 'x'.repeat(70_000) }), deepArray]
     const before = answers().length
@@ -244,6 +251,7 @@ t.test('requests', async (t) => {
       ['{', undefined],
       ['{}', undefined],
       ['{"cmd_type":"updateBase"}', undefined],
+      ['\uFEFF{"cmd_type":"updateBase","cmd_param":{"url":"https://x/y"}}', 'firmware=https://x/y'],
       ['{"cmd_type":"updateBase","cmd_param":{"url":7}}', undefined],
       ['{"cmd_type":"updateBase","cmd_param":null}', undefined],
       ['x'.repeat(5_000), undefined],
