@@ -60,6 +60,9 @@ export function receiverService(zed: ZedReceiver): Receiver {
     get identity() {
       return facts.identity
     },
+    get rejected() {
+      return zed.rejected
+    },
     get fix() {
       return facts.fix
     },

@@ -146,6 +146,11 @@ export class ZedReceiver {
     return this.#configurator.lacksStationId ? 0 : this.#options.stationId
   }
 
+  /** Names of optional keys that this receiver rejected: it works without them. */
+  get rejected(): readonly string[] {
+    return this.#configurator.rejected
+  }
+
   /** Between two MSM of a constellation, and between two 1005, as configured. */
   get intervals_s(): { observations: number; reference: number } {
     const { observationInterval_s, referenceInterval_s } = this.#output

@@ -49,7 +49,10 @@ export default definePlugin({
     })
 
     const status = () => services.find(procedureStatus)?.status ?? statusOf(observed)
-    const identity = info.block('gnss.receiver', { static: () => receiverBlock(observed) })
+    const identity = info.block('gnss.receiver', {
+      static: () => receiverBlock(observed),
+      runtime: () => ({ rejected: [...(observed.receiver?.rejected ?? [])] }),
+    })
     info.block('gnss.state', () => stateBlock(observed, status()))
     info.block('gnss.pos', () => posBlock(observed))
     info.block('gnss.config.recvrtcm', { config: () => ({ max_age: maxAge.get() }) })

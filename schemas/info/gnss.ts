@@ -183,6 +183,9 @@ export const GnssReceiverInfo = closed(
     model: text('e.g. ZED-F9P; empty until identified'),
     firmware: text('e.g. HPG 1.32'),
     serial: text('Empty until identified, or if the receiver has none'),
+    rejected: Type.Array(Type.String(), {
+      description: 'Optional settings that the receiver does not take; it works without them',
+    }),
   },
   'Identity of a receiver of any manufacturer',
 )

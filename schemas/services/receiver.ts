@@ -138,6 +138,8 @@ export interface Receiver {
   readonly mode: ReceiverMode
   /** Empty strings until identified. */
   readonly identity: ReceiverIdentity
+  /** Names of optional settings that this receiver does not take: it works without them. Changes are told by `onState`. */
+  readonly rejected?: readonly string[]
   readonly fix: ReceiverFix | undefined
   /** Corrupt RTCM frames seen on the link since the service started. */
   readonly corruptRtcm: number

@@ -46,6 +46,8 @@ export class Configurator {
   readonly #badRates = new Set<number>()
   /** Names of keys that this receiver rejected: they are not asked for again until the next configuration. */
   #lacks: ReadonlySet<string> = new Set()
+  /** Those of them that every known firmware has. */
+  #unexpected: readonly string[] = []
   #endOfChanged: () => void = () => {}
 
   constructor(ctx: PluginContext, dialog: UbxDialog, line: RateLine, options: ConfiguratorOptions) {
@@ -73,6 +75,7 @@ export class Configurator {
       if (applied.written > 0)
         this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
       this.#lacks = new Set(applied.refused)
+      this.#unexpected = applied.unexpected
       this.#report(applied, this.#overload(steps, known))
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
@@ -103,6 +106,11 @@ export class Configurator {
       if (!(error instanceof NotConfigured)) throw error
       return error instanceof NoAnswer ? '' : error.message
     }
+  }
+
+  /** Names of optional keys that this receiver rejected, and that receivers of its kind have: it works without them. */
+  get rejected(): readonly string[] {
+    return this.#unexpected
   }
 
   /** The signals it is configured to track; undefined if it does not report them. */
@@ -191,16 +199,11 @@ export class Configurator {
     this.#endOfChanged = () => void end()
   }
 
-  #report({ refused, unexpected }: Applied, overload = ''): void {
+  #report({ refused }: Applied, overload = ''): void {
     const { log, errors } = this.#ctx
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
-    const rejects = unexpected.length > 0 ? `the receiver rejects ${unexpected.join(', ')}` : ''
-    const advice = [rejects && 'it works without them, check its firmware', rejects && overload].filter(Boolean)
-    if (!rejects && !overload) errors.clear(errorCode)
-    else {
-      const text = rejects || overload
-      errors.raise(errorCode, { text, advice: advice.join('; '), severity: 'silences', values: { reason: text } })
-    }
+    if (!overload) errors.clear(errorCode)
+    else errors.raise(errorCode, { text: overload, severity: 'silences', values: { reason: overload } })
   }
 
   async #raise(steps: readonly Step[], port: ubx.PortName): Promise<void> {
