@@ -252,9 +252,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . - */
     mount: string
-    /** printable characters without a colon */
+    /** printable characters of any script without a colon */
     user?: string
-    /** printable characters without a space */
+    /** printable characters of any script without a space */
     password?: string
     /** NTRIP 1 or 2; 2 */
     version?: 1 | 2
@@ -284,9 +284,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . -; empty: the nearest of the source table */
     mount?: "" | string
-    /** printable characters without a colon */
+    /** printable characters of any script without a colon */
     user?: string
-    /** printable characters without a space */
+    /** printable characters of any script without a space */
     password?: string
     /** NTRIP 1 or 2; 2 */
     version?: 1 | 2
@@ -303,9 +303,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . - */
     mount: string
-    /** printable characters without a colon */
+    /** printable characters of any script without a colon */
     user?: string
-    /** printable characters without a space */
+    /** printable characters of any script without a space */
     password?: string
     /** NTRIP 1 (SOURCE) or 2 (POST); 1 */
     version?: 1 | 2
@@ -325,9 +325,9 @@ export type Change = {
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
     echo?: {
-      /** printable characters without a colon */
+      /** printable characters of any script without a colon */
       user: string
-      /** printable characters without a space */
+      /** printable characters of any script without a space */
       password: string
     }
   }>
@@ -552,6 +552,8 @@ export type GnssInfo = {
     firmware: string
     /** Empty until identified, or if the receiver has none */
     serial: string
+    /** Optional settings that the receiver does not take; it works without them */
+    rejected: Array<string>
   }
   state: GnssState
   /** Settings */
@@ -1019,6 +1021,8 @@ export type InfoDocumentPart = {
       firmware?: string
       /** Empty until identified, or if the receiver has none */
       serial?: string
+      /** Optional settings that the receiver does not take; it works without them */
+      rejected?: Array<string>
     }
     /** Current state of the receiver */
     state?: {

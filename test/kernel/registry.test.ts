@@ -838,8 +838,7 @@ t.test('a change', async (t) => {
     t.equal(await station.store.get('config', 'flag'), true)
     const wrong = settings(t, { changes: { 'udp-port': '0', min: 'x', max: '0', 'udp-prot': '1' } })
     await t.rejects(wrong, {
-      message:
-        /--change min: must be number, not "x"\n--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
+      message: /--change min: must be number, not "x"\n--change udp-prot: no plugin .* \(did you mean "udp-port"\?\)/,
     })
     await t.rejects(settings(t, { changes: { 'udp-port': '0' } }), {
       message: /--change udp-port: must be >= 1, not 0/,

@@ -32,7 +32,8 @@ export class SharedSerial {
     this.#isShared = true
     errors.raise(code, {
       text: `another client uses this serial number (${serial}) at the broker: each of the two ends the session of the other`,
-      advice: 'give one of the two stations another serial number, and restart it; this one tries again every 5 min to 1 h',
+      advice:
+        'give one of the two stations another serial number, and restart it; this one tries again every 5 min to 1 h',
       values: { serial },
     })
   }
