@@ -115,6 +115,8 @@ export function readAnswer(lines: readonly string[], asked: Asked = 'get'): Answ
 
 /** A line that is a whole answer: those of NTRIP 1 often have no blank line after them. */
 const oneLine = /^(ICY +2\d\d\b.*|OK|ERROR\b.*)$/i
+/** Some casters send the source table without a blank line before it. */
+const tableRow = /^(STR;|CAS;|NET;|ENDSOURCETABLE)/
 const isInterim = (head: { lines: readonly string[] }) => {
   const code = codeOf((head.lines[0] ?? '').trim())
   return code >= 100 && code < 200
@@ -122,13 +124,13 @@ const isInterim = (head: { lines: readonly string[] }) => {
 
 /** Reads the head of an answer from pieces of any size. Interim answers (`100 Continue`) are skipped. */
 export class AnswerHead {
-  #head = new HeadReader(mostHead_bytes, oneLine)
+  #head = new HeadReader(mostHead_bytes, oneLine, tableRow)
 
   /** As that of `HeadReader`. */
   push(bytes: Uint8Array): ReturnType<HeadReader['push']> {
     const head = this.#head.push(bytes)
     if (typeof head !== 'object' || !isInterim(head)) return head
-    this.#head = new HeadReader(mostHead_bytes, oneLine)
+    this.#head = new HeadReader(mostHead_bytes, oneLine, tableRow)
     return this.push(head.rest)
   }
 

@@ -65,12 +65,21 @@ export class AnswerReader {
    * @returns the content in these bytes. @throws RangeError if the peer is not a caster
    */
   push(bytes: Buffer): Buffer[] {
-    if (this.answer) return this.#chunks?.push(bytes) ?? [bytes]
+    if (this.answer) return this.#content(bytes)
     const head = this.#head.push(bytes)
     if (head === undefined) return []
     if (head === 'too-large') throw new RangeError('the answer is not from an NTRIP caster: check host and port')
     this.answer = readAnswer(head.lines)
     if (this.answer.kind !== 'refused' && this.answer.chunked) this.#chunks = new ChunkReader(mostChunk_bytes)
     return head.rest.length > 0 ? this.push(head.rest) : []
+  }
+
+  #content(bytes: Buffer): Buffer[] {
+    try {
+      return this.#chunks?.push(bytes) ?? [bytes]
+    } catch (error) {
+      const what = `the caster announces chunks and sends something else (${(error as Error).message})`
+      throw new RangeError(`${what}: try NTRIP version 1`)
+    }
   }
 }

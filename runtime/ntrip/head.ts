@@ -20,12 +20,17 @@ export type HeadHeaders = ReadonlyMap<string, string>
 export class HeadReader {
   readonly #limit: number
   readonly #oneLine: RegExp | undefined
+  readonly #content: RegExp | undefined
   #held: Buffer = Buffer.alloc(0)
 
-  /** @param oneLine a line that is a complete head, because answers of NTRIP 1 often have no blank line after them */
-  constructor(limit_bytes = 4_096, oneLine?: RegExp) {
+  /**
+   * @param oneLine a line that is a complete head, because answers of NTRIP 1 often have no blank line after them
+   * @param content a line that belongs to the content already, where the blank line is missing
+   */
+  constructor(limit_bytes = 4_096, oneLine?: RegExp, content?: RegExp) {
     this.#limit = limit_bytes
     this.#oneLine = oneLine
+    this.#content = content
   }
 
   /** @returns undefined while the head is incomplete; `too-large` if it exceeds the limit */
@@ -34,10 +39,23 @@ export class HeadReader {
     const end = endOfHead(this.#held)
     const short = this.#shortHead(end?.text)
     if (short) return short
+    const early = this.#untilContent(end?.text ?? this.#held.length)
+    if (early) return early
     if (end === undefined) return this.#held.length > this.#limit ? 'too-large' : undefined
     if (end.text > this.#limit) return 'too-large'
     const lines = this.#held.toString('latin1', 0, end.text).split(/\r?\n/)
     return { lines, rest: this.#held.subarray(end.next) }
+  }
+
+  /** @param before where the head ends at the latest */
+  #untilContent(before: number): { lines: string[]; rest: Buffer } | undefined {
+    if (!this.#content) return undefined
+    const lines = this.#held.toString('latin1', 0, Math.min(before, this.#limit)).split('\n')
+    const first = lines.findIndex((line) => this.#content?.test(line))
+    if (first < 1) return undefined
+    const head = lines.slice(0, first)
+    const length = head.reduce((sum, line) => sum + line.length + 1, 0)
+    return { lines: head.map((line) => line.trimEnd()), rest: this.#held.subarray(length) }
   }
 
   /** The input has ended: returns the lines even if no blank line follows; undefined if there are none. */
