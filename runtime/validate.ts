@@ -7,6 +7,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { isSecretName } from './log/redact.js'
+import { hostOf, isHostSchema } from './net/host.js'
 
 interface Problem {
   keyword: string
@@ -156,10 +157,32 @@ interface Shape {
   minimum?: number
   maximum?: number
   anyOf?: TSchema[]
+  items?: TSchema
+  properties?: Record<string, TSchema>
 }
 
-/** A 0/1 setting also takes true/false, a bool also 0/1; everything else stays what it is. */
-export function relaxSwitch(schema: TSchema, value: unknown): unknown {
+/**
+ * A value as a person may write it: hosts are cleaned wherever they are in it, a 0/1 setting also takes true/false, a bool also 0/1.
+ * Everything else stays what it is.
+ */
+export function relaxed(schema: TSchema, value: unknown): unknown {
+  const { items, properties, anyOf = [] } = schema as Shape
+  if (typeof value === 'string' && isHostSchema(schema)) return hostOf(value)
+  if (Array.isArray(value) && items) return value.map((one) => relaxed(items, one))
+  if (typeof value === 'object' && value !== null && properties) {
+    const entries = Object.entries(value)
+    return Object.fromEntries(
+      entries.map(([name, one]) => {
+        const field = Object.hasOwn(properties, name) ? properties[name] : undefined
+        return [name, field && typeof one !== 'boolean' && typeof one !== 'number' ? relaxed(field, one) : one]
+      }),
+    )
+  }
+  const isPlain = typeof value !== 'boolean' && typeof value !== 'number'
+  return isPlain ? anyOf.reduce((now, one) => relaxed(one, now), value) : relaxedSwitch(schema, value)
+}
+
+function relaxedSwitch(schema: TSchema, value: unknown): unknown {
   const { type, minimum, maximum } = schema as Shape
   if (type === 'integer' && minimum === 0 && maximum === 1 && typeof value === 'boolean') return value ? 1 : 0
   if (type === 'boolean' && (value === 0 || value === 1)) return value === 1

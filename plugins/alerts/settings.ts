@@ -1,4 +1,5 @@
 /** Where notices go, and when: the parameters of the plugin. */
+import { OptionalHost } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
 import { localNetwork } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -28,7 +29,10 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
   const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
   const host = config.define(
     'alerts-mail-host',
-    Type.String({ maxLength: 253, pattern: '^[A-Za-z0-9.:_-]*$', description: 'SMTP server; empty: no e-mails' }),
+    {
+      ...OptionalHost,
+      description: 'SMTP server, a name or an address, the port is alerts-mail-port; empty: no e-mails',
+    },
     { default: '', title: 'Alerts: mail server' },
   )
   const port = config.define('alerts-mail-port', Type.Integer({ minimum: 1, maximum: 65_535 }), {

@@ -1,3 +1,4 @@
+import { OptionalHost } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
 import { topics } from 'rtk-base/schemas'
 import { device, mqttBus, mqttLink, station } from 'rtk-base/services'
@@ -118,11 +119,10 @@ export default definePlugin({
 
 const switchSchema = Type.Integer({ minimum: 0, maximum: 1 })
 const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
-const hostSchema = Type.String({
-  maxLength: 253,
-  pattern: '^([A-Za-z0-9:]([A-Za-z0-9._:-]*[A-Za-z0-9.:])?)?$',
-  description: 'a name or an IP address; empty: the embedded broker, or none',
-})
+const hostSchema = {
+  ...OptionalHost,
+  description: 'a name or an IP address, the port is mqtt-port; empty: the embedded broker, or none',
+}
 
 const notAdopted = ({ message }: Error) => ({
   text: `the identity could not be copied into the protected store (${message}): the files stay in use`,

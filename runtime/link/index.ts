@@ -6,6 +6,7 @@
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
 export { listenReason } from '../errors.js'
 export { topicMatches } from '../mqtt/bus.js'
+export { Host, hostOf, OptionalHost } from '../net/host.js'
 export { networkOf } from '../net/network-of.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {

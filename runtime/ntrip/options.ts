@@ -2,14 +2,10 @@
 import Type from 'typebox'
 import type { ChangeAnswer } from '../../schemas/station.js'
 
+export { Host } from '../net/host.js'
+
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
 
-const label = '[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?'
-/** Names, IPv4 and IPv6 addresses. */
-export const Host = text(
-  `^(${label}(\\.${label}){0,63}|[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(:\\d{1,3}(\\.\\d{1,3}){3})?)$`,
-  'a host name or address, without http://',
-)
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })
 export const MountName = text('^[A-Za-z0-9_.-]{1,100}$', 'letters, digits, _ . -')
 /** Sent as UTF-8 (RFC 7617). */

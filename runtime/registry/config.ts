@@ -18,7 +18,7 @@ import {
   pointerNames,
   problemOf,
   quote,
-  relaxSwitch,
+  relaxed,
 } from '../validate.js'
 import { withLimit } from '../waits.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
@@ -378,7 +378,7 @@ export class ConfigRegistry {
       if (!record) continue
       const raw = submitted[name]
       delete leftover[name]
-      const value = relaxSwitch(record.schema, raw)
+      const value = relaxed(record.schema, raw)
       const secret = 'options' in record && record.options.secret
       const problem =
         typeof value === 'number' && !Number.isFinite(value)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, isIP, type Socket } from 'node:net'
+import fc from 'fast-check'
 import { RtcmSerialInfo, RtcmTcpInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
@@ -16,10 +17,11 @@ import {
   messageNumber,
   moreFollows,
 } from '../../../runtime/gnss/index.js'
+import { hostOf } from '../../../runtime/net/host.js'
 import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
-import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, until } from '../../harness/index.js'
+import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, sample, until } from '../../harness/index.js'
 import { noPeer } from '../../harness/peers/peers.js'
 import { framesIn, here, largeEpoch, setUpStation, typesIn } from './rig.js'
 
@@ -27,7 +29,7 @@ async function setUp(t: Test) {
   const rig = await setUpStation(t, { plugins: { 'rtcm-tcp': [rtcmTcp as AnyPlugin, { host: '127.0.0.1' }] } })
   rig.receiver.emit(arpFrame(here))
   const epoch = (time: number) => rig.epoch(time * 1_000, 1074)
-  type Shown = { port: number; connected: number; push: { state: string; text: string }[] }
+  type Shown = { port: number; connected: number; push: { host: string; state: string; text: string }[] }
   return { ...rig, epoch, shown: () => rig.station.field('rtcm_tcp') as Shown }
 }
 
@@ -184,6 +186,52 @@ t.test('a peer that takes nothing for half a minute is given up, in both directi
   }
   await drive(clock, isGivenUp, 'given up')
   t.match(shown().push[0]?.text, 'takes nothing')
+})
+
+t.test('N2: whatever is pasted as a host works, or is refused with the place where the port goes', async (t) => {
+  const { change, shown } = await setUp(t)
+  const push = (host: string) => change({ 'rtcm-tcp-push': [{ host, port: 9_999 }] })
+  for (const [pasted, host] of [
+    [' caster.example.org ', 'caster.example.org'],
+    ['\tcaster.example.org\r\n', 'caster.example.org'],
+    ['\ufeffcaster.example.org', 'caster.example.org'],
+    ['caster.example.org.', 'caster.example.org.'],
+    ['[::1]', '::1'],
+    [' [2001:db8::7] ', '2001:db8::7'],
+    ['10.0.0.7', '10.0.0.7'],
+  ] as const) {
+    t.match(await push(pasted), { result: 'ok' }, pasted)
+    t.equal(shown().push[0]?.host, host, pasted)
+  }
+  for (const pasted of [
+    'caster.example.org:2101',
+    '[::1]:2101',
+    'http://caster.example.org',
+    '10.0.0',
+    '300.1.1.1',
+    '1',
+  ])
+    t.match(await push(pasted), { result: 'failed', errors: [{ message: /the port has a field of its own/ }] }, pasted)
+  const part = fc.oneof(
+    fc.constantFrom('.', ':', '[', ']', ' ', '-', '::', '1', '255', 'a', '/', '@'),
+    fc.string({ maxLength: 4 }),
+  )
+  const texts = fc.oneof(
+    fc.ipV6(),
+    fc.ipV4(),
+    fc.domain(),
+    fc.array(part, { maxLength: 9 }).map((parts) => parts.join('')),
+  )
+  fc.assert(
+    fc.property(texts, fc.constantFrom('', ' ', '\n'), (text, blank) => {
+      const host = hostOf(`${blank}${text}${blank}`)
+      const isName = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/.test(host) && !/(^|\.)\d+\.?$/.test(host)
+      const isDialable = isIP(host) !== 0 || isName
+      const isTaken: boolean = Value.Check(Host, host as unknown)
+      return isTaken ? isDialable : isIP(host) === 0 || host.includes('%')
+    }),
+    { numRuns: sample(500, 5_000) },
+  )
 })
 
 t.test('hosts', (t) => {
