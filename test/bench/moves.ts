@@ -10,10 +10,12 @@ import { type Observed, observedOf } from '../gnss/support/phase-captures.js'
 import { displaced, Scene, type SceneOptions, uniform, within } from '../gnss/support/phase-scenes.js'
 import { noCaptures } from '../harness/captures.js'
 import { atLeast, figure, none } from './measurement.js'
+import { liveStation, stationLifeOf, stationSigmas } from './moves-station.js'
 import { definePart, progress } from './part.js'
 
 interface Size {
   readonly watches: number
+  readonly stations: number
 }
 
 /** A part of the way; it begins so many seconds after the watch. */
@@ -217,9 +219,12 @@ function isAtMost({ shown, truth }: Seen): boolean {
 }
 
 export const part = definePart<Size>({
-  sizes: { full: { watches: Number(process.env.MOVES_COUNT ?? 1_700) }, smoke: { watches: 10 } },
+  sizes: {
+    full: { watches: Number(process.env.MOVES_COUNT ?? 1_700), stations: Number(process.env.MOVES_STATIONS ?? 300) },
+    smoke: { watches: 10, stations: 1 },
+  },
   notComparable: 'its figures are counts under seeded skies: a round says nothing that the one before has not said',
-  async run({ watches }) {
+  async run({ watches, stations }) {
     const from = Number(process.env.MOVES_FROM ?? 0)
     const kinds = new Map<string, { lives: number; shown: number; least: number; good: number; signs: number }>()
     for (let number = from; number < from + watches; number++) {
@@ -242,6 +247,18 @@ export const part = definePart<Size>({
         )
       }
     }
+    const ofStations = { shown: 0, least: 0, good: 0, signs: 0, differing: 0 }
+    for (let number = from; number < from + stations; number++) {
+      const seen = await liveStation(stationLifeOf(number))
+      if (!seen.shown) continue
+      ofStations.shown++
+      if (seen.differs.length > 0) ofStations.differing++
+      const sigmas = stationSigmas(seen)
+      if (seen.shown.at_least) ofStations.least++
+      else if (sigmas <= 3) ofStations.good++
+      if (seen.differs.length > 0 || (!seen.shown.at_least && sigmas > 3))
+        progress(`station ${number} ${JSON.stringify(stationLifeOf(number))} ${JSON.stringify(seen)}`)
+    }
     const all = [...kinds.values()]
     const sum = (of: 'lives' | 'shown' | 'least' | 'good' | 'signs') => all.reduce((total, one) => total + one[of], 0)
     return [
@@ -253,6 +270,13 @@ export const part = definePart<Size>({
       ),
       none('a sign that the sigma says is known is wrong', sum('signs')),
       figure('shown as «at least»', sum('least'), ''),
+      atLeast(
+        `${ofStations.shown} moves of ${stations} on the whole station: within three of their sigmas`,
+        (100 * ofStations.good) / (ofStations.shown - ofStations.least),
+        99,
+        '%',
+      ),
+      none('stations whose error, verdict, alert, fleet row or history say something else', ofStations.differing),
       ...[...kinds].map(([kind, one]) =>
         figure(
           `${kind}: ${one.good} of ${one.shown} shown, ${one.least} «at least», ${one.lives} made, within three sigmas`,

@@ -2,6 +2,11 @@ import { type Displacement, DisplacementFit } from './displacement.js'
 import { type Past, type Plan, Reference, type Window } from './reference.js'
 import type { Pace, SignalTracks, Track } from './signal-tracks.js'
 
+/**
+ * An antenna that rises has less air above it: of the delay in the zenith, in a metre, near sea level (Saastamoinen). At low elevations the way
+ * is longer by the sine, so that without it a rise seems to be a thousandth less.
+ */
+const airPerMetre = 3e-4
 /** Half a cycle is 9.5 cm on L1; an outlier beyond this is a slip. */
 const slip_m = 0.05
 /** Noise of a phase in the zenith. */
@@ -118,13 +123,14 @@ export class PhaseFit {
       if (count % 2 === 1) even_m += weights[count - 1] * (phase_m - phases_m[slots[count - 1]])
       const residual_m = even_m + odd_m
       if (!Number.isFinite(residual_m)) continue
-      const { east, north, up } = sight
-      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (up * up))) / 2
+      const { east, north, isExact } = sight
+      const up = sight.up + airPerMetre / sight.up
+      const variance = (zenithNoise_m * zenithNoise_m * (1 + error.noise) * (1 + 1 / (sight.up * sight.up))) / 2
       const sigma_m = Math.sqrt(variance + error.bias_m * error.bias_m)
       const row = this.#fit.add(
         track.satelliteKey,
         clock,
-        sight,
+        { east, north, up, isExact },
         residual_m - (east * levelEast + north * levelNorth + up * levelUp),
         sigma_m * Math.sqrt(track.variance[this.#pace]),
       )

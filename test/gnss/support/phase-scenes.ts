@@ -21,8 +21,12 @@ const radians = Math.PI / 180
 function along({ azimuth_deg, elevation_deg }: Direction, { east, north, up }: Enu): number {
   const flat = Math.cos(elevation_deg * radians)
   const azimuth = azimuth_deg * radians
-  return flat * (Math.sin(azimuth) * east + Math.cos(azimuth) * north) + Math.sin(elevation_deg * radians) * up
+  const sine = Math.sin(elevation_deg * radians)
+  return flat * (Math.sin(azimuth) * east + Math.cos(azimuth) * north) + (sine + airPerMetre / sine) * up
 }
+
+/** By how much less the air delays, for each metre that the antenna rises, in the zenith. */
+const airPerMetre = 3e-4
 
 /**
  * Where the satellites of a receiver that gives whole degrees may really stand: somewhere within half a degree, each its own. A
@@ -329,7 +333,8 @@ export class Scene {
           signal.multipath_m = signal.multipath_m * fade + normal() * fading_m
           if (Math.abs(normal()) < slipsBelow) signal.offset_m += 0.19
           const noise = spread * (noise_m * normal() + signal.multipath_m)
-          const phase_m = range_m + c_mps * this.#clock_s + wander + signal.offset_m + noise
+          const air_m = (-airPerMetre * this.offset.up * distance_m) / up
+          const phase_m = range_m + air_m + c_mps * this.#clock_s + wander + signal.offset_m + noise
           observations.push({
             satellite: orbit.satellite,
             signal: signals[band],
