@@ -4,7 +4,7 @@ import gnssZed from '../../plugins/gnss-zed/index.js'
 import httpApi from '../../plugins/http-api/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import system from '../../plugins/system/index.js'
-import { type BaseFacts, baseState, summaryOf } from '../../plugins/verdict/base-state.js'
+import { type BaseFacts, baseState, statusAdvice, summaryOf } from '../../plugins/verdict/base-state.js'
 import verdict from '../../plugins/verdict/index.js'
 import { type Facts, judge, rules } from '../../plugins/verdict/rules.js'
 import { Steady } from '../../plugins/verdict/steady.js'
@@ -164,6 +164,7 @@ t.test('base.state.base', async (t) => {
       // Without a look at the document: the reason is there all the same.
       await clock.advance(121_000)
       t.match(station.device.errors(), [{ code: 'base-degraded', text: /does not send the reference position; check/ }])
+      const advised = new Set<string>()
       for (const status of gnssStatuses) {
         become(status)
         await clock.advance(100)
@@ -174,8 +175,11 @@ t.test('base.state.base', async (t) => {
           if (base === 'starting') await clock.advance(121_000)
           t.equal(of().base, 'degraded', status)
           t.match(of().errors, [{ code: 'base-degraded', text: /^no RTCM goes out: .+; .+/ }], status)
+          for (const [key, advice] of Object.entries(statusAdvice))
+            if (key === status && of().errors[0]?.text.endsWith(advice)) advised.add(key)
         }
       }
+      t.strictSame([...advised].sort(), Object.keys(statusAdvice).sort(), 'P5: every advice is given for its status')
       fake.become({ link: 'offline' })
       await clock.advance(100)
       t.match(of().errors, [{ code: 'base-degraded', text: /^no RTCM goes out: the receiver is offline; / }])
