@@ -50,7 +50,6 @@ const Options = Type.Object(
       maximum: 3_600,
       description: 'A new version is confirmed when it was healthy for so long',
     }),
-    insecure: Type.Optional(Type.Boolean({ description: 'Without effect: signed images are fetched by http too' })),
     ca: Type.String({
       default: '',
       maxLength: 65_536,
