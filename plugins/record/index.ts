@@ -82,6 +82,8 @@ export default definePlugin({
     ctx.http.route({
       method: 'GET',
       url: '/record',
+      // It has commands of people, and the addresses of clients.
+      config: { role: 'operator' },
       schema: {
         summary: 'The flight record, JSON lines; `?from=` and `to=` as ISO time or UTC seconds',
         parameters: queryParameters,

@@ -41,12 +41,28 @@ function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
 
 /**
  * Fields of the document that are not for viewers: passwords (`wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd`), and the numbers by which
- * a modem and its SIM card can be followed (`modem.imei`, `router.sim-iccid`); those of other plugins too.
+ * a modem and its SIM card can be followed (`modem.imei`, `router.sim-iccid`), and the names of networks; those of other plugins too.
  */
-const privateName = /(^|[-_])(pwd|pswd|password|imei|imsi|iccid|msisdn)$/i
+const privateName = /(^|[-_])(pwd|pswd|password|imei|imsi|iccid|msisdn|b?ssid)$/i
+/** Lists of the rovers, bases and clients of a station: who they are and where they are is their own matter. */
+const peopleName = /^(rovers|bases|subscribers|clients|sta)$/
+const personalName = /^(ip|mac|name|user|agent|lat|lon|dist)$/
 
-const withoutPrivate = (text: string) =>
-  JSON.stringify(JSON.parse(text), (name, value: unknown) => (privateName.test(name) ? '' : value))
+const blankOf = (value: unknown): unknown => (typeof value === 'number' ? 0 : typeof value === 'string' ? '' : value)
+
+/** @param isPeople inside of a list of people */
+function blanked(value: unknown, isPeople = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => blanked(one, isPeople))
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).map(([name, field]) => {
+    const isPrivate = privateName.test(name) || (isPeople && personalName.test(name))
+    const below = isPeople || (peopleName.test(name) && Array.isArray(field))
+    return [name, isPrivate && !isObject(field) ? blankOf(field) : blanked(field, below)]
+  })
+  return Object.fromEntries(fields)
+}
+
+const withoutPrivate = (text: string) => JSON.stringify(blanked(JSON.parse(text)))
 
 /** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
@@ -98,7 +114,7 @@ export class InfoRegistry {
     return document
   }
 
-  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords, IMEI, IMSI and ICCID empty. */
+  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords, IMEI, IMSI, ICCID, SSID, and addresses and positions of rovers empty. */
   text(mask = everything, reader: LoginRole = 'operator'): string {
     const now_ms = this.#deps.clock.monotonic()
     let kept = this.#texts.get(mask)

@@ -946,6 +946,28 @@ t.test('the document', async (t) => {
     ctx.info.block('a.b.c', () => 7)
   })
 
+  t.test('S7: who and where rovers are, and the names of networks, are not for viewers', async (t) => {
+    const rover = { id: 3, mount: 'ROOF', ip: '198.51.100.7', user: 'ann', agent: 'NTRIP x', lat: 48.1, lon: 11.5 }
+    const people = plugin('people', (ctx) => {
+      ctx.info.block('ntrip', () => ({ caster: { rovers: [{ ...rover, quality: 4 }] } }))
+      ctx.info.block('gnss.rtcm', () => ({ subscribers: [{ via: 'udp', name: 'tractor', seen: 1, ip: '10.0.0.9' }] }))
+      ctx.info.block('gnss.pos', () => ({ lat: 48, lon: 11 }))
+      ctx.info.block('wap', () => ({ ssid: 'farm', pwd: 'secret', sta: [{ mac: 'aa', ip: '10.0.0.9', rssi: -60 }] }))
+      ctx.info.block('router', () => ({ 'wap-ssid': 'farm', imei: '8600', wap: { ssid: 'farm', bssid: 'aa' } }))
+    })
+    const { station } = await stationWith(t, { people })
+    const of = (reader: 'viewer' | 'operator') => JSON.parse(station.documentText(undefined, reader))
+    t.match(of('operator'), { ntrip: { caster: { rovers: [rover] } }, wap: { ssid: 'farm' } })
+    t.strictSame(of('viewer'), {
+      ntrip: {
+        caster: { rovers: [{ id: 3, mount: 'ROOF', ip: '', user: '', agent: '', lat: 0, lon: 0, quality: 4 }] },
+      },
+      gnss: { rtcm: { subscribers: [{ via: 'udp', name: '', seen: 1, ip: '' }] }, pos: { lat: 48, lon: 11 } },
+      wap: { ssid: '', pwd: '', sta: [{ mac: '', ip: '', rssi: -60 }] },
+      router: { 'wap-ssid': '', imei: '', wap: { ssid: '', bssid: '' } },
+    })
+  })
+
   t.test('is restricted by the mask, read by assignment 1', async (t) => {
     const station = await stationWith(t, { parts })
     const get = async (query: string) => (await station.request(`/get-info${query}`)).json()

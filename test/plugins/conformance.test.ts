@@ -170,6 +170,9 @@ t.test('what is whose to read and to change', async (t) => {
   const numbers = (events: unknown) => JSON.stringify(events).match(/"(sim-)?(imei|imsi|iccid)":"[^"]+"/g) ?? []
   t.ok(numbers(full.events).length >= 3, `an operator sees ${numbers(full.events).join()}`)
   t.same(numbers(part.events), [], 'the numbers of the modem and its SIM are not for viewers')
+  const networks = (events: unknown) => JSON.stringify(events).match(/\\?"(wap-)?b?ssid\\?":\\?"[^"\\]+/g) ?? []
+  t.ok(networks(full.events).length > 0)
+  t.same(networks(part.events), [], 'S7: nor are the names of networks')
 })
 
 t.test('the page and its files come with what keeps others out', async (t) => {

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { isReadOnly } from '../../../../runtime/ui/http.js'
 import { Card } from '../../../../runtime/ui/parts/card.js'
 import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
@@ -15,7 +16,8 @@ const loadReport = () => api.get<ProcedureReport>('/procedure')
 const day_s = 86_400
 const mostTransitions = 40
 const loadTransitions = async () =>
-  transitionsOf(await api.record(Math.floor(Date.now() / 1_000) - day_s), mostTransitions)
+  // The record is not for viewers.
+  isReadOnly.value ? [] : transitionsOf(await api.record(Math.floor(Date.now() / 1_000) - day_s), mostTransitions)
 const again_ms = 2_000
 
 /** The current state of the procedure, what it waits for, its history, and why no RTCM was sent. */

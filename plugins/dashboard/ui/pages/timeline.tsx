@@ -1,4 +1,5 @@
 import { useCallback, useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../runtime/ui/http.js'
 import { Bands } from '../../../../runtime/ui/parts/bands.js'
 import { Card } from '../../../../runtime/ui/parts/card.js'
 import { Empty } from '../../../../runtime/ui/parts/empty.js'
@@ -173,7 +174,7 @@ function Raw({ day }: { day: Day | undefined }) {
   return (
     <details>
       <summary>{t('timeline.raw')}</summary>
-      {day?.spans && (
+      {day?.spans && !isReadOnly.value && (
         <p>
           <a
             class="button"
