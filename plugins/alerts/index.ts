@@ -35,6 +35,10 @@ export default definePlugin({
       }),
       hourly: Type.Integer({ default: 12, minimum: 1, maximum: 500, description: 'Notices an hour at most' }),
       most: Type.Integer({ default: 20_000, minimum: 1, maximum: 100_000, description: 'Alerts at one time' }),
+      privateTargets: Type.Boolean({
+        default: false,
+        description: 'Webhooks may have addresses of the local network, but for the router and link-local ones',
+      }),
       ca: Type.String({
         default: '',
         maxLength: 65_536,
@@ -44,8 +48,11 @@ export default definePlugin({
     { additionalProperties: false },
   ),
 
-  setup(ctx, { hold_s = 60, group_s = 30, repeat_h = 24, hourly = 12, most = 20_000, ca = '' }) {
-    const settings = alertSettings(ctx, ca)
+  setup(
+    ctx,
+    { hold_s = 60, group_s = 30, repeat_h = 24, hourly = 12, most = 20_000, ca = '', privateTargets = false },
+  ) {
+    const settings = alertSettings(ctx, ca, privateTargets)
     const alerts = new Alerts(ctx, settings, {
       ...{ hold_ms: hold_s * 1_000, repeat_ms: repeat_h * hour_ms, group_ms: group_s * 1_000 },
       ...{ most, hourly },

@@ -1,7 +1,7 @@
 /** Where notices go, and when: the parameters of the plugin. */
 import { OptionalHost } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
-import { localNetwork } from 'rtk-base/services'
+import { cellularRouter, localNetwork, network } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Channel } from './channels/channel.js'
 import { Hook, HookChannel, hookTrouble } from './channels/hook.js'
@@ -24,7 +24,7 @@ export interface AlertSettings {
 }
 
 /** @param ca PEM, or the path of its file; empty: the public authorities alone */
-export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
+export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boolean): AlertSettings {
   const { config } = ctx
   const text = (maxLength: number, description: string) => Type.String({ maxLength, description })
   const host = config.define(
@@ -82,6 +82,12 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
   )
 
   const isLocal = (one: string) => one === 'localhost' || (ctx.services.find(localNetwork)?.isLocal(one) ?? false)
+  const isRouter = (one: string) =>
+    ctx.services.find(cellularRouter)?.address === one ||
+    (ctx.services.find(network)?.interfaces ?? []).some(
+      ({ gateway, route6 }) => one !== '' && (gateway === one || route6?.gateway === one),
+    )
+  const reach = { isLocal, isRouter, allowsPrivate }
   config.rule([host.name, from.name, to.name, tls.name], (get) => {
     const server = String(get(host.name))
     if (server === '') return undefined
@@ -98,8 +104,8 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice) return `names ${twice} twice`
     if (names.includes('mail')) return 'may not use the name mail: it is that of the e-mails'
-    const troubled = all.find((hook) => hookTrouble(hook, isLocal))
-    return troubled && `${troubled.name} ${hookTrouble(troubled, isLocal)}`
+    const troubled = all.find((hook) => hookTrouble(hook, reach))
+    return troubled && `${troubled.name} ${hookTrouble(troubled, reach)}`
   })
   config.rule([zone.name], (get) =>
     isZone(String(get(zone.name))) ? undefined : 'is not a time zone that this machine knows, such as Europe/Berlin',
@@ -120,10 +126,10 @@ export function alertSettings(ctx: PluginContext, ca: string): AlertSettings {
           ),
         ]
   // Checked again: a variant may give a value, and what is local may have changed.
-  const usable = () => hooks.get().filter((hook) => hook.enabled !== false && !hookTrouble(hook, isLocal))
+  const usable = () => hooks.get().filter((hook) => hook.enabled !== false && !hookTrouble(hook, reach))
   return {
     names: [host, port, tls, user, password, from, to, hooks, quiet, zone].map(({ name }) => name),
-    channels: () => [...mail(), ...usable().map((hook) => new HookChannel(ctx, hook, pem))],
+    channels: () => [...mail(), ...usable().map((hook) => new HookChannel(ctx, hook, pem, reach))],
     recipients: (severity) => [
       ...mail().map(({ name }) => name),
       ...usable().flatMap(({ name, least }) => (severity === 'warning' && least === 'critical' ? [] : [name])),

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
+import { hostOf, hostTrouble, type Reach, targetTrouble } from './target.js'
 import { filled, templateTrouble } from './template.js'
 
 const answer_ms = 20_000
@@ -64,21 +65,21 @@ function headersOf(text = ''): [string, string][] | string {
  * The content is no secret of the whole network, and signatures and tokens do not travel in plain text.
  * @returns what is wrong with an address
  */
-function urlTrouble(text: string, isLocal: (address: string) => boolean): string | undefined {
+function urlTrouble(text: string, reach: Reach): string | undefined {
   if (!URL.canParse(text)) return 'has an address that is not a URL'
-  const { hostname, password, protocol, username } = new URL(text)
+  const { password, protocol, username } = new URL(text)
   if (username !== '' || password !== '') return 'has a login in its address: send it as a header, "Authorization: …"'
-  if (protocol === 'https:') return undefined
-  const address = hostname.replace(/^\[|\]$/g, '')
-  if (protocol === 'http:' && (address === 'localhost' || isLocal(address))) return undefined
+  const address = hostOf(text)
+  if (protocol === 'https:') return hostTrouble(address, reach)
+  if (protocol === 'http:' && (address === 'localhost' || reach.isLocal(address))) return hostTrouble(address, reach)
   return 'has an address that does not begin with https://. Plain http:// is for an address of the local network'
 }
 
 /** @returns what is wrong with a webhook; undefined: nothing */
-export function hookTrouble(hook: Hook, isLocal: (address: string) => boolean): string | undefined {
+export function hookTrouble(hook: Hook, reach: Reach): string | undefined {
   const headers = headersOf(hook.headers)
   return (
-    urlTrouble(hook.url, isLocal) ??
+    urlTrouble(hook.url, reach) ??
     (typeof headers === 'string' ? headers : undefined) ??
     (hook.body ? bodyTrouble(hook.body, hook.type) : undefined)
   )
@@ -98,9 +99,11 @@ export class HookChannel implements Channel {
   readonly #ctx: PluginContext
   readonly #hook: Hook
   readonly #ca: () => string
+  readonly #reach: Reach
 
   /** @param ca PEM of an authority that is trusted beside the public ones; empty: none */
-  constructor(ctx: PluginContext, hook: Hook, ca: () => string) {
+  constructor(ctx: PluginContext, hook: Hook, ca: () => string, reach: Reach) {
+    this.#reach = reach
     this.name = hook.name
     this.#ctx = ctx
     this.#hook = hook
@@ -109,6 +112,8 @@ export class HookChannel implements Channel {
 
   async send(message: Message, signal: AbortSignal): Promise<void> {
     const { body: template, headers: further, secret = '', type = 'json', url } = this.#hook
+    const trouble = await targetTrouble(url, this.#reach)
+    if (trouble) throw new ChannelTrouble('refused', `it ${trouble}`)
     const body = template ? filled(template, type, message) : JSON.stringify(message)
     // Of this attempt: a receiver can refuse what somebody recorded and sends again.
     const timestamp = String(Math.floor(this.#ctx.clock.now() / 1_000))

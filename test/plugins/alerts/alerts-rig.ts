@@ -200,7 +200,11 @@ export async function alertsRig(t: Test, given: RigOptions = {}): Promise<Rig> {
   const station = await createTestStation({
     clock,
     ...(data !== undefined && { data }),
-    plugins: { source: source as AnyPlugin, ...plugins, alerts: [alertsPlugin as unknown as AnyPlugin, options] },
+    plugins: {
+      source: source as AnyPlugin,
+      ...plugins,
+      alerts: [alertsPlugin as unknown as AnyPlugin, { privateTargets: true, ...options }],
+    },
     variant: { changes: { 'alerts-zone': 'UTC', ...changes } },
   })
   t.teardown(() => station.stop())

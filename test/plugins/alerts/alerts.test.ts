@@ -352,6 +352,14 @@ t.test('mail over STARTTLS, with an authority of the operator', async (t) => {
   t.match(await other.json('POST', '/alerts/test'), [{ accepted: false, reason: /certificate is not trusted/ }])
 })
 
+t.test('S8: addresses of the local network are only for a variant that allows them', async (t) => {
+  const hook = await HookServer.make(t)
+  const { change } = await alertsRig(t, { options: { privateTargets: false } })
+  const settings = (url: string) => change({ 'alerts-hooks': [{ name: 'hook1', url }] })
+  for (const url of [hook.url, `http://localhost:${hook.port}/x`])
+    t.match(JSON.stringify(await settings(url)), /privateTargets/)
+})
+
 t.test('settings that would leak or never work are refused', async (t) => {
   const { change } = await alertsRig(t)
   const mail = { 'alerts-mail-host': 'mail.example.org', 'alerts-mail-from': 'a@b.org', 'alerts-mail-to': ['c@d.org'] }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { hookTrouble, signatureOf } from '../../../plugins/alerts/channels/hook.js'
 import { waitAfter } from '../../../plugins/alerts/channels/outbox.js'
+import { targetTrouble } from '../../../plugins/alerts/channels/target.js'
 import { filled, templateTrouble } from '../../../plugins/alerts/channels/template.js'
 import { moved, type StoredState } from '../../../plugins/alerts/keeper.js'
 import { Batches } from '../../../plugins/alerts/rules/batches.js'
@@ -185,9 +186,34 @@ t.test('P12: every kind of alert has its texts', (t) => {
   t.end()
 })
 
+t.test('S8: a webhook is checked by the addresses that its name has when a notice is sent', async (t) => {
+  const isOwn = (address: string) => address === '127.0.0.1' || address === '::1'
+  const reach = { isLocal: () => false, isRouter: isOwn, allowsPrivate: true }
+  t.match(await targetTrouble('https://localhost/x', reach), /router/)
+})
+
 t.test('addresses, headers and bodies of webhooks', (t) => {
-  const isLocal = (address: string) => address.startsWith('192.168.')
-  const trouble = (more: object) => hookTrouble({ name: 'a', url: 'https://a.test/x', ...more }, isLocal)
+  const isLocal = (address: string) => address.startsWith('192.168.') || address.startsWith('169.254.')
+  const isRouter = (address: string) => address === '192.168.1.1'
+  const reach = { isLocal, isRouter, allowsPrivate: true }
+  const trouble = (more: object, allowsPrivate = true) =>
+    hookTrouble({ name: 'a', url: 'https://a.test/x', ...more }, { ...reach, allowsPrivate })
+  for (const [host, allowed, otherwise] of [
+    ['192.168.1.2', undefined, /local network/],
+    ['192.168.1.1', /router/, /router/],
+    ['169.254.169.254', /link-local/, /link-local/],
+    ['[fe80::1]', /link-local/, /link-local/],
+    ['[::ffff:169.254.1.1]', /link-local/, /link-local/],
+    ['a.test', undefined, undefined],
+  ] as const)
+    for (const [isAllowed, expected] of [
+      [true, allowed],
+      [false, otherwise],
+    ] as const) {
+      const found = trouble({ url: `https://${host}/x` }, isAllowed)
+      if (expected) t.match(found, expected, `S8: ${host}`)
+      else t.equal(found, undefined, `S8: ${host}`)
+    }
   t.equal(trouble({}), undefined)
   t.equal(trouble({ url: 'http://192.168.1.2/x' }), undefined)
   t.equal(trouble({ url: 'http://localhost:1/x' }), undefined)
