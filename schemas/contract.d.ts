@@ -116,7 +116,7 @@ export type Change = {
   }>
   /** Alerts: sender of the mails */
   "alerts-mail-from"?: string
-  /** Alerts: mail server. SMTP server; empty: no e-mails */
+  /** Alerts: mail server. SMTP server, a name or an address, the port is alerts-mail-port; empty: no e-mails */
   "alerts-mail-host"?: string
   /** Alerts: password at the mail server */
   "alerts-mail-password"?: string
@@ -234,7 +234,7 @@ export type Change = {
   "mobile-operator"?: number
   /** MQTT */
   "mqtt-en"?: number | boolean
-  /** MQTT: broker. a name or an IP address; empty: the embedded broker, or none */
+  /** MQTT: broker. a name or an IP address, the port is mqtt-port; empty: the embedded broker, or none */
   "mqtt-host"?: string
   /** MQTT: port of the broker */
   "mqtt-port"?: number
@@ -246,7 +246,7 @@ export type Change = {
   neighbours?: Array<{
     /** for people; default: mountpoint or serial */
     name?: string
-    /** a host name or address, without http:// */
+    /** a host name or an address, without http://, user or port: the port has a field of its own */
     host: string
     /** 2101 where it is left out */
     port?: number
@@ -297,7 +297,7 @@ export type Change = {
   }
   /** Casters to push to. e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "ROOF1", "password": "…" }]; [] for none */
   "ntrip-server"?: Array<{
-    /** a host name or address, without http:// */
+    /** a host name or an address, without http://, user or port: the port has a field of its own */
     host: string
     /** 2101 where it is left out */
     port?: number
@@ -368,7 +368,7 @@ export type Change = {
   "rtcm-tcp-port"?: number
   /** RTCM over TCP: addresses to connect to. e.g. [{ "host": "192.168.1.7", "port": 5000 }]; [] for none */
   "rtcm-tcp-push"?: Array<{
-    /** a host name or address, without http:// */
+    /** a host name or an address, without http://, user or port: the port has a field of its own */
     host: string
     /** TCP port */
     port: number
