@@ -104,7 +104,7 @@ async function exitCodeOf(args: string[], handOverSignals: () => void): Promise<
   }
   const command = Object.hasOwn(commands, name) ? await commands[name]() : undefined
   if (!command) {
-    const { didYouMean } = await import('../validate.js')
+    const { didYouMean } = await import('../nearest.js')
     process.stderr.write(
       `rtk-base: unknown command "${name}"${didYouMean(name, Object.keys(commands))}; see rtk-base --help\n`,
     )

@@ -5,9 +5,10 @@ import { Variant } from '../../schemas/variant.js'
 import { readCatalogue } from '../build/catalogue.js'
 import { bundledVariant, packageRoot } from '../build/release.js'
 import { messageOf, RtkError } from '../errors.js'
+import { didYouMean } from '../nearest.js'
 import { readRecordSync } from '../ports/plain-file.js'
 import { splitsOf, withSplits } from '../splits.js'
-import { didYouMean, explain, pointerNames, problemsOf, quote } from '../validate.js'
+import { explain, pointerNames, problemsOf, quote } from '../validate.js'
 
 export interface VariantFile {
   variant: Variant

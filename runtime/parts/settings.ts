@@ -3,10 +3,11 @@ import type { PluginReport } from '../../schemas/services.js'
 import { RtkError, together } from '../errors.js'
 import type { BootKnowledge } from '../kernel/plugins/boot.js'
 import type { Tables } from '../kernel/tables.js'
+import { didYouMean } from '../nearest.js'
 import type { RuntimeOptions } from '../options.js'
 import type { Store } from '../ports/store/store.js'
 import type { ConfigRegistry } from '../registry/config.js'
-import { didYouMean, parseBySchema, problemOf, quote } from '../validate.js'
+import { parseBySchema, problemOf, quote } from '../validate.js'
 import type { Foundation } from './foundation.js'
 
 /** Troubles of the store with which every change is refused. */

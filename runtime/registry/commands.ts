@@ -3,9 +3,9 @@ import type { CommandEntry, CommandResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import type { Tables } from '../kernel/tables.js'
+import { nearest } from '../nearest.js'
 import { badValue, type CommandCall, type Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { nearest } from '../validate.js'
 import { anySignal, withLimit } from '../waits.js'
 
 const runLimit_ms = 30_000

@@ -7,12 +7,12 @@ import { messageOf, RtkError } from '../errors.js'
 import type { SeriesHookPoint } from '../kernel/hook-point.js'
 import type { ParameterRecord, Registrant, RuleRecord } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
+import { didYouMean } from '../nearest.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../ports/store/store.js'
 import {
   deepest,
-  didYouMean,
   type FieldProblem,
   isTooDeep,
   pointerNames,

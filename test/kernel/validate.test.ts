@@ -1,11 +1,10 @@
 /** What is said of a value that does not fit, and how the text of a command line becomes a value. */
 import t from 'tap'
 import { type TSchema, Type } from 'typebox'
+import { didYouMean, nearest } from '../../runtime/nearest.js'
 import {
-  didYouMean,
   explain,
   isTooDeep,
-  nearest,
   parseBySchema,
   pointerNames,
   problemOf,

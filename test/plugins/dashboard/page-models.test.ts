@@ -198,7 +198,7 @@ t.test('settings to a file and back', async (t) => {
   t.strictSame(read(foreign), {
     serial: '',
     changes: [['udp-port', 'x']],
-    unknown: ['later'],
+    unknown: [{ name: 'later', meant: '' }],
     secrets: ['sta-pswd'],
   })
   const hostile = ['', 'null', '[]', '{"rtk-base":1,"changes":{}}', '{"rtk-base":"1","changes":[]}', '{"rtk-base":"1"}']
@@ -206,7 +206,15 @@ t.test('settings to a file and back', async (t) => {
     hostile.map((text) => read(text)),
     hostile.map(() => 'unreadable'),
   )
-  t.match(read('{"rtk-base":"1","changes":{"__proto__":{"udp-port":1}}}'), { changes: [], unknown: ['__proto__'] })
+  t.match(read('{"rtk-base":"1","changes":{"__proto__":{"udp-port":1}}}'), {
+    changes: [],
+    unknown: [{ name: '__proto__' }],
+  })
+  t.match(
+    read('{"rtk-base":"1","changes":{"udp-prot":1}}'),
+    { unknown: [{ name: 'udp-prot', meant: 'udp-port' }] },
+    'C9: what was meant',
+  )
   t.equal(read(`"${'x'.repeat(mostFile)}"`), 'tooLarge')
 })
 

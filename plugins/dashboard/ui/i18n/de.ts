@@ -99,7 +99,8 @@ export const de: Texts = {
   'settingsFile.other':
     'Diese Einstellungen stammen von einer anderen Station ({serial}). Deren Position und Zugänge sind hier vielleicht falsch.',
   'settingsFile.nothing': 'Alles in dieser Datei ist schon so eingestellt.',
-  'settingsFile.unknown': 'Diese Station kennt nicht: {names}.',
+  'settingsFile.unknown':
+    'Diese Station kennt nicht: {names}. Es wird nichts geladen: diese Namen in der Datei berichtigen oder entfernen.',
   'settingsFile.secrets': 'Nicht geladen, weil geheim: {names}. Bitte von Hand eingeben.',
   'survey.limits': 'Dauert mindestens {time}, bis die Position auf {acc} bekannt ist',
   'survey.limits.time': 'Minimale Dauer, s',

@@ -62,7 +62,8 @@ export const pages = {
   'settingsFile.other':
     'These settings are from another station ({serial}). Its position and its logins may be wrong here.',
   'settingsFile.nothing': 'Everything in this file is set already.',
-  'settingsFile.unknown': 'This station does not have: {names}.',
+  'settingsFile.unknown':
+    'This station does not have: {names}. Nothing is loaded: correct these names in the file, or remove them.',
   'settingsFile.secrets': 'Not loaded, because they are secret: {names}. Enter them by hand.',
   'survey.limits': 'Takes at least {time}, until the position is known to {acc}',
   'survey.limits.time': 'Shortest time, s',

@@ -1,4 +1,5 @@
 /** Settings as a file: what this station has set, and what a file would change here. Pure. */
+import { nearest } from '../../../../runtime/nearest.js'
 import type { Parameter } from '../station/api.js'
 
 /** `t`: UTC seconds. `changes`: values by name, without secrets. */
@@ -14,8 +15,8 @@ export interface LoadedSettings {
   readonly serial: string
   /** What would change here, in the order of the parameters. */
   readonly changes: ReadonlyMap<string, unknown>
-  /** Names that this station does not have. */
-  readonly unknown: readonly string[]
+  /** Names that this station does not have, which the whole file is refused for; '' where none is near. */
+  readonly unknown: readonly { readonly name: string; readonly meant: string }[]
   /** A file of this page has none: somebody wrote them into it. */
   readonly secrets: readonly string[]
 }
@@ -54,6 +55,7 @@ export function readSettings(text: string, parameters: readonly Parameter[]): Se
   }
   if (!isRecord(file) || typeof file['rtk-base'] !== 'string' || !isRecord(file.changes))
     return { trouble: 'unreadable' }
+  const known = parameters.map(({ name }) => name)
   const wanted = new Map(Object.entries(file.changes))
   const changed = parameters.filter(
     ({ name, secret, value }) => !secret && wanted.has(name) && !isSame(value, wanted.get(name)),
@@ -61,7 +63,9 @@ export function readSettings(text: string, parameters: readonly Parameter[]): Se
   return {
     serial: typeof file.serial === 'string' ? file.serial : '',
     changes: new Map(changed.map(({ name }) => [name, wanted.get(name)])),
-    unknown: [...wanted.keys()].filter((name) => !parameters.some((one) => one.name === name)),
+    unknown: [...wanted.keys()]
+      .filter((name) => !known.includes(name))
+      .map((name) => ({ name, meant: nearest(name, known)[0] ?? '' })),
     secrets: parameters.filter(({ name, secret }) => secret && wanted.has(name)).map(({ name }) => name),
   }
 }

@@ -140,15 +140,17 @@ export function Review(props: {
   changes: ReadonlyMap<string, unknown>
   /** Shown above; empty ones are left out. */
   notes?: readonly (string | false)[]
+  /** The notes say why. */
+  isBlocked?: boolean
   answer: (isYes: boolean) => void
 }) {
-  const { answer, changed, changes, notes = [] } = props
+  const { answer, changed, changes, isBlocked = false, notes = [] } = props
   const risky = changed.filter(({ endsLink, onTrial }) => endsLink || onTrial)
   return (
     <Confirm
       title={t('settings.reviewTitle')}
       yes={t('settings.apply')}
-      isBlocked={changed.length === 0}
+      isBlocked={isBlocked || changed.length === 0}
       answer={answer}
     >
       {notes.map((note) => note && <p key={note}>{note}</p>)}

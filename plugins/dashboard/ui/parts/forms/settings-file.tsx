@@ -11,7 +11,7 @@ import { Review } from './parameter-form.js'
 /** More names are only counted. */
 const mostNames = 10
 const namesOf = (names: readonly string[]) =>
-  [...names.slice(0, mostNames).map((name) => name.slice(0, 40)), names.length > mostNames && '…']
+  [...names.slice(0, mostNames).map((name) => name.slice(0, 80)), names.length > mostNames && '…']
     .filter(Boolean)
     .join(', ')
 
@@ -38,13 +38,11 @@ export function SettingsFileFold({ parameters, again }: { parameters: readonly P
   const apply = async ({ changes }: LoadedSettings) => {
     setSaid({ text: t('settings.sending'), isTrouble: false })
     try {
-      const { errors = [], leftover, result } = await api.change(Object.fromEntries(changes))
-      const left = Object.keys(leftover)
+      const { errors = [], result } = await api.change(Object.fromEntries(changes))
       setSaid({
         text: [
           t(result === 'failed' ? 'settings.refused' : 'settings.done'),
           ...errors.map(({ name, message }) => `${labels([name])}: ${message}.`),
-          left.length > 0 && t('settingsFile.unknown', { names: namesOf(left) }),
         ]
           .filter(Boolean)
           .join(' '),
@@ -80,12 +78,16 @@ export function SettingsFileFold({ parameters, again }: { parameters: readonly P
       </p>
       {loaded && (
         <Review
+          isBlocked={loaded.unknown.length > 0}
           changed={parameters.filter(({ name }) => loaded.changes.has(name))}
           changes={loaded.changes}
           notes={[
             loaded.serial !== serial && t('settingsFile.other', { serial: loaded.serial.slice(0, 64) || '–' }),
             loaded.changes.size === 0 && t('settingsFile.nothing'),
-            loaded.unknown.length > 0 && t('settingsFile.unknown', { names: namesOf(loaded.unknown) }),
+            loaded.unknown.length > 0 &&
+              t('settingsFile.unknown', {
+                names: namesOf(loaded.unknown.map(({ name, meant }) => (meant ? `${name} (${meant}?)` : name))),
+              }),
             loaded.secrets.length > 0 && t('settingsFile.secrets', { names: labels(loaded.secrets) }),
           ]}
           answer={(isYes) => {
