@@ -52,6 +52,9 @@ export const notation = (english: string): string =>
 
 export type Fill = Readonly<Record<string, string | number>>
 
+/** Every text of the language, for a search. */
+export const allTexts = (): Texts => texts.value
+
 /** The text of any key; a page has a function of its own that knows its keys. @param values for `{name}` in the text */
 export function textOf(key: string, values: Fill = {}): string {
   return (texts.value[key] ?? key).replaceAll(/\{(\w+)\}/g, (whole, name: string) => {

@@ -1,5 +1,8 @@
 /** What the pages of the guide, survey-in, network, timeline and update compute: without a browser. */
 import t from 'tap'
+import { de } from '../../../plugins/dashboard/ui/i18n/de.js'
+import { en } from '../../../plugins/dashboard/ui/i18n/en.js'
+import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
 import {
   changesOf,
   formOf,
@@ -22,6 +25,7 @@ import {
   rinexLink,
   usableDays,
 } from '../../../plugins/dashboard/ui/model/raw-days.js'
+import { findIn, pageText } from '../../../plugins/dashboard/ui/model/search.js'
 import { mostFile, readSettings, settingsFile } from '../../../plugins/dashboard/ui/model/settings-file.js'
 import {
   bandsOf,
@@ -73,6 +77,42 @@ t.test('W3: the question about a move has its size, or says that nobody knows it
 })
 
 t.test('the place is that of the reference, which rests; else that of the receiver', async (t) => {
+t.test('W8: labels, units and help are searched', async (t) => {
+  const pagesIn = (texts: Readonly<Record<string, string>>, sought: string) =>
+    findIn(
+      // Every page has other names.
+      Object.keys(texts)
+        .flatMap((key) => (key.startsWith('words.') ? [key.slice(6)] : []))
+        .map((path) => ({
+          title: texts[`page.${path}`] ?? '',
+          words: texts[`words.${path}`] ?? '',
+          text: pageText(path, texts),
+          kind: 'page' as const,
+          to: path,
+        })),
+      sought,
+      texts['search.synonyms'],
+    ).map(({ to }) => to)
+  const english = { ...en, ...pages }
+  t.strictSame(pagesIn(english, 'disk'), ['maintenance'])
+  t.equal(pagesIn(english, 'rover limit')[0], 'rovers')
+  t.ok(pagesIn(english, 'dB-Hz').includes('guide'), 'a unit in a text')
+  t.ok(pagesIn(english, 'mountpoint').includes('links'), 'a label of a form')
+  t.equal(pagesIn(english, 'sky')[0], 'sky', 'a title comes first')
+  t.equal(pagesIn(de, 'Festplatte')[0], 'maintenance')
+  t.equal(pagesIn(de, 'Rover Grenze')[0], 'rovers')
+  t.strictSame(pagesIn(english, 'xyzzy'), [])
+
+  const clients = {
+    title: 'Access point: clients',
+    words: 'wap-max-sta',
+    text: 'maximum, dBm',
+    kind: 'setting' as const,
+  }
+  const found = (sought: string) => findIn([{ ...clients, to: 'settings' }], sought, 'limit maximum; rover client')
+  t.strictSame([found('rover limit').length, found('dbm').length, found('rover speed').length], [1, 1, 0])
+})
+
   const pos = { t: 1, lat: -52.1, lon: 4.2 }
   const manual = { type: 'ecef', x: 6_378_137, y: 0, z: 0 }
   const of = (ref: object) => placeText({ gnss: { pos, ref, state: { status: 'acquire' } } })

@@ -1,5 +1,10 @@
 /** English texts of pages that are loaded on demand: the first screen has no use for them. */
 export const pages = {
+  'search.synonyms': 'limit maximum most; rover rovers client clients; wifi wlan; sim mobile',
+  'search.unit.s': 'seconds',
+  'search.unit.min': 'minutes',
+  'search.unit.m': 'metres',
+  'search.unit.°': 'degrees',
   'output.title': 'Satellites and messages',
   'output.cannot':
     'The station cannot choose satellites and messages of {model}. They are as configured in the receiver.',

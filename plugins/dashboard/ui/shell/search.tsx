@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { Later } from '../../../../runtime/ui/parts/loaded.js'
+import { loadPageTexts } from '../i18n/index.js'
 
 /** Whether the search is shown. */
 export const searchOpen = signal(false)
@@ -8,7 +9,7 @@ const close = () => {
   searchOpen.value = false
 }
 const load = async () => {
-  const { SearchDialog } = await import('./search-dialog.js')
+  const [{ SearchDialog }] = await Promise.all([import('./search-dialog.js'), loadPageTexts()])
   return () => <SearchDialog close={close} />
 }
 
