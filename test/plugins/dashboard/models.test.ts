@@ -63,7 +63,15 @@ import {
   referenceMapOf,
   type StationMap,
 } from '../../../plugins/dashboard/ui/model/map.js'
-import { extentOf, segmentsOf, sharesOf, thinned, timesOf } from '../../../plugins/dashboard/ui/model/series.js'
+import {
+  coverage_s,
+  extentOf,
+  percentsOf,
+  segmentsOf,
+  sharesOf,
+  thinned,
+  timesOf,
+} from '../../../plugins/dashboard/ui/model/series.js'
 import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
@@ -517,9 +525,20 @@ t.test('curves of the day', async (t) => {
     { fitness: 'unknown', from: 4 },
   ])
   t.strictSame(sharesOf([2, 2, 2, 0, null]), [
-    ['fit', 0.75],
-    ['unfit', 0.25],
+    ['fit', 75],
+    ['unfit', 25],
   ])
+  const shares = sharesOf([2, 2, 2, 2, 2, 0, 0, 0])
+  t.equal(
+    shares.reduce((sum, [, share]) => sum + Math.round(share), 0),
+    100,
+    `W1: they add up: ${shares}`,
+  )
+  t.strictSame(percentsOf([1, 1, 1]).toSorted(), [33, 33, 34], 'W1: each is rounded, and all are 100')
+  t.strictSame(percentsOf([0, 0]), [0, 0])
+  const covered = (length: number, interval_s: number) =>
+    coverage_s({ t: 0, interval_s, units: {}, figures: { fitness: Array.from({ length }, () => 2) } })
+  t.strictSame([covered(0, 10), covered(4, 10), covered(800, 120)], [0, 30, 86_400], 'W1: what the axis shows')
 })
 
 t.test('the chain says nothing of what comes after its first broken link', async (t) => {

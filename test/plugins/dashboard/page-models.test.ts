@@ -32,6 +32,7 @@ import {
   causeOf,
   detailOf,
   kindOfCause,
+  kindShares,
   outagesOf,
   type Span,
   sumsOf,
@@ -76,7 +77,6 @@ t.test('W3: the question about a move has its size, or says that nobody knows it
   t.strictSame(moves, [true, true, true, false, false, false], 'W4: these are answered by buttons')
 })
 
-t.test('the place is that of the reference, which rests; else that of the receiver', async (t) => {
 t.test('W8: labels, units and help are searched', async (t) => {
   const pagesIn = (texts: Readonly<Record<string, string>>, sought: string) =>
     findIn(
@@ -113,6 +113,7 @@ t.test('W8: labels, units and help are searched', async (t) => {
   t.strictSame([found('rover limit').length, found('dbm').length, found('rover speed').length], [1, 1, 0])
 })
 
+t.test('the place is that of the reference, which rests; else that of the receiver', async (t) => {
   const pos = { t: 1, lat: -52.1, lon: 4.2 }
   const manual = { type: 'ecef', x: 6_378_137, y: 0, z: 0 }
   const of = (ref: object) => placeText({ gnss: { pos, ref, state: { status: 'acquire' } } })
@@ -346,6 +347,17 @@ t.test('the timeline of a day', async (t) => {
     unknown_ms: 2 * hour,
     longest_ms: 4 * hour,
   })
+  const shares = kindShares(bands)
+  t.strictSame(
+    shares.map(([kind]) => kind),
+    ['good', 'planned', 'limited', 'broken', 'unknown'],
+    'W1: shares of the axis, in the order of the legend',
+  )
+  t.equal(
+    shares.reduce((sum, [, percent]) => sum + percent, 0),
+    100,
+    'W1: they add up',
+  )
   t.strictSame(outagesOf(bandsOf([{ from: 0, to: 9, cause: 'unknown' }], 0, 9), 9), [], 'no record is no outage')
   t.strictSame(bandsOf([], 0, 9), [])
   const restart = bandsOf(

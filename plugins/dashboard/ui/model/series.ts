@@ -9,6 +9,24 @@ export function timesOf({ t, interval_s, figures }: HistorySeries): number[] {
   return Array.from({ length }, (_, at) => t - (length - 1 - at) * interval_s)
 }
 
+export const day_s = 86_400
+
+/** Seconds that the curves cover: a station that has just started has no day yet. */
+export const coverage_s = (series: HistorySeries): number =>
+  Math.min(day_s, Math.max(0, timesOf(series).length - 1) * series.interval_s)
+
+/** Whole percents that add up to 100: the largest remainders are rounded up. Of nothing: zeros. */
+export function percentsOf(parts: readonly number[]): readonly number[] {
+  const sum = parts.reduce((all, one) => all + one, 0)
+  if (sum === 0) return parts.map(() => 0)
+  const exact = parts.map((one) => (one / sum) * 100)
+  const whole = exact.map(Math.floor)
+  const left = 100 - whole.reduce((all, one) => all + one, 0)
+  const byRemainder = exact.map((one, at) => [one % 1, at] as const).sort(([a], [b]) => b - a)
+  for (const [, at] of byRemainder.slice(0, left)) whole[at] = (whole[at] ?? 0) + 1
+  return whole
+}
+
 export const hasValues = (values: Values | undefined): values is Values =>
   values?.some((value) => value !== null) === true
 
@@ -58,11 +76,10 @@ export function segmentsOf(values: Values): readonly Segment[] {
   return segments
 }
 
-/** Share of the time that is known, 0 to 1, of each; those that did not occur are left out. */
+/** Percents of the time that is known, of each; those that did not occur are left out. */
 export function sharesOf(values: Values): readonly (readonly [FitnessName, number])[] {
   const known = values.filter((value) => value !== null).map(fitnessOf)
-  return fitnessNames
-    .map((name) => [name, known.filter((one) => one === name).length / (known.length || 1)] as const)
-    .filter(([, share]) => share > 0)
-    .reverse()
+  const counts = fitnessNames.map((name) => known.filter((one) => one === name).length)
+  const percents = percentsOf(counts)
+  return fitnessNames.flatMap((name, at) => (counts[at] ? [[name, percents[at] ?? 0] as const] : [])).reverse()
 }

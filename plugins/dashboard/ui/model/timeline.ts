@@ -1,5 +1,6 @@
 /** The day of a station as bands: when corrections went out, and why not. Pure. */
-import type { BandKind as CauseKind } from '../../../../runtime/ui/model/band-kinds.js'
+import { type BandKind as CauseKind, kinds } from '../../../../runtime/ui/model/band-kinds.js'
+import { percentsOf } from './series.js'
 
 export { type BandKind as CauseKind, kinds } from '../../../../runtime/ui/model/band-kinds.js'
 
@@ -95,6 +96,13 @@ export function bandsOf(spans: readonly Span[], from: number, to: number): reado
     x: (span.from - from) / length,
     width: (span.to - span.from) / length,
   }))
+}
+
+/** Percents of each kind that there is, in the order of the legend. */
+export function kindShares(bands: readonly Band[]): readonly (readonly [CauseKind, number])[] {
+  const widths = kinds.map((one) => bands.filter(({ kind }) => kind === one).reduce((sum, { width }) => sum + width, 0))
+  const percents = percentsOf(widths)
+  return kinds.flatMap((kind, at) => (widths[at] ? [[kind, percents[at] ?? 0] as const] : []))
 }
 
 /** A time without corrections, from the last ones to the next ones. */

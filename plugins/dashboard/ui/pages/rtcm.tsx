@@ -3,7 +3,7 @@ import { at } from '../../../../runtime/ui/station/document.js'
 import { MessagesCard } from '../../../../runtime/ui/station/messages-card.js'
 import { t } from '../i18n/index.js'
 import { OutputCard } from '../parts/output-card.js'
-import { DayPlot, dayOf, useDay } from '../parts/plots/day-plot.js'
+import { DayPlot, dayOf, dayTitle, useDay } from '../parts/plots/day-plot.js'
 import { document$ } from '../station/live.js'
 
 const loadDay = dayOf(['rtcm-rate', 'epochs'])
@@ -17,7 +17,7 @@ export function RtcmPage() {
     <>
       <MessagesCard document={document} />
       <OutputCard />
-      <Card title={t('rtcm.day')}>
+      <Card title={dayTitle(t('rtcm.day'), day.value)}>
         <DayPlot
           title={t('rtcm.rateDay')}
           of={day}

@@ -1,52 +1,23 @@
 import { useCallback, useState } from 'preact/hooks'
 import { isReadOnly } from '../../../../runtime/ui/http.js'
-import { Bands } from '../../../../runtime/ui/parts/bands.js'
 import { Card } from '../../../../runtime/ui/parts/card.js'
 import { Empty } from '../../../../runtime/ui/parts/empty.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
 import { duration, locale, t } from '../i18n/index.js'
 import { sentence } from '../i18n/plugin-texts.js'
-import {
-  type Band,
-  bandsOf,
-  beginOf,
-  causeOf,
-  day_ms,
-  detailOf,
-  kinds,
-  type Outage,
-  outagesOf,
-  type Span,
-  sumsOf,
-} from '../model/timeline.js'
+import { type Band, causeOf, day_ms, detailOf, type Outage, outagesOf, sumsOf } from '../model/timeline.js'
 import { WhyForm } from '../parts/forms/why-form.js'
+import { brief_ms, CauseBands, clock, type Day, dayBands, loadDay } from '../parts/plots/cause-bands.js'
 import { DayCard } from '../parts/plots/day-card.js'
-import { api, Refused } from '../station/api.js'
-
-interface Day {
-  readonly from: number
-  readonly to: number
-  /** Undefined: this station keeps no record. */
-  readonly spans: readonly Span[] | undefined
-}
 
 /** When corrections went out, and why not: the last 24 hours, and the days before. */
 export function TimelinePage() {
   const [back, setBack] = useState(0)
-  const load = useCallback(async (): Promise<Day> => {
-    const to = Math.floor(Date.now() / 1_000) * 1_000 - back * day_ms
-    const from = to - day_ms
-    const ask = api.get<{ spans: Span[] }>(`/record/timeline?from=${from / 1_000}&to=${to / 1_000}`)
-    const answer = await ask.catch((error: unknown) => {
-      if (error instanceof Refused && error.status === 404) return undefined
-      throw error
-    })
-    return { from, to, spans: answer?.spans }
-  }, [back])
+  const load = useCallback(() => loadDay(back), [back])
   const day = useLoaded(load)
   return (
     <>
-      <Card title={back === 0 ? t('timeline.last') : t('timeline.before', { days: back })}>
+      <Card title={back === 0 ? dayTitle(day.value) : t('timeline.before', { days: back })}>
         <Waiting of={day}>{(found) => <DayBands day={found} />}</Waiting>
         <div class="actions">
           <button type="button" onClick={() => setBack(back + 1)}>
@@ -60,19 +31,11 @@ export function TimelinePage() {
         </div>
         <Raw day={day.value} />
       </Card>
-      {back === 0 && <DayCard />}
+      {back === 0 && <DayCard hasBands={false} />}
     </>
   )
 }
 
-/** Within a few minutes only seconds tell two times apart. */
-const brief_ms = 600_000
-const clock = (ms: number, isBrief = false) =>
-  new Intl.DateTimeFormat(locale(), {
-    hour: 'numeric',
-    minute: '2-digit',
-    ...(isBrief && { second: '2-digit' }),
-  }).format(ms)
 /** Within the last day the weekday is enough. */
 const weekday = (ms: number) =>
   new Intl.DateTimeFormat(locale(), {
@@ -84,12 +47,9 @@ const causeText = (code: string) => {
   return cause ? t(`cause.${cause}`) : t('cause.other')
 }
 
-function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
-  if (!spans) return <Empty drawing="quiet">{t('timeline.noRecord')}</Empty>
-  // Of a new station the axis begins with its record.
-  const from = beginOf(spans, asked)
-  const isBrief = to - from < brief_ms
-  const bands = bandsOf(spans, from, to)
+function DayBands({ day }: { day: Day }) {
+  if (!day.spans) return <Empty drawing="quiet">{t('timeline.noRecord')}</Empty>
+  const { bands, from, to } = dayBands(day, day.spans)
   const outages = outagesOf(bands, to)
   const { longest_ms, missing_ms, sent_ms, unknown_ms } = sumsOf(bands, outages)
   const summary = [
@@ -100,7 +60,7 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
         time: duration(missing_ms / 1_000),
         longest: duration(longest_ms / 1_000),
       }),
-    from > asked && t('timeline.since', { time: `${weekday(from)} ${clock(from)}` }),
+    from > day.from && t('timeline.since', { time: `${weekday(from)} ${clock(from)}` }),
     unknown_ms > 0 && t('timeline.unknown', { time: duration(unknown_ms / 1_000) }),
   ]
     .filter(Boolean)
@@ -108,16 +68,7 @@ function DayBands({ day: { from: asked, spans, to } }: { day: Day }) {
   return (
     <>
       <p>{summary}</p>
-      <Bands
-        label={summary}
-        bands={bands.map(({ kind, span, width, x }) => ({ key: span.from, kind, x, width }))}
-        marks={(isBrief ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) =>
-          clock(from + share * (to - from), isBrief),
-        )}
-        legend={kinds
-          .filter((one) => bands.some(({ kind }) => kind === one))
-          .map((kind) => [kind, t(`timeline.key.${kind}`)])}
-      />
+      <CauseBands from={from} to={to} bands={bands} label={summary} />
       {outages.length === 0 ? (
         <Empty drawing="quiet">{t('timeline.noGaps')}</Empty>
       ) : (
@@ -167,6 +118,12 @@ function Because({ band: { span }, before, time }: { band: Band; before: Band | 
       {detail !== '' && <span class="quiet">{sentence(detail)}</span>}
     </p>
   )
+}
+
+/** The record of a new station is shorter than a day. */
+function dayTitle(day: Day | undefined): string {
+  const from = day?.spans ? dayBands(day, day.spans).from : day?.from
+  return day && from !== day.from ? t('timeline.young') : t('timeline.last')
 }
 
 /** For who wants to know it exactly: what the station wrote down, and its own words on one minute. */

@@ -94,7 +94,7 @@ export async function positionTasks(player: Player): Promise<void> {
       null,
     )
     const question = await page.getByRole('dialog').innerText()
-    compare('W3: the question has the distance', /measures 0\.8\d? m to/.test(question) || question, true)
+    compare('W3: the question has the distance', /measures (80|[78]\d\.\d) cm to/.test(question) || question, true)
     await tap(yes(/^Yes/))
     await until(async () => (await info()).gnss.ref.override !== undefined, 'the override', 60_000)
     const shown = await textWith(page, '.verdict', /A person confirmed this position/)

@@ -1,18 +1,20 @@
 import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
-import { hasValues } from '../../model/series.js'
-import { CnoPlot, DayPlot, dayOf, useDay } from './day-plot.js'
+import { hasValues, type Values } from '../../model/series.js'
+import { CauseBands, dayBands, loadDay } from './cause-bands.js'
+import { CnoPlot, DayPlot, dayOf, dayTitle, useDay } from './day-plot.js'
 import { FitnessBand } from './fitness-band.js'
 
 const load = dayOf(['fitness', 'satellites-used', 'satellites-seen', 'cno-l1', 'cno-l2'])
 
-/** The last day at a glance. */
-export function DayCard() {
+const loadBands = () => loadDay()
+
+/** The last day at a glance. @param props.hasBands false: the bands stand above already */
+export function DayCard({ hasBands = true }: { hasBands?: boolean }) {
   const day = useDay(load)
-  const fitness = day.value?.figures.fitness
   return (
-    <Card title={t('day.title')}>
-      {hasValues(fitness) && fitness.length > 1 && <FitnessBand title={t('day.fitness')} values={fitness} />}
+    <Card title={dayTitle(t('day.title'), day.value)}>
+      {hasBands && <DayBands fitness={day.value?.figures.fitness} />}
       <DayPlot
         title={t('day.satellites')}
         of={day}
@@ -25,4 +27,18 @@ export function DayCard() {
       <CnoPlot of={day} />
     </Card>
   )
+}
+
+/** By the record of the corrections; by the fitness where there is none. */
+function DayBands({ fitness }: { fitness: Values | undefined }) {
+  const day = useDay(loadBands).value
+  if (!day) return null
+  if (day.spans)
+    return (
+      <figure class="plot">
+        <figcaption>{t('day.corrections')}</figcaption>
+        <CauseBands {...dayBands(day, day.spans)} />
+      </figure>
+    )
+  return hasValues(fitness) && fitness.length > 1 ? <FitnessBand title={t('day.fitness')} values={fitness} /> : null
 }

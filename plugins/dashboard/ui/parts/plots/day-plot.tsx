@@ -1,8 +1,8 @@
 /** Curves of the last 24 h, from the station's own history. */
 import { useEffect } from 'preact/hooks'
 import { type Loaded, useLoaded, Waiting } from '../../../../../runtime/ui/parts/loaded.js'
-import { t } from '../../i18n/index.js'
-import { hasValues, timesOf } from '../../model/series.js'
+import { duration, t } from '../../i18n/index.js'
+import { coverage_s, day_s, hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'
 import { type Curve, TimePlot } from './time-plot.js'
 
@@ -20,7 +20,7 @@ const again_ms = 120_000
 export type DaySeries = Awaited<ReturnType<typeof api.history>>
 
 /** @param load a stable function, called again every two minutes */
-export function useDay(load: () => Promise<DaySeries>): Loaded<DaySeries> {
+export function useDay<T>(load: () => Promise<T>): Loaded<T> {
   const found = useLoaded(load)
   useEffect(() => {
     const timer = setInterval(found.again, again_ms)
@@ -32,6 +32,15 @@ export function useDay(load: () => Promise<DaySeries>): Loaded<DaySeries> {
 export const dayOf = (figures: readonly string[]) => async (): Promise<DaySeries> => {
   const series = await api.history(figures, step)
   return timesOf(series).length < fewest ? api.history(figures, 1) : series
+}
+
+/** The axis of a gap of some minutes is that of a day. */
+const play_s = 1_800
+
+/** @param whole the title of a whole day; a station that has just started shows less */
+export function dayTitle(whole: string, series: DaySeries | undefined): string {
+  const covered_s = series ? coverage_s(series) : day_s
+  return covered_s >= day_s - play_s ? whole : t('day.young', { time: duration(covered_s) })
 }
 
 export function DayPlot(props: {

@@ -1,7 +1,7 @@
 import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
-import { type DayCurve, DayPlot, dayOf, useDay } from './day-plot.js'
+import { type DayCurve, DayPlot, dayOf, dayTitle, useDay } from './day-plot.js'
 
 const load = dayOf(['mobile-rssi', 'mobile-rsrp', 'mobile-rsrq', 'mobile-sinr', 'wifi-rssi'])
 
@@ -26,7 +26,7 @@ export function SignalCard() {
   ].filter(({ curves }) => isKnown(curves))
   if (plots.length === 0) return null
   return (
-    <Card title={t('network.day')}>
+    <Card title={dayTitle(t('network.day'), day.value)}>
       {plots.map(({ title, curves }) => (
         <DayPlot key={title} title={title} of={day} curves={curves} />
       ))}
