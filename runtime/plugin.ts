@@ -48,6 +48,7 @@ export type {
   MetricLabels,
   MetricOptions,
 } from './metrics/types.js'
+export { didYouMean } from './nearest.js'
 export type {
   Connection,
   ConnectionHandler,
@@ -63,7 +64,6 @@ export { readPlain, readPlainSync, readRecord, readRecordSync } from './ports/pl
 export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
 export type { Moved, MovedWhen } from './splits.js'
 export { iso, rangeOf, timeForms, timeOf } from './time-range.js'
-export { didYouMean } from './nearest.js'
 export { anySignal } from './waits.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */

@@ -6,8 +6,8 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { isSecretName } from './log/redact.js'
-import { hostOf, isHostSchema } from './net/host.js'
 import { didYouMean } from './nearest.js'
+import { hostOf, isHostSchema } from './net/host.js'
 
 interface Problem {
   keyword: string

@@ -11,15 +11,7 @@ import { didYouMean } from '../nearest.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../ports/store/store.js'
-import {
-  deepest,
-  type FieldProblem,
-  isTooDeep,
-  pointerNames,
-  problemOf,
-  quote,
-  relaxed,
-} from '../validate.js'
+import { deepest, type FieldProblem, isTooDeep, pointerNames, problemOf, quote, relaxed } from '../validate.js'
 import { withLimit } from '../waits.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 

@@ -91,6 +91,13 @@ export const benchMutations: readonly BenchMutation[] = [
     before: 'return Math.sqrt(averaged + drift',
     after: 'return 0.05 * Math.sqrt(averaged + drift',
   },
+  // Of two moves, the last one is shown alone.
+  {
+    part: 'moves',
+    file: 'plugins/integrity/shown-move.ts',
+    before: 'return sum(this.#earlier, this.#present)',
+    after: 'return sum(undefined, this.#present)',
+  },
   {
     part: 'holds',
     file: 'plugins/integrity/code/offset-watch.ts',

@@ -1148,7 +1148,7 @@ t.test('the ledger has each reference and each move once, and keeps the newest',
       [2, 'moved', 12],
     ],
   )
-  t.match(ledger.find(2), { offset: { east: 0.12, north: -0.5, up: 2 }, evidence: 'phases', determined: 5 })
+  t.match(ledger.find(2), { offset: { east: 0.1234, north: -0.5, up: 2 }, evidence: 'phases', determined: 5 })
   ledger.moved(reference({ t: 5 }), 14, 'ranges')
   t.equal(ledger.used(reference({ t: 5 }), 15), false, 'trusted again')
   ledger.moved(reference({ t: 5 }), 16, 'ranges')

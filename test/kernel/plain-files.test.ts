@@ -53,6 +53,7 @@ const allowed: Readonly<Record<string, string>> = {
   'runtime/ports/machine.ts': '/sys and /etc',
   'runtime/report/facts.ts': '/proc and /sys',
   'runtime/link/outbound/acknowledgement.ts': '/proc',
+  'runtime/kernel/instance/attribution.ts': '/proc',
   'runtime/watchdog/thread.ts': '/proc, and the bundle that runs',
   'runtime/cli/allow-port.ts': '/proc',
   'plugins/mqtt-link/session/via.ts': '/proc',

@@ -75,7 +75,6 @@ export class Configurator {
       if (applied.written > 0)
         this.#ctx.log.info({ mode: target.mode, written: applied.written }, 'the receiver is configured')
       this.#lacks = new Set(applied.refused)
-      this.#unexpected = applied.unexpected
       this.#report(applied, this.#overload(steps, known))
       return { written: applied.written, refused: applied.refused }
     } catch (error) {
@@ -199,8 +198,9 @@ export class Configurator {
     this.#endOfChanged = () => void end()
   }
 
-  #report({ refused }: Applied, overload = ''): void {
+  #report({ refused, unexpected }: Applied, overload = ''): void {
     const { log, errors } = this.#ctx
+    this.#unexpected = unexpected
     if (refused.length > 0) log.warn({ refused }, 'the receiver rejects these keys; it works without them')
     if (!overload) errors.clear(errorCode)
     else errors.raise(errorCode, { text: overload, severity: 'silences', values: { reason: overload } })
