@@ -13,7 +13,7 @@ const stay_ms = 4_000
  * Speed of a motion of which the phases may have followed a part, by the degree of the polynomials: the end of a push looks like a move in the
  * opposite direction. Then its size is no more than a magnitude, and its direction is unknown.
  */
-const slow_mps = { 2: 0.03, 3: 0.01 }
+const slow_mps = { 2: 0.05, 3: 0.01 }
 /** An antenna that was so far on its way in the first sample went at once. */
 const atOnce = 0.6
 /**
