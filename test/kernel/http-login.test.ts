@@ -667,7 +667,7 @@ t.test('a viewer of the station', async (t) => {
       const { json } = await as(viewerToken, path)
       t.notMatch(JSON.stringify(json), /secret/, path)
       t.match(json, {
-        wap: { ssid: 'base', pwd: '' },
+        wap: { ssid: '', pwd: '' },
         router: { wap: { pswd: '' }, users: [{ name: 'a', 'admin-pswd': '' }] },
       })
     }
