@@ -53,9 +53,12 @@ export class StationMessages {
 }
 
 /** @returns seconds; undefined if unknown */
-export function nominal_s(type: number, receiver: Receiver['intervals_s']): number | undefined {
+export function nominal_s(
+  type: number,
+  { intervals_s: receiver, output }: Pick<Receiver, 'intervals_s' | 'output'>,
+): number | undefined {
   if (isMsm(type)) return receiver?.observations
   if (type === 1005 || type === 1006) return receiver?.reference
   if (type === 1008 || type === 1033) return Math.max(interval_ms / 1000, receiver?.reference ?? 0)
-  return undefined
+  return type === 1230 ? output?.biasInterval_s : undefined
 }

@@ -272,7 +272,7 @@ export class GatedStream implements RtcmStream {
   block() {
     return {
       msgs: this.#statistics.list(this.#ctx.clock.monotonic()).map((row) => {
-        const nominal = nominal_s(row.id, this.#receiver?.intervals_s)
+        const nominal = nominal_s(row.id, this.#receiver ?? {})
         return { ...row, ...(nominal !== undefined && { nominal }) }
       }),
       stat: { recvd: this.#statistics.received, corrupt: this.#receiver?.corruptRtcm ?? 0 },

@@ -2,7 +2,7 @@ import { figure, t } from '../i18n.js'
 import { Card, FigureList, Tone, type ToneName } from '../parts/card.js'
 import { DataTable } from '../parts/data-table.js'
 import { type Json, numberAt } from './document.js'
-import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf } from './rtcm.js'
+import { goesOut, kindOf, type MessageState, messagesOf, msmOf, rateOf, stationIdOf } from './rtcm.js'
 
 const tones: Readonly<Record<MessageState, ToneName>> = { good: 'good', late: 'warning', stopped: 'broken' }
 
@@ -42,7 +42,7 @@ export function MessagesCard({ document }: { document: Json }) {
           [t('rtcm.rateNow'), figure(rateOf(rows), 0, 'B/s')],
           [t('rtcm.received'), figure(numberAt(document, 'gnss.rtcm.stat.recvd'), 0)],
           [t('rtcm.corrupt'), figure(numberAt(document, 'gnss.rtcm.stat.corrupt'), 0)],
-          [t('rtcm.station'), figure(numberAt(document, 'gnss.config.station.id'), 0)],
+          [t('rtcm.station'), stationIdOf(document)],
         ]}
       />
     </Card>

@@ -1,5 +1,5 @@
 /** The messages that go out, and which of them are late. Pure. */
-import { type Json, listAt, textAt, verdictOf } from './document.js'
+import { type Json, listAt, numberAt, textAt, verdictOf } from './document.js'
 
 interface Message {
   id: number
@@ -20,6 +20,9 @@ export function goesOut(document: Json): boolean {
   const base = textAt(document, 'base.state.base')
   return base === 'ready' || (base === 'updating' && verdictOf(document)?.fitness !== 'unfit')
 }
+
+/** An identifier has no separators; '' unknown. */
+export const stationIdOf = (document: Json): string => String(numberAt(document, 'gnss.config.station.id') ?? '')
 
 /** Content of a message; RTCM 10403. */
 export type MessageKind = 'reference' | 'antenna' | 'observations' | 'biases' | 'ephemeris' | 'other'

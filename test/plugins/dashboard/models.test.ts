@@ -16,7 +16,7 @@ import { SampleRing } from '../../../plugins/dashboard/history/ring.js'
 import { Shading } from '../../../plugins/dashboard/history/shading.js'
 import { surveyFactsOf } from '../../../plugins/dashboard/history/survey-curve.js'
 import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
-import { boundsOf, fieldOf } from '../../../plugins/dashboard/ui/model/form.js'
+import { boundsOf, fieldOf, wrongOf } from '../../../plugins/dashboard/ui/model/form.js'
 import {
   distance_m,
   enuOf,
@@ -82,7 +82,7 @@ import { tilesOf } from '../../../runtime/ui/model/tiles.js'
 import { chainOf, firstBroken } from '../../../runtime/ui/station/chain.js'
 import { certificateOf, fixOf, type Rover, toneOf } from '../../../runtime/ui/station/links.js'
 import { outputsOf } from '../../../runtime/ui/station/outputs.js'
-import { goesOut, kindOf, messagesOf, msmOf, rateOf } from '../../../runtime/ui/station/rtcm.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf, stationIdOf } from '../../../runtime/ui/station/rtcm.js'
 import { isNew } from '../../../runtime/ui/station/set-up.js'
 import {
   device,
@@ -199,6 +199,12 @@ t.test('the sky', async (t) => {
     ['L1', [{ name: 'E03', sys: 'galileo', cno: 40, used: true }]],
     ['L2', [{ name: 'E03', cno: 38, used: false }]],
   ])
+})
+
+t.test('W6: a station ID is no quantity, and has no separators', async (t) => {
+  t.equal(stationIdOf({ gnss: { config: { station: { id: 2362 } } } }), '2362')
+  t.equal(stationIdOf({ gnss: { config: { station: { id: 0 } } } }), '0')
+  t.equal(stationIdOf({}), '')
 })
 
 t.test('RTCM: late and stopped messages are marked', async (t) => {
@@ -690,6 +696,22 @@ t.test('settings and commands as a person enters them', async (t) => {
   t.equal(boundsOf(fieldOf({ ...port, description: 'any of 1 to 65535' })), undefined, 'not twice')
   t.equal(boundsOf(fieldOf({ type: 'integer', minimum: 0, maximum: 1 })), undefined, 'a switch')
   t.equal(boundsOf(fieldOf({ type: 'number', minimum: 0 })), undefined)
+  const mask = { anyOf: [{ type: 'integer', minimum: 0, maximum: 60 }, { type: 'null' }] }
+  for (const [schema, text, wanted] of [
+    [mask, '95', { name: 'between', values: { least: 0, most: 60 } }],
+    [mask, '-1', { name: 'between', values: { least: 0, most: 60 } }],
+    [mask, '7.5', { name: 'whole', values: {} }],
+    [mask, '1o', { name: 'number', values: {} }],
+    [mask, '', undefined],
+    [mask, ' 15 ', undefined],
+    [port, '', { name: 'number', values: {} }],
+    [{ type: 'number', minimum: 0 }, '-0,1', { name: 'least', values: { least: 0 } }],
+    [{ type: 'number', maximum: 5 }, '5,1', { name: 'most', values: { most: 5 } }],
+    [{ type: 'number' }, '5,1', undefined],
+    [{ type: 'string', maxLength: 3 }, 'abcd', { name: 'longest', values: { longest: 3 } }],
+    [{ type: 'string', pattern: '^x$' }, 'y', undefined],
+  ] as const)
+    t.strictSame(wrongOf(fieldOf(schema), text), wanted, `W6: ${text} is judged at its field`)
   t.equal(commandQuery('log', 'rtcm:d&x'), 'log=rtcm%3Ad%26x')
   t.equal(commandQuery('reboot', undefined), 'reboot')
   const url = 'https://example.org/a.img?v=1&sig=%2B'

@@ -328,6 +328,8 @@ t.test('the first moment, a survey-in, a base, its antenna, a restart', async (t
       'subscribers[].ip': '',
     },
   })
+  const rows = rig.field('rtcm.msgs') as { id: number; nominal?: number }[]
+  t.equal(rows.find(({ id }) => id === 1230)?.nominal, 10, 'W6: the interval of 1230 is known, as it was configured')
 
   rig.simulated.antenna('short')
   await rig.seconds(3)

@@ -70,6 +70,28 @@ export function boundsOf({ kind, schema }: Field): { least: number; most: number
   return description.includes(` to ${maximum}`) ? undefined : { least: minimum, most: maximum }
 }
 
+/** Why a field cannot have this text, as a text `settings.wrong.NAME` with values; undefined: only the station may refuse it. */
+export interface Wrong {
+  readonly name: 'number' | 'whole' | 'between' | 'least' | 'most' | 'longest'
+  readonly values: Readonly<Record<string, number>>
+}
+
+export function wrongOf(field: Field, text: string): Wrong | undefined {
+  const { kind, nullable, schema } = field
+  const { maximum: most, minimum: least, maxLength: longest } = schema
+  if (kind === 'text')
+    return longest !== undefined && text.length > longest ? { name: 'longest', values: { longest } } : undefined
+  if (kind !== 'number' || (nullable && text.trim() === '')) return undefined
+  const number = valueFrom(field, text)
+  if (typeof number !== 'number') return { name: 'number', values: {} }
+  if (schema.type === 'integer' && !Number.isInteger(number)) return { name: 'whole', values: {} }
+  const isBelow = least !== undefined && number < least
+  const isAbove = most !== undefined && number > most
+  if (!isBelow && !isAbove) return undefined
+  if (least !== undefined && most !== undefined) return { name: 'between', values: { least, most } }
+  return least === undefined ? { name: 'most', values: { most: most ?? 0 } } : { name: 'least', values: { least } }
+}
+
 /** A value as text of its field. */
 export function textOf(field: Field, value: unknown): string {
   if (value === undefined || value === null) return ''

@@ -4,6 +4,7 @@ import { Confirm } from '../../../../runtime/ui/parts/action.js'
 import { Card, Outcome } from '../../../../runtime/ui/parts/card.js'
 import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
+import { fieldOf } from '../model/form.js'
 import {
   changesOf,
   type Entered,
@@ -11,25 +12,34 @@ import {
   has,
   isWeak,
   type Member,
+  members,
   noticesOf,
+  numbers,
   type OutputNow,
+  parameterOf,
   systems,
   toggled,
   wrongOf,
 } from '../model/gnss/output.js'
-import { api } from '../station/api.js'
+import { api, type Parameter } from '../station/api.js'
 import { hello } from '../station/live.js'
+import { useFocusWrong } from './forms/focus-wrong.js'
+import { troubleOf as textTrouble } from './forms/trouble.js'
 
-const load = () => api.get<OutputNow>('/receiver-output')
+const load = async () => {
+  const [output, parameters] = await Promise.all([api.get<OutputNow>('/receiver-output'), api.parameters()])
+  return { output, parameters }
+}
 
 export function OutputCard() {
-  const { value: output, again } = useLoaded(load)
-  if (!output) return null
+  const { value, again } = useLoaded(load)
+  if (!value) return null
+  const { output, parameters } = value
   const { can, model } = output
   return (
     <Card title={t('output.title')}>
       {can.length > 0 ? (
-        <OutputForm key={JSON.stringify(output)} output={output} again={again} />
+        <OutputForm key={JSON.stringify(output)} output={output} parameters={parameters} again={again} />
       ) : (
         <p>{model ? t('output.cannot', { model }) : t('output.absent')}</p>
       )}
@@ -37,34 +47,52 @@ export function OutputCard() {
   )
 }
 
-function OutputForm({ output, again }: { output: OutputNow; again: () => void }) {
+function OutputForm(props: { output: OutputNow; parameters: readonly Parameter[]; again: () => void }) {
+  const { again, output, parameters } = props
   const before = formOf(output)
   const [form, setForm] = useState<Entered>(before)
   const [isAsking, setAsking] = useState(false)
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
   const changes = changesOf(before, form)
   const wrong = wrongOf(before, form)
+  const [refusals, setRefusals] = useState<ReadonlyMap<string, string>>(new Map())
+  const { form: fields, focusWrong } = useFocusWrong<HTMLFormElement>()
+  const troubleOf = (member: Member): string => {
+    const parameter = parameters.find(({ name }) => name === parameterOf(member))
+    const isEntered = form[member] !== before[member]
+    const typed = parameter && isEntered ? textTrouble(fieldOf(parameter.schema), form[member].trim()) : ''
+    return typed || (refusals.get(parameterOf(member)) ?? '')
+  }
   const isViewer = hello.value?.role === 'viewer'
-  const set = (member: Member) => (text: string) => setForm({ ...form, [member]: text })
+  const set = (member: Member) => (text: string) => {
+    setForm({ ...form, [member]: text })
+    setRefusals(new Map([...refusals].filter(([name]) => name !== parameterOf(member))))
+  }
+  const common = <M extends Member>(member: M) => ({ member, form, trouble: troubleOf(member), set: set(member) })
   const can = (member: Member) => output.can.includes(member)
   const save = async () => {
     try {
       const { result, errors = [] } = await api.change(changes)
       const isTrouble = result === 'failed'
+      setRefusals(new Map(errors.map(({ name, message }) => [name, message])))
+      const others = errors.filter(({ name }) => !members.some((member) => parameterOf(member) === name))
       setAnswer({
-        text: [t(isTrouble ? 'settings.refused' : 'settings.done'), ...errors.map(({ message }) => message)].join(' '),
+        text: [t(isTrouble ? 'settings.refused' : 'settings.done'), ...others.map(({ message }) => message)].join(' '),
         isTrouble,
       })
-      if (!isTrouble) again()
+      if (isTrouble) focusWrong()
+      else again()
     } catch (error) {
       setAnswer({ text: error instanceof Error ? error.message : String(error), isTrouble: true })
     }
   }
   return (
     <form
+      ref={fields}
       onSubmit={(event) => {
         event.preventDefault()
-        setAsking(true)
+        if (numbers.some((member) => troubleOf(member) !== '')) focusWrong()
+        else setAsking(true)
       }}
     >
       {can('constellations') && (
@@ -81,36 +109,17 @@ function OutputForm({ output, again }: { output: OutputNow; again: () => void })
               {t(`sky.system.${system}`)}
             </label>
           ))}
+          <p class="trouble">{troubleOf('constellations')}</p>
           <p class="quiet">{t(isWeak(form) ? 'output.weak' : 'output.constellations.help')}</p>
         </fieldset>
       )}
-      {can('elevationMask_deg') && (
-        <NumberField member="elevationMask_deg" unit="°" form={form} set={set('elevationMask_deg')} />
-      )}
-      {can('msm') && (
-        <Choice
-          member="msm"
-          choices={[4, 7]}
-          form={form}
-          set={set('msm')}
-          word={(one) => t(`output.msm.${one as 4 | 7}`)}
-        />
-      )}
+      {can('elevationMask_deg') && <NumberField {...common('elevationMask_deg')} unit="°" />}
+      {can('msm') && <Choice {...common('msm')} choices={[4, 7]} word={(one) => t(`output.msm.${one as 4 | 7}`)} />}
       {can('observationInterval_s') && (
-        <Choice
-          member="observationInterval_s"
-          choices={output.intervals}
-          form={form}
-          set={set('observationInterval_s')}
-          word={(one) => `${one} s`}
-        />
+        <Choice {...common('observationInterval_s')} choices={output.intervals} word={(one) => `${one} s`} />
       )}
-      {can('referenceInterval_s') && (
-        <NumberField member="referenceInterval_s" unit="s" form={form} set={set('referenceInterval_s')} />
-      )}
-      {can('biasInterval_s') && has(form, 'glonass') && (
-        <NumberField member="biasInterval_s" unit="s" form={form} set={set('biasInterval_s')} />
-      )}
+      {can('referenceInterval_s') && <NumberField {...common('referenceInterval_s')} unit="s" />}
+      {can('biasInterval_s') && has(form, 'glonass') && <NumberField {...common('biasInterval_s')} unit="s" />}
       {wrong && <p class="trouble">{t(wrong)}</p>}
       <div class="buttons">
         <button type="submit" class="main" disabled={isViewer || wrong !== '' || Object.keys(changes).length === 0}>
@@ -139,10 +148,12 @@ function OutputForm({ output, again }: { output: OutputNow; again: () => void })
 interface FieldProps {
   member: Exclude<Member, 'constellations'>
   form: Entered
+  /** What is wrong with it. */
+  trouble: string
   set: (text: string) => void
 }
 
-function NumberField({ member, unit, form, set }: FieldProps & { unit: string }) {
+function NumberField({ member, unit, form, trouble, set }: FieldProps & { unit: string }) {
   const id = useId()
   return (
     <div>
@@ -155,20 +166,21 @@ function NumberField({ member, unit, form, set }: FieldProps & { unit: string })
           autocomplete="off"
           disabled={hello.value?.role === 'viewer'}
           value={form[member]}
+          aria-invalid={trouble !== ''}
           aria-describedby={`${id}-help`}
           onInput={({ currentTarget }) => set(currentTarget.value)}
         />
         <span>{unit}</span>
       </span>
       <p id={`${id}-help`} class="quiet">
-        {t(`output.${member}.help`)}
+        {t(`output.${member}.help`)} <span class="trouble">{trouble}</span>
       </p>
     </div>
   )
 }
 
 function Choice(props: FieldProps & { choices: readonly number[]; word: (one: number) => string }) {
-  const { choices, form, member, set, word } = props
+  const { choices, form, member, set, trouble, word } = props
   const id = useId()
   const held = Number(form[member])
   // The options of the variant allow others too.
@@ -180,6 +192,7 @@ function Choice(props: FieldProps & { choices: readonly number[]; word: (one: nu
         id={id}
         disabled={hello.value?.role === 'viewer'}
         value={form[member]}
+        aria-invalid={trouble !== ''}
         aria-describedby={`${id}-help`}
         onChange={({ currentTarget }) => set(currentTarget.value)}
       >
@@ -190,7 +203,7 @@ function Choice(props: FieldProps & { choices: readonly number[]; word: (one: nu
         ))}
       </select>
       <p id={`${id}-help`} class="quiet">
-        {t(`output.${member}.help`)}
+        {t(`output.${member}.help`)} <span class="trouble">{trouble}</span>
       </p>
     </div>
   )

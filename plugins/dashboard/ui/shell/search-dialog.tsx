@@ -57,6 +57,8 @@ export function SearchDialog({ close }: { close: () => void }) {
         type="search"
         autocomplete="off"
         value={sought}
+        // The browser would only empty the field.
+        onKeyDown={({ key }) => key === 'Escape' && close()}
         onInput={({ currentTarget }) => setSought(currentTarget.value)}
       />
       <p class="quiet" role="status">

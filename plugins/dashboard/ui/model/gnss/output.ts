@@ -24,6 +24,10 @@ const parameters = {
   biasInterval_s: 'gnss-bias-interval',
 } as const
 export type Member = keyof typeof parameters
+export const members = Object.keys(parameters) as Member[]
+/** Those that are typed. */
+export const numbers = ['elevationMask_deg', 'referenceInterval_s', 'biasInterval_s'] as const
+export const parameterOf = (member: Member): string => parameters[member]
 
 /** Texts of the fields. Of constellations: their names with spaces between. */
 export type Entered = Readonly<Record<Member, string>>
@@ -36,9 +40,7 @@ export function formOf({ now }: OutputNow): Entered {
       : value === undefined
         ? ''
         : `${value}`
-  return Object.fromEntries(
-    Object.keys(parameters).map((name) => [name, text(now[name as Member])]),
-  ) as unknown as Entered
+  return Object.fromEntries(members.map((name) => [name, text(now[name])])) as unknown as Entered
 }
 
 export const has = ({ constellations }: Entered, system: System): boolean => constellations.split(' ').includes(system)
@@ -50,7 +52,7 @@ export function toggled(form: Entered, system: System): Entered {
 
 /** Parameters and their new values. A field that was emptied leaves it to the receiver's plugin. */
 export function changesOf(before: Entered, form: Entered): Record<string, unknown> {
-  const changed = (Object.keys(parameters) as Member[]).filter((name) => form[name].trim() !== before[name])
+  const changed = members.filter((name) => form[name].trim() !== before[name])
   return Object.fromEntries(changed.map((name) => [parameters[name], entryOf(name, form[name].trim())]))
 }
 

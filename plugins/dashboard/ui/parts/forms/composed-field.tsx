@@ -3,6 +3,7 @@ import { t } from '../../i18n/index.js'
 import { partOf } from '../../i18n/plugin-texts.js'
 import { type Field, fieldOf, textOf, unitOf, valueFrom } from '../../model/form.js'
 import type { Schema } from '../../station/api.js'
+import { troubleOf } from './trouble.js'
 
 interface Props {
   /** Of the parameter: its parts have texts of their own. */
@@ -99,7 +100,10 @@ function Part(props: {
   const id = useId()
   const field = fieldOf(schema)
   const shown = unitOf(label)
-  const common = { id, disabled, name: part }
+  const text = textOf(field, value)
+  // A row that was just added is empty, and a part may be left out.
+  const trouble = text === '' ? '' : troubleOf(field, text)
+  const common = { id, disabled, name: part, 'aria-invalid': trouble !== '', 'aria-describedby': `${id}-help` }
   if (field.kind === 'flag' || field.kind === 'switch')
     return (
       <label class="switch">
@@ -135,10 +139,13 @@ function Part(props: {
           inputMode={field.kind === 'number' ? 'decimal' : 'text'}
           autocomplete="off"
           spellcheck={false}
-          value={textOf(field, value)}
+          value={text}
           onInput={({ currentTarget }) => set(valueFrom(field, currentTarget.value))}
         />
       )}
+      <p id={`${id}-help`} class="trouble">
+        {trouble}
+      </p>
     </div>
   )
 }

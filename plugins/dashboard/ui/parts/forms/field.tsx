@@ -6,6 +6,7 @@ import type { Parameter } from '../../station/api.js'
 import { keysShown } from '../show-keys.js'
 import { ComposedField } from './composed-field.js'
 import { SecretInput } from './setting-form.js'
+import { troubleOf } from './trouble.js'
 
 interface Props {
   parameter: Parameter
@@ -32,10 +33,11 @@ export function wordsOf({ name }: Pick<Parameter, 'name'>, field: Field, value: 
 }
 
 /** A field for a parameter of any schema. */
-export function FieldRow({ parameter, entered, trouble, disabled, enter, page }: Props) {
+export function FieldRow({ parameter, entered, trouble: refusal, disabled, enter, page }: Props) {
   const { name, schema, secret, value, default: preset, set } = parameter
   const id = useId()
   const field = fieldOf(schema)
+  const trouble = troubleOf(field, entered) || refusal
   const text = entered ?? (secret ? '' : inField(field, value))
   const common = { id, disabled, 'aria-describedby': `${id}-help`, 'aria-invalid': trouble !== '' }
   const bounds = boundsOf(field)

@@ -4,11 +4,12 @@ import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { at, type Json, listAt, type StationError } from '../../../../../runtime/ui/station/document.js'
 import { t, word } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
-import { changesOf, fieldOf, unitOf } from '../../model/form.js'
+import { changesOf, fieldOf, unitOf, wrongOf } from '../../model/form.js'
 import { sectionsOf } from '../../model/sections.js'
 import { api, type Parameter } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { FieldRow, wordsOf } from './field.js'
+import { useFocusWrong } from './focus-wrong.js'
 
 type Before = Record<string, unknown>
 
@@ -44,6 +45,10 @@ export function ParameterForm(props: {
   const [isReviewing, setReviewing] = useState(false)
   const [before, setBefore] = useState<Before>()
   const changes = changesOf(parameters, entered)
+  const { form, focusWrong } = useFocusWrong<HTMLDivElement>()
+  const isWrong = parameters.some(
+    ({ name, schema }) => changes.has(name) && wrongOf(fieldOf(schema), entered.get(name) ?? ''),
+  )
   const isViewer = hello.value?.role === 'viewer'
   const isToUndo = parameters.some(
     ({ name, value }) => before && name in before && JSON.stringify(before[name]) !== JSON.stringify(value),
@@ -65,6 +70,8 @@ export function ParameterForm(props: {
     if (text === undefined) next.delete(name)
     else next.set(name, text)
     setEntered(next)
+    // The station refused another value.
+    setTroubles(new Map([...troubles].filter(([of]) => of !== name)))
   }
   const send = async (values: Record<string, unknown>, undo: Before | undefined) => {
     setReviewing(false)
@@ -73,6 +80,7 @@ export function ParameterForm(props: {
       const { result, errors = [] } = await api.change(values)
       setTroubles(new Map(errors.map(({ name, message }) => [name, message])))
       if (result === 'failed') {
+        focusWrong()
         setSaid([t('settings.refused'), ...errors.map(({ name, message }) => `${named(name)}: ${message}.`)].join(' '))
         return
       }
@@ -90,7 +98,7 @@ export function ParameterForm(props: {
   }
 
   return (
-    <>
+    <div ref={form}>
       <p role="status">{said}</p>
       {before && isToUndo && (
         <button type="button" onClick={() => void send(before, undefined)}>
@@ -118,7 +126,7 @@ export function ParameterForm(props: {
           <button type="button" onClick={() => setEntered(new Map())}>
             {t('settings.discard')}
           </button>
-          <button type="button" class="main" onClick={() => setReviewing(true)}>
+          <button type="button" class="main" onClick={() => (isWrong ? focusWrong() : setReviewing(true))}>
             {t('settings.review')}
           </button>
         </div>
@@ -130,7 +138,7 @@ export function ParameterForm(props: {
           answer={(isYes) => (isYes ? apply() : setReviewing(false))}
         />
       )}
-    </>
+    </div>
   )
 }
 

@@ -22,6 +22,7 @@ import { api } from '../../station/api.js'
 import { document$, hello } from '../../station/live.js'
 import { PlaceDrawing } from '../map-card.js'
 import { keepPlace } from '../saved-positions.js'
+import { useFocusWrong } from './focus-wrong.js'
 import { TextField } from './text-field.js'
 
 /** A distance beyond which a person must say it twice, metres: the station's own start-up check would not agree. */
@@ -58,7 +59,10 @@ const nothing: Typed = {
 }
 
 /** What the page finds wrong, by field. */
-function troublesOf(typed: Typed, reading: PositionReading): Partial<Record<'text' | 'height' | 'acc', string>> {
+function troublesOf(
+  typed: Typed,
+  reading: PositionReading,
+): Partial<Record<'text' | 'height' | 'acc', string | undefined>> {
   const height = numberOf(typed.height)
   const isHigh = typed.of !== 'arp' && (height === undefined || Math.abs(height) > highest_m)
   const acc = typed.acc.trim() === '' ? 0 : numberOf(typed.acc)
@@ -88,16 +92,27 @@ export function PositionForm({ done }: { done: () => void }) {
   const [typed, setTyped] = useState(nothing)
   const [isAsking, setAsking] = useState(false)
   const [isChecked, setChecked] = useState(false)
+  const [isLeft, setLeft] = useState(false)
+  const { form, focusWrong } = useFocusWrong<HTMLFormElement>()
   const [message, setMessage] = useState({ text: '', isTrouble: false })
   const set = (more: Partial<Typed>) => setTyped((before) => ({ ...before, ...more }))
   const reading = readPosition(typed.text)
-  const troubles = isChecked ? troublesOf(typed, reading) : {}
+  const all = troublesOf(typed, reading)
+  // What was entered is judged at once, an empty field at the review.
+  const troubles: typeof all = isChecked
+    ? all
+    : {
+        text: isLeft && typed.text.trim() !== '' ? all.text : undefined,
+        height: typed.height.trim() === '' ? undefined : all.height,
+        acc: all.acc,
+      }
   const entry = entryOf(typed, reading)
 
   const check = (event: Event) => {
     event.preventDefault()
     setChecked(true)
-    if (Object.keys(troublesOf(typed, reading)).length === 0) setAsking(true)
+    if (Object.keys(all).length === 0) setAsking(true)
+    else focusWrong()
   }
   const send = async () => {
     if (!entry) return
@@ -128,7 +143,7 @@ export function PositionForm({ done }: { done: () => void }) {
     }
   }
   return (
-    <form onSubmit={check} noValidate>
+    <form ref={form} onSubmit={check} noValidate>
       <label for="position-text">{t('positions.text')}</label>
       <textarea
         id="position-text"
@@ -138,6 +153,7 @@ export function PositionForm({ done }: { done: () => void }) {
         value={typed.text}
         aria-invalid={troubles.text !== undefined}
         aria-describedby="position-help"
+        onChange={() => setLeft(true)}
         // The accuracy of the position before is not that of another one.
         onInput={({ currentTarget: { value: text } }) =>
           set({ text, live_m: undefined, ...(typed.live_m !== undefined && { acc: '' }) })

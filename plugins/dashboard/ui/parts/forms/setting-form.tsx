@@ -5,6 +5,8 @@ import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'
 import { api, type Parameter } from '../../station/api.js'
 import { hello } from '../../station/live.js'
+import { useFocusWrong } from './focus-wrong.js'
+import { troubleOf } from './trouble.js'
 
 /** One setting of a small form. */
 export interface Setting {
@@ -33,18 +35,24 @@ export function SettingForm(props: {
   const [troubles, setTroubles] = useState<ReadonlyMap<string, string>>(new Map())
   const [answer, setAnswer] = useState({ text: '', isTrouble: false })
   const [isRunning, setRunning] = useState(false)
+  const { form, focusWrong } = useFocusWrong<HTMLFormElement>()
   const rows = settings.flatMap((setting) => {
     const parameter = parameters.find(({ name }) => name === setting.name)
     return parameter ? [{ ...setting, parameter }] : []
   })
   if (rows.length === 0) return null
-  const enter = (name: string) => (text: string) => setEntered(new Map(entered).set(name, text))
+  const enter = (name: string) => (text: string) => {
+    setEntered(new Map(entered).set(name, text))
+    // The station refused another value.
+    setTroubles(new Map([...troubles].filter(([of]) => of !== name)))
+  }
   const changes = changesOf(
     rows.map(({ parameter }) => parameter),
     entered,
   )
   const send = async (event: Event) => {
     event.preventDefault()
+    if (rows.some(({ name, parameter }) => troubleOf(fieldOf(parameter.schema), entered.get(name)))) return focusWrong()
     setRunning(true)
     try {
       const { result, errors = [] } = await api.change({ ...Object.fromEntries(changes), ...also })
@@ -55,7 +63,8 @@ export function SettingForm(props: {
         text: [t(isRefused ? 'settings.refused' : 'settings.done'), ...others].join(' '),
         isTrouble: isRefused,
       })
-      if (!isRefused) {
+      if (isRefused) focusWrong()
+      else {
         setEntered(new Map())
         await (afterwards?.() ?? Promise.resolve()).finally(again)
       }
@@ -65,7 +74,7 @@ export function SettingForm(props: {
     setRunning(false)
   }
   return (
-    <form onSubmit={send}>
+    <form ref={form} onSubmit={send}>
       {rows.map(({ name, label, help, parameter, suggest }) => (
         <SettingField
           key={name}
@@ -97,9 +106,10 @@ function SettingField(props: {
   trouble: string
   enter: (text: string) => void
 }) {
-  const { enter, entered, help, label, parameter, suggest, trouble } = props
+  const { enter, entered, help, label, parameter, suggest, trouble: refusal } = props
   const id = useId()
   const field = fieldOf(parameter.schema)
+  const trouble = troubleOf(field, entered) || refusal
   const isOn = field.kind === 'switch' || field.kind === 'flag'
   const text = entered ?? (parameter.secret ? '' : textOf(field, parameter.value))
   const common = {
