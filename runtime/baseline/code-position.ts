@@ -1,11 +1,10 @@
 /** The place of a station by its own ranges: right to some metres, to begin with, and to find a wrong announced position. */
 import type { Ecef } from '../../schemas/services.js'
 import { carrier_hz, median, observedConstellations } from '../gnss/index.js'
-import { Place, type Sent, type SentEpoch } from './geometry.js'
+import { light_mps, Place, type Sent, type SentEpoch } from './geometry.js'
 import { invert, product } from './linear.js'
 import type { Steps } from './steps.js'
 
-const light_mps = 299_792_458
 const radians = Math.PI / 180
 const mask_deg = 10
 const rounds = 12

@@ -11,7 +11,7 @@ import {
   wetMapping,
 } from '../gnss/index.js'
 
-const light_mps = 299_792_458
+export const light_mps = 299_792_458
 const rotation_radps = 7.2921151467e-5
 const radians = Math.PI / 180
 

@@ -268,6 +268,7 @@ export class HttpServer {
     clearTimeout(timer)
     this.server.closeAllConnections()
     await stopped
+    await this.#dropStaged()
     for (const generation of generations) {
       void this.#draining.get(generation)?.()
       this.#draining.delete(generation)

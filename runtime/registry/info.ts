@@ -4,6 +4,7 @@ import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
 import { LogLimit } from '../log/log-limit.js'
+import { isSecretName } from '../log/redact.js'
 import type { InfoSelection, LoginRole } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { type JsonGap, jsonGaps } from './json-gaps.js'
@@ -43,7 +44,7 @@ function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
  * Fields of the document that are not for viewers: passwords (`wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd`), and the numbers by which
  * a modem and its SIM card can be followed (`modem.imei`, `router.sim-iccid`), and the names of networks; those of other plugins too.
  */
-const privateName = /(^|[-_])(pwd|pswd|password|imei|imsi|iccid|msisdn|b?ssid)$/i
+const privateName = /(^|[-_])(imei|imsi|iccid|msisdn|b?ssid)$/i
 /** Lists of the rovers, bases and clients of a station: who they are and where they are is their own matter. */
 const peopleName = /^(rovers|bases|subscribers|clients|sta)$/
 const personalName = /^(ip|mac|name|user|agent|lat|lon|dist)$/
@@ -55,7 +56,7 @@ function blanked(value: unknown, isPeople = false): unknown {
   if (Array.isArray(value)) return value.map((one) => blanked(one, isPeople))
   if (!isObject(value)) return value
   const fields = Object.entries(value).map(([name, field]) => {
-    const isPrivate = privateName.test(name) || (isPeople && personalName.test(name))
+    const isPrivate = isSecretName(name) || privateName.test(name) || (isPeople && personalName.test(name))
     const below = isPeople || (peopleName.test(name) && Array.isArray(field))
     return [name, isPrivate && !isObject(field) ? blankOf(field) : blanked(field, below)]
   })

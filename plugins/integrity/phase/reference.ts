@@ -65,6 +65,8 @@ export class Reference {
   readonly #offered: readonly Plan[]
   #plans: readonly Plan[]
   #interval_ms = Infinity
+  /** Of the plan that was chosen last. */
+  #past: Past | undefined
 
   constructor(tracks: SignalTracks, plans: readonly Plan[]) {
     this.#tracks = tracks
@@ -111,8 +113,6 @@ export class Reference {
     }
     return best
   }
-
-  #past: Past | undefined
 
   /**
    * Slots and weights of the plan for one constellation: the epochs that had it.

@@ -263,9 +263,9 @@ export class Session {
   }
 }
 
-/** Size of a PUBLISH, rounded up by a few bytes. */
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
 
+/** Size of a PUBLISH, rounded up by a few bytes. */
 function sizeOf(topic: string, payload: string | Uint8Array, properties: MqttProperties = {}): number {
   const { userProperties = {}, correlationData } = properties
   const pairs = Object.entries(userProperties).map(([name, value]) => 5 + Buffer.byteLength(name + value))

@@ -1,4 +1,6 @@
 /** Carries out the actions of the procedure. Slow actions report their result as an event. */
+import { isDeepStrictEqual } from 'node:util'
+import { moveValues } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
 import {
   type AntennaMove,
@@ -257,7 +259,8 @@ export class Actions {
     const { integrity, references, store } = this.#deps
     integrity.forgetPositions()
     const { suspicion } = integrity
-    if (!suspicion || !move || text === suspicion.text) return
+    const isNews = move && !(suspicion?.move && isDeepStrictEqual(moveValues(move), moveValues(suspicion.move)))
+    if (!suspicion || !isNews) return
     void integrity.suspect({ text, size_m: Math.max(size_m, suspicion.size_m ?? 0), move })
     // A person spoke of the moves before.
     if (move.moves > (suspicion.move?.moves ?? 1)) void store.set('confirmation', undefined)

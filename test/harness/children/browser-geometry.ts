@@ -115,7 +115,7 @@ for (const [view, viewport] of Object.entries(views)) {
   await page.getByRole('button', { name: 'Search', exact: true }).first().click()
   await page.locator('#search').fill('mask')
   await page.keyboard.press('Escape')
-  await page.waitForTimeout(300)
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   compare(`W6: ${view}: one Escape closes the search`, await page.getByRole('dialog').count(), 0)
   compare(`${view}: nothing in the console`, troubles, [])
 }

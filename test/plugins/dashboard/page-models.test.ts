@@ -61,12 +61,18 @@ t.test('the mood: a wait is no fault', async (t) => {
 })
 
 t.test('W3: the question about a move has its size, or says that nobody knows it', async (t) => {
-  const of = (values: object | undefined, delta?: number, state = 'moved', chosen = 'survey') =>
+  const of = (values: object | undefined, delta?: number, state = 'moved', chosen = 'survey', move?: object) =>
     moveOf({
       base: { state: { errors: [{ code: 'mqtt-link' }, { code: 'gnss-moved', ...(values && { values }) }] } },
-      gnss: { pos: { delta }, state: { status: state }, ref: { chosen } },
+      gnss: { pos: { delta }, state: { status: state, motion: { ...(move && { move }) } }, ref: { chosen } },
     })
-  t.equal(of({ distance_m: 0.034 }, 1.6).distance_m, 0.034, 'the move, and not the noise of the position of now')
+  const words = { shape: 'level', level: '3.4 ± 0.5 cm', direction: 'east' }
+  t.equal(
+    of(words, 1.6, 'moved', 'survey', { size_m: 0.034 }).distance_m,
+    0.034,
+    'S1: the move, and not the noise of the position of now',
+  )
+  t.equal(of({ distance_m: 2.1 }, 1.6).distance_m, 2.1, 'positions found it elsewhere')
   t.equal(of(undefined, 1.6).distance_m, 1.6)
   t.equal(of(undefined, 0).distance_m, undefined, 'the document has 0 without a position')
   t.equal(moveOf({}).distance_m, undefined)

@@ -21,8 +21,10 @@ export interface Move {
 
 export function moveOf(document: Json): Move {
   const values: Values = errorsOf(document).find(({ code }) => isMoved(code))?.values ?? {}
-  // The size of the move first: the position of now may be metres off.
-  const distance_m = Number(values.distance_m) || numberAt(document, 'gnss.pos.delta')
+  // What the error says of the move first: the position of now may be metres off.
+  const distance_m =
+    numberAt(document, 'gnss.state.motion.move.size_m') ??
+    (Number(values.distance_m) || numberAt(document, 'gnss.pos.delta'))
   return {
     distance_m: distance_m || undefined,
     isHeight: values.height === true,
