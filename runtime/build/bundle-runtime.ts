@@ -120,7 +120,8 @@ export async function bundleRuntime(
     entryPoints: Object.fromEntries(seldom.map((name) => [fileOf(name).replace('.cjs', ''), name])),
   })
   writeFileSync(join(target, 'rtk-base.mjs'), entry)
-  return [runtime, packages].flatMap(({ metafile }) => Object.keys(metafile.inputs).map((path) => resolve(root, path)))
+  const inputs = [runtime, packages].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  return inputs.filter((path) => !path.startsWith('unused:')).map((path) => resolve(root, path))
 }
 
 /**

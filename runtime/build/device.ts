@@ -91,8 +91,7 @@ export async function buildDevice(
   const { entries, definitions, inputs } = await prebuild(sources, { base, folder: join(target, 'plugins') }, tell)
   const known = withCommandsOf(readCatalogue(root), catalogueOf(definitions.values()))
   writeJson(join(target, 'plugins', catalogueName), known)
-  tell('runtime')
-  inputs.push(...(await runtimeInto(target, root)))
+  inputs.push(...(await runtimeInto(target, root, tell)))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
   if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
@@ -116,34 +115,50 @@ export async function buildDevice(
 }
 
 /** Bundles the runtime, or takes what an earlier build made of the same sources. Returns every source file that went in. */
-async function runtimeInto(target: string, root: string): Promise<readonly string[]> {
+async function runtimeInto(target: string, root: string, tell: (line: string) => void): Promise<readonly string[]> {
   const bundleInto = (folder: string) => withEsbuild('the runtime', (esbuild) => bundleRuntime(esbuild, root, folder))
   const kept = deviceBundles(root)
+  tell('runtime')
   if (kept === undefined) return bundleInto(target)
-  const folder = join(kept, 'runtime')
-  const note = (of: string) => join(of, 'inputs.json')
-  try {
-    const inputs = readNote(note(folder))
-    if (inputs) {
-      cpSync(folder, target, { recursive: true, filter: (path) => path !== note(folder) })
-      return inputs
-    }
-  } catch {
-    // There is none, or another build is replacing it.
+  const copy = (folder: string) =>
+    cpSync(folder, target, { recursive: true, filter: (path) => path !== noteOf(folder) })
+  const found = keptRuntimes(kept).find(({ inputs }) => inputs)
+  if (found?.inputs) {
+    tell('  as an earlier build made it')
+    copy(found.folder)
+    return found.inputs
   }
   const began_ms = Date.now()
-  const aside = `${folder}.${process.pid}`
-  const inputs = await bundleInto(aside)
-  cpSync(aside, target, { recursive: true })
-  keepNote(note(aside), began_ms, inputs)
-  rmSync(folder, { recursive: true, force: true })
+  // A folder of its own: other builds may make one, or copy theirs, in the same moment.
+  const name = `runtime-${began_ms}-${process.pid}`
+  const aside = join(kept, `new-${name}`)
   try {
-    renameSync(aside, folder)
-  } catch {
-    // Another build was quicker.
+    const inputs = await bundleInto(aside)
+    keepNote(noteOf(aside), began_ms, inputs)
+    renameSync(aside, join(kept, name))
+    copy(join(kept, name))
+    return inputs
+  } finally {
     rmSync(aside, { recursive: true, force: true })
+    // Whoever copies one of the old began before the sources changed, and is done since: a copy takes less than this build did.
+    for (const old of keptRuntimes(kept)) if (!old.inputs) rmSync(old.folder, { recursive: true, force: true })
   }
-  return inputs
+}
+
+const noteOf = (folder: string) => join(folder, 'inputs.json')
+
+/** What builds have kept, with the sources that went in: undefined where one of them has changed since. */
+function keptRuntimes(kept: string): { folder: string; inputs: readonly string[] | undefined }[] {
+  const names = existsSync(kept) ? readdirSync(kept).filter((name) => name.startsWith('runtime-')) : []
+  return names.map((name) => {
+    const folder = join(kept, name)
+    try {
+      return { folder, inputs: readNote(noteOf(folder)) }
+    } catch {
+      // A source is gone, or another build removes this one.
+      return { folder, inputs: undefined }
+    }
+  })
 }
 
 /** Empties the folder, when nothing but an earlier build is in it. @throws RTK_ERR_USAGE */
