@@ -65,8 +65,9 @@ export default definePlugin({
         components: Object.fromEntries([...sensors, ...pressed]),
       }
     }
+    const configTopic = `${prefix}/device/${id}/config`
     ctx.mqtt.describe({
-      address: `${prefix}/device/${id}/config`,
+      address: configTopic,
       from: 'station',
       summary: 'Introduces the base to Home Assistant: its device discovery',
       payload: Type.Record(Type.String(), Type.Unknown()),
@@ -85,7 +86,7 @@ export default definePlugin({
       // Loaded while the link is already up, reloaded with other options, or renamed.
       const text = JSON.stringify(description(nameOf(document)))
       if (introduced !== text) {
-        const isSent = ctx.mqtt.publish(`${prefix}/device/${id}/config`, text, { retain: true }) === 'sent'
+        const isSent = ctx.mqtt.publish(configTopic, text, { retain: true }) === 'sent'
         introduced = isSent ? text : ''
       }
       const now = {
@@ -99,10 +100,15 @@ export default definePlugin({
       introduced = ''
       tellState()
     })
-    return { tellState, interval_s }
+    return { tellState, interval_s, configTopic }
   },
 
   start(ctx, _handoff, { tellState, interval_s }) {
     ctx.timers.every(interval_s * 1_000, tellState)
+  },
+
+  stop(reason, { configTopic }, ctx) {
+    // An empty description removes the device from Home Assistant; it would stay there for good, with values that never change.
+    if (reason === 'remove') ctx.mqtt.publish(configTopic, '', { retain: true })
   },
 })

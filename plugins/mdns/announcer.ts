@@ -127,7 +127,7 @@ export class Announcer {
     responder = new Responder(link, this.#announcement(on), {
       port: this.#options.port,
       monotonic: () => this.#ctx.clock.monotonic(),
-      spent: () => performance.now(),
+      spent: () => this.#ctx.clock.monotonic(),
       after: (ms, fn) => this.#ctx.timers.after(ms, fn),
       random: Math.random,
       conflict: () => this.#rename(),

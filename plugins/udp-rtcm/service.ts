@@ -26,12 +26,13 @@ export class UdpService {
   #retry: Dispose | undefined
   readonly #backoff = new Backoff(waits)
   readonly #logLimit: LogLimit
-  readonly #budgets = new AddressBudgets(rates.datagramRate, performance.now())
+  readonly #budgets: AddressBudgets
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
     this.#options = options
     this.#logLimit = new LogLimit(ctx.clock)
+    this.#budgets = new AddressBudgets(rates.datagramRate, ctx.clock.monotonic())
   }
 
   start(stream: RtcmStream, network: LocalNetwork): void {
@@ -125,7 +126,7 @@ export class UdpService {
 
   #received(datagram: Buffer, { address, port }: RemoteInfo): void {
     if (port === 0 || !(this.#network?.isNeighbour(address) || this.#options.allow.includes(plain(address)))) return
-    const now_ms = performance.now()
+    const now_ms = this.#ctx.clock.monotonic()
     if (!this.#budgets.of(address, now_ms).admits(datagram.length, now_ms)) return
     if (isRtcm(datagram)) {
       // The owner of the input decides whether it is complete, wanted and from the right sender.

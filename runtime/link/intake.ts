@@ -131,7 +131,7 @@ const realTime: IntakeTime = {
 
 export interface IntakeOptions {
   /** Default: the bytes are not limited, only the processing time. */
-  budget?: Budget
+  rate?: Rate
   /**
    * Called when the stream has been slowed down for 30 s without a break. Without a callback, the stream stays slowed
    * down as long as the overload lasts.
@@ -153,9 +153,9 @@ export class Intake {
   #busy_ms = 0
   #ended_ms: number
 
-  constructor(stream: IntakeStream, { budget, overrun, time = realTime }: IntakeOptions) {
+  constructor(stream: IntakeStream, { rate, overrun, time = realTime }: IntakeOptions) {
     this.#stream = stream
-    this.#budget = budget
+    this.#budget = rate && new Budget(rate, time.now_ms())
     this.#overrun = overrun
     this.#time = time
     this.#ended_ms = time.now_ms()

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Callback } from '../../schemas/event.js'
 import { type Owner, runAs } from '../kernel/instance/attribution.js'
 import { isThenable } from '../kernel/instance/events.js'
-import { Budget, Intake, type Rate, rateText } from '../link/intake.js'
+import { Intake, type Rate, rateText } from '../link/intake.js'
 import { queueOf } from '../link/outbound/acknowledgement.js'
 import type { Clock } from '../ports/clock.js'
 import { peerOf } from './peer.js'
@@ -243,7 +243,7 @@ export class AcceptedConnection {
     const { socket } = this
     const overrun = () => void socket.destroy(new Error(`the client sent ${rateText(rate)}`))
     const stream = { pause: () => socket.pause(), resume: () => this.#goOn() }
-    return new Intake(stream, { budget: new Budget(rate, performance.now()), overrun })
+    return new Intake(stream, { rate, overrun })
   }
 
   /** Data after the end is read and dropped. */

@@ -204,6 +204,8 @@ t.test('what goes wrong on the way leaves the old identity working, and an error
     ['expired', /expired on .* already/],
     ['hang-up', /could not be renewed/],
     ['approve', /come back in 120 s/],
+    // P8: from the date of the answer, as the clock of a station may not be set.
+    ['approve-at', /come back in 180 s/],
   ]
   const { est, sub, station, serial, renew, stored, errors, old, store } = await surroundings(t)
   for (const [mode, text] of modes) {

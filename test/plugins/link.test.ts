@@ -127,7 +127,7 @@ t.test('a peer that sends too much is read at its rate, and is ended when it nev
     const overrun = () => {
       isEnded = true
     }
-    const intake = new Intake(stream, { budget: new Budget(rate, clock.now_ms), overrun, time })
+    const intake = new Intake(stream, { rate, overrun, time })
     const end_ms = clock.now_ms + for_ms
     while (clock.now_ms < end_ms && !isEnded) {
       if (isPaused) {

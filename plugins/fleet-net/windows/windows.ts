@@ -182,7 +182,8 @@ export class Windows {
         return { status: 'none', reason: `${serial} sends too little RTCM` }
     }
     const taken = (serial: string) => this.#listening.get(serial)?.recording.taken ?? { frames: [] }
-    const begun_ms = performance.now()
+    const { clock } = this.#ctx
+    const begun_ms = clock.monotonic()
     try {
       const found = await baselineInSteps(
         { arp: arps.oneArp, ...taken(one) },
@@ -192,12 +193,12 @@ export class Windows {
           if (this.#isStopped) throw new Error('stopped')
         },
       )
-      this.#metrics.vector(found.status, (performance.now() - begun_ms) / 1_000)
+      this.#metrics.vector(found.status, (clock.monotonic() - begun_ms) / 1_000)
       const { status, reason } = found
       return status === 'none' ? { status, reason } : { status, reason, vector: { found, ...arps } }
     } catch (error) {
       // RTCM that nobody foresaw must not stop the comparison of all others.
-      this.#metrics.vector('none', (performance.now() - begun_ms) / 1_000)
+      this.#metrics.vector('none', (clock.monotonic() - begun_ms) / 1_000)
       if (!this.#isStopped) this.#ctx.log.warn({ err: error, one, other }, 'a vector could not be computed')
       return { status: 'none', reason: 'the RTCM cannot be used' }
     }

@@ -31,7 +31,7 @@ export async function reEnrol({ url, ca }: EstOptions, { cert, key }: Identity, 
     const { statusCode, headers, body } = await post(`${url.replace(/\/+$/, '')}/simplereenroll`, tls, pkcs10)
     const answer = await body.text()
     const type = String(headers['content-type'] ?? 'no type')
-    if (statusCode === 202) throw new NotYet(retryAfter_s(String(headers['retry-after'] ?? '')))
+    if (statusCode === 202) throw new NotYet(retryAfter_s(headers))
     if (statusCode !== 200) throw new Error(`the server answered ${statusCode}: ${oneLine(answer)}`)
     if (!/^application\/pkcs7-mime\b/i.test(type))
       throw new Error(`the server answered with ${oneLine(type)} instead of application/pkcs7-mime`)
@@ -55,11 +55,15 @@ function post(url: string, dispatcher: Dispatcher, pkcs10: Uint8Array): Promise<
   })
 }
 
-/** Seconds or a date (RFC 9110, section 10.2.3); an hour when neither is readable. */
-function retryAfter_s(value: string): number {
+/**
+ * Seconds or a date (RFC 9110, section 10.2.3); an hour when neither is readable. A date counts from that of the answer: the clock of
+ * a station may not be set.
+ */
+export function retryAfter_s(headers: Dispatcher.ResponseData['headers']): number {
+  const value = String(headers['retry-after'])
   if (/^\d+$/.test(value)) return Number(value)
-  const at_ms = Date.parse(value)
-  return Number.isNaN(at_ms) ? 3_600 : Math.max(1, Math.round((at_ms - Date.now()) / 1000))
+  const wait_ms = Date.parse(value) - Date.parse(String(headers.date))
+  return Number.isNaN(wait_ms) ? 3_600 : Math.max(1, Math.round(wait_ms / 1000))
 }
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim().slice(0, 200)

@@ -67,7 +67,7 @@ export class BrokerLink {
     this.#retry = new Retry(ctx)
     this.#out = new Outbound(ctx, 'mqtt-link', '', { carries: 'control' })
     this.#uplinks = this.#out.uplinks
-    this.#farewell = new Farewell((broker) => {
+    this.#farewell = new Farewell(ctx.clock, (broker) => {
       const silent = { accepted() {}, alive() {}, message() {}, ended() {} }
       return this.#identity && this.#sessions.begin(broker, this.#identity, this.#sessions.version(broker), silent)
     })

@@ -1,4 +1,5 @@
 import { Mutex } from 'async-mutex'
+import type { PluginContext } from 'rtk-base/plugin'
 import { type Broker, sameBroker } from '../settings.js'
 import { onlineStatus } from './online-status.js'
 import { leaveLimit_ms, type Session, within } from './session.js'
@@ -11,6 +12,7 @@ const leastTime_ms = 500
  * replaces the `r`, over the session being established, or over one made only for this.
  */
 export class Farewell {
+  readonly #clock: PluginContext['clock']
   readonly #open: (broker: Broker) => Session | undefined
   /** One after another: two sessions at once would end each other. */
   readonly #turn = new Mutex()
@@ -18,7 +20,8 @@ export class Farewell {
   #promised: Broker | undefined
 
   /** @param open starts a passive session; undefined if impossible */
-  constructor(open: (broker: Broker) => Session | undefined) {
+  constructor(clock: PluginContext['clock'], open: (broker: Broker) => Session | undefined) {
+    this.#clock = clock
     this.#open = open
   }
 
@@ -52,7 +55,7 @@ export class Farewell {
 
   /** Leaves with `q`, which also replaces an `r`. Resolves after at most 1.5 s. */
   quit(session: Session | undefined): Promise<void> {
-    const latest_ms = performance.now() + leaveLimit_ms - leastTime_ms
+    const latest_ms = this.#clock.monotonic() + leaveLimit_ms - leastTime_ms
     const left = session?.leave(onlineStatus.quitting)
     const quit = this.#inTurn(async () => {
       const promised = this.#promised
@@ -60,7 +63,7 @@ export class Farewell {
       // The present session will do if it is with that broker; one with another broker is not waited for.
       const same = promised === undefined || sameBroker(promised, session?.broker)
       if ((same && (await left)) || promised === undefined) return
-      const last = performance.now() < latest_ms ? this.#open(promised) : undefined
+      const last = this.#clock.monotonic() < latest_ms ? this.#open(promised) : undefined
       await Promise.all([left, last?.leave(onlineStatus.quitting, { patient: true })])
     })
     return within(leaveLimit_ms, quit, undefined)

@@ -4,7 +4,7 @@
  * of two-byte packets, and keep QoS 2 messages forever.
  */
 import { Transform, type TransformCallback } from 'node:stream'
-import { Budget, Intake, rates, rateText } from 'rtk-base/link'
+import { Intake, rates, rateText } from 'rtk-base/link'
 
 /** No request is larger, and one message could fill the memory of a small device. Stated to brokers of MQTT 5. */
 export const largestInbound = 262_144
@@ -114,10 +114,9 @@ export class Inspection extends Transform {
 
   constructor() {
     super()
-    const budget = new Budget(rates.brokerRate, performance.now())
     const held = { pause: () => {}, resume: () => this.#goOn?.() }
     const overrun = () => void this.destroy(new Breach(`it sends ${rateText(rates.brokerRate)}`))
-    this.#intake = new Intake(held, { budget, overrun })
+    this.#intake = new Intake(held, { rate: rates.brokerRate, overrun })
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { Budget, Intake, rateText } from '../intake.js'
+import { Intake, rateText } from '../intake.js'
 import { dialledRate } from '../rates.js'
 import type { Edges } from '../time.js'
 import { isAnswer, type Outbound } from './outbound.js'
@@ -81,7 +81,7 @@ export function dial(
     if (!over) events.connected(socket)
   })
   const intake = new Intake(socket, {
-    budget: new Budget(dialledRate, performance.now()),
+    rate: dialledRate,
     overrun: () => failed(`${host} sends ${rateText(dialledRate)}: check host and port`, true, 'flood'),
   })
   socket.on('data', (bytes) => {

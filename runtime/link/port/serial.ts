@@ -3,7 +3,7 @@ import type { SerialPort } from 'serialport'
 import type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 import { hostPackages } from '../../loader/host-packages.js'
 import type { PluginContext } from '../../plugin.js'
-import { Budget, Intake } from '../intake.js'
+import { Intake } from '../intake.js'
 import { receiverRate } from '../rates.js'
 import { makeExclusive, withRemedy } from './exclusive.js'
 import { readAtOnce } from './read-at-once.js'
@@ -35,7 +35,7 @@ export class SerialDevice implements BytePort {
     // Its native part is loaded only where a serial port is used.
     const { SerialPort } = hostPackages.serialport() as typeof import('serialport')
     const port = new SerialPort({ path: this.name, baudRate: baud, autoOpen: false, hupcl: false, lock: true })
-    const intake = new Intake(port, { budget: new Budget(receiverRate, performance.now()) })
+    const intake = new Intake(port, { rate: receiverRate })
     port.on('data', (chunk: Buffer) => intake.run(chunk.length, 1, () => sink.data(chunk)))
     port.once('close', () => intake.close())
     // A lost device is reported by `close` with an error; an `error` without a listener would be thrown.

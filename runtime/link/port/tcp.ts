@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { BytePort, PortSink } from '../../../schemas/byte-port.js'
-import { Budget, Intake } from '../intake.js'
+import { Intake } from '../intake.js'
 import { whenCut } from '../outbound/acknowledgement.js'
 import { receiverRate } from '../rates.js'
 import type { Edges } from '../time.js'
@@ -54,7 +54,7 @@ export class TcpPort implements BytePort {
         }
       })
     })
-    const intake = new Intake(socket, { budget: new Budget(receiverRate, performance.now()) })
+    const intake = new Intake(socket, { rate: receiverRate })
     socket.on('data', (chunk) => {
       if (this.#socket === socket) intake.run(chunk.length, 1, () => sink.data(chunk))
     })

@@ -89,6 +89,9 @@ for (const [view, viewport] of Object.entries(views)) {
   for (const path of ['timeline', 'status']) {
     await page.goto(`${station.url}/#/${path}`)
     await page.locator('.day-band').first().waitFor()
+    // Band and curves are asked for one by one: a card that has not got its answer says what it was asked for.
+    const claims = page.locator('main').filter({ hasText: '24 hours' })
+    await claims.waitFor({ state: 'detached' }).catch(() => {})
     compare(`W1: ${view}, ${path}: one band of the day`, await page.locator('.day-band, svg.band').count(), 1)
     const text = await page.locator('main').innerText()
     const legend = await page.locator('main .day-axis + .legend').innerText()

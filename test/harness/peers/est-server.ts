@@ -10,6 +10,7 @@ export type EstMode =
   | 'issue'
   /** Takes the request and answers 202: somebody has to approve it. */
   | 'approve'
+  | 'approve-at'
   /** Answers 500. */
   | 'broken'
   /** Answers 200 with something that is no PKCS #7. */
@@ -83,6 +84,11 @@ export async function startEstServer(
         if (mode === 'hang-up') return void request.socket.destroy()
         if (mode === 'broken') return void response.writeHead(500).end('no HSM today')
         if (mode === 'approve') return void response.writeHead(202, { 'retry-after': '120' }).end()
+        // Decades away from the clock of whoever asks.
+        if (mode === 'approve-at') {
+          const dates = { date: 'Thu, 01 Jan 2071 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2071 00:03:00 GMT' }
+          return void response.writeHead(202, dates).end()
+        }
         const useless: Partial<Record<EstMode, Buffer>> = {
           garbage: Buffer.from('nonsense'),
           flood: Buffer.alloc(1_000_000),

@@ -2,6 +2,7 @@ import t from 'tap'
 import { Farewell } from '../../../plugins/mqtt-link/session/farewell.js'
 import { leaveLimit_ms, type Session } from '../../../plugins/mqtt-link/session/session.js'
 import type { Broker } from '../../../plugins/mqtt-link/settings.js'
+import { ManualClock } from '../../harness/index.js'
 
 const [here, there] = [
   { host: 'here', port: 1 },
@@ -21,7 +22,7 @@ function rig() {
         return can || patient
       },
     }) as unknown as Session
-  const farewell = new Farewell((broker) => session(broker, { up: false, can: false }))
+  const farewell = new Farewell(new ManualClock(), (broker) => session(broker, { up: false, can: false }))
   return { said, session, farewell }
 }
 

@@ -375,6 +375,9 @@ t.test('Home Assistant finds the station, and gets its figures', async (t) => {
   await station.clock.advance(5_000)
   await until(() => described === 1, 'the description again, over the link that is up')
   t.equal(broker.connects.length, connects)
+  t.ok(configs.every(({ text }) => text !== ''))
+  await station.unload('home-assistant')
+  await until(() => configs.at(-1)?.text === '', 'P14: a device that is gone leaves Home Assistant')
 })
 
 t.test('the topic state: retained, on connect and at every change, in less than 300 bytes', async (t) => {
