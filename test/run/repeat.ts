@@ -5,7 +5,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, existsSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { loadavg, setPriority } from 'node:os'
 import { parseArgs } from 'node:util'
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' 
 const commit = () => `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', '-uno') ? '+' : ''}`
 
 if (!existsSync(values.to)) {
-  const columns = ['date', 'commit', 'load', 'nice', 'seconds', 'passed', 'failed', 'skipped', 'failures']
+  const columns = ['date', 'commit', 'load', 'nice', 'average', 'seconds', 'passed', 'failed', 'skipped', 'failures']
   appendFileSync(values.to, `${columns.join('\t')}\n`)
 }
 let red = 0
@@ -57,7 +57,9 @@ for (let n = 0; n < times; n++) {
     if (failures.length === 0) failures.push(`ended with ${code}`)
     console.log(output)
   }
-  const row = [new Date().toISOString(), commit(), load, nice, seconds, ...counts, failures.join(' | ')]
+  // Of the last five minutes, the tests' own included: other work may have been a load, too.
+  const average = (loadavg()[1] as number).toFixed(1)
+  const row = [new Date().toISOString(), commit(), load, nice, average, seconds, ...counts, failures.join(' | ')]
   appendFileSync(values.to, `${row.join('\t')}\n`)
   console.log(row.join('\t'))
 }
