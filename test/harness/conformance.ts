@@ -5,13 +5,12 @@ import { shippedPlugins } from '../../runtime/build/release.js'
 import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import { Loader } from '../../runtime/loader/load.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
+import { during, settled } from './drive.js'
 import { ManualClock } from './manual-clock.js'
 import { createTestStation, type LogLine, type TestStation, type TestStationOptions } from './station.js'
 
-/** Real time that sockets and child processes have to close. */
-const closing_ms = 1_500
-/** A start or a stop that takes longer in real time is taken for one that hangs: the clock then goes on to its limit. */
-const patience_ms = 1_000
+/** Looks at what is open, each after all work has ended: the other end of a socket may be in another process. */
+const mostLooks = 50
 
 /** What the runtime logs of a plugin that misbehaves; its other errors may be those of hardware that is missing. */
 const misbehaviour =
@@ -61,8 +60,9 @@ async function examine(
   const clock = surroundings.clock ?? new ManualClock()
   const problems = new Set<string>()
   const began_ms = performance.now()
+  // What hangs runs into the runtime's time limits.
+  const driven = <T>(work: Promise<T>) => during(clock, work, `${name}: a step of its life`)
   const station = await driven(
-    clock,
     createTestStation({ ...surroundings, clock, plugins: { ...surroundings.plugins, [name]: [definition, options] } }),
   )
   const report = () => station.station.plugins().find((one) => one.name === name)
@@ -72,7 +72,7 @@ async function examine(
     const registered = picture(station, name)
     const replace = (next: AnyPlugin) => {
       station.define(name, next)
-      return driven(clock, station.reload(name)).then(
+      return driven(station.reload(name)).then(
         () => undefined,
         (error: Error) => error,
       )
@@ -97,14 +97,14 @@ async function examine(
       if (more > 0) problems.add(`${more} timers are left behind by three reloads`)
     }
 
-    await driven(clock, station.unload(name))
+    await driven(station.unload(name))
     if (report()) problems.add('is still listed after unload')
     if (station.station.commands().some((command) => command.plugin === name)) problems.add('left a command behind')
     for (const handle of await stillOpen(name, began_ms)) problems.add(`left open: ${handle}`)
     for (const complaint of complaints(station, name)) problems.add(complaint)
     return [...problems]
   } finally {
-    await driven(clock, station.stop())
+    await driven(station.stop())
   }
 }
 
@@ -146,26 +146,12 @@ function failingAfterStart(definition: AnyPlugin): AnyPlugin {
 
 /** What is open when everything had its time to close. */
 async function stillOpen(name: string, since_ms: number): Promise<string[]> {
-  const end = performance.now() + closing_ms
-  while (leftOpen(name, since_ms).length > 0 && performance.now() < end) await pause(10)
+  for (let looks = 0; looks < mostLooks && leftOpen(name, since_ms).length > 0; looks++) {
+    await pause(10)
+    await settled()
+  }
   return [...new Set(leftOpen(name, since_ms).map(describeHandle))]
 }
 
 /** Real time; the clock of the station may stand. */
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
-
-/** Waits for work of a station whose clock stands. What hangs runs into the runtime's time limits. */
-async function driven<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
-  let done = false
-  const ended = work.finally(() => {
-    done = true
-  })
-  ended.catch(() => {})
-  const patient = performance.now() + patience_ms
-  while (!done && performance.now() < patient) await Promise.race([ended.catch(() => {}), pause(20)])
-  while (!done) {
-    await clock.advance(1_000)
-    await pause(1)
-  }
-  return ended
-}
