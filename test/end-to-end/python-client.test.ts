@@ -60,7 +60,8 @@ t.test('python-client on a station that runs', { skip: skip || gateOnly }, async
 
   t.test('changes, and prints what is left over', async (t) => {
     const changed = await ask('change', 'log-save-period=60', 'log-save-perod=60')
-    t.strictSame(changed, { code: 0, stdout: 'ok\nleftover: {"log-save-perod": 60}\n', stderr: '' })
+    const meant = '  log-save-perod: is an unknown parameter (did you mean "log-save-period"?)'
+    t.strictSame(changed, { code: 0, stdout: `ok\n${meant}\nleftover: {"log-save-perod": 60}\n`, stderr: '' })
     t.match(await station.info(), { base: { log: { save_period: 60 } } })
     const failed = await ask('change', 'log-save-period=-1')
     t.match(failed, { code: 1, stdout: /^failed\n {2}log-save-period: .+\nleftover: \{"log-save-period": -1\}\n$/ })

@@ -16,7 +16,7 @@ import { bundleImage, imageOf, otaStation, type RigOptions } from '../plugins/ot
 
 /** A stream of epochs that a test holds. */
 function flow() {
-  const edges = { epoch: () => {} }
+  const edges = { epoch: () => {}, flows: false }
   const plugin = definePlugin({
     name: 'flow',
     version: '1.0.0',
@@ -24,11 +24,21 @@ function flow() {
     provides: [rtcmStream],
     setup(ctx: PluginContext) {
       const epochs = ctx.event<never>()
-      edges.epoch = () => epochs.emit({} as never)
       const states = ctx.event<never>()
+      const flow = ctx.event<void>()
+      edges.epoch = () => {
+        edges.flows = true
+        flow.emit()
+        epochs.emit({} as never)
+      }
       ctx.services.provide(
         rtcmStream,
-        partOf(rtcmStream, { open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never }),
+        partOf(rtcmStream, {
+          ...{ open: true, reason: '', onEpoch: epochs.on as never, onState: states.on as never, onFlow: flow.on },
+          get flows() {
+            return edges.flows
+          },
+        }),
       )
     },
   })

@@ -199,6 +199,7 @@ t.test('what goes wrong, in words; and how long it stays away', async (t) => {
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>', /login page/, 10, 14],
     ['HTTP/1.1 503 Busy\r\n\r\n', /503/, 10, 14],
     [`x${'y'.repeat(10_000)}`, /not from an NTRIP caster: check host and port/, 10, 14],
+    // N8: the sentence says what the caster did.
     [
       `${v2}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
       /announces chunks and sends something else \(.*\): try NTRIP version 1/,

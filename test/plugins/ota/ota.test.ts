@@ -602,6 +602,7 @@ t.test('an image behind a URL', { skip: gateOnly }, async (t) => {
     t.match(await outcome('/out', { ca: authority.ca }), /leads out of https, refused/)
     t.match(await outcome('/image', {}), /certificate/)
     t.match(await outcome('/image', { ca: '/not/there.pem' }), /ENOENT/)
+    await t.rejects(otaStation(t, { ota: { insecure: true } }), /insecure/, 'P11: nothing switches the check off')
   })
 
   const etag = '"one"'
