@@ -13,7 +13,6 @@ import { gunzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import type { MaskSelection } from '../schemas/document.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
@@ -448,18 +447,17 @@ export interface PluginContext {
 /** Why a plugin is stopped: it is reloaded, it is removed, or the service ends. */
 export type StopReason = 'reload' | 'remove' | 'shutdown'
 /**
- * Small plain values that the next instance gets after a reload. They are structured clones, so they cannot keep the
- * old code alive.
+ * The values that the previous version of the plugin returned from `stop` at a reload. Each is read through a schema, because another
+ * version may have handed over another shape, and is a structured clone, so it cannot keep the old code alive.
  */
-export type Handoff = ReadonlyMap<string, unknown>
-
-/**
- * A handed-over value, checked against a schema; undefined if there is none, or if another version handed over
- * another shape.
- */
-export function handedOver<S extends TSchema>(handoff: Handoff, name: string, schema: S): Static<S> | undefined {
-  const value = handoff.get(name)
-  return Value.Check(schema, value) ? value : undefined
+export interface Handoff {
+  /**
+   * The value of this name; undefined if there is none, or if it does not fit the schema. The log says then that it was not used. Numbers
+   * must be finite: `Type.Number()` accepts neither NaN nor infinity.
+   */
+  get<S extends TSchema>(name: string, schema: S): Static<S> | undefined
+  /** Whether the previous version handed over this name, whatever the shape of its value. */
+  has(name: string): boolean
 }
 
 /** Names and values for the next instance, as `stop` returns them. */

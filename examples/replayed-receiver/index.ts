@@ -1,11 +1,19 @@
-import { badValue, definePlugin, handedOver } from 'rtk-base/plugin'
+import { badValue, definePlugin } from 'rtk-base/plugin'
+import { EcefShape } from 'rtk-base/schemas'
 import { receiver } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { type Kept, replayedReceiver } from './receiver.js'
 import { faults } from './recording.js'
 
+const number = Type.Number()
 const Before = Type.Unsafe<Kept>(
-  Type.Object({ bootedAt_ms: Type.Number(), beganAt_ms: Type.Number(), target: Type.Object({ mode: Type.String() }) }),
+  Type.Object({
+    ...{ bootedAt_ms: number, beganAt_ms: number },
+    target: Type.Union([
+      Type.Object({ mode: Type.Literal('rover') }),
+      Type.Object({ mode: Type.Literal('fixed'), arp: EcefShape, acc_m: number }),
+    ]),
+  }),
 )
 
 /** A base that replays a recording, with faults by script and by command: the receiver of a third party. */
@@ -31,7 +39,7 @@ export default definePlugin({
   },
 
   start(ctx, handoff, device) {
-    Object.assign(device.kept, handedOver(handoff, 'kept', Before))
+    Object.assign(device.kept, handoff.get('kept', Before))
     ctx.timers.every(1_000, () => device.second())
   },
 

@@ -1,4 +1,4 @@
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
 import { rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -56,7 +56,7 @@ export default definePlugin({
   },
 
   start(ctx, handoff, meter) {
-    meter.restore(handedOver(handoff, 'totals', Totals))
+    meter.restore(handoff.get('totals', Totals))
     const stream = ctx.services.use(rtcmStream)
     ctx.on(stream.onEpoch, (epoch) => meter.epoch(epoch))
     const began_ms = ctx.clock.monotonic()

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
 import { device, logs, panels, pluginTexts, procedureStatus, station } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -142,7 +142,7 @@ export default definePlugin({
   },
 
   async start(_ctx, handoff, { recorder, survey, hub }) {
-    survey.restore(handedOver(handoff, 'curve', Curve) ?? [])
+    survey.restore(handoff.get('curve', Curve) ?? [])
     await recorder.start()
     hub.start()
   },

@@ -1,4 +1,4 @@
-import { definePlugin, handedOver, RtkError, readRecordSync } from 'rtk-base/plugin'
+import { definePlugin, RtkError, readRecordSync } from 'rtk-base/plugin'
 import { device, fleet, fleetAccess, fleetBroker, fleetDatabase, fleetRovers, mountSource } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Accounts } from './accounts/accounts.js'
@@ -60,7 +60,7 @@ export default definePlugin({
   },
 
   start(_ctx, handoff, { signatures, accounts, connections, bases, rovers, near, upkeep }) {
-    const handed = handedOver(handoff, 'signers', HandedSigners)
+    const handed = handoff.get('signers', HandedSigners)
     if (handed) signatures.begin(handed)
     accounts.start()
     connections.start()

@@ -1,5 +1,5 @@
 import { portFrom } from 'rtk-base/link'
-import { definePlugin, handedOver, type PluginContext } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { integrity, receiver, standbyPlugins } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { serialDevices } from './devices.js'
@@ -191,7 +191,7 @@ export default definePlugin({
 
   setup: (ctx, { ports }) => new Search(ctx, ports),
 
-  start: (_ctx, handoff, search) => search.begin(handedOver(handoff, 'port', Type.String())),
+  start: (_ctx, handoff, search) => search.begin(handoff.get('port', Type.String())),
 
   stop: (_reason, search) => (search.port === undefined ? undefined : [['port', search.port]]),
 })

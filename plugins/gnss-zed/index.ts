@@ -4,7 +4,7 @@ import { type ReceiverSettings, receiver, receiverSettings, simulatedReceiver, s
 import { rebootZed, resetZed } from './commands.js'
 import { baudsToTry, ZedOptions } from './options.js'
 import { receiverService } from './receiver-service.js'
-import { ZedReceiver, type ZedSnapshot } from './zed.js'
+import { ZedReceiver, ZedSnapshot } from './zed.js'
 
 /** The u-blox ZED-F9P and its kind as the station's receiver: link, configuration, and all that it reports. */
 export default definePlugin({
@@ -80,7 +80,7 @@ export default definePlugin({
         zed.upkeep.settingsChanged()
       })
     })
-    const before = handoff.get('zed') as ZedSnapshot | undefined
+    const before = handoff.get('zed', ZedSnapshot)
     if (before) zed.restore(before)
     await zed.start()
     ctx.on(ctx.services.use(station).onCountersReset, () => zed.resetCounters())

@@ -10,6 +10,7 @@ import {
   type ReceiverTarget,
   switchableConstellations,
 } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { Configurator, type ConfiguratorOptions } from './configure/configurator.js'
 import { type Output, outputOf } from './configure/output.js'
 import { Upkeep } from './configure/upkeep.js'
@@ -19,11 +20,18 @@ import { RateMemory } from './link/rate-memory.js'
 import { UbxDialog } from './link/ubx-dialog.js'
 import * as ubx from './ubx/index.js'
 
+const string = Type.String()
 /** State handed over to the next instance on a reload. */
-export interface ZedSnapshot {
-  identity: ReceiverIdentity
-  corruptRtcm: number
-}
+export const ZedSnapshot = Type.Object({
+  identity: Type.Unsafe<ReceiverIdentity>(
+    Type.Object({
+      maker: Type.Optional(string),
+      ...{ module: string, firmware: string, hardware: string, software: string, serial: string },
+    }),
+  ),
+  corruptRtcm: Type.Integer({ minimum: 0 }),
+})
+export type ZedSnapshot = Static<typeof ZedSnapshot>
 
 export interface ZedOptions extends ConfiguratorOptions {
   bauds: readonly number[]

@@ -1,17 +1,21 @@
-import type { AntennaReading, AntennaStatus } from 'rtk-base/services'
+import { type AntennaReading, type AntennaStatus, antennaStatuses } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 
-/** `gnss.state.antenna` */
-export interface AntennaReport {
+const count = Type.Integer({ minimum: 0 })
+
+/** `gnss.state.antenna`, also handed over to the next instance. */
+export const AntennaReport = Type.Object({
   /** 0 off, 1 on, 2 unknown. */
-  power: number
-  status: AntennaStatus
+  power: Type.Integer({ minimum: 0, maximum: 2 }),
+  status: Type.Unsafe<AntennaStatus>(Type.Enum([...antennaStatuses])),
   /** How often it went over into `short` or `open`. */
-  failcnt: number
+  failcnt: count,
   /** UTC seconds at which it was last seen in `short` or `open`; 0 never. */
-  failtime: number
+  failtime: count,
   /** UTC seconds at which it was last seen `ok`; 0 never. */
-  oktime: number
-}
+  oktime: count,
+})
+export type AntennaReport = Static<typeof AntennaReport>
 
 const fails = (status: AntennaStatus) => status === 'short' || status === 'open'
 const unknownPower = 2

@@ -1,7 +1,7 @@
 /** State gathered from the service `receiver`, and the station's conclusions from it. */
 import { type ReferencePoint, referencePoint } from 'rtk-base/gnss'
 import { AwakeClock } from 'rtk-base/link'
-import { type EventSource, type Handoff, type HandoffPairs, handedOver, type PluginContext } from 'rtk-base/plugin'
+import type { EventSource, Handoff, HandoffPairs, PluginContext } from 'rtk-base/plugin'
 import {
   type AntennaStatus,
   device,
@@ -13,8 +13,7 @@ import {
   rtcmStream,
   type SatelliteEpoch,
 } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
-import { AntennaWatch } from './antenna-watch.js'
+import { AntennaReport, AntennaWatch } from './antenna-watch.js'
 import { ReportedCorrections } from './corrections.js'
 import { RadioWatch } from './radio-watch.js'
 import { SignalWatch } from './signal-watch.js'
@@ -27,14 +26,6 @@ export interface HoldOptions {
   /** No RTCM is sent while spoofing is reported. */
   spoofedHold: boolean
 }
-
-const Kept = Type.Object({
-  power: Type.Integer(),
-  status: Type.String(),
-  failcnt: Type.Integer(),
-  failtime: Type.Number(),
-  oktime: Type.Number(),
-})
 
 export class Observed implements Reception {
   readonly antennaWatch = new AntennaWatch()
@@ -63,8 +54,8 @@ export class Observed implements Reception {
 
   /** Follows the receiver, whichever plugin has it. */
   follow(handoff: Handoff): void {
-    const before = handedOver(handoff, 'antenna', Kept)
-    if (before) this.antennaWatch.restore(before as Static<typeof Kept> & { status: AntennaStatus })
+    const before = handoff.get('antenna', AntennaReport)
+    if (before) this.antennaWatch.restore(before)
     this.#ctx.services.watch(receiverToken, (source) => this.#connect(source))
     this.#ctx.timers.every(tick_ms, () => {
       this.radio.tick(this.now_ms())

@@ -1,6 +1,7 @@
 /** The carrier phases of the station's own observations: frames and directions in, antenna moves out. */
 import { isMsm, type MsmEpoch, MsmEpochs, stationId } from 'rtk-base/gnss'
 import type { MoveEvidence, RtcmFrame } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { stale_ms } from './limits.js'
 import { OrbitSky } from './orbit-sky.js'
 import { PhaseWatch } from './phase/phase-watch.js'
@@ -22,11 +23,27 @@ export interface PhaseOptions {
 /** About two minutes at 1 Hz with four constellations. A full buffer is halved. */
 const mostFrames = 960
 
-export interface PhaseSnapshot {
-  frames: Uint8Array[]
-  satellites: KnownSatellite[]
-  at_ms: number
-}
+/** The largest frame: 1023 bytes with header and checksum. */
+const longestFrame = 1029
+const Frame = Type.Refine(
+  Type.Unsafe<Uint8Array>({}),
+  (value) => value instanceof Uint8Array && value.length <= longestFrame,
+)
+const number = Type.Number()
+
+/** State handed over to the next instance on a reload. */
+export const PhaseSnapshot = Type.Object({
+  frames: Type.Array(Frame, { maxItems: mostFrames }),
+  satellites: Type.Array(
+    Type.Unsafe<KnownSatellite>(
+      Type.Object({
+        ...{ constellation: Type.String(), satellite: number, azimuth_deg: number, elevation_deg: number },
+      }),
+    ),
+  ),
+  at_ms: number,
+})
+type PhaseSnapshot = Static<typeof PhaseSnapshot>
 
 /** An epoch and its result; `report` is undefined for a late epoch. */
 export interface HeardEpoch {
@@ -77,12 +94,12 @@ export class AntennaPhases {
 
   /** For the next instance of the plugin. */
   snapshot(): PhaseSnapshot {
-    const satellites = this.#satellites.map(({ constellation, satellite, azimuth_deg, elevation_deg }) => ({
-      constellation,
-      satellite,
-      azimuth_deg,
-      elevation_deg,
-    }))
+    const satellites = this.#satellites.flatMap(({ constellation, satellite, azimuth_deg, elevation_deg }) =>
+      // Without a direction it is in no sky.
+      [satellite, azimuth_deg, elevation_deg].every(Number.isFinite)
+        ? [{ constellation, satellite, azimuth_deg, elevation_deg }]
+        : [],
+    )
     return { frames: this.#frames, satellites, at_ms: this.#newestAt_ms }
   }
 

@@ -1,7 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { integrity, receiver, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { IntegrityMonitor, type Snapshot } from './monitor.js'
+import { IntegrityMonitor, Snapshot } from './monitor.js'
 import { publishMotion } from './motion-status.js'
 import { IntegrityOptions } from './options.js'
 
@@ -42,8 +42,7 @@ export default definePlugin({
     return monitor
   },
 
-  start: (ctx, handoff, monitor) =>
-    monitor.start(ctx.services.use(receiver), handoff.get('evidence') as Snapshot | undefined),
+  start: (ctx, handoff, monitor) => monitor.start(ctx.services.use(receiver), handoff.get('evidence', Snapshot)),
 
   stop(reason, monitor) {
     const snapshot = reason === 'reload' ? monitor.snapshot() : undefined

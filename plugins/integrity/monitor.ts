@@ -21,9 +21,10 @@ import {
   type RtcmFrame,
   rtcmGate,
 } from 'rtk-base/services'
-import { AntennaPhases, evidenceOf, type HeardEpoch, type PhaseSnapshot, unknown } from './antenna-phases.js'
+import { type Static, Type } from 'typebox'
+import { AntennaPhases, evidenceOf, type HeardEpoch, PhaseSnapshot, unknown } from './antenna-phases.js'
 import type { Suspect } from './code/evidence.js'
-import { type Baselines, MovementWatch, type Seen } from './code/movement.js'
+import { Baselines, MovementWatch, Seen } from './code/movement.js'
 import type { StartLimits } from './comparison.js'
 import { longestReload_ms, moved_m, stale_ms } from './limits.js'
 import type { IntegrityOptions } from './options.js'
@@ -33,27 +34,38 @@ import { OutageFile } from './outage/outage-file.js'
 import { type Bridged, Outages } from './outage/outages.js'
 import type { PhaseReport } from './phase/report.js'
 import { PositionCheck } from './position-check.js'
-import { ShownMove, type ShownSnapshot } from './shown-move.js'
-import { type HeardBase, LastTrust, whoIs } from './warm/last-trust.js'
-import { Remembered } from './warm/remembered.js'
+import { ShownMove, ShownSnapshot } from './shown-move.js'
+import { HeardBase, LastTrust, whoIs } from './warm/last-trust.js'
+import { Measured, Remembered } from './warm/remembered.js'
 import { Verification } from './warm/verification.js'
 import { holdsOther } from './warm/warm-start.js'
-import { WatchReports } from './watch-reports.js'
+import { ReportsSnapshot, WatchReports } from './watch-reports.js'
 
 /** State handed over to the next instance on a reload. */
-export interface Snapshot {
-  at_ms: number
-  uid: string
+export const Snapshot = Type.Object({
+  at_ms: Type.Number(),
+  uid: Type.String(),
   /** A base was trusted. */
-  inUse: boolean
-  evidence?: MoveEvidence
-  phases: PhaseSnapshot
-  baselines: Baselines
-  seen?: Seen
-  heard?: HeardBase
-  reports: ReturnType<WatchReports['snapshot']>
-  shown?: ShownSnapshot
-}
+  inUse: Type.Boolean(),
+  evidence: Type.Optional(
+    Type.Unsafe<MoveEvidence>(
+      Type.Object({
+        moved: Type.Optional(Type.Literal(true)),
+        by: Measured.properties.by,
+        text: Type.String(),
+        size_m: Type.Optional(Type.Number()),
+        move: Type.Optional(Measured),
+      }),
+    ),
+  ),
+  phases: PhaseSnapshot,
+  baselines: Baselines,
+  seen: Type.Optional(Seen),
+  heard: Type.Optional(HeardBase),
+  reports: ReportsSnapshot,
+  shown: Type.Optional(ShownSnapshot),
+})
+type Snapshot = Static<typeof Snapshot>
 
 const tick_ms = 1000
 /** Residuals of our own are computed once a second, as receivers do. */
@@ -220,7 +232,7 @@ export class IntegrityMonitor implements Integrity {
     const { isLeast = false, moves = 1, vector } = before ?? {}
     this.#shown ??= new ShownMove({
       ...(vector && { earlier: { ...vector, isLeast, moves } }),
-      ...{ told_ms: Number.NEGATIVE_INFINITY, isBlind: true },
+      isBlind: true,
     })
     return this.#shown
   }

@@ -1,9 +1,12 @@
 /** The move that people are told: what one watch after the other has measured. Pure. */
-import type { AntennaMove, MoveVector } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { plus } from './phase/departure.js'
 import type { Move } from './phase/report.js'
+import { Measured, Vector } from './warm/remembered.js'
 
-export type MoveSum = MoveVector & Pick<AntennaMove, 'isLeast' | 'moves'>
+const { isLeast, moves } = Measured.properties
+const Sum = Type.Object({ ...Vector.properties, isLeast, moves })
+export type MoveSum = Static<typeof Sum>
 
 /** Moves from one place to the next; their errors are independent. */
 function sum(one: MoveSum | undefined, { east_m, north_m, up_m, covariance, isLeast, moves }: MoveSum): MoveSum {
@@ -19,21 +22,23 @@ function sum(one: MoveSum | undefined, { east_m, north_m, up_m, covariance, isLe
 }
 
 /** For the next instance of the plugin. */
-export interface ShownSnapshot {
-  readonly earlier?: MoveSum
-  readonly present?: MoveSum
-  readonly told_ms: number
-  readonly isBlind: boolean
-}
+export const ShownSnapshot = Type.Object({
+  earlier: Type.Optional(Sum),
+  present: Type.Optional(Sum),
+  /** Missing: nothing was told yet. */
+  told_ms: Type.Optional(Type.Number()),
+  isBlind: Type.Boolean(),
+})
+type ShownSnapshot = Static<typeof ShownSnapshot>
 
 export class ShownMove {
   /** To the place that the present watch measures from. */
   #earlier: MoveSum | undefined
   #present: MoveSum | undefined
-  #told_ms: number
+  #told_ms: number | undefined
   #isBlind: boolean
 
-  constructor({ earlier, present, told_ms, isBlind }: ShownSnapshot = { told_ms: -Infinity, isBlind: false }) {
+  constructor({ earlier, present, told_ms, isBlind }: ShownSnapshot = { isBlind: false }) {
     this.#earlier = earlier
     this.#present = present
     this.#told_ms = told_ms
@@ -41,8 +46,13 @@ export class ShownMove {
   }
 
   snapshot(): ShownSnapshot {
-    const [earlier, present] = [this.#earlier, this.#present]
-    return { ...(earlier && { earlier }), ...(present && { present }), told_ms: this.#told_ms, isBlind: this.#isBlind }
+    const [earlier, present, told_ms] = [this.#earlier, this.#present, this.#told_ms]
+    return {
+      ...(earlier && { earlier }),
+      ...(present && { present }),
+      ...(told_ms !== undefined && { told_ms }),
+      isBlind: this.#isBlind,
+    }
   }
 
   /** Nothing is known of the antenna for a moment: another move may have gone unseen. */
@@ -55,7 +65,7 @@ export class ShownMove {
    * than that was told left another place.
    */
   take(move: Move, now_ms: number): MoveSum {
-    if (now_ms - 1000 * move.age_s > this.#told_ms) {
+    if (this.#told_ms === undefined || now_ms - 1000 * move.age_s > this.#told_ms) {
       if (this.#present) this.#earlier = sum(this.#earlier, this.#present)
       if (this.#earlier && this.#isBlind) this.#earlier = { ...this.#earlier, isLeast: true }
       this.#isBlind = false

@@ -1,6 +1,8 @@
 /** Warns while a base is in use: missing evidence, or evidence that contradicts the reference. */
 import { offsetText, roundTo } from 'rtk-base/gnss'
 import type { PluginContext, Trouble } from 'rtk-base/plugin'
+import { TroubleShape } from 'rtk-base/schemas'
+import { type Static, Type } from 'typebox'
 import type { MovementWatch } from './code/movement.js'
 import { heightHint } from './comparison.js'
 import { unwatched_ms } from './limits.js'
@@ -12,7 +14,12 @@ const unwatchedText: Trouble = {
   advice: 'check the view of the sky, and whether other software configures the receiver',
 }
 
-type Report = 'gnss-unwatched' | 'gnss-reference-doubtful'
+const Report = Type.Enum(['gnss-unwatched', 'gnss-reference-doubtful'])
+type Report = Static<typeof Report>
+
+/** The raised reports, for the next instance of the plugin. */
+export const ReportsSnapshot = Type.Array(Type.Tuple([Report, TroubleShape]))
+type ReportsSnapshot = Static<typeof ReportsSnapshot>
 
 export class WatchReports {
   readonly #errors: PluginContext['errors']
@@ -39,12 +46,11 @@ export class WatchReports {
     for (const report of [...this.#standing.keys()]) this.#clear(report)
   }
 
-  /** The raised reports, for the next instance of the plugin. */
-  snapshot(): [Report, Trouble][] {
+  snapshot(): ReportsSnapshot {
     return [...this.#standing]
   }
 
-  restore(standing: readonly [Report, Trouble][]): void {
+  restore(standing: ReportsSnapshot): void {
     for (const [report, trouble] of standing) this.#raise(report, trouble)
   }
 

@@ -131,7 +131,7 @@ export default definePlugin({
   },
 
   start(ctx, handoff, { keeper, period }) {
-    keeper.start(handoff.get('lines'))
+    keeper.start(handoff.get('lines', Type.String()) ?? '')
     keeper.every(period.get())
     if (handoff.has('lines')) return
     const { lastEnd } = ctx.services.use(device)
@@ -161,8 +161,9 @@ class LogKeeper {
     this.#files = files
   }
 
-  start(lines: unknown): void {
-    if (typeof lines === 'string') for (const line of lines.split('\n').filter(Boolean)) this.#ring.add(parsed(line))
+  /** @param lines of the previous instance */
+  start(lines: string): void {
+    for (const line of lines.split('\n').filter(Boolean)) this.#ring.add(parsed(line))
     this.#ctx.on(this.#ctx.services.use(logs).onLine, (line) => this.#ring.add(line))
     // Also if the process ends by an error: the last lines show it.
     process.on('exit', this.#onExit)

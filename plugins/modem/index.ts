@@ -1,4 +1,4 @@
-import { definePlugin, handedOver, type PluginContext } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { cellularModem, cellularUplink, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Access, reasonOf } from './access.js'
@@ -117,11 +117,11 @@ export default definePlugin({
   },
 
   async start(ctx, handoff, { access, apn, history, polling, readings, scan, selection }) {
-    history.restore(handedOver(handoff, 'history', HistoryEntries) ?? [])
-    const scanBefore = handedOver(handoff, 'scan', ScanHandoff)
+    history.restore(handoff.get('history', HistoryEntries) ?? [])
+    const scanBefore = handoff.get('scan', ScanHandoff)
     if (scanBefore) scan.restore(scanBefore)
     await apn.start()
-    await selection.start(handoff.get('reached') === true)
+    await selection.start(handoff.get('reached', Type.Boolean()) ?? false)
     ctx.timers.every(step_ms, () => history.note(readings.signal.value))
     access.follow(() => polling.soon())
     ctx.services.watch(

@@ -4,7 +4,7 @@ import { device, station } from 'rtk-base/services'
 import { ChangeRequests } from './change-requests.js'
 import { CommandRequests } from './command-requests.js'
 import { LiveMessages } from './live-messages.js'
-import { Publications } from './publications.js'
+import { Publications, PublicationsHandoff } from './publications.js'
 import { Refusals } from './responses.js'
 import { StationStateTopic } from './station-state.js'
 import { whenIdentified } from './triggers.js'
@@ -64,7 +64,7 @@ export default definePlugin({
   start(ctx, handoff, { publications, stateTopic, setBack }) {
     stateTopic.start()
     ctx.on(ctx.services.use(station).onCountersReset, setBack)
-    publications.start(handoff.get('publications') as Publications['handoff'] | undefined)
+    publications.start(handoff.get('publications', PublicationsHandoff))
     if (!publications.identified) whenIdentified(ctx, () => publications.onIdentified())
   },
 

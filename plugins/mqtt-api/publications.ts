@@ -1,5 +1,6 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type MqttLink, mqttLink, station } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { Periodic } from './triggers.js'
 import { WorkQueue } from './work-queue.js'
 
@@ -8,6 +9,14 @@ export const payloadLimit = 131_072
 /** A document that is too large is not built again for each wake-up. */
 const tooLargePause_ms = 60_000
 const queueCapacity = 4
+
+/** State handed over to the next instance. */
+export const PublicationsHandoff = Type.Object({
+  last_ms: Type.Number(),
+  identified: Type.Boolean(),
+  session: Type.Optional(Type.String()),
+})
+type PublicationsHandoff = Static<typeof PublicationsHandoff>
 
 type Trigger = 'connect' | 'periodic' | 'identified' | 'demand'
 
@@ -50,15 +59,15 @@ export class Publications {
     return this.#identified
   }
 
-  get handoff(): { last_ms: number; identified: boolean; session: string | undefined } {
+  get handoff(): PublicationsHandoff {
     return { last_ms: this.#periodic.last_ms, identified: this.#identified, session: this.#session }
   }
 
-  start(handoff: Partial<Publications['handoff']> = {}): void {
-    this.#identified = handoff.identified ?? false
-    this.#session = handoff.session
+  start(handoff?: PublicationsHandoff): void {
+    this.#identified = handoff?.identified ?? false
+    this.#session = handoff?.session
     this.#ctx.defer(() => this.#queue.clear())
-    this.#periodic.start(handoff.last_ms ?? 0)
+    this.#periodic.start(handoff?.last_ms ?? 0)
     // The link may have connected before this plugin started.
     if (this.#link?.session !== undefined) this.onConnect()
   }

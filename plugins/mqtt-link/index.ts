@@ -8,7 +8,7 @@ import { BrokerTrial } from './broker-trial.js'
 import { IdentityChoice } from './identity/identity-choice.js'
 import { IdentityStore } from './identity/identity-store.js'
 import { Renewal } from './identity/renewal.js'
-import { BrokerLink } from './link/link.js'
+import { BrokerLink, LinkHandoff } from './link/link.js'
 import { linkService } from './service.js'
 import { isStale, onlineStatus } from './session/online-status.js'
 
@@ -107,7 +107,7 @@ export default definePlugin({
     await trial.start(settings())
     ctx.defer(ctx.services.use(mqttBus).attach(link.driver))
     broker.watch(() => link.apply())
-    link.start(handoff.get('link') as BrokerLink['handoff'] | undefined)
+    link.start(handoff.get('link', LinkHandoff))
     renewal.start()
   },
 

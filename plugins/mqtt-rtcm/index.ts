@@ -6,7 +6,7 @@ import { Ephemerides } from './ephemerides.js'
 import { Epochs } from './epochs.js'
 import { ListedTopic } from './listed-topic.js'
 import { type Outcome, Publisher } from './publisher.js'
-import { Sequence } from './sequence.js'
+import { Sequence, SequenceNumber } from './sequence.js'
 
 /** RTCM over MQTT: every n seconds the newest epoch and the reference messages in one publication, signed on request. */
 export default definePlugin({
@@ -64,7 +64,7 @@ export default definePlugin({
   },
 
   async start(ctx, handoff, state) {
-    await state.sequence.start(handoff.get('sequence') as number | undefined)
+    await state.sequence.start(handoff.get('sequence', SequenceNumber))
     const stream = ctx.services.use(rtcmStream)
     const epochs = new Epochs(stream)
     const listed = new ListedTopic(ctx, stream, state.settings.topic)

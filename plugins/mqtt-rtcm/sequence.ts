@@ -1,7 +1,10 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
+import { Type } from 'typebox'
 
 const stored = 'sequence'
+/** The next number, as handed over to the next instance; 0: none was issued. */
+export const SequenceNumber = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 /** Numbers that are reserved in one write: one write an hour at one publication a second. */
 export const block = 3_600
 /** The next block is reserved when this many are left. */

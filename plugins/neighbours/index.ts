@@ -1,4 +1,4 @@
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { device, neighbourCheck, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { addMetrics, blockOf } from './block.js'
@@ -59,7 +59,7 @@ export default definePlugin({
 
   async start(ctx, handoff, { curves, list, watch }) {
     await curves.read()
-    watch.start(list.get(), handedOver(handoff, 'kept', Kept))
+    watch.start(list.get(), handoff.get('kept', Kept))
     const report = () => {
       ctx.status(watch.text)
       if (watch.effect !== 'holds') ctx.errors.clear('neighbours-contradict')

@@ -1,13 +1,5 @@
 import { systemBus } from 'rtk-base/link'
-import {
-  badValue,
-  definePlugin,
-  handedOver,
-  type PluginContext,
-  type RtkError,
-  readRecordSync,
-  unavailable,
-} from 'rtk-base/plugin'
+import { badValue, definePlugin, type PluginContext, type RtkError, readRecordSync, unavailable } from 'rtk-base/plugin'
 import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { CheckedVersion, VersionCheck } from './check.js'
@@ -175,7 +167,7 @@ export default definePlugin({
     if (!installer) return
     const progress = (percent: number) => updates.show(percent < 100 ? 'verifying' : 'idle', percent)
     const deps = { installer, memory, signs, ...limits, progress }
-    const trial = new Trial(ctx, deps, handedOver(handoff, 'trialBegun_ms', Type.Number()))
+    const trial = new Trial(ctx, deps, handoff.get('trialBegun_ms', Type.Number()))
     const begin = async () => {
       state.trial = trial
       updates.show('verifying', 0)
@@ -188,7 +180,7 @@ export default definePlugin({
       return
     }
     // The restart that this plugin was about to make.
-    if (handoff.get('rebooting') === true) return updates.restartSoon()
+    if (handoff.get('rebooting', Type.Boolean())) return updates.restartSoon()
     if (ctx.services.use(device).onTrial) await begin()
     else if (!handoff.has('rebooting')) await lookBack(ctx, { installer: installer as Slots, memory, updates, trial })
   },

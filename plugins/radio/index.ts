@@ -1,9 +1,8 @@
 import { pause } from 'rtk-base/link'
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { network, radio } from 'rtk-base/services'
-import { Type } from 'typebox'
 import { RadioMemory } from './arbitration/memory.js'
-import { RadioKeeper, type Wishes } from './keeper.js'
+import { RadioKeeper, Wishes } from './keeper.js'
 import { realMachine, simulatedMachine, watchSimulated } from './machine.js'
 import { limitsOf, RadioOptions } from './options.js'
 import { Tools } from './tools/tools.js'
@@ -52,7 +51,7 @@ export default definePlugin({
 
   async start(ctx, handoff, { keeper, isSimulated }) {
     if (isSimulated) watchSimulated(ctx)
-    keeper.restore(handedOver(handoff, 'memory', RadioMemory), handedOver(handoff, 'wishes', WishesSchema) as Wishes)
+    keeper.restore(handoff.get('memory', RadioMemory), handoff.get('wishes', Wishes))
     ctx.on(keeper.onChange.on, () => {
       const { accessPoint, station } = keeper
       ctx.status(`access point ${accessPoint.state}, uplink ${station.state}`)
@@ -67,14 +66,4 @@ export default definePlugin({
       ['wishes', keeper.wishes],
     ]
   },
-})
-
-const ProfileSchema = Type.Object({ ssid: Type.String(), password: Type.String() })
-const WishesSchema = Type.Object({
-  accessPoint: Type.Optional(
-    Type.Object({ ssid: Type.String(), password: Type.String(), channel: Type.Integer(), address: Type.String() }),
-  ),
-  station: Type.Optional(ProfileSchema),
-  applied: Type.String(),
-  starts: Type.Integer(),
 })

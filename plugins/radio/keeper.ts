@@ -9,6 +9,7 @@ import {
   type ScannedNetwork,
   type StationProfile,
 } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { type Decision, decide } from './arbitration/decide.js'
 import { emptyMemory, type Happening, type Limits, type Mode, note, type RadioMemory } from './arbitration/memory.js'
 import { addedInterface, isAccessPoint, isJoined, leaving, type Roles, rolesOf, takesTurns } from './roles.js'
@@ -33,14 +34,22 @@ export interface KeeperSettings {
   readonly limits: Limits
 }
 
+const string = Type.String()
 /** State handed over to the next instance. */
-export interface Wishes {
-  accessPoint: AccessPointProfile | undefined
-  station: StationProfile | undefined
+export const Wishes = Type.Object({
+  accessPoint: Type.Optional(
+    Type.Unsafe<AccessPointProfile>(
+      Type.Object({ ssid: string, password: string, channel: Type.Integer(), address: string }),
+    ),
+  ),
+  station: Type.Optional(
+    Type.Unsafe<StationProfile>(Type.Object({ ssid: string, password: string, hidden: Type.Optional(Type.Boolean()) })),
+  ),
   /** The current profile, see `#key`. */
-  applied: string
-  starts: number
-}
+  applied: string,
+  starts: Type.Integer({ minimum: 0 }),
+})
+export type Wishes = Static<typeof Wishes>
 
 /** Carries out the decisions of `decide`, one at a time, through the network daemon. */
 export class RadioKeeper {

@@ -152,8 +152,7 @@ export default definePlugin({
 
   start(_ctx, handoff, { ring, recorder }) {
     ring.start()
-    const before = handoff.get('offset_ms')
-    recorder.start(typeof before === 'number' ? before : undefined)
+    recorder.start(handoff.get('offset_ms', Type.Number()))
   },
 
   async stop(reason, { ring, recorder }) {

@@ -2,7 +2,7 @@ import { badValue, definePlugin } from 'rtk-base/plugin'
 import { correctionInput, correctionStatus, procedureStatus, receiver, receiverSettings } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Forwarder } from './forwarder.js'
-import { Corrections, type InputMode, type InputSnapshot } from './input.js'
+import { Corrections, type InputMode, InputSnapshot } from './input.js'
 
 /** The default of `gnss-recvrtcm-max-age`, where the plugin gnss does not run. */
 const usualAge_s = 30
@@ -108,7 +108,7 @@ export default definePlugin({
   },
 
   start(_ctx, handoff, corrections) {
-    const before = handoff.get('corrections') as InputSnapshot | undefined
+    const before = handoff.get('corrections', InputSnapshot)
     if (before) corrections.restore(before)
   },
 

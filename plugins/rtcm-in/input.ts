@@ -1,6 +1,8 @@
 /** Decides which corrections are accepted from which source. Pure: time and state are passed in. */
 import { crc24q, distance, messageNumber, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 
 export interface CorrectionFrame {
   /** Message number. */
@@ -51,31 +53,35 @@ export interface InputDeps {
 /** `rtcmin`: all corrections are taken, none, or those that are wanted. */
 export type InputMode = NonNullable<CorrectionStatus['input']>
 
-/** State handed over to the next instance on a reload. */
-export interface InputSnapshot {
-  input: InputMode
-  total: number
-  source?: Source
-  /** Monotonic ms of the newest `rtcmin=1`. */
-  asked_ms?: number
-  invited?: string
-}
+const count = Type.Integer({ minimum: 0 })
+const Source = Type.Object({
+  remote: Type.String(),
+  since_ms: Type.Number(),
+  last_ms: Type.Number(),
+  count,
+  packets: count,
+  arp: Type.Optional(EcefShape),
+})
+type Source = Static<typeof Source>
 
-interface Source {
-  remote: string
-  since_ms: number
-  last_ms: number
-  count: number
-  packets: number
-  arp?: Ecef
-}
+/** State handed over to the next instance on a reload. */
+export const InputSnapshot = Type.Object({
+  input: Type.Unsafe<InputMode>(Type.Enum(['on', 'off', 'auto'])),
+  total: count,
+  source: Type.Optional(Source),
+  /** Monotonic ms of the newest `rtcmin=1`; missing: nobody asks. */
+  asked_ms: Type.Optional(Type.Number()),
+  invited: Type.Optional(Type.String()),
+})
+export type InputSnapshot = Static<typeof InputSnapshot>
 
 export class Corrections implements CorrectionInput, CorrectionStatus {
   readonly #deps: InputDeps
   input: InputMode = 'auto'
   #source: Source | undefined
   #total = 0
-  #asked_ms = Number.NEGATIVE_INFINITY
+  /** Undefined: nobody asks. */
+  #asked_ms: number | undefined
   /** The address that the invitation went to. */
   #invited = ''
   #sharesId: boolean = false
@@ -116,7 +122,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   /** A person chose it. */
   choose(input: InputMode): void {
     this.input = input
-    this.#asked_ms = input === 'on' ? this.#deps.now_ms() : Number.NEGATIVE_INFINITY
+    this.#asked_ms = input === 'on' ? this.#deps.now_ms() : undefined
     this.#invited = ''
   }
 
@@ -125,7 +131,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     const named = [remote, `udp ${address}`]
     if (allow.includes(address) || this.#deps.trusted().some((source) => named.includes(source))) return true
     if (this.#invited === address && this.remote.startsWith(`udp ${address}:`)) return true
-    if (this.#deps.now_ms() - this.#asked_ms > invitation_ms) return false
+    if (this.#asked_ms === undefined || this.#deps.now_ms() - this.#asked_ms > invitation_ms) return false
     // Silent for the maximum age: within the time limit, another sender may be the intended one.
     if (this.remote !== '') return false
     this.#invited = address
@@ -167,11 +173,15 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
   }
 
   snapshot(): InputSnapshot {
-    const base = { input: this.input, total: this.#total, asked_ms: this.#asked_ms, invited: this.#invited }
-    return { ...base, ...(this.#source && { source: this.#source }) }
+    const [asked_ms, source] = [this.#asked_ms, this.#source]
+    return {
+      ...{ input: this.input, total: this.#total, invited: this.#invited },
+      ...(asked_ms !== undefined && { asked_ms }),
+      ...(source && { source }),
+    }
   }
 
-  restore({ input, total, source, asked_ms = Number.NEGATIVE_INFINITY, invited = '' }: InputSnapshot): void {
+  restore({ input, total, source, asked_ms, invited = '' }: InputSnapshot): void {
     this.input = input
     this.#asked_ms = asked_ms
     this.#invited = invited

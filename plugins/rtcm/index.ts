@@ -1,4 +1,4 @@
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { receiver as receiverToken, rtcmGate, rtcmStream, station } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { GatedStream } from './stream.js'
@@ -28,9 +28,9 @@ export default definePlugin({
   },
 
   start(ctx, handoff, stream) {
-    stream.resumeCount(handoff.get('received'))
+    stream.resumeCount(handoff.get('received', Type.Integer({ minimum: 0 })) ?? 0)
     ctx.on(ctx.services.use(station).onCountersReset, () => stream.resumeCount(0))
-    const held = handedOver(handoff, 'held', Type.String())
+    const held = handoff.get('held', Type.String())
     if (held !== undefined) stream.gate.resume(held)
     ctx.status(`closed: ${stream.reason}`)
     stream.connect(ctx.services.use(receiverToken))

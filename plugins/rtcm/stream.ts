@@ -259,8 +259,8 @@ export class GatedStream implements RtcmStream {
   }
 
   /** Continues the count of the previous instance. */
-  resumeCount(received: unknown): void {
-    if (typeof received === 'number') this.#statistics.received = received
+  resumeCount(received: number): void {
+    this.#statistics.received = received
   }
 
   /** `gnss.rtcm.antenna` of the document. */

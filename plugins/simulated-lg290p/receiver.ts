@@ -2,6 +2,7 @@
 import { type Constellation, encodeNmea, encodeRtcm } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import {
   type DeviceOptions,
@@ -15,7 +16,7 @@ import {
 import { type Static, Type } from 'typebox'
 import { type CommandTarget, runCommand } from './commands.js'
 import { endOfEpoch, type SentenceInput, type SurveyState, sentences } from './sentences.js'
-import { baseMode, factorySettings, modeOf, type Settings } from './settings.js'
+import { baseMode, factorySettings, modeOf, Settings, Stored } from './settings.js'
 import { sky } from './sky.js'
 
 export const ownOptions = {
@@ -25,6 +26,15 @@ export const ownOptions = {
 const OwnOptions = Type.Object(ownOptions)
 export type Lg290pOptions = DeviceOptions & Static<typeof OwnOptions>
 
+/** Plain data. */
+const Own = Type.Object({
+  /** The settings in effect: those of flash at its start. */
+  active: Stored,
+  survey: Type.Object({ seconds: Type.Number(), sum: EcefShape }),
+  surveyed: Type.Optional(EcefShape),
+})
+type Own = Static<typeof Own>
+
 const family = {
   constellations: sky,
   boot_ms: 2000,
@@ -33,6 +43,7 @@ const family = {
   // A position about 15 s after a restart.
   ...{ hotFix_s: 13, coldFix_s: 25 },
   stated_m: { east: 0.9, north: 1, up: 1.8 },
+  shapes: { settings: Settings, own: Own },
 }
 /** It writes flash. */
 const saving_ms = 300
@@ -49,14 +60,6 @@ const messageOf: Readonly<Partial<Record<number, string>>> = {
   112: '112X',
 }
 const constellationNames = ['GPS', 'GLONASS', 'Galileo', 'BeiDou', 'QZSS', 'NavIC']
-
-/** Plain data. */
-interface Own {
-  /** The settings in effect: those of flash at its start. */
-  active: Settings['stored']
-  survey: { seconds: number; sum: Ecef }
-  surveyed: Ecef | undefined
-}
 
 const noSurvey = () => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } }, surveyed: undefined })
 const begun = ({ stored }: Settings): Own => ({ active: structuredClone(stored), ...noSurvey() })

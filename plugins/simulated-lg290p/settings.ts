@@ -1,15 +1,6 @@
 /** The settings of an LG290P: most have an effect only after PQTMSAVEPAR and PQTMSRR, those of its outputs at once. */
 import { roundTo } from 'rtk-base/gnss'
-
-/** Plain data. */
-export interface Settings {
-  /** By command, the values as they are read back. */
-  stored: Record<string, string[]>
-  stationId: number
-  mask_deg: number
-  /** By running mode, then by message: rate, then version or offset. */
-  outputs: Record<'rover' | 'base', Record<string, number[]>>
-}
+import { type Static, Type } from 'typebox'
 
 export const baseMode = '2'
 const roverModes = ['0', '1']
@@ -22,6 +13,25 @@ const factoryOutputs = {
   rover: everyEpoch(['GGA', 'RMC', 'GLL', 'VTG', 'GSA', 'GSV']),
   base: everyEpoch(['RTCM3-1005', 'RTCM3-107X', 'RTCM3-108X', 'RTCM3-109X', 'RTCM3-111X', 'RTCM3-112X']),
 }
+
+const kept = ['PQTMCFGRCVRMODE', 'PQTMCFGSVIN', 'PQTMCFGRTCM', 'PQTMCFGCNST', 'PQTMCFGFIXRATE']
+const areAccepted = (stored: Record<string, string[]>): boolean =>
+  kept.every((command) => accept[command]?.(stored[command] ?? []) !== undefined)
+
+/** By command, the values as they are read back. Plain data. */
+export const Stored = Type.Refine(Type.Record(Type.String(), Type.Array(Type.String())), areAccepted)
+
+const outputs = Type.Record(Type.String(), Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 }))
+
+/** Plain data. */
+export const Settings = Type.Object({
+  stored: Stored,
+  stationId: Type.Integer({ minimum: 0, maximum: 4095 }),
+  mask_deg: Type.Number({ minimum: -90, maximum: 90 }),
+  /** By running mode, then by message: rate, then version or offset. */
+  outputs: Type.Object({ rover: outputs, base: outputs }),
+})
+export type Settings = Static<typeof Settings>
 
 export function factorySettings(): Settings {
   return {

@@ -1,6 +1,7 @@
 /** The simulated mosaic on its USB: commands in; replies, blocks and RTCM out; one epoch a second. */
 import { type Constellation, encodeRtcm } from 'rtk-base/gnss'
 import type { Edges } from 'rtk-base/link'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import {
   type DeviceOptions,
@@ -14,7 +15,7 @@ import {
 import { type Static, Type } from 'typebox'
 import { type BlockInput, blocks } from './blocks.js'
 import { type CommandTarget, identity, port, refusedReply, runCommand } from './commands.js'
-import { factorySettings, type Settings, writeSetting } from './settings.js'
+import { factorySettings, Settings, writeSetting } from './settings.js'
 import { sky, systemNames } from './sky.js'
 
 export const ownOptions = {
@@ -24,6 +25,12 @@ export const ownOptions = {
 const OwnOptions = Type.Object(ownOptions)
 export type MosaicOptions = DeviceOptions & Static<typeof OwnOptions>
 
+/** Plain data. */
+const Own = Type.Object({
+  survey: Type.Object({ seconds: Type.Number(), sum: EcefShape }),
+})
+type Own = Static<typeof Own>
+
 const family = {
   constellations: sky,
   // After a soft reset it answers within 7 s.
@@ -31,6 +38,7 @@ const family = {
   ...{ latency_ms: 30, answer_ms: 15 },
   ...{ hotFix_s: 3, coldFix_s: 25 },
   stated_m: { east: 0.6, north: 0.7, up: 1.3 },
+  shapes: { settings: Settings, own: Own },
 }
 const longestLine = 2048
 /** Of its own place as a base: a few minutes, and no limit of accuracy. */
@@ -39,10 +47,6 @@ const autoBase_s = 120
 /** Of the recording; SBAS, QZSS and NavIC have no satellites in this sky. */
 const order: readonly Constellation[] = ['GPS', 'GLONASS', 'Galileo', 'QZSS', 'BeiDou']
 
-/** Plain data. */
-interface Own {
-  survey: { seconds: number; sum: Ecef }
-}
 const begun = (): Own => ({ survey: { seconds: 0, sum: { x: 0, y: 0, z: 0 } } })
 
 export class SimulatedMosaic extends SimulatedDevice<Settings, Own> implements CommandTarget {

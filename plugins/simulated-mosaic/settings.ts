@@ -1,7 +1,5 @@
 /** The settings of a mosaic: each command sets one and reads it back; an empty argument stays as it is. */
-
-/** Plain data: name, then the key of its first argument ('' where there is one only), then its values. */
-export type Settings = Record<string, Record<string, string[]>>
+import { type TSchema, Type } from 'typebox'
 
 /** A name of RTCM intervals stands for several messages. */
 const intervals = [
@@ -38,6 +36,17 @@ export function factorySettings(): Settings {
     ElevationMask: each(['PVT', 'Tracking'], ['10']),
   }
 }
+
+/** Plain data: name, then the key of its first argument ('' where there is one only), then its values. */
+export type Settings = Record<string, Record<string, string[]>>
+const shapesOf = <V>(values: Record<string, V>, shapeOf: (value: V) => TSchema) =>
+  Type.Object(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, shapeOf(value)])))
+/** Every setting that there is, with all of its values. */
+export const Settings = Type.Unsafe<Settings>(
+  shapesOf(factorySettings(), (ofKeys) =>
+    shapesOf(ofKeys, ({ length }) => Type.Array(Type.String(), { minItems: length, maxItems: length })),
+  ),
+)
 
 const isNumber = (from: number, to: number) => (value: string) =>
   value !== '' && Number(value) >= from && Number(value) <= to

@@ -1,14 +1,11 @@
-import { definePlugin, handedOver } from 'rtk-base/plugin'
+import { definePlugin } from 'rtk-base/plugin'
 import { simulatedReceiver } from 'rtk-base/services'
 import { ReceiverLine, runSimCommand, serveLine, simHelp } from 'rtk-base/simulation'
-import { Type } from 'typebox'
 import { receiverControl } from './control.js'
-import { ReceiverOptions, type ReceiverSnapshot } from './options.js'
+import { ReceiverOptions, ReceiverSnapshot } from './options.js'
 import { SimulatedZed } from './receiver.js'
-import { RecordPlayer } from './replay/player.js'
+import { Played, RecordPlayer } from './replay/player.js'
 import { isKey } from './ubx/keys.js'
-
-const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer() })
 
 /** A ZED-F9P (or X20P) behind a byte stream, for the receiver plugin of the same station and, over TCP, for any other program. */
 export default definePlugin({
@@ -31,7 +28,7 @@ export default definePlugin({
   },
 
   async start(ctx, handoff, { port, player, tcp }) {
-    const before = handoff.get('receiver') as ReceiverSnapshot | undefined
+    const before = handoff.get('receiver', ReceiverSnapshot)
     if (before) port.device.restore(before)
     port.device.powerOn()
     if (tcp > 0) {
@@ -41,7 +38,7 @@ export default definePlugin({
       )
       ctx.status(`listens at 127.0.0.1:${listener.address?.port ?? tcp}`)
     }
-    await player?.start(handedOver(handoff, 'player', Played))
+    await player?.start(handoff.get('player', Played))
   },
 
   stop(_reason, { port, player }) {

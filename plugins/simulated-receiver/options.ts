@@ -1,8 +1,8 @@
 /** Options, faults and reload state of a simulated receiver. */
-import type { ModelSnapshot } from 'rtk-base/simulation'
+import { ModelSnapshot } from 'rtk-base/simulation'
 import { type Static, Type } from 'typebox'
-import type { ConfigSnapshot } from './firmware/config-store.js'
-import type { NavigationState } from './solution.js'
+import { ConfigSnapshot } from './firmware/config-store.js'
+import { NavigationState } from './solution.js'
 
 /** Deploy-time options of the plugin. */
 export const ReceiverOptions = Type.Object(
@@ -72,14 +72,15 @@ export type ReceiverOptions = Omit<PluginOptions, 'record' | 'recordDelay_s' | '
   Partial<Pick<PluginOptions, 'nav2' | 'noise'>>
 
 /** Survives a reload of the plugin that holds it. */
-export interface ReceiverSnapshot {
-  config: ConfigSnapshot
-  model: ModelSnapshot
-  navigation: NavigationState
+export const ReceiverSnapshot = Type.Object({
+  config: ConfigSnapshot,
+  model: ModelSnapshot,
+  navigation: NavigationState,
   /** Monotonic; when it was started. */
-  bootedAt_ms: number
-  ttff_ms: number
-}
+  bootedAt_ms: Type.Number(),
+  ttff_ms: Type.Number(),
+})
+export type ReceiverSnapshot = Static<typeof ReceiverSnapshot>
 
 /** Faults of the receiver as a device, beside those of the model. */
 export interface Faults {

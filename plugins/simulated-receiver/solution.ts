@@ -1,7 +1,9 @@
 /** Navigation of the receiver, from the model: fix, position with converging noise, survey-in, time mode. */
 import { distance, geodeticToEcef, offsetEnu } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
 import { type Enu, type Epoch, GaussMarkov, type Model, type Track } from 'rtk-base/simulation'
+import { type Static, Type } from 'typebox'
 import type { ConfigStore } from './firmware/config-store.js'
 import { keyId } from './ubx/keys.js'
 
@@ -41,23 +43,27 @@ export interface Solution {
   resolved: boolean
 }
 
-/** State for the next instance at a reload of the plugin. */
-export interface NavigationState {
-  untilFix_s: number
-  since_s: number
-  hadFix: boolean
-  survey: SurveyIn
-  sum: Ecef
-}
+const number = Type.Number()
 
-export interface SurveyIn {
-  active: boolean
-  valid: boolean
-  dur_s: number
-  obs: number
-  mean: Ecef
-  meanAcc_m: number
-}
+const SurveyIn = Type.Object({
+  active: Type.Boolean(),
+  valid: Type.Boolean(),
+  dur_s: number,
+  obs: number,
+  mean: EcefShape,
+  meanAcc_m: number,
+})
+export type SurveyIn = Static<typeof SurveyIn>
+
+/** State for the next instance at a reload of the plugin. */
+export const NavigationState = Type.Object({
+  untilFix_s: number,
+  since_s: number,
+  hadFix: Type.Boolean(),
+  survey: SurveyIn,
+  sum: EcefShape,
+})
+type NavigationState = Static<typeof NavigationState>
 
 /** As the receiver reports it before any survey-in. */
 const neverSurveyed: SurveyIn = {

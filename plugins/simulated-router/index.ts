@@ -1,4 +1,4 @@
-import { definePlugin, handedOver, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { definePlugin, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { simulatedRouter } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { runCommand } from './commands.js'
@@ -6,7 +6,8 @@ import { RouterOptions } from './options.js'
 import { SimulatedTeltonika } from './router.js'
 
 /** It answers at the same address after a reload. */
-const PortsSchema = Type.Object({ plain: Type.Integer(), tls: Type.Optional(Type.Integer()) })
+const Port = Type.Integer({ minimum: 1, maximum: 65_535 })
+const PortsSchema = Type.Object({ plain: Port, tls: Type.Optional(Port) })
 
 /** A Teltonika router of either generation behind a real HTTP server on the loopback. */
 export default definePlugin({
@@ -42,7 +43,7 @@ export default definePlugin({
   },
 
   async start(ctx, handoff, { holder, options }) {
-    const ports = handedOver(handoff, 'ports', PortsSchema)
+    const ports = handoff.get('ports', PortsSchema)
     holder.router = await SimulatedTeltonika.start({ ...options, clock: clockOf(ctx), ...(ports && { ports }) })
     ctx.status(`listens at ${holder.router.url}`)
   },

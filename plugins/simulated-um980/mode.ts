@@ -1,13 +1,20 @@
 /** The mode of the receiver: what `MODE` sets, and the text that it reads back (recorded; ECEF and IDs assumed). */
 import { geodeticToEcef, roundTo } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
+
+const number = Type.Number()
+/** The station ID; '': none was given. */
+const id = Type.String({ pattern: '^\\d{0,4}$' })
 
 /** Plain data. */
-export type Mode =
-  | { kind: 'rover'; dynamics: string }
-  | { kind: 'survey'; id: string; seconds: number; reuse_m: number; last: number }
-  | { kind: 'llh'; id: string; lat: number; lon: number; height: number }
-  | ({ kind: 'ecef'; id: string } & Ecef)
+export const Mode = Type.Union([
+  Type.Object({ kind: Type.Literal('rover'), dynamics: Type.String() }),
+  Type.Object({ kind: Type.Literal('survey'), id, seconds: number, reuse_m: number, last: number }),
+  Type.Object({ kind: Type.Literal('llh'), id, lat: number, lon: number, height: number }),
+  Type.Object({ kind: Type.Literal('ecef'), id, x: number, y: number, z: number }),
+])
+export type Mode = Static<typeof Mode>
 
 export const factoryMode: Mode = { kind: 'rover', dynamics: 'SURVEY' }
 const dynamics = ['SURVEY', 'UAV', 'AUTOMOTIVE', 'MOWER']

@@ -9,7 +9,7 @@ import type { Um980Options } from './options.js'
 import { answerLine, type LogTime, listText, modeLine, nameLine } from './output/frames.js'
 import { type LogInput, logBytes } from './output/logs.js'
 import { um980Rtcm } from './output/rtcm.js'
-import { noReference, type ReferenceState, stepReference } from './reference.js'
+import { noReference, ReferenceState, stepReference } from './reference.js'
 import {
   antennaOf,
   applySetting,
@@ -18,7 +18,7 @@ import {
   factorySettings,
   leastCn0,
   maskedNames,
-  type Settings,
+  Settings,
 } from './settings.js'
 import { um980Sky } from './sky.js'
 
@@ -32,6 +32,7 @@ const family = {
   ...{ hotFix_s: 3, coldFix_s: 8 },
   // With 28 satellites: larger than the errors are.
   stated_m: { east: 1.95, north: 2.11, up: 2.64 },
+  shapes: { settings: Settings, own: ReferenceState },
 }
 
 /** A base as rtkbase configures it, on the port of the receiver. */

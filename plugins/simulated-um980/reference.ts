@@ -1,17 +1,20 @@
 /** The position that a UM980 announces as a base. */
 import { distance } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { enteredPosition, type Mode } from './mode.js'
 
 /** Plain data: a reload continues a survey. */
-export interface ReferenceState {
-  survey: { seconds: number; sum: Ecef }
-  reference: Ecef | undefined
+export const ReferenceState = Type.Object({
+  survey: Type.Object({ seconds: Type.Number(), sum: EcefShape }),
+  reference: Type.Optional(EcefShape),
   /** It sends no RTCM: the entered position is elsewhere. */
-  refused: boolean
+  refused: Type.Boolean(),
   /** The result of the last survey, which outlives a restart without SAVECONFIG. */
-  surveyed: Ecef | undefined
-}
+  surveyed: Type.Optional(EcefShape),
+})
+export type ReferenceState = Static<typeof ReferenceState>
 
 /** Nothing is known but the result of the last survey. */
 export function noReference(surveyed: Ecef | undefined): ReferenceState {

@@ -1,19 +1,27 @@
 /** The settings of a UM980: in RAM until SAVECONFIG copies them to flash. Lines and factory values as recorded. */
 
-import { factoryMode, type Mode, parseMode } from './mode.js'
+import { type Static, Type } from 'typebox'
+import { factoryMode, Mode, parseMode } from './mode.js'
 import { configLine } from './output/frames.js'
 
+const lines = Type.Record(Type.String(), Type.String())
+/** The rate of the line is read from it. */
+const portLine = Type.String({ pattern: '^CONFIG COM[1-3] [1-9]\\d*' })
+
 /** Plain data. */
-export interface Settings {
-  mode: Mode
+export const Settings = Type.Object({
+  mode: Mode,
   /** Name → line, in the order of the dump. */
-  config: Record<string, string>
-  mask_deg: number
+  config: Type.Unsafe<Record<string, string>>(
+    Type.Intersect([lines, Type.Object({ COM1: portLine, COM2: portLine, COM3: portLine })]),
+  ),
+  mask_deg: Type.Number({ minimum: -90, maximum: 90 }),
   /** Constellations that are switched off, and what else MASK was given, each with its line. */
-  masks: Record<string, string>
+  masks: lines,
   /** `NAME COMn` → seconds. */
-  outputs: Record<string, number>
-}
+  outputs: Type.Record(Type.String(), Type.Number({ exclusiveMinimum: 0 })),
+})
+export type Settings = Static<typeof Settings>
 
 const maskNames: Readonly<Record<string, string>> = {
   GPS: 'GPS',

@@ -12,7 +12,7 @@ import {
 import { configRef, runtimeRef } from './document.js'
 import { SurveyInOptions } from './options.js'
 import { defineParameters } from './parameters.js'
-import { ReferenceStation, type Snapshot } from './reference-station.js'
+import { ReferenceStation, Snapshot } from './reference-station.js'
 import { historyRoutes, procedureRoute, savedRoutes } from './routes.js'
 
 /** The reference position: the GNSS procedure, the survey-in, and the reference history. */
@@ -92,7 +92,7 @@ export default definePlugin({
       services.use(receiver),
       services.use(integrity),
       services.use(rtcmGate),
-      handoff.get('procedure') as Snapshot | undefined,
+      handoff.get('procedure', Snapshot),
     ),
 
   async stop(reason, base) {

@@ -13,13 +13,14 @@ import {
   type RtcmGate,
   rtcmStream,
 } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import type { SurveyInOptions } from './options.js'
 import type { Parameters } from './parameters.js'
 import { BaseWatch } from './procedure/base-watch.js'
 import { ChosenSignals } from './procedure/chosen-signals.js'
 import { ListenedReceiver } from './procedure/listened-receiver.js'
 import { Reports } from './procedure/reports.js'
-import { Run, type RunSnapshot } from './procedure/run.js'
+import { Run, RunSnapshot } from './procedure/run.js'
 import { SurveyStep } from './procedure/survey-step.js'
 import { type Event, type State, states } from './procedure/table.js'
 import {
@@ -39,7 +40,7 @@ import { type Reference, signatureOf } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
 import { CorrectionInput } from './survey/correction-input.js'
-import type { SurveySnapshot } from './survey/survey-run.js'
+import { SurveySnapshot } from './survey/survey-run.js'
 import { Surveyor, type SurveyRecord } from './survey/surveyor.js'
 
 /** Rovers of centimetres notice it. */
@@ -50,10 +51,13 @@ const check_ms = 1_000
 const reported_ms = 6_000
 
 /** State handed over to the next instance on a reload. */
-export interface Snapshot extends RunSnapshot {
-  progress?: SurveySnapshot
-  asked?: string
-}
+export const Snapshot = Type.Object({
+  ...RunSnapshot.properties,
+  progress: Type.Optional(SurveySnapshot),
+  /** Requester of a survey-in that has not begun yet. */
+  asked: Type.Optional(Type.String()),
+})
+type Snapshot = Static<typeof Snapshot>
 
 export class ReferenceStation implements ProcedureStatus {
   readonly trustedSources: readonly string[]

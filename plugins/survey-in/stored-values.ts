@@ -1,16 +1,15 @@
 /** Shapes of the plugin's stored values, which a disk or a person may have damaged. Additional members are ignored. */
+import { EcefShape, EnuShape } from 'rtk-base/schemas'
 import { Type } from 'typebox'
+import { Datum } from './reference/datum.js'
+import { Reference } from './reference/reference.js'
+import { SurveySnapshot } from './survey/survey-run.js'
 
 const number = Type.Number()
 const count = Type.Number({ minimum: 0 })
 const text = Type.String()
 const flag = Type.Boolean()
 const optional = Type.Optional
-const axes = Type.Tuple([number, number, number])
-const ecef = Type.Object({ x: number, y: number, z: number })
-const enu = Type.Object({ east: number, north: number, up: number })
-const datum = Type.Object({ frame: text, epoch: text })
-const seen = Type.Object({ position: ecef, acc_m: count })
 // An infinite age is null in the store of an earlier release.
 const corrections = Type.Object({
   age_s: Type.Union([number, Type.Null()]),
@@ -18,54 +17,13 @@ const corrections = Type.Object({
   remote: text,
   dist_m: count,
 })
-const method = Type.Union([Type.Literal('survey'), Type.Literal('manual')])
-
-const reference = Type.Object({
-  method,
-  arp: ecef,
-  acc_m: count,
-  corr: flag,
-  t: number,
-  by: text,
-  samples: number,
-  elapsed_s: number,
-  datum: optional(datum),
-  source: optional(text),
-})
-
-const estimator = Type.Object({
-  origin: ecef,
-  mean: axes,
-  weight: count,
-  count,
-  observed_s: count,
-  median: Type.Array(Type.Tuple([count, count]), { maxItems: 10_000 }),
-  correlation: Type.Object({
-    width: Type.Integer({ minimum: 1 }),
-    bins: Type.Array(number, { maxItems: 10_000 }),
-    open: Type.Object({ sum: axes, count }),
-    moments: Type.Object({ count, mean: axes, squares: count }),
-  }),
-})
-
-const progress = Type.Object({
-  corrected: flag,
-  by: text,
-  elapsed_s: count,
-  total_s: count,
-  rtcm: corrections,
-  estimator: optional(estimator),
-  level: optional(ecef),
-  initialisations: optional(Type.Object({ first: optional(ecef), agreed: flag, agreements: optional(count) })),
-  plain: optional(seen),
-  trusted: optional(Type.Literal(true)),
-})
+const progress = Type.Object({ ...SurveySnapshot.properties, rtcm: corrections })
 
 /** A history entry; damaged entries are dropped. */
 export const historyEntry = Type.Object({
   id: Type.Integer({ minimum: 1 }),
   what: Type.Union([Type.Literal('used'), Type.Literal('moved'), Type.Literal('confirmed')]),
-  method,
+  method: Reference.properties.method,
   x: number,
   y: number,
   z: number,
@@ -79,7 +37,7 @@ export const historyEntry = Type.Object({
   determined: number,
   t: number,
   by: text,
-  offset: optional(enu),
+  offset: optional(EnuShape),
   evidence: optional(text),
 })
 
@@ -88,7 +46,7 @@ export const storedValues = {
     state: Type.Union(['none', 'running', 'complete', 'incomplete', 'aborted'].map((state) => Type.Literal(state))),
     corrected: flag,
     by: text,
-    mean: optional(ecef),
+    mean: optional(EcefShape),
     acc_m: count,
     relative_m: optional(count),
     needed_m: count,
@@ -98,9 +56,9 @@ export const storedValues = {
     allowUse: flag,
     rtcm: corrections,
     reason: text,
-    datum: optional(datum),
+    datum: optional(Datum),
     progress: optional(progress),
-    previous: optional(reference),
+    previous: optional(Reference),
   }),
   manual: Type.Object({ entry: text, t: number, by: text }),
   trusted: Type.Unknown(),
@@ -111,9 +69,9 @@ export const storedValues = {
     t: number,
     by: text,
     distance_m: count,
-    offset: enu,
+    offset: EnuShape,
     evidence: text,
-    place: optional(Type.Object({ arp: ecef, acc_m: count, corr: flag })),
+    place: optional(Type.Object({ arp: EcefShape, acc_m: count, corr: flag })),
   }),
   confirmation: Type.Object({ reference: text, t: number, by: text }),
   ledger: Type.Array(Type.Unknown()),

@@ -1,6 +1,7 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
+import { PeerRecords } from './peers.js'
 import { UdpService } from './service.js'
 
 /** RTCM over UDP: any datagram from the local network subscribes its sender for 60 s, one datagram per frame. */
@@ -44,7 +45,7 @@ export default definePlugin({
 
   async start(ctx, handoff, { service, enabled, port }) {
     service.start(ctx.services.use(rtcmStream), ctx.services.use(localNetwork))
-    service.restore(handoff.get('peers'))
+    service.restore(handoff.get('peers', PeerRecords) ?? [])
     await service.open(enabled.get() === 1, port.get())
   },
 

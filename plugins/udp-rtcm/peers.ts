@@ -1,6 +1,8 @@
+import { isIP } from 'node:net'
 import { networkOf } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RtcmStream, RtcmSubscription } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import type { UdpSocket } from './socket.js'
 
 /** How long a datagram keeps its sender subscribed. */
@@ -14,12 +16,16 @@ export interface PeerLimits {
 }
 
 /** A peer, as handed over to the next instance. */
-export interface PeerRecord {
-  address: string
-  port: number
-  name: string
-  until_ms: number
-}
+const PeerRecord = Type.Object({
+  // Not a name: the socket would look it up.
+  address: Type.Refine(Type.String(), (text) => isIP(text) !== 0),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  name: Type.String({ maxLength: longestName }),
+  until_ms: Type.Number(),
+})
+export type PeerRecord = Static<typeof PeerRecord>
+/** At most as many as the option `maxSubscribers` can be. */
+export const PeerRecords = Type.Array(PeerRecord, { maxItems: 10_000 })
 
 interface Peer extends PeerRecord {
   readonly subscription: RtcmSubscription

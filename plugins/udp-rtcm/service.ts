@@ -81,8 +81,8 @@ export class UdpService {
     this.#ctx.status('disabled')
   }
 
-  restore(records: unknown): void {
-    if (Array.isArray(records)) this.#peers?.restore(records as PeerRecord[])
+  restore(records: readonly PeerRecord[]): void {
+    this.#peers?.restore(records)
   }
 
   /** For a person: where RTCM is available now. */

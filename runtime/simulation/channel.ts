@@ -1,4 +1,5 @@
 /** One tracked satellite: the lock of each of its signals, their ambiguities, and the causes of cycle slips. */
+import { type Static, Type } from 'typebox'
 import { GaussMarkov, type Random } from './random.js'
 
 /** The observation of one signal of a satellite in an epoch. */
@@ -13,18 +14,17 @@ export interface SignalTrack {
   readonly phaseNoise_m: number
 }
 
-interface Lock {
-  ambiguity: number
-  since_gps_s: number
+const Lock = Type.Object({
+  ambiguity: Type.Number(),
+  since_gps_s: Type.Number(),
   /** Half a cycle is missing until then. */
-  half_gps_s: number
-}
+  half_gps_s: Type.Number(),
+})
+type Lock = Static<typeof Lock>
 
 /** State of a channel, plain data: the simulated receiver keeps its lock when its plugin is reloaded. */
-export interface ChannelSnapshot {
-  multipath: number
-  locks: Lock[]
-}
+export const ChannelSnapshot = Type.Object({ multipath: Type.Number(), locks: Type.Array(Lock) })
+export type ChannelSnapshot = Static<typeof ChannelSnapshot>
 
 /** Multipath forgets with this. */
 const multipath_s = 60

@@ -3,7 +3,7 @@ import { badValue, definePlugin, type PluginContext } from 'rtk-base/plugin'
 import { type SimulatedReceiver, simulatedReceiver } from 'rtk-base/services'
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import { modelControl, modelState } from './control.js'
-import type { DeviceSnapshot, SimulatedDevice } from './device.js'
+import type { SimulatedDevice } from './device.js'
 import { type DeviceOptions, deviceOptions } from './device-options.js'
 import { ReceiverLine, serveLine } from './line.js'
 import { runSimCommand, type SimDialect, simHelp } from './sim-command.js'
@@ -66,7 +66,7 @@ export function simulatedReceiverPlugin<P extends TProperties, D extends AnyDevi
     },
 
     start(ctx, handoff, { line, tcp }) {
-      const before = handoff.get('receiver') as DeviceSnapshot<object, object> | undefined
+      const before = handoff.get('receiver', line.device.shape)
       if (before) line.device.restore(before)
       line.device.powerOn()
       if (tcp === 0) return

@@ -2,12 +2,13 @@
 import type { Edges } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
+import { type Static, type TSchema, type TUnsafe, Type } from 'typebox'
 import { Answers } from './answers.js'
 import type { DeviceOptions } from './device-options.js'
 import type { LineDevice } from './line.js'
-import { type Epoch, Model, type ModelSnapshot, type Track } from './model.js'
+import { type Epoch, Model, ModelSnapshot, type Track } from './model.js'
 import type { ConstellationModel } from './sky.js'
-import { type Solution, Solver, type SolverOptions, type SolverState } from './solver.js'
+import { type Solution, Solver, type SolverOptions, SolverState } from './solver.js'
 
 /** Properties of a make. */
 export interface DeviceFamily extends SolverOptions {
@@ -18,6 +19,8 @@ export interface DeviceFamily extends SolverOptions {
   readonly latency_ms: number
   /** Time from a command to its answer. */
   readonly answer_ms: number
+  /** Schemas of the settings and of the other state (`own`), for what survives a reload. */
+  readonly shapes: { readonly settings: TSchema; readonly own: TSchema }
 }
 
 /** An epoch as the receiver has measured and solved it. */
@@ -31,16 +34,14 @@ export interface SolvedEpoch {
 }
 
 /** State of a simulated receiver that survives a reload of its plugin. */
-export interface DeviceSnapshot<S, O> {
-  settings: S
-  flash: S
-  flashWrites: number
-  own: O
-  model: ModelSnapshot
-  solver: SolverState
+const Common = Type.Object({
+  flashWrites: Type.Integer({ minimum: 0 }),
+  model: ModelSnapshot,
+  solver: SolverState,
   /** Last start of the receiver, monotonic milliseconds. */
-  bootedAt_ms: number
-}
+  bootedAt_ms: Type.Number(),
+})
+export type DeviceSnapshot<S, O> = Static<typeof Common> & { settings: S; flash: S; own: O }
 
 const earliest_utc_ms = Date.UTC(2026, 0, 1)
 
@@ -120,6 +121,12 @@ export abstract class SimulatedDevice<S extends object, O extends object> implem
   }
 
   // ── power ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Schema of `snapshot`: only a value that fits can be restored. */
+  get shape(): TUnsafe<DeviceSnapshot<S, O>> {
+    const { settings, own } = this.#family.shapes
+    return Type.Unsafe<DeviceSnapshot<S, O>>(Type.Object({ ...Common.properties, settings, flash: settings, own }))
+  }
 
   snapshot(): DeviceSnapshot<S, O> {
     return structuredClone({

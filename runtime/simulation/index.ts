@@ -31,7 +31,7 @@ export {
   lowest_deg,
   Model,
   type ModelOptions,
-  type ModelSnapshot,
+  ModelSnapshot,
   type Track,
 } from './model.js'
 export { type Enu, Motion, type MotionSnapshot, type Movement } from './motion.js'

@@ -5,8 +5,9 @@
  */
 import { geodeticToEcef, knownLeap_s, offsetEnu, secondsPerWeek, unixToGps } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
-import { Channel, type ChannelSnapshot, type SignalTrack } from './channel.js'
-import { type Enu, Motion, type MotionSnapshot } from './motion.js'
+import { type Static, Type } from 'typebox'
+import { Channel, ChannelSnapshot, type SignalTrack } from './channel.js'
+import { type Enu, Motion, MotionSnapshot } from './motion.js'
 import { type NoiseName, Surroundings } from './noise.js'
 import { GaussMarkov, Random } from './random.js'
 import { type ConstellationModel, constellations, type Sight, visibleFrom } from './sky.js'
@@ -55,10 +56,12 @@ export interface Epoch {
 }
 
 /** State handed to the next instance on a reload: the antenna keeps moving, and the lock holds. */
-export interface ModelSnapshot {
-  motion: MotionSnapshot
-  channels: [key: number, ChannelSnapshot][]
-}
+export const ModelSnapshot = Type.Object({
+  motion: MotionSnapshot,
+  /** By the key of their satellite. */
+  channels: Type.Array(Type.Tuple([Type.Integer(), ChannelSnapshot])),
+})
+export type ModelSnapshot = Static<typeof ModelSnapshot>
 
 const horizon_deg = 0
 /** Satellites below this elevation are not tracked. */

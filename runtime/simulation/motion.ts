@@ -1,4 +1,6 @@
 /** Movement of the simulated antenna: instant, steady over a time, or swinging. */
+import { type Static, Type } from 'typebox'
+import { EnuShape } from '../../schemas/shapes.js'
 
 export interface Enu {
   east: number
@@ -6,15 +8,21 @@ export interface Enu {
   up: number
 }
 
+const time_s = Type.Number({ exclusiveMinimum: 0 })
+/** Missing: the first epoch is still to come. */
+const from_gps_s = Type.Optional(Type.Number())
 /** A movement, plain data for the next instance after a reload. `way`: a steady move. `sway`: a swing. */
-export type Movement =
-  | { kind: 'way'; by: Enu; over_s: number; from_gps_s: number | undefined }
-  | { kind: 'sway'; by: Enu; period_s: number; over_s: number; from_gps_s: number | undefined }
+export const Movement = Type.Union([
+  Type.Object({ kind: Type.Literal('way'), by: EnuShape, over_s: time_s, from_gps_s }),
+  // Without `over_s` it never ends.
+  Type.Object({
+    ...{ kind: Type.Literal('sway'), by: EnuShape, period_s: time_s, over_s: Type.Optional(time_s), from_gps_s },
+  }),
+])
+export type Movement = Static<typeof Movement>
 
-export interface MotionSnapshot {
-  settled: Enu
-  movements: Movement[]
-}
+export const MotionSnapshot = Type.Object({ settled: EnuShape, movements: Type.Array(Movement) })
+export type MotionSnapshot = Static<typeof MotionSnapshot>
 
 const still: Enu = { east: 0, north: 0, up: 0 }
 const add = (p: Enu, q: Enu, factor: number): Enu => ({
@@ -50,9 +58,10 @@ export class Motion {
     else this.#settled = add(this.#settled, by, 1)
   }
 
-  /** The antenna swings by `by` to both sides, and ends where it began. */
+  /** The antenna swings by `by` to both sides, and ends where it began. @param over_s infinite: it never ends */
   sway(by: Enu, period_s: number, over_s: number): void {
-    this.#movements.push({ kind: 'sway', by, period_s, over_s, from_gps_s: this.#gps_s })
+    const end = Number.isFinite(over_s) && { over_s }
+    this.#movements.push({ kind: 'sway', by, period_s, ...end, from_gps_s: this.#gps_s })
   }
 
   /** The antenna stays where it is. */
@@ -65,7 +74,7 @@ export class Motion {
   advance(gps_s: number): void {
     this.#gps_s = gps_s
     for (const movement of this.#movements) movement.from_gps_s ??= gps_s
-    const isOver = ({ from_gps_s = gps_s, over_s }: Movement) => gps_s >= from_gps_s + over_s
+    const isOver = ({ from_gps_s = gps_s, over_s = Infinity }: Movement) => gps_s >= from_gps_s + over_s
     for (const movement of this.#movements.filter(isOver)) {
       if (movement.kind === 'way') this.#settled = add(this.#settled, movement.by, 1)
     }
@@ -91,5 +100,5 @@ function partOf(movement: Movement, gps_s: number): number {
   const elapsed_s = gps_s - (movement.from_gps_s ?? gps_s)
   if (elapsed_s <= 0) return 0
   if (movement.kind === 'way') return Math.min(1, elapsed_s / movement.over_s)
-  return elapsed_s < movement.over_s ? Math.sin((2 * Math.PI * elapsed_s) / movement.period_s) : 0
+  return elapsed_s < (movement.over_s ?? Infinity) ? Math.sin((2 * Math.PI * elapsed_s) / movement.period_s) : 0
 }

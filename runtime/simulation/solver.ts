@@ -1,6 +1,7 @@
 /** The position that a simulated receiver computes. */
 import { offsetEnu } from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import type { Epoch, Model, Track } from './model.js'
 import type { Enu } from './motion.js'
 import { GaussMarkov } from './random.js'
@@ -13,10 +14,8 @@ export interface Solution {
 }
 
 /** Plain data: survives a reload. */
-export interface SolverState {
-  untilFix_s: number
-  since_s: number
-}
+export const SolverState = Type.Object({ untilFix_s: Type.Number(), since_s: Type.Number() })
+export type SolverState = Static<typeof SolverState>
 
 export interface SolverOptions {
   /** Seconds of tracking until the first fix, after a hot and after a cold start. */

@@ -12,7 +12,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { Agent, request } from 'undici'
 import { noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
-import { type AnyPlugin, definePlugin, type PluginDefinition } from '../../runtime/plugin.js'
+import { type AnyPlugin, definePlugin, type Handoff, type PluginDefinition } from '../../runtime/plugin.js'
 import { conformance, createTestStation, few, gateOnly, ManualClock, until } from '../harness/index.js'
 
 function plugin(parts: Partial<PluginDefinition<never, never>>): AnyPlugin {
@@ -183,6 +183,13 @@ t.test('a timer that is over holds nothing that was on the stack when it was mad
 t.test('a handoff that cannot be cloned is named', async (t) => {
   await t.rejects(conformance(plugin({ stop: () => [['later', () => {}]] })), {
     message: /stop failed: "later" cannot be handed over.*could not be cloned/,
+  })
+})
+
+t.test('S13: a handoff that does not fit the own schema is named', async (t) => {
+  const start = (_ctx: unknown, handoff: Handoff) => void handoff.get('count', Type.Integer({ minimum: 1 }))
+  await t.rejects(conformance(plugin({ start, stop: () => [['count', 0]] })), {
+    message: /the handover count does not fit this version/,
   })
 })
 

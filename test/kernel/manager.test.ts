@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
+import { Type } from 'typebox'
 import httpApi from '../../plugins/http-api/index.js'
 import {
   type AnyPlugin,
@@ -337,7 +338,7 @@ t.test('staged replace', async (t) => {
     let fail = false
     const counter = plugin('counter', {
       start: (_ctx, handoff) => {
-        handed.push(handoff.get('count'))
+        handed.push(handoff.get('count', Type.Integer()))
         if (fail) {
           fail = false
           throw new Error('not now')
@@ -656,7 +657,7 @@ t.test('effects', async (t) => {
     const list = [1]
     const handed: unknown[] = []
     const keeper = plugin('keeper', {
-      start: (_ctx, handoff) => void handed.push(handoff.get('list')),
+      start: (_ctx, handoff) => void handed.push(handoff.get('list', Type.Array(Type.Integer()))),
       stop: () => [['list', list]],
     })
     const station = await createTestStation({ plugins: { keeper } })

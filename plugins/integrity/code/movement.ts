@@ -1,18 +1,19 @@
 /** The movement check of a base in fixed mode: its own position is an echo, so other evidence is needed. Pure. */
 import { type Enu, enu } from 'rtk-base/gnss'
-import type { LivePosition, ReceiverFix, ReferencePosition, SatelliteResidual } from 'rtk-base/services'
+import { EcefShape, EnuShape } from 'rtk-base/schemas'
+import type { ReceiverFix, ReferencePosition, SatelliteResidual } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { unknownAccuracy_m } from '../limits.js'
 import { ResidualEvidence, SecondFixEvidence, type Suspect, warningEvidence } from './evidence.js'
 import type { OffsetWatch, Prior } from './offset-watch.js'
 
 /** A position that the antenna was seen at. */
-export type Seen = Pick<LivePosition, 'position' | 'acc_m'>
+export const Seen = Type.Object({ position: EcefShape, acc_m: Type.Number({ minimum: 0 }) })
+export type Seen = Static<typeof Seen>
 
 /** Where each kind of evidence saw the antenna in its first 10 min: for the next watch of the same base. */
-export interface Baselines {
-  residuals?: Enu
-  second?: Enu
-}
+export const Baselines = Type.Object({ residuals: Type.Optional(EnuShape), second: Type.Optional(EnuShape) })
+export type Baselines = Static<typeof Baselines>
 
 /** All evidence together. `residuals`, `secondFix` and `warning` return undefined while nothing speaks for a move. */
 export class MovementWatch {

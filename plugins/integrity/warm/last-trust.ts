@@ -2,7 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sameEcef } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import type { Ecef, HeldTarget, Judgement, Receiver, ReferencePosition } from 'rtk-base/services'
+import { EcefShape } from 'rtk-base/schemas'
+import type { HeldTarget, Judgement, Receiver, ReferencePosition } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import type { Baselines, Seen } from '../code/movement.js'
 import { brief_ms, longestAway_s } from '../limits.js'
 import { Heartbeat } from './heartbeat.js'
@@ -22,12 +24,13 @@ export interface Clocks {
 }
 
 /** The trusted base as this process heard it last: handed over on a reload. */
-export interface HeardBase {
-  readonly at_ms: number
+export const HeardBase = Type.Object({
+  at_ms: Type.Number(),
   /** Maker, model and serial number. */
-  readonly who: string
-  readonly arp: Ecef
-}
+  who: Type.String(),
+  arp: EcefShape,
+})
+export type HeardBase = Static<typeof HeardBase>
 
 export class LastTrust {
   readonly #remembered: Remembered

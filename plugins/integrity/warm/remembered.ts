@@ -1,32 +1,31 @@
 /** Evidence that survives a restart of the service: the last trusted moment and a suspicion. Stored by the plugin that uses integrity. */
 
 import type { PluginContext } from 'rtk-base/plugin'
-import type { EvidenceMemory, EvidenceName, MoveSuspicion, ReferencePosition } from 'rtk-base/services'
+import { EcefShape } from 'rtk-base/schemas'
+import type { EvidenceMemory, EvidenceName, MoveSuspicion, MoveVector, ReferencePosition } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Baselines, Seen } from '../code/movement.js'
+import { Baselines, Seen } from '../code/movement.js'
 
 const number = Type.Number()
 const count = Type.Number({ minimum: 0 })
-const ecef = Type.Object({ x: number, y: number, z: number })
-const enu = Type.Object({ east: number, north: number, up: number })
 
 /** Additional members are kept: the plugin that gave the reference may need them. */
 const Moment = Type.Object({
-  reference: Type.Object({ arp: ecef, acc_m: count, corr: Type.Boolean() }),
+  reference: Type.Object({ arp: EcefShape, acc_m: count, corr: Type.Boolean() }),
   uid: Type.String(),
   msss_ms: count,
   t: number,
-  seen: Type.Optional(Type.Object({ position: ecef, acc_m: count })),
-  baselines: Type.Object({ residuals: Type.Optional(enu), second: Type.Optional(enu) }),
+  seen: Type.Optional(Seen),
+  baselines: Baselines,
 })
-const Vector = Type.Object({
+export const Vector = Type.Object({
   east_m: number,
   north_m: number,
   up_m: number,
-  covariance: Type.Tuple([count, number, number, count, number, count]),
+  covariance: Type.Unsafe<MoveVector['covariance']>(Type.Tuple([count, number, number, count, number, count])),
 })
-const Measured = Type.Object({
+export const Measured = Type.Object({
   by: Type.Union([Type.Literal('phases'), Type.Literal('code')]),
   t: number,
   size_m: count,

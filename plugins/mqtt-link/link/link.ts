@@ -3,6 +3,7 @@ import { Outbound, plain, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 import { type Failure, isOfTheWay, noFailure } from '../failure.js'
 import { type CertificateInfo, type Identity, noCertificate } from '../identity/certificate.js'
 import type { IdentityChoice } from '../identity/identity-choice.js'
@@ -22,6 +23,17 @@ const ping_ms = 20_000
 const timeLook_ms = 1_000
 /** For the answer to SUBSCRIBE: a link that hears nothing is none. */
 const subscribeLimit_ms = 20_000
+
+/** State handed over to the next instance. */
+export const LinkHandoff = Type.Object({
+  /** Brokers without MQTT 5, and until when that is remembered. */
+  oldBrokers: Type.Array(Type.Tuple([Type.String(), Type.Number()])),
+  /** The broker that has `r` retained. */
+  promised: Type.Optional(
+    Type.Object({ host: Type.String({ minLength: 1 }), port: Type.Integer({ minimum: 1, maximum: 65_535 }) }),
+  ),
+})
+type LinkHandoff = Static<typeof LinkHandoff>
 
 /** Keeps a session with the broker, and shows its state. */
 export class BrokerLink {
@@ -108,13 +120,17 @@ export class BrokerLink {
     return this.#identity
   }
 
-  get handoff(): { oldBrokers: [string, number][]; promised: Broker | undefined } {
-    return { oldBrokers: this.#sessions.oldBrokers.entries, promised: this.#farewell.promised }
+  get handoff(): LinkHandoff {
+    const { promised } = this.#farewell
+    return {
+      oldBrokers: this.#sessions.oldBrokers.entries,
+      ...(promised && { promised: { host: promised.host, port: promised.port } }),
+    }
   }
 
-  start(handoff: Partial<BrokerLink['handoff']> = {}): void {
-    this.#sessions.oldBrokers.load(handoff.oldBrokers ?? [])
-    this.#farewell.load(handoff.promised)
+  start(handoff?: LinkHandoff): void {
+    this.#sessions.oldBrokers.load(handoff?.oldBrokers ?? [])
+    this.#farewell.load(handoff?.promised)
     this.#ctx.timers.every(ping_ms, () => this.#ping())
     this.#ctx.defer(() => this.#out.close())
     this.#out.start({

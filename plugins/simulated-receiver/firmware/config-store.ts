@@ -1,4 +1,5 @@
 /** The receiver's configuration: RAM is built at start from BBR over flash over the defaults, key by key. */
+import { type Static, Type } from 'typebox'
 import {
   type GetRequest,
   isWildcard,
@@ -23,11 +24,10 @@ const ranges: Readonly<Record<string, readonly [min: number, max: number]>> = {
   'CFG-NAVSPG-DYNMODEL': [0, 12],
 }
 
-export interface ConfigSnapshot {
-  ram: Pair[]
-  bbr: Pair[]
-  flash: Pair[]
-}
+const pairs = Type.Array(Type.Tuple([Type.Integer(), Type.Number()]))
+/** The three layers, for the next instance at a reload of the plugin. */
+export const ConfigSnapshot = Type.Object({ ram: pairs, bbr: pairs, flash: pairs })
+type ConfigSnapshot = Static<typeof ConfigSnapshot>
 
 export class ConfigStore {
   readonly #defaults: Layer = new Map(known.map((key) => [key.id, key.factory]))

@@ -1,11 +1,16 @@
 import { open } from 'node:fs/promises'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { RecordEntry } from 'rtk-base/schemas'
+import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { type ReplayStep, scriptOf } from './script.js'
 
 const largest_bytes = 67_108_864
 const code = 'sim-record'
+
+/** The place in the record, for the next instance at a reload of the plugin. */
+export const Played = Type.Object({ begun_ms: Type.Number(), at: Type.Integer({ minimum: 0 }) })
+type Played = Static<typeof Played>
 
 /** Plays the states of a flight record on the simulated receiver, at their own times. */
 export class RecordPlayer {
@@ -26,12 +31,12 @@ export class RecordPlayer {
     this.#run = run
   }
 
-  get handoff(): { begun_ms: number; at: number } {
+  get handoff(): Played {
     return { begun_ms: this.#begun_ms, at: this.#at }
   }
 
   /** @param before of the instance that played it until now */
-  async start(before?: { begun_ms: number; at: number }): Promise<void> {
+  async start(before?: Played): Promise<void> {
     try {
       this.#steps = scriptOf(await entriesIn(this.#file))
     } catch (error) {

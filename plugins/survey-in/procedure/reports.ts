@@ -1,17 +1,25 @@
 /** The entries of `base.state.errors` of this plugin. */
 import type { PluginContext, Trouble } from 'rtk-base/plugin'
+import { TroubleShape } from 'rtk-base/schemas'
+import { type Static, Type } from 'typebox'
 import { isAbsent, isSettled, type State } from './table.js'
 import { lateText } from './texts.js'
 
-export type Report =
-  | 'gnss-corrections'
-  | 'gnss-initial'
-  | 'gnss-reference-drift'
-  | 'gnss-reference-frame'
-  | 'gnss-survey'
-  | 'gnss-moved'
-  | 'gnss-reference-moved'
-  | 'gnss-fault'
+const Report = Type.Enum([
+  'gnss-corrections',
+  'gnss-initial',
+  'gnss-reference-drift',
+  'gnss-reference-frame',
+  'gnss-survey',
+  'gnss-moved',
+  'gnss-reference-moved',
+  'gnss-fault',
+])
+export type Report = Static<typeof Report>
+
+/** The raised errors, for the next instance on a reload. */
+export const ReportsSnapshot = Type.Array(Type.Tuple([Report, Type.Union([Type.String(), TroubleShape])]))
+export type ReportsSnapshot = Static<typeof ReportsSnapshot>
 
 /** RTCM is sent despite these errors; the others explain why it is held. */
 const doubts: ReadonlySet<Report> = new Set([
@@ -64,11 +72,11 @@ export class Reports {
     this.raise('gnss-initial', lateText(state, needed_m, best_m))
   }
 
-  snapshot(): [Report, string | Trouble][] {
+  snapshot(): ReportsSnapshot {
     return [...this.#standing]
   }
 
-  restore(standing: readonly [Report, string | Trouble][]): void {
+  restore(standing: ReportsSnapshot): void {
     for (const [report, trouble] of standing) this.raise(report, trouble)
   }
 }

@@ -1,20 +1,22 @@
 /** Runs the procedure with a receiver: the observer finds events, the table maps them to actions, the actions are carried out. */
 import { sameEcef } from 'rtk-base/gnss'
 import type { MoveEvidence, ProcedureWish } from 'rtk-base/services'
-import type { Reference } from '../reference/reference.js'
+import { type Static, Type } from 'typebox'
+import { Reference } from '../reference/reference.js'
 import { type ActionDeps, Actions, type Course } from './actions.js'
 import { Observer, type ObserverDeps } from './observer.js'
-import type { Reports } from './reports.js'
+import { ReportsSnapshot } from './reports.js'
 import { type Event, isAbsent, isSettled, rowOf, type State, states, wishes } from './table.js'
 import { checkedFirst } from './texts.js'
 
 /** State handed over to the next instance on a reload. */
-export interface RunSnapshot {
-  state: State
-  uid: string
-  target?: Reference
-  reports: ReturnType<Reports['snapshot']>
-}
+export const RunSnapshot = Type.Object({
+  state: Type.Unsafe<State>(Type.Enum(Object.keys(states))),
+  uid: Type.String(),
+  target: Type.Optional(Reference),
+  reports: ReportsSnapshot,
+})
+type RunSnapshot = Static<typeof RunSnapshot>
 
 const tick_ms = 1000
 

@@ -18,15 +18,16 @@ import {
 } from 'rtk-base/gnss'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import type { Ecef } from 'rtk-base/services'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Reference } from './reference.js'
 
-export interface Datum {
+export const Datum = Type.Object({
   /** e.g. `ETRF2000`; empty: not known. */
-  frame: string
+  frame: Type.String(),
   /** e.g. `2010.0`. */
-  epoch: string
-}
+  epoch: Type.String(),
+})
+export type Datum = Static<typeof Datum>
 
 export interface DatumParameters {
   readonly reference: readonly string[]

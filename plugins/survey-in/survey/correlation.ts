@@ -1,3 +1,5 @@
+import { type Static, Type } from 'typebox'
+
 /** Maximum bins; when full, each two are merged. */
 const mostBins = 512
 /** Correlation is looked for over at most this part of the series: beyond it there is too little to average over. */
@@ -7,13 +9,16 @@ const fewestBins = 16
 
 type Vector = readonly [number, number, number]
 
-export interface CorrelationSnapshot {
+const count = Type.Number({ minimum: 0 })
+const vector = Type.Tuple([Type.Number(), Type.Number(), Type.Number()])
+export const CorrelationSnapshot = Type.Object({
   /** Epochs in a full bin. */
-  width: number
-  bins: number[]
-  open: { sum: [number, number, number]; count: number }
-  moments: { count: number; mean: [number, number, number]; squares: number }
-}
+  width: Type.Integer({ minimum: 1 }),
+  bins: Type.Array(Type.Number(), { maxItems: 3 * mostBins }),
+  open: Type.Object({ sum: vector, count }),
+  moments: Type.Object({ count, mean: vector, squares: count }),
+})
+export type CorrelationSnapshot = Static<typeof CorrelationSnapshot>
 
 /**
  * The integral correlation time of a series of position errors, in epochs, in bounded memory and constant time an epoch:

@@ -1,7 +1,9 @@
 import { roundEcef } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
-import { type CorrelationSnapshot, CorrelationTime } from './correlation.js'
-import { LogMedian, type MedianSnapshot } from './log-median.js'
+import { type Static, Type } from 'typebox'
+import { CorrelationSnapshot, CorrelationTime } from './correlation.js'
+import { LogMedian, MedianSnapshot } from './log-median.js'
 
 /**
  * Assumptions about the errors of single positions, not measured values: errors of
@@ -20,15 +22,16 @@ export interface AccuracyModel {
 export const plainModel: AccuracyModel = { floor_s: 900, bias_m: 1.3, bias_ppm: 0 }
 export const correctedModel: AccuracyModel = { floor_s: 300, bias_m: 0.02, bias_ppm: 1 }
 
-export interface EstimatorSnapshot {
-  origin: Ecef
-  mean: [number, number, number]
-  weight: number
-  count: number
-  observed_s: number
-  median: MedianSnapshot
-  correlation: CorrelationSnapshot
-}
+export const EstimatorSnapshot = Type.Object({
+  origin: EcefShape,
+  mean: Type.Tuple([Type.Number(), Type.Number(), Type.Number()]),
+  weight: Type.Number({ minimum: 0 }),
+  count: Type.Number({ minimum: 0 }),
+  observed_s: Type.Number({ minimum: 0 }),
+  median: MedianSnapshot,
+  correlation: CorrelationSnapshot,
+})
+export type EstimatorSnapshot = Static<typeof EstimatorSnapshot>
 
 /** The correlation time is computed again when the series is longer by this factor: it changes slowly and costs most. */
 const relook = 1.02

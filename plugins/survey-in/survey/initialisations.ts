@@ -1,6 +1,8 @@
 /** How often the carrier ambiguities were determined anew with the same result. Pure. */
 import { distance } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef } from 'rtk-base/services'
+import { type Static, Type } from 'typebox'
 
 /** An initialisation is known by the mean of its epochs: fewer are not enough. */
 const fewest = 10
@@ -8,12 +10,13 @@ const fewest = 10
 const agrees_m = 0.05
 const sigmas = 3
 
-export interface InitialisationSnapshot {
-  first?: Ecef
+export const InitialisationSnapshot = Type.Object({
+  first: Type.Optional(EcefShape),
   /** Stored by earlier releases: at least one agreed. */
-  agreed: boolean
-  agreements?: number
-}
+  agreed: Type.Boolean(),
+  agreements: Type.Optional(Type.Number({ minimum: 0 })),
+})
+export type InitialisationSnapshot = Static<typeof InitialisationSnapshot>
 
 export class Initialisations {
   /** Mean of an earlier one. */

@@ -1,10 +1,16 @@
+import { type Static, Type } from 'typebox'
+
 /** Values are distinguished to 1 %, from 0.1 mm to 100 km. */
 const perBin = Math.log(1.01)
 const smallest = 1e-4
 const bins = Math.ceil(Math.log(1e5 / smallest) / perBin)
 
 /** How often a value fell into each bin, as pairs: for the store. */
-export type MedianSnapshot = [bin: number, count: number][]
+export const MedianSnapshot = Type.Array(
+  Type.Tuple([Type.Integer({ minimum: 0, maximum: bins - 1 }), Type.Integer({ minimum: 1 })]),
+  { maxItems: bins },
+)
+export type MedianSnapshot = Static<typeof MedianSnapshot>
 
 /** The median of any number of positive values in bounded memory: a histogram with bins of 1 %. */
 export class LogMedian {

@@ -1,8 +1,10 @@
 /** One survey-in: which epochs count, when it is good enough, when it has to end. Pure; the time is always passed in. */
 import { distance, enu, followsBase, isPosition, offsetText } from 'rtk-base/gnss'
+import { EcefShape } from 'rtk-base/schemas'
 import type { Ecef, ReceiverFix } from 'rtk-base/services'
-import { type AccuracyModel, type EstimatorSnapshot, PositionEstimator } from './estimator.js'
-import { type InitialisationSnapshot, Initialisations } from './initialisations.js'
+import { type Static, Type } from 'typebox'
+import { type AccuracyModel, EstimatorSnapshot, PositionEstimator } from './estimator.js'
+import { InitialisationSnapshot, Initialisations } from './initialisations.js'
 import type { Seen } from './plain-position.js'
 
 /** The change parameters of a survey-in; read again each time. */
@@ -25,21 +27,25 @@ export interface CorrectionsNow {
   trust: 'trusted' | 'unknown' | 'rejected'
 }
 
-export interface SurveySnapshot {
-  corrected: boolean
-  by: string
-  elapsed_s: number
-  total_s: number
-  rtcm: { age_s: number; count: number; remote: string; dist_m: number }
-  estimator?: EstimatorSnapshot
+const count = Type.Number({ minimum: 0 })
+
+/** Progress, for the store and for the next instance on a reload. */
+export const SurveySnapshot = Type.Object({
+  corrected: Type.Boolean(),
+  by: Type.String(),
+  elapsed_s: count,
+  total_s: count,
+  rtcm: Type.Object({ age_s: Type.Number(), count: Type.Number(), remote: Type.String(), dist_m: count }),
+  estimator: Type.Optional(EstimatorSnapshot),
   /** Reference for detecting a step. */
-  level?: Ecef
-  initialisations?: InitialisationSnapshot
+  level: Type.Optional(EcefShape),
+  initialisations: Type.Optional(InitialisationSnapshot),
   /** Where the receiver found itself without corrections. */
-  plain?: Seen
+  plain: Type.Optional(Type.Object({ position: EcefShape, acc_m: count })),
   /** The announced position of the source is known to be right. */
-  trusted?: true
-}
+  trusted: Type.Optional(Type.Literal(true)),
+})
+export type SurveySnapshot = Static<typeof SurveySnapshot>
 
 export interface SurveyEnd {
   state: 'complete' | 'incomplete' | 'aborted'

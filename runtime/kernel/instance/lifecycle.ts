@@ -8,14 +8,13 @@ import { during } from '../../watchdog/activity.js'
 import { type ContextHost, createContext } from '../context/index.js'
 import { readTexts } from '../texts.js'
 import { ownPlace } from './attribution.js'
+import { CheckedHandoff, type HandoffValues } from './handoff.js'
 import { Instance } from './instance.js'
 
 const startLimit_ms = 10_000
 const stopLimit_ms = 5_000
 /** The whole service has 3 s to stop. */
 const shutdownLimit_ms = 2_000
-
-export type HandoffValues = Map<string, unknown>
 
 export interface LifecycleDeps {
   log: Logger
@@ -118,7 +117,8 @@ export class Lifecycle {
       }
       instance.hasBegun = true
       const { context, state } = instance
-      const started = during(name, 'start', () => instance.run(async () => definition.start?.(context, handoff, state)))
+      const checked = new CheckedHandoff(handoff, instance.log)
+      const started = during(name, 'start', () => instance.run(async () => definition.start?.(context, checked, state)))
       await withLimit(clock, startLimit_ms, name, 'start', unlessAborted(this.#deps.stopping, started))
       const missing = idsOf(definition.provides).find((id) => !instance.services.has(id))
       if (missing) throw new Error(`did not provide ${missing}`)
@@ -137,7 +137,7 @@ export class Lifecycle {
   async stop(instance: Instance, reason: StopReason): Promise<HandoffValues> {
     const { clock } = this.#deps
     const { context, definition, log, name, scope, state } = instance
-    const handoff: HandoffValues = new Map()
+    const handoff = new Map<string, unknown>()
     instance.live = false
     this.#deps.leaving(instance, reason)
     instance.run(() => scope.abort())

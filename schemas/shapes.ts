@@ -1,0 +1,20 @@
+/** Schemas of values that the services exchange, for what a plugin hands over at a reload. */
+import { Type } from 'typebox'
+import type { ErrorValues } from './services/device.js'
+
+const number = Type.Number()
+
+/** An `Ecef`. */
+export const EcefShape = Type.Object({ x: number, y: number, z: number })
+/** An `Enu`. */
+export const EnuShape = Type.Object({ east: number, north: number, up: number })
+
+/** A `Trouble`, as `ctx.errors.raise` takes it. */
+export const TroubleShape = Type.Object({
+  text: Type.String(),
+  advice: Type.Optional(Type.String()),
+  severity: Type.Optional(Type.Enum(['silences', 'doubts', 'degrades'])),
+  // `raise` leaves out values that it cannot show.
+  values: Type.Optional(Type.Unsafe<ErrorValues>(Type.Record(Type.String(), Type.Unknown()))),
+  t: Type.Optional(number),
+})
