@@ -170,7 +170,7 @@ async function faultsOf(station: TestStation, name: string, observed: Observed, 
   const isOfKind = (forgery: Forgery | undefined, real: unknown) =>
     plainForgeries.includes(forgery as Forgery) && forgery?.mayFit(real)
   let before: Forgery | undefined
-  for (const forgery of [...plainForgeries, ...few(40, memberForgeries(values)), undefined]) {
+  for (const forgery of [...plainForgeries, ...few(8, memberForgeries(values)), undefined]) {
     const lines = station.lines.length
     observed.forged = forgery && [...observed.names].map((key) => [key, forgery.of(realOf(key))])
     const fault = await reloaded()

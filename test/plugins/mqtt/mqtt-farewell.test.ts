@@ -22,8 +22,9 @@ function rig() {
         return can || patient
       },
     }) as unknown as Session
-  const farewell = new Farewell(new ManualClock(), (broker) => session(broker, { up: false, can: false }))
-  return { said, session, farewell }
+  const clock = new ManualClock()
+  const farewell = new Farewell(clock, (broker) => session(broker, { up: false, can: false }))
+  return { said, session, farewell, clock }
 }
 
 t.test('q without an r before it takes the session that is there, and no other', async (t) => {
@@ -103,9 +104,11 @@ t.test('a broker that never answers holds nobody up', async (t) => {
   })
 
   t.test('and when the time is over no session is begun', async (t) => {
-    const { said, session, farewell } = rig()
+    const { said, session, farewell, clock } = rig()
     await farewell.restart(session(here))
-    const late = new Promise<void>((resolve) => setTimeout(resolve, leaveLimit_ms))
+    const late = new Promise<void>((resolve) => setTimeout(resolve, leaveLimit_ms)).then(() =>
+      clock.advance(leaveLimit_ms),
+    )
     await farewell.quit(session(here, { up: false, can: false, until: late }))
     await late
     t.same(said, ['r here', 'q here not'])
