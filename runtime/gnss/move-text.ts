@@ -48,7 +48,8 @@ export function moveValues({ vector, size_m, isLeast, moves }: AntennaMove): Err
   if (shape === 'size') {
     if (isNear(vector, isLeast))
       return { shape: 'none', size: withUnit(size_m + known_sigmas * total(vector)), ...several }
-    return { shape, size: `${vector ? 'about' : 'more than'} ${withUnit(size_m)}`, ...several }
+    // The sum of several may be less than their sizes.
+    return { shape, size: `${moves > 1 ? 'about' : 'more than'} ${withUnit(size_m)}`, ...several }
   }
   return {
     shape,

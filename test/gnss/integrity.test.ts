@@ -1188,7 +1188,7 @@ t.test('what is told of a move and of two positions', async (t) => {
     [moved([0, 0, 1.5], 0.02), '1.50 ± 0.04 m up'],
     [moved([0, -2, 0], 0.02, { isLeast: true, moves: 2 }), 'at least 2.00 ± 0.02 m south, in 2 moves'],
     [moved([0.01, 0, 0], 0.02, { moves: 2 }), 'less than 10.8 cm, so it may be back, in 2 moves'],
-    [moved([0.02, 0, 0], 0.02, { isLeast: true }), 'about 2.0 cm, direction unknown'],
+    [moved([0.02, 0, 0], 0.02, { isLeast: true }), 'more than 2.0 cm, direction unknown'],
   ] as const)
     t.equal(text, expected)
   const unknown = { by: 'code', t: 0, size_m: 6, isLeast: true, moves: 1 } as const

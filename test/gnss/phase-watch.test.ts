@@ -420,7 +420,7 @@ t.test('what came at once is a move where the same drifted there in 10 s is none
     const motion = new Motion(0.03)
     for (let epoch = 0; epoch < 50; epoch++) {
       const now = position(size_m * Math.min(1, Math.max(0, epoch - 29) / over))
-      motion.add(epoch * 1000, now, 1)
+      motion.add(epoch * 1000, now, 1, 0)
       if (motion.moved(epoch * 1000, now)) return epoch
     }
     return undefined
@@ -454,7 +454,7 @@ t.test('errors that come slowly do not bend the past, a swing does', async (t) =
     const motion = new Motion(0.03)
     return Array.from({ length: 60 }, (_, epoch) => {
       const now = position(height(epoch))
-      motion.add(epoch * 1000, now, 1)
+      motion.add(epoch * 1000, now, 1, 0)
       motion.moved(epoch * 1000, now)
       return Math.round(1000 * (motion.swungOut(now)?.up ?? 0)) / 1000
     }).filter((up) => up !== 0)

@@ -1,6 +1,8 @@
 /** The antenna has left its place: how far it is from there, told by the phases before it left. Pure. */
+import type { Enu } from 'rtk-base/gnss'
 import { type Covariance, type Displacement, doubtOf } from './displacement.js'
-import type { Past, Plan } from './reference.js'
+import { none } from './excursions.js'
+import type { Past } from './reference.js'
 import type { Move } from './report.js'
 
 /** An antenna whose samples of so many seconds lie together has arrived. */
@@ -9,11 +11,8 @@ const arrived = { least_ms: 2_000, most_ms: 4_000, samples: 3, sigmas: 4 }
 const again = { least_m: 0.01, noise: 3, sigmas: 5, before_ms: 5_000 }
 /** A stay that separates two moves; a shorter one is a pause on the way. */
 const stay_ms = 4_000
-/**
- * Speed of a motion of which the phases may have followed a part, by the degree of the polynomials: the end of a push looks like a move in the
- * opposite direction. Then its size is no more than a magnitude, and its direction is unknown.
- */
-const slow_mps = { 2: 0.05, 3: 0.01 }
+/** What an earlier motion explains within so many standard deviations says nothing of another one. */
+const explained = 3
 /** An antenna that was so far on its way in the first sample went at once. */
 const atOnce = 0.6
 /**
@@ -22,9 +21,14 @@ const atOnce = 0.6
  */
 const lost = { noise: 6, way_m: 0.3 }
 
+/** A position, and what it is wrong by at most if the antenna has moved in the past that is extrapolated. */
+export interface Placed extends Displacement {
+  readonly bend: Enu
+}
+
 export interface Sample {
   readonly time_ms: number
-  readonly position: Displacement
+  readonly position: Placed
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number
 }
@@ -37,8 +41,9 @@ interface Left {
   readonly samples: readonly [...Sample[], Sample]
   /** The epochs before. */
   readonly past: Past
-  /** Of the position that showed it. */
-  readonly plan: Plan
+  /** Of the extrapolation that showed it, to a motion in that past: how large, and how fast. */
+  readonly response: number
+  readonly unseen_mps: number
   /** Just before, it was away to the other side. */
   readonly isRebound: boolean
 }
@@ -47,8 +52,12 @@ export class Departure {
   readonly past: Past
   /** When the displacement began to show. */
   readonly left_ms: number
-  /** Its direction is unknown. */
+  /**
+   * The end of a motion that the phases have followed looks like a move in the opposite direction. Where the displacement may be one its
+   * direction is unknown, and the antenna has moved by at least the displacement through `#response`.
+   */
   readonly #isUnclear: boolean
+  readonly #response: number
   /** What comes now says nothing. */
   #isLost: boolean
   /** Of the last seconds, oldest first. */
@@ -57,7 +66,7 @@ export class Departure {
   /** Up to the last stay. */
   #before: Vector = nowhere
   /** Where the present motion began; undefined: at the first place, which has no error. */
-  #base: Displacement | undefined
+  #base: Placed | undefined
   /** With the present motion. */
   #sum: Vector
   #moves = 1
@@ -66,10 +75,11 @@ export class Departure {
   #arrived_ms: number | undefined
 
   /** @param left the samples since then, the newest is that of the report */
-  constructor({ samples, past, plan, isRebound }: Left) {
+  constructor({ samples, past, response, unseen_mps, isRebound }: Left) {
     const [first] = samples
     this.#newest = samples[samples.length - 1]
     this.past = past
+    this.#response = response
     this.left_ms = first.time_ms
     this.#samples = [...samples]
     this.#moved_ms = this.#newest.time_ms
@@ -77,9 +87,10 @@ export class Departure {
     this.#arrive()
     const for_s = (this.#newest.time_ms - first.time_ms) / 1000
     const isAtOnce = lengthOf(first.position) >= atOnce * lengthOf(this.#newest.position)
-    const isFast = wayOf(this.#newest.position, first.position) >= slow_mps[plan.degree] * for_s
-    this.#isUnclear = isRebound || !(isFast || (isAtOnce && this.#arrived_ms !== undefined))
-    this.#isLost = this.#isUnclear && plan.degree === 2
+    const isFast = wayOf(this.#newest.position, first.position) >= unseen_mps * for_s
+    const isClear = isFast || (isAtOnce && this.#arrived_ms !== undefined)
+    this.#isUnclear = isRebound || !isClear || isExplained(this.#newest.position)
+    this.#isLost = this.#isUnclear
   }
 
   /** Of the newest sample. */
@@ -102,7 +113,7 @@ export class Departure {
     const { east_m, north_m, up_m, covariance } = this.#sum
     const isLeast = this.#arrived_ms === undefined
     const of = { moves: this.#moves, age_s: (time_ms - this.left_ms) / 1000 }
-    if (this.#isUnclear) return { ...magnitude(this.#sum), isLeast: true, ...of }
+    if (this.#isUnclear) return { ...magnitude(this.#sum, this.#response), isLeast: true, ...of }
     return { east_m, north_m, up_m, covariance, isLeast, ...of }
   }
 
@@ -157,19 +168,22 @@ export class Departure {
   }
 
   /** The way up to the last stay, and the present motion. */
-  #added(position: Displacement): Vector {
+  #added(position: Placed): Vector {
     const base = this.#base
     const { before, share } = { before: this.#before, share: base ? this.#shareOfMotion(position, base) : 1 }
     return {
       east_m: before.east_m + position.east_m - (base?.east_m ?? 0),
       north_m: before.north_m + position.north_m - (base?.north_m ?? 0),
       up_m: before.up_m + position.up_m - (base?.up_m ?? 0),
-      covariance: plus(before.covariance, times(share, doubted(position))),
+      covariance: plus(
+        plus(before.covariance, times(share, doubted(position))),
+        squareOf(differenceOf(position.bend, base?.bend ?? none)),
+      ),
     }
   }
 
   /** Of the variance of a position: the noise of two, and what the extrapolation has lost since the motion began. */
-  #shareOfMotion(position: Displacement, base: Displacement): number {
+  #shareOfMotion(position: Placed, base: Placed): number {
     const variance = ({ sigma }: Displacement) => sigma.east_m ** 2 + sigma.north_m ** 2 + sigma.up_m ** 2
     return this.#newest.stepNoise ** 2 + Math.max(0, 1 - variance(base) / variance(position))
   }
@@ -187,6 +201,19 @@ function isLost(sample: Sample): boolean {
   return noise > lost.noise && lengthOf(sample.position) < lost.way_m * noise
 }
 
+/** Whether a motion in the past shows as much. */
+function isExplained(position: Placed): boolean {
+  const { east_m, north_m, up_m, sigma, bend } = position
+  const doubt = doubtOf(position)
+  const error_m = (sigma_m: number, bend_m: number) => Math.hypot(doubt * sigma_m, bend_m)
+  const [e, n, u] = [
+    east_m / error_m(sigma.east_m, bend.east),
+    north_m / error_m(sigma.north_m, bend.north),
+    up_m / error_m(sigma.up_m, bend.up),
+  ]
+  return Math.hypot(e, n, u) < explained
+}
+
 function spans(samples: readonly Sample[]): boolean {
   const [first] = samples
   const last = samples[samples.length - 1]
@@ -194,20 +221,21 @@ function spans(samples: readonly Sample[]): boolean {
 }
 
 /** In standard deviations of the difference: of the noise of both, and of what the extrapolation has lost since the earlier one. */
-function sigmasBetween({ position, stepNoise }: Sample, earlier: Displacement): number {
+function sigmasBetween({ position, stepNoise }: Sample, earlier: Placed): number {
   const { east_m, north_m, up_m, sigma } = position
-  const error_m = (now_m: number, then_m: number) =>
-    Math.sqrt((now_m * stepNoise) ** 2 + Math.max(0, now_m ** 2 - then_m ** 2))
+  const error_m = (now_m: number, then_m: number, bend_m: number) =>
+    Math.sqrt((now_m * stepNoise) ** 2 + Math.max(0, now_m ** 2 - then_m ** 2) + bend_m ** 2)
+  const bend = differenceOf(position.bend, earlier.bend)
   const sigmas = Math.hypot(
-    (east_m - earlier.east_m) / error_m(sigma.east_m, earlier.sigma.east_m),
-    (north_m - earlier.north_m) / error_m(sigma.north_m, earlier.sigma.north_m),
-    (up_m - earlier.up_m) / error_m(sigma.up_m, earlier.sigma.up_m),
+    (east_m - earlier.east_m) / error_m(sigma.east_m, earlier.sigma.east_m, bend.east),
+    (north_m - earlier.north_m) / error_m(sigma.north_m, earlier.sigma.north_m, bend.north),
+    (up_m - earlier.up_m) / error_m(sigma.up_m, earlier.sigma.up_m, bend.up),
   )
   return sigmas / doubtOf(position)
 }
 
 /** Their errors have little of their own: the mean is as accurate as the newest. */
-function meanOf(samples: readonly Sample[]): Displacement {
+function meanOf(samples: readonly Sample[]): Placed {
   const mean = (axis: 'east_m' | 'north_m' | 'up_m') =>
     samples.reduce((sum, { position }) => sum + position[axis], 0) / samples.length
   const { position } = samples[samples.length - 1]
@@ -216,14 +244,26 @@ function meanOf(samples: readonly Sample[]): Displacement {
 
 export const plus = (one: Covariance, other: Covariance): Covariance =>
   one.map((value, at) => value + other[at]) as unknown as Covariance
+const squareOf = ({ east, north, up }: Enu): Covariance =>
+  [...[east * east, east * north, east * up], ...[north * north, north * up, up * up]] as unknown as Covariance
+const differenceOf = (one: Enu, other: Enu): Enu => ({
+  east: one.east - other.east,
+  north: one.north - other.north,
+  up: one.up - other.up,
+})
 const times = (by: number, covariance: Covariance): Covariance =>
   covariance.map((value) => by * value) as unknown as Covariance
 
 /** Few steady clocks: the residuals show too little of the errors. */
 export const doubted = (position: Displacement): Covariance => times(doubtOf(position) ** 2, position.covariance)
 
-/** As uncertain in every direction as it is large. */
-export function magnitude(move: Vector): Vector {
-  const square = move.east_m ** 2 + move.north_m ** 2 + move.up_m ** 2
-  return { ...move, covariance: plus(move.covariance, [square, 0, 0, square, 0, square]) }
+/** The least of the way, as uncertain in every direction as the displacement is large. */
+export function magnitude({ east_m, north_m, up_m, covariance }: Vector, response: number): Vector {
+  const square = east_m ** 2 + north_m ** 2 + up_m ** 2
+  return {
+    east_m: east_m / response,
+    north_m: north_m / response,
+    up_m: up_m / response,
+    covariance: plus(covariance, [square, 0, 0, square, 0, square]),
+  }
 }

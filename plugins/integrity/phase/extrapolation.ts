@@ -10,6 +10,10 @@ export interface ExtrapolationError {
   readonly noise: number
   /** Orbit terms that the polynomial omits, metres. */
   readonly bias_m: number
+  /** A step within or behind the samples shows as a displacement of at most so many times its size, in either direction. */
+  readonly response: number
+  /** And changes by at most so many times its size in a second. */
+  readonly response_ps: number
 }
 
 /** Terms of a cubic. */
@@ -59,16 +63,24 @@ export class Extrapolation {
 
     let noise = 0
     let missed = 0
+    // The samples behind a step take their share of it off.
+    let before = 0
+    let response = 1
+    let response_ps = 0
     for (let k = 0; k < count; k++) {
       const u = (times_s[k] - middle) / half
       let weight = right[degree]
       for (let term = degree - 1; term >= 0; term--) weight = weight * u + right[term]
       weights[k] = weight
       noise += weight * weight
+      before += weight
+      response = Math.max(response, Math.abs(before))
+      if (k > 0) response_ps = Math.max(response_ps, Math.abs(weight) / (times_s[k] - times_s[k - 1]))
       const square = times_s[k] * times_s[k]
       missed += weight * square * (degree === 2 ? times_s[k] : square)
     }
-    return { noise, bias_m: Math.abs(missed) * (degree === 2 ? jerk_mps3 / 6 : snap_mps4 / 24) }
+    const bias_m = Math.abs(missed) * (degree === 2 ? jerk_mps3 / 6 : snap_mps4 / 24)
+    return { noise, bias_m, response, response_ps }
   }
 }
 

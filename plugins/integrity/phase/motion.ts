@@ -1,5 +1,5 @@
 import type { Enu } from 'rtk-base/gnss'
-import type { Sample } from './departure.js'
+import type { Placed, Sample } from './departure.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { orderStatistic } from './order-statistic.js'
 
@@ -120,11 +120,12 @@ export class Motion {
   /**
    * Takes the position of an epoch.
    * @param stepNoise standard deviation of the difference of two positions, in those of one
+   * @param bent_m a displacement in the past that is extrapolated makes a position step by up to so much
    * @returns when the level stepped, since when; else undefined
    */
-  add(time_ms: number, position: Displacement, stepNoise: number): number | undefined {
+  add(time_ms: number, position: Displacement, stepNoise: number, bent_m: number): number | undefined {
     this.keep(time_ms, position)
-    return this.#settle(time_ms, position, stepNoise)
+    return this.#settle(time_ms, position, stepNoise, bent_m)
   }
 
   /** The same of an antenna that is on its way: its level stays where it was. */
@@ -140,7 +141,7 @@ export class Motion {
   }
 
   /** The newest, and those before it after `from_ms`, with the errors of the newest. */
-  since(from_ms: number, position: Displacement, stepNoise: number): [...Sample[], Sample] {
+  since(from_ms: number, position: Placed, stepNoise: number): [...Sample[], Sample] {
     const samples: [...Sample[], Sample] = [
       { time_ms: this.#times_ms[(this.#next - 1) % capacity], position, stepNoise },
     ]
@@ -318,9 +319,10 @@ export class Motion {
 
   /**
    * A step becomes the level when the median of 4 s behind it differs from that of 4 s before it, clearly and at once. Slow
-   * changes do not count: they may be errors of the extrapolation, which a changed level would feed.
+   * changes do not count, nor do those that a displacement in the past explains: they may be errors of the extrapolation, which a changed
+   * level would feed.
    */
-  #settle(time_ms: number, position: Displacement, stepNoise: number): number | undefined {
+  #settle(time_ms: number, position: Displacement, stepNoise: number, bent_m: number): number | undefined {
     const { sigma } = position
     const end = this.#next
     const middle = this.#reaching(end, time_ms - settle_ms)
@@ -333,7 +335,7 @@ export class Motion {
     const [e, n, u] = this.#after.map((value, axis) => value - this.#before[axis])
     const size_m = Math.hypot(e, n, u)
     const normalised = Math.hypot(e / sigma.east_m, n / sigma.north_m, u / sigma.up_m) / stepNoise
-    if (size_m < step.least_m || normalised < step.significance * doubtOf(position)) return undefined
+    if (size_m < Math.max(step.least_m, bent_m) || normalised < step.significance * doubtOf(position)) return undefined
     const sharp = this.#between(middle - 2, middle, e, n, u) / size_m
     if (sharp < step.sharpness * size_m) return undefined
     for (let sample = begin; sample < end; sample++) {

@@ -1,4 +1,5 @@
 import { type Displacement, DisplacementFit } from './displacement.js'
+import type { ExtrapolationError } from './extrapolation.js'
 import { type Past, type Plan, Reference, type Window } from './reference.js'
 import type { Pace, SignalTracks, Track } from './signal-tracks.js'
 
@@ -26,6 +27,9 @@ export interface Fitted {
   /** Standard deviation of the difference of two positions, in those of one. */
   readonly stepNoise: number
   readonly plan: Plan
+  /** Of the extrapolation, to a step in the past. */
+  readonly response: number
+  readonly response_ps: number
 }
 
 /** All phases of an epoch held against the polynomial through the past of each, and the displacement of the antenna that explains what is left. */
@@ -56,7 +60,7 @@ export class PhaseFit {
     if (!plan) return undefined
     const fit = this.#fit
     fit.clear()
-    let noise = 1
+    let error: ExtrapolationError = { noise: 1, bias_m: 0, response: 1, response_ps: 0 }
     let window: Window | undefined
     let clock = 0
     for (let group = 0; group < this.#tracks.seen.length; group++) {
@@ -67,15 +71,16 @@ export class PhaseFit {
       // Extrapolated from the same epochs, the one clock of the receiver is the same.
       if (window && own !== window) clock++
       window = own
-      noise = own.error.noise
+      error = own.error
       this.#addRows(seen, own, clock)
     }
     if (fit.size === 0) return undefined
-    const stepNoise = Math.sqrt(2 / (1 + noise))
+    const { noise, response, response_ps } = error
+    const of = { stepNoise: Math.sqrt(2 / (1 + noise)), plan, response, response_ps }
     const position = fit.solve()
-    if (position === undefined) return { slips: 0, stepNoise, plan }
-    if (position === 'contradiction') return { slips: 0, stepNoise, plan, contradicts: true }
-    return { slips: past ? 0 : this.#learn(), stepNoise, plan, position }
+    if (position === undefined) return { slips: 0, ...of }
+    if (position === 'contradiction') return { slips: 0, ...of, contradicts: true }
+    return { slips: past ? 0 : this.#learn(), ...of, position }
   }
 
   /** @returns how many signals slipped */

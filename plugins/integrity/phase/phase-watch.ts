@@ -1,9 +1,10 @@
 import type { Enu, MsmEpoch } from 'rtk-base/gnss'
 import { moved_m } from '../limits.js'
 import { Creep } from './creep.js'
-import { Departure, doubted, magnitude } from './departure.js'
+import { Departure, doubted, magnitude, type Placed } from './departure.js'
 import { type Displacement, doubtOf } from './displacement.js'
 import { EpochClock } from './epoch-clock.js'
+import { Excursions } from './excursions.js'
 import { Motion, significance, span_ms } from './motion.js'
 import { type Fitted, PhaseFit } from './phase-fit.js'
 import { type Plan, quickPlans, slowPlans } from './reference.js'
@@ -54,6 +55,12 @@ interface Solved extends Partial<Fitted> {
   readonly since_ms?: number | undefined
 }
 
+/** A slow push, and how large one shows at most. */
+interface Pushed {
+  readonly position: Displacement
+  readonly response: number
+}
+
 /**
  * Watches the antenna through the carrier phases of its own observations. For each epoch it reports the displacement since the
  * previous one and over the last 10 s, whether lock was lost, and whether the antenna `moved`.
@@ -69,6 +76,7 @@ export class PhaseWatch {
   readonly #creep: Creep
   /** Level of the antenna by slot of the history. */
   readonly #levels = new Float64Array(kept * 3)
+  readonly #excursions = new Excursions(this.#tracks)
   readonly #quick = new PhaseFit('quick', this.#tracks, quickPlans, this.#levels)
   readonly #slow = new PhaseFit('slow', this.#tracks, slowPlans, this.#levels)
   readonly #clock = new EpochClock()
@@ -83,7 +91,7 @@ export class PhaseWatch {
   /** The epochs of the new place are history: those before it only tell the way there. */
   #isRenewed = false
   /** What a slow push did, since that is reported. */
-  #crept: { readonly position: Displacement; readonly from_ms: number } | undefined
+  #crept: (Pushed & { readonly from_ms: number }) | undefined
   /** When the watch restarts after a slow push, or a step of a short history. */
   #renew_ms = Infinity
 
@@ -123,6 +131,7 @@ export class PhaseWatch {
     if (slot !== undefined) {
       const { east, north, up } = (solved?.position && this.#motion.swungOut(solved.position)) ?? this.#motion.level
       this.#levels.set([east, north, up], slot * 3)
+      this.#excursions.keep(slot, solved?.position, this.#motion.level)
       if (solved?.since_ms !== undefined) this.#relevel(solved.since_ms)
     }
     const crept = sky && slot !== undefined && !this.#departure ? this.#push() : undefined
@@ -192,8 +201,8 @@ export class PhaseWatch {
   #onTheWay(departure: Departure): Solved | undefined {
     const { time_ms, interval_ms } = this.#clock
     const fitted = this.#quick.solve(time_ms, interval_ms, departure.past)
-    const { position, stepNoise = 1 } = fitted ?? {}
-    if (position) departure.take({ time_ms, position, stepNoise })
+    const position = fitted?.position
+    if (position) departure.take({ time_ms, position: this.#placed(position, fitted), stepNoise: fitted.stepNoise })
     const isLost = time_ms - departure.heard_ms > lost_ms
     const isOver = isLost || time_ms - departure.moved_ms >= renewAfter_ms
     // It left again: the new place is another one.
@@ -214,30 +223,35 @@ export class PhaseWatch {
     const { time_ms, interval_ms } = this.#clock
     const fitted = this.#quick.solve(time_ms, interval_ms)
     if (!fitted?.position) return fitted
-    const { position, stepNoise, plan, slips } = fitted
+    const { position, stepNoise, plan } = fitted
     const step = this.#motion.step(position)
-    const since_ms = this.#motion.add(time_ms, position, stepNoise)
+    // From where it was, to the farthest that the extrapolation puts it on the other side.
+    const { east, north, up } = this.#excursion(plan)
+    const bent_m = (1 + fitted.response) * Math.hypot(east, north, up)
+    const since_ms = this.#motion.add(time_ms, position, stepNoise, bent_m)
     // A short fit has the step in it by now, and little history to lose.
     if (since_ms !== undefined && plan.degree === 2) this.#renew_ms = Math.min(this.#renew_ms, time_ms + 1)
-    return { position, stepNoise, plan, slips, step, since_ms }
+    return { ...fitted, step, since_ms }
   }
 
   /** A displacement by less a second than the quick polynomials tell from the motion of the satellites. */
-  #push(): Displacement | undefined {
+  #push(): Pushed | undefined {
     const { time_ms, interval_ms } = this.#clock
-    const position = this.#slow.solve(time_ms, interval_ms)?.position
-    return position && this.#creep.take(time_ms, position, this.#motion.level) && position
+    const { position, response = 1 } = this.#slow.solve(time_ms, interval_ms) ?? {}
+    if (!position || !this.#creep.take(time_ms, position, this.#motion.level)) return undefined
+    return { position, response }
   }
 
-  #moved({ position, plan, stepNoise = 1 }: Solved, crept: Displacement | undefined): boolean | undefined {
+  #moved(solved: Solved, crept: Pushed | undefined): boolean | undefined {
+    const { position } = solved
     const { time_ms } = this.#clock
     if (this.#departure && !this.#isRenewed) return true
-    if (position && plan && this.#motion.moved(time_ms, position)) {
-      this.#leave(position, plan, stepNoise)
+    if (position && isFitted(solved) && this.#motion.moved(time_ms, position)) {
+      this.#leave(position, solved)
       return true
     }
     if (crept) {
-      this.#crept = { position: crept, from_ms: this.#crept?.from_ms ?? time_ms }
+      this.#crept = { ...crept, from_ms: this.#crept?.from_ms ?? time_ms }
       if (this.#renew_ms === Infinity) this.#renew_ms = time_ms + renewAfter_ms
     }
     if (this.#crept) return true
@@ -247,18 +261,34 @@ export class PhaseWatch {
   }
 
   /** From now on the phases are extrapolated from those before the antenna left. */
-  #leave(position: Displacement, plan: Plan, stepNoise: number): void {
+  #leave(position: Displacement, fitted: Fitted): void {
     const { time_ms } = this.#clock
+    const { plan, stepNoise, response, response_ps } = fitted
+    const { east_m, north_m, up_m } = position.sigma
     const { first } = this.#tracks
     const used_ms = time_ms - plan.lag_ms
     const { quietAt_ms } = this.#motion
     const until_ms = Math.max(Math.min(used_ms, quietAt_ms - unsure_ms.least), used_ms - unsure_ms.most)
-    const samples = this.#motion.since(Math.max(until_ms, quietAt_ms), position, stepNoise)
+    const samples = this.#motion.since(Math.max(until_ms, quietAt_ms), this.#placed(position, fitted), stepNoise)
     const isRebound = this.#motion.rebounds(position)
-    this.#departure = new Departure({ samples, past: { first, until_ms }, plan, isRebound })
+    const unseen_m = Math.max(this.#threshold_m, significance * doubtOf(position) * Math.max(east_m, north_m, up_m))
+    const past = { first, until_ms }
+    this.#departure = new Departure({ samples, past, response, unseen_mps: unseen_m * response_ps, isRebound })
     this.#isRenewed = false
     this.#crept = undefined
     this.#renew_ms = Infinity
+  }
+
+  /** The farthest in the past that is extrapolated. */
+  #excursion({ lag_ms, window_ms }: Plan): Enu {
+    const until_ms = this.#clock.time_ms - lag_ms
+    return this.#excursions.farthest(until_ms - window_ms, until_ms)
+  }
+
+  /** With what such an excursion explains of it. */
+  #placed(position: Displacement, { plan, response }: Fitted): Placed {
+    const { east, north, up } = this.#excursion(plan)
+    return { ...position, bend: { east: response * east, north: response * north, up: response * up } }
   }
 
   #relevel(since_ms: number): void {
@@ -267,6 +297,7 @@ export class PhaseWatch {
     for (let number = next - 1; number >= Math.max(first, next - kept); number--) {
       const slot = number % kept
       if (times_ms[slot] < since_ms) break
+      this.#excursions.forget(slot)
       this.#levels.set([east, north, up], slot * 3)
     }
   }
@@ -302,13 +333,15 @@ export class PhaseWatch {
     const { time_ms } = this.#clock
     if (this.#departure) return this.#departure.moveAt(time_ms)
     if (!this.#crept) return undefined
-    const { position, from_ms } = this.#crept
+    const { position, response, from_ms } = this.#crept
     const { east, north, up } = this.#motion.level
     const [east_m, north_m, up_m] = [position.east_m - east, position.north_m - north, position.up_m - up]
-    const way = magnitude({ east_m, north_m, up_m, covariance: doubted(position) })
+    const way = magnitude({ east_m, north_m, up_m, covariance: doubted(position) }, response)
     return { ...way, moves: 1, isLeast: true, age_s: (time_ms - from_ms) / 1000 }
   }
 }
+
+const isFitted = (solved: Solved): solved is Solved & Fitted => solved.plan !== undefined
 
 const length = ({ east, north, up }: Enu) => Math.hypot(east, north, up)
 
