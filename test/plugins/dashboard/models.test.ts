@@ -72,7 +72,7 @@ import {
   thinned,
   timesOf,
 } from '../../../plugins/dashboard/ui/model/series.js'
-import { commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
+import { api, commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
@@ -1320,3 +1320,27 @@ function oneOwner(t: Test, page: string): void {
   const shared = [...owners].flatMap(([name, of]) => (of.size > 1 ? [`${name}: ${[...of].join(', ')}`] : []))
   t.strictSame(shared, [])
 }
+
+t.test('W12: what a person asked for is sent though the page is closed at this moment', async (t) => {
+  const asked: { path: string; keepalive: boolean | undefined }[] = []
+  const capture = t.intercept(globalThis, 'fetch', {
+    value: async (path: string, { keepalive }: RequestInit = {}) => {
+      asked.push({ path, keepalive })
+      return new Response('{}')
+    },
+  })
+  await api.command('confirm-position')
+  await api.change({ 'station-name': 'Roof' })
+  await api.post('/positions')
+  await api.parameters()
+  // More than the standard allows in all requests that outlive their page: a browser refuses it.
+  await api.change({ text: 'x'.repeat(65_536) })
+  capture.restore()
+  t.strictSame(asked, [
+    { path: '/system?confirm-position', keepalive: true },
+    { path: '/change', keepalive: true },
+    { path: '/positions', keepalive: true },
+    { path: '/parameters', keepalive: false },
+    { path: '/change', keepalive: false },
+  ])
+})
