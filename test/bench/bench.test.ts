@@ -6,6 +6,7 @@ import t from 'tap'
 import { gateOnly } from '../harness/sample.js'
 import { addressOf, clientNumbers } from './addresses.js'
 import { atLeast, atMost, figure, lost, none, quantile } from './measurement.js'
+import { shareOf, sliceOf } from './part.js'
 import { parts } from './parts.js'
 import { runPart } from './run-part.js'
 import { faultsOf } from './smoke.js'
@@ -32,6 +33,25 @@ t.test('a figure is absurd ten times beyond what is expected, and a loss at once
     ['one wrong', none('a', 1), [false, true]],
   ] as const) {
     t.same([ok, isAbsurd], expected, what)
+  }
+  t.end()
+})
+
+t.test('the shares of a part are all of it, and each but once', (t) => {
+  t.same(['2/8', '1/1', '0/8', '9/8', '2', '2/8x', ''].map(shareOf), [
+    { number: 2, of: 8 },
+    { number: 1, of: 1 },
+    ...Array(5).fill(undefined),
+  ])
+  for (const [count, of] of [
+    [1_700, 8],
+    [300, 7],
+    [3, 8],
+  ]) {
+    const slices = Array.from({ length: of }, (_, at) => sliceOf(count, { number: at + 1, of }))
+    t.equal(slices[0][0], 0)
+    t.equal(slices[of - 1][1], count)
+    for (let at = 1; at < of; at++) t.equal(slices[at][0], slices[at - 1][1])
   }
   t.end()
 })

@@ -1,13 +1,15 @@
-/** A move on the whole station, with the simulated receiver and the manual clock: what each of its surfaces says of it. */
+/** A move on the whole station, with the simulated receiver and the manual clock: what each of its surfaces says of it, and its fleet. */
 import type { Test } from 'tap'
-import { stationAlerts } from '../../plugins/alerts/sources/conditions.js'
-import { alertsOf } from '../../plugins/fleet-registry/alerts.js'
+import alerts from '../../plugins/alerts/index.js'
+import { moveOf } from '../../plugins/dashboard/ui/model/moved.js'
 import httpApi from '../../plugins/http-api/index.js'
+import record from '../../plugins/record/index.js'
+import system from '../../plugins/system/index.js'
 import verdictPlugin from '../../plugins/verdict/index.js'
 import type { Enu } from '../../runtime/gnss/index.js'
-import type { Verdict } from '../../schemas/info/base.js'
-import type { FleetStation } from '../../schemas/services.js'
+import { errorsOf, textAt } from '../../runtime/ui/station/document.js'
 import { uniform } from '../gnss/support/phase-scenes.js'
+import { type FleetRig, fleetRig } from '../plugins/fleet/rig.js'
 import { setUp } from '../plugins/gnss/simulator-rig.js'
 
 /** `gnss.state.motion.move` */
@@ -61,24 +63,48 @@ export function stationLifeOf(number: number): StationLife {
   return {
     seed: number + 1,
     before: (['nothing', 'nothing', 'antenna', 'restart'] as const)[number % 4],
-    // More history than some minutes changes nothing.
-    after_s: Math.round(Math.min(300, logUniform(random, 5, 10_800))),
+    after_s: Math.round(logUniform(random, 5, 10_800)),
     over_s: number % 3 === 1 ? Math.round(logUniform(random, 1, 20)) : 0,
-    way: wayOf(random, logUniform(random, 0.02, 20)),
+    way: wayOf(random, logUniform(random, 0.015, 20)),
     ...(number % 5 === 4 && {
       again: { after_s: Math.round(logUniform(random, 4, 90)), way: wayOf(random, logUniform(random, 0.1, 20)) },
     }),
   }
 }
 
-const plugins = { verdict: verdictPlugin, 'http-api': httpApi }
+const plugins = { verdict: verdictPlugin, 'http-api': httpApi, system, alerts, record }
 
-export async function liveStation(life: StationLife): Promise<StationSeen> {
+/** What was set up is taken down in the opposite order. */
+function owner(): { t: Test; end(): Promise<void> } {
   const undo: (() => unknown)[] = []
-  const rig = await setUp({ teardown: (fn: () => unknown) => undo.push(fn) } as unknown as Test, {
-    simulator: { seed: life.seed },
-    plugins,
-  })
+  return {
+    t: { teardown: (fn: () => unknown) => undo.push(fn) } as unknown as Test,
+    async end() {
+      for (const one of undo.reverse()) await one()
+    },
+  }
+}
+
+export interface FleetForMoves extends FleetRig {
+  stop(): Promise<void>
+}
+
+/** The fleet of all stations of a bench. */
+export async function fleetForMoves(): Promise<FleetForMoves> {
+  const { t, end } = owner()
+  return { ...(await fleetRig(t, { sources: { alerts: {} } })), stop: end }
+}
+
+/** The fleet that the station belongs to. */
+export interface Member {
+  readonly fleet: FleetRig
+  readonly serial: string
+}
+
+export async function liveStation(life: StationLife, member: Member): Promise<StationSeen> {
+  const { t, end } = owner()
+  const { serial } = member
+  const rig = await setUp(t, { simulator: { seed: life.seed }, plugins, serial })
   try {
     const isFixed = () => rig.field('state.status') === 'fixed'
     await rig.until(isFixed, 300)
@@ -101,34 +127,59 @@ export async function liveStation(life: StationLife): Promise<StationSeen> {
     }
     await rig.seconds(life.over_s + 60)
     const shown = rig.field('state.motion.move') as Shown | undefined
-    return { shown, truth, differs: shown ? await differences(rig, shown) : [] }
+    return { shown, truth, differs: shown ? await differences(rig, shown, member) : [] }
   } finally {
-    for (const one of undo) await one()
+    await end()
   }
 }
 
+type Row = Record<string, string | undefined>
+
+/** What the registry and the alerts of the fleet answer, from the document that the station sends. */
+async function toldByFleet(document: Record<string, unknown>, { fleet, serial }: Member): Promise<Row> {
+  const station = await fleet.station(serial, { document })
+  let row: Row | undefined
+  let alert: Row | undefined
+  await fleet.passes(
+    async () => {
+      const { status, json } = await fleet.fleet.request(`/fleet/stations/${serial}`)
+      row = status === 200 ? (json() as Row) : undefined
+      alert = (await fleet.get<Row[]>('/alerts')).find((one) => one.serial === serial && one.kind === 'moved')
+      return Boolean(row?.why && alert)
+    },
+    () => `a row with its cause in words, and an alert: ${JSON.stringify([row, alert])}`,
+  )
+  await station.stop()
+  return { 'row of the fleet': row?.why, 'alert of the fleet': alert?.text }
+}
+
+interface RecordLine {
+  readonly all?: Record<string, { text?: string } | null>
+  readonly set?: Record<string, { text?: string } | null>
+}
+
 /** Where something else is said than in the document. */
-async function differences({ station }: Awaited<ReturnType<typeof setUp>>, shown: Shown): Promise<string[]> {
+async function differences(
+  { station }: Awaited<ReturnType<typeof setUp>>,
+  shown: Shown,
+  member: Member,
+): Promise<string[]> {
   const { east_m, north_m, up_m } = shown
   const hasVector = east_m !== undefined
-  const errors = station.device.errors()
-  const error = errors.find(({ code }) => code === 'gnss-moved')
-  const verdict = station.field('base.state.verdict') as Verdict
-  const facts = { serial: 'S', name: '', utc_s: 1, verdict, link: undefined, errors, disk: undefined }
-  const fleet = {
-    cause: verdict.code,
-    online: 'online',
-    verdict: verdict.fitness,
-    why: verdict.why,
-    errors: [],
-    update: {},
+  const document = (await (await station.request('/get-info')).json()) as Record<string, unknown>
+  const error = errorsOf(document).find(({ code }) => code === 'gnss-moved')
+  const answer = (await station.request('/alerts')).json() as Row[]
+  const recorded: Record<string, { text?: string } | null> = {}
+  for (const line of (await station.request('/record')).text.trim().split('\n')) {
+    const { all, set } = JSON.parse(line) as RecordLine
+    Object.assign(recorded, all, set)
   }
-  const row = { ...fleet, certificateUntil_s: 0, verdictSince_s: 0, serial: 'S', name: '', group: '' }
-  const texts: Record<string, string | undefined> = {
+  const texts: Row = {
     error: error?.text,
-    verdict: verdict.why,
-    alert: stationAlerts(facts)[0]?.text,
-    'fleet row': alertsOf(row as unknown as FleetStation, { now_s: 1, offline_s: 1 })[0]?.text,
+    verdict: textAt(document, 'base.state.verdict.why'),
+    alert: answer.find(({ kind }) => kind === 'moved')?.text,
+    record: recorded['error gnss-moved']?.text,
+    ...(await toldByFleet(document, member)),
   }
   // Which parts are told depends on the covariance between the axes.
   const parts_m = [shown.size_m, ...(hasVector ? [Math.hypot(east_m, north_m), Math.abs(up_m)] : [])]
@@ -139,6 +190,8 @@ async function differences({ station }: Awaited<ReturnType<typeof setUp>>, shown
     return parts_m.some((part_m) => Math.abs(told_m - part_m) <= 0.6 * digit_m) ? [] : `${name}: ${text}`
   })
   if (error?.t !== shown.t) differs.push(`the time of the error is ${error?.t}, that of the move ${shown.t}`)
+  const { distance_m } = moveOf(document)
+  if (distance_m !== shown.size_m) differs.push(`the page asks about ${distance_m} m`)
   const { entries } = (await station.request('/reference/history')).json() as {
     entries: { what: string; offset?: Enu }[]
   }
@@ -148,12 +201,16 @@ async function differences({ station }: Awaited<ReturnType<typeof setUp>>, shown
   return differs
 }
 
-/** The largest deviation of an axis in its standard deviations. */
-export function stationSigmas({ shown, truth }: StationSeen): number {
-  if (!shown) return Number.NaN
-  return Math.max(
-    Math.abs(shown.east_m - truth.east) / shown.sigma_east_m,
-    Math.abs(shown.north_m - truth.north) / shown.sigma_north_m,
-    Math.abs(shown.up_m - truth.up) / shown.sigma_up_m,
-  )
+/** The largest deviation of an axis in its standard deviations, and whether a sign that is known is wrong. */
+export function stationSigmas({ shown, truth }: StationSeen): { sigmas: number; isSignWrong: boolean } {
+  if (shown?.east_m === undefined) return { sigmas: 0, isSignWrong: false }
+  const axes = [
+    [shown.east_m, truth.east, shown.sigma_east_m],
+    [shown.north_m, truth.north, shown.sigma_north_m],
+    [shown.up_m, truth.up, shown.sigma_up_m],
+  ]
+  return {
+    sigmas: Math.max(...axes.map(([one, other, sigma]) => Math.abs(one - other) / sigma)),
+    isSignWrong: axes.some(([one, other, sigma]) => Math.abs(one) > 3 * sigma && one * other < 0),
+  }
 }

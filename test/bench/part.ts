@@ -10,8 +10,29 @@ export interface Part<Size = unknown> {
   readonly needsRoot?: boolean
   /** Why `--against` leaves it out. */
   readonly notComparable?: string
-  run(size: Size): Promise<Measurement[]>
+  /** It takes hours: `--part` runs a share of it. */
+  readonly isDivisible?: boolean
+  run(size: Size, share: Share): Promise<Measurement[]>
 }
+
+/** The first of eight: `{ number: 1, of: 8 }`. */
+export interface Share {
+  readonly number: number
+  readonly of: number
+}
+export const whole: Share = { number: 1, of: 1 }
+
+/** @param text `2/8` @returns undefined: it is none */
+export function shareOf(text: string): Share | undefined {
+  const [, number = 0, of = 0] = (/^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? []).map(Number)
+  return number >= 1 && number <= of ? { number, of } : undefined
+}
+
+/** From which of so many to before which. */
+export const sliceOf = (count: number, { number, of }: Share): readonly [from: number, to: number] => [
+  Math.floor((count * (number - 1)) / of),
+  Math.floor((count * number) / of),
+]
 
 /** Infers the sizes. */
 export function definePart<Size>(part: Part<Size>): Part<Size> {

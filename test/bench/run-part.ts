@@ -9,13 +9,15 @@ import { postgresPrograms } from '../harness/peers/postgres.js'
 import { childEnv } from '../harness/process.js'
 import { hasProgram } from './edges.js'
 import type { Measurement } from './measurement.js'
-import type { Part, PartMessage } from './part.js'
+import { type Part, type PartMessage, type Share, whole } from './part.js'
 import { parts } from './parts.js'
 
 export type SizeName = 'full' | 'smoke'
 
 export interface RunOptions {
   readonly size: SizeName
+  /** Of a part that is divisible. Default: the whole. */
+  readonly share?: Share | undefined
   /** Root of the tree to measure. Default: this one. */
   readonly tree?: string
   readonly progress?: (text: string) => void
@@ -66,10 +68,14 @@ export async function runPart(name: string, options: RunOptions): Promise<Outcom
 }
 
 /** Whatever its processes print on stderr, and warnings of Node in any of them, go into files of the folder. */
-async function runIn(folder: string, name: string, { size, tree, progress, limit_ms }: RunOptions): Promise<Outcome> {
+async function runIn(
+  folder: string,
+  name: string,
+  { size, share = whole, tree, progress, limit_ms }: RunOptions,
+): Promise<Outcome> {
   const [stderr, warnings] = [join(folder, 'stderr'), join(folder, 'warnings')]
   const file = openSync(stderr, 'a')
-  const child = fork(script, [name, size], {
+  const child = fork(script, [name, size, `${share.number}/${share.of}`], {
     execArgv: ['--expose-gc'],
     stdio: ['ignore', file, file, 'ipc'],
     // JSON has no number that is none.

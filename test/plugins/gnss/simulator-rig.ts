@@ -36,6 +36,7 @@ export async function setUp(
     zed?: object
     /** What is stored already. */
     store?: MemoryStore
+    serial?: string
   } = {},
 ) {
   const clock = new ManualClock()
@@ -59,7 +60,10 @@ export async function setUp(
   const station = await createTestStation({
     clock,
     store,
-    variant: { changes: { ...quick, ...options.changes } },
+    variant: {
+      changes: { ...quick, ...options.changes },
+      ...(options.serial !== undefined && { serial: options.serial }),
+    },
     plugins: {
       'simulated-receiver': [receiverSimulator as unknown as Definition, { boot: 'rover', ...options.simulator }],
       'gnss-zed': [
