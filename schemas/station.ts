@@ -58,6 +58,9 @@ export const ChangeAnswer = Type.Object({
 })
 export type ChangeAnswer = Static<typeof ChangeAnswer>
 
+/** {SN}. `fleet` is reserved: it is the common name of a fleet's own certificate, so a station of this name would have its rights. */
+export const serialPattern = '^(?!fleet$)[A-Za-z0-9_-]{1,64}$'
+
 /** `POST /system?cmd=…` and `base/{SN}/cmd`. The commands depend on the running plugins. */
 export const Command = Type.String({
   minLength: 1,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { serialPattern } from './station.js'
 
 /** The kernel's own HTTP section of a variant. */
 export const HttpSection = Type.Object(
@@ -120,7 +121,7 @@ export const Variant = Type.Object(
     hardware: Type.String({ minLength: 1, maxLength: 64, description: 'esp.hardware of the document' }),
     serial: Type.Optional(
       Type.String({
-        pattern: '^(?!fleet$)[A-Za-z0-9_-]{1,64}$',
+        pattern: serialPattern,
         description:
           '{SN}, 1 to 64 letters, digits, _ or -; not `fleet`, the name of the fleet at its broker; left out: taken from the machine',
       }),

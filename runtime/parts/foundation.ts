@@ -8,7 +8,7 @@ import { forgetPasswords } from '../http/login/kept-sessions.js'
 import type { RuntimeOptions } from '../options.js'
 import { type Clock, systemClock } from '../ports/clock.js'
 import { DataFiles } from '../ports/data-files.js'
-import { machineSerial } from '../ports/machine.js'
+import { isSerial, machineSerial } from '../ports/machine.js'
 import { bootId, RunRecord } from '../ports/run-record.js'
 import { slotFromEnvironment } from '../ports/slots.js'
 import { SealableStore } from '../ports/store/sealed-store.js'
@@ -138,7 +138,7 @@ function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
 async function serialNumber(variant: Variant, store: Store): Promise<string> {
   if (variant.serial) return variant.serial
   const kept = await store.get('protected.kernel', 'serial')
-  if (typeof kept === 'string') return kept
+  if (isSerial(kept)) return kept
   const serial = await machineSerial()
   await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
   return serial

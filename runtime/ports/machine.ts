@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { serialPattern } from '../../schemas/station.js'
 import { RtkError } from '../errors.js'
 import { type ProcessPort, SystemProcesses } from './processes.js'
 
@@ -95,11 +96,19 @@ async function firstLine(path: string): Promise<string> {
   }
 }
 
+const pattern = new RegExp(serialPattern)
+export const isSerial = (text: unknown): text is string => typeof text === 'string' && pattern.test(text)
+
 /** {SN} of this machine: its device-tree serial, else a hash of its machine id, else random (the caller keeps it). */
 export async function machineSerial(): Promise<string> {
-  const deviceTree = (await firstLine('/sys/firmware/devicetree/base/serial-number')).replaceAll(/[^A-Za-z0-9_-]/g, '')
-  if (deviceTree) return deviceTree.slice(0, 64)
-  const id = (await firstLine('/etc/machine-id')) || randomBytes(16).toString('hex')
+  return serialOf(await firstLine('/sys/firmware/devicetree/base/serial-number'), await firstLine('/etc/machine-id'))
+}
+
+/** @param deviceTree its serial number, which may be a word that the maker left there, and no {SN} */
+export function serialOf(deviceTree: string, machineId: string): string {
+  const serial = deviceTree.replaceAll(/[^A-Za-z0-9_-]/g, '').slice(0, 64)
+  if (isSerial(serial)) return serial
+  const id = machineId || randomBytes(16).toString('hex')
   // Hashed: the machine id is confidential (machine-id(5)), the serial number is public.
   return createHash('sha256').update(`rtk-base:${id}`).digest('hex').slice(0, 12).toUpperCase()
 }

@@ -38,6 +38,7 @@ import {
   replaceFileSync,
   syncFolder,
 } from '../../runtime/ports/durable-file.js'
+import { serialOf } from '../../runtime/ports/machine.js'
 import { readRecordSync } from '../../runtime/ports/plain-file.js'
 import { Generations } from '../../runtime/ports/store/generations.js'
 import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
@@ -45,7 +46,7 @@ import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../..
 import { ChangeTrial } from '../../runtime/registry/change-trial.js'
 import { Nvs } from '../../runtime/registry/nvs.js'
 import { MemoryWatch } from '../../runtime/watchdog/memory.js'
-import { ManualClock, until } from '../harness/index.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { ownerOf } from './owner.js'
 
 t.test('what is periodic shares its wake-ups, and what was cancelled keeps none', async (t) => {
@@ -1265,4 +1266,17 @@ t.test('which generation a start takes, and what may be lost', async (t) => {
       number: 9,
     })
   }
+})
+
+t.test('S10: no machine makes its station a namesake of the fleet', async (t) => {
+  t.equal(serialOf('10000000a1b2c3d4', 'id'), '10000000a1b2c3d4')
+  t.equal(serialOf('Fleet 1', 'id'), 'Fleet1')
+  t.match(serialOf('fleet', 'id'), /^[0-9A-F]{12}$/, 'the name of the fleet at its broker')
+  t.equal(serialOf('fl.eet', 'id'), serialOf('', 'id'), 'as if there was none')
+  const store = new MemoryStore()
+  await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: 'fleet' }])
+  const station = await createTestStation({ store, variant: { serial: '' } })
+  t.teardown(() => station.stop())
+  t.match(station.station.serial, /^(?!fleet$)[\w-]+$/, 'nor one that was stored')
+  t.equal(await store.get('protected.kernel', 'serial'), station.station.serial)
 })

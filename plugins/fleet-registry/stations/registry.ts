@@ -1,4 +1,5 @@
 import { type EventSource, type PluginContext, shownCommand, unavailable } from 'rtk-base/plugin'
+import { serialPattern } from 'rtk-base/schemas'
 import {
   type Fleet,
   type FleetBroker,
@@ -41,8 +42,13 @@ const troubleEvery_s = 3_600
 /** Of an entry of the record. */
 const mostText = 1_000
 
-/** `fleet` is the common name of the fleet itself at the broker: a station of this name would have its rights. */
-const serialPattern = /^(?!fleet$)[A-Za-z0-9_-]{1,64}$/
+const pattern = new RegExp(serialPattern)
+/** The name of the fleet itself at its broker. */
+const ownName = 'fleet'
+const namesake = {
+  ...{ serial: '', kind: 'refused', by: '' },
+  text: 'a station calls itself fleet, the name of the fleet at the broker: give it another serial number and certificate',
+}
 const statuses: Readonly<Record<string, FleetStation['online']>> = {
   y: 'online',
   r: 'offline',
@@ -214,8 +220,9 @@ export class Registry implements Fleet {
 
   /** @returns false: not a station that is kept */
   #heard({ serial, retained }: FleetMessage, facts: (station: FleetStation) => Facts): boolean {
-    if (!serialPattern.test(serial)) {
+    if (!pattern.test(serial)) {
       this.ignored += 1
+      if (serial === ownName && this.#database.leads) this.recordRarely(namesake, '')
       return false
     }
     if (this.#forgotten.size > 0) {
