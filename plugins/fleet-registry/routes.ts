@@ -1,7 +1,7 @@
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type FleetRole, fleetAccess, fleetDatabase } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
-import { detailOf, Entry, entryOf, Given, rowOf, Serial, StationDetail, StationRow } from './schemas.js'
+import { detailOf, Entry, entryFor, entryOf, Given, rowOf, Serial, StationDetail, StationRow } from './schemas.js'
 import type { Registry } from './stations/registry.js'
 
 const mostEntries = 500
@@ -44,6 +44,7 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
   const serialOf = (request: { params: unknown }) => (request.params as { serial: string }).serial
   const demand = (request: { user: string; role: string }, role: FleetRole) =>
     ctx.services.use(fleetAccess).demand(request, role)
+  const isOperator = (request: { user: string; role: string }) => ctx.services.use(fleetAccess).may(request, 'operator')
   const stationOf = (serial: string) => {
     const station = registry.station(serial)
     if (!station) throw unknown(serial)
@@ -107,7 +108,7 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
     handler: async (request) => {
       const document = await registry.document(stationOf(serialOf(request)).serial)
       if (!document) throw new RtkError('RTK_ERR_NOT_FOUND', 'the station has sent no document yet')
-      return document
+      return isOperator(request) ? document : forViewer(document)
     },
   })
   ctx.http.route({
@@ -127,7 +128,8 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
          order by date_trunc('second', t) desc fetch first 20 rows with ties`,
         [serialOf(request), before ?? null],
       )
-      return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document }))
+      const shown = isOperator(request) ? <T>(document: T) => document : forViewer
+      return rows.map(({ t, document }) => ({ t: Math.floor(t.getTime() / 1000), document: shown(document) }))
     },
   })
   ctx.http.route({
@@ -206,7 +208,7 @@ export function stationRoutes(ctx: PluginContext, registry: Registry): void {
           ...[beforeId ?? 0, Math.min(mostEntries, Number(limit ?? 100))],
         ],
       )
-      return rows.map(eventOf)
+      return rows.map((row) => entryFor(eventOf(row), isOperator(request)))
     },
   })
 }

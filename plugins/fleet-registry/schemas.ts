@@ -55,6 +55,12 @@ export type Entry = Static<typeof Entry>
 
 export const entryOf = ({ t_s, serial, kind, text, by }: FleetEvent): Entry => ({ t: t_s, serial, kind, text, by })
 
+/** Their texts have commands with their answers, and the names of rovers. */
+const privateKinds: ReadonlySet<string> = new Set(['command', 'account'])
+/** A viewer reads that something was done, and by whom. */
+export const entryFor = (entry: Entry, isOperator: boolean): Entry =>
+  isOperator || !privateKinds.has(entry.kind) ? entry : { ...entry, text: '' }
+
 export const StationDetail = Type.Intersect([
   StationRow,
   Type.Object({

@@ -13,6 +13,7 @@ const Role = Type.Union([Type.Literal('viewer'), Type.Literal('operator'), Type.
 const Person = Type.Object({ user: Name, role: Role, created: Type.String({ description: 'ISO 8601' }) })
 
 export const accessOf = (people: People): FleetAccess => ({
+  may: ({ user, role }, needed) => people.may(user, role === 'operator', needed),
   demand({ user, role }, needed: FleetRole) {
     if (!people.may(user, role === 'operator', needed))
       throw new RtkError('RTK_ERR_FORBIDDEN_ROLE', `this needs the role ${needed} in the fleet`)

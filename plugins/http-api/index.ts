@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { definePlugin, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { definePlugin, forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import {
   asyncApi,
   bytes,
@@ -173,12 +173,12 @@ function addStorage(ctx: PluginContext, station: () => Station): void {
 /** Plugins, parameters and commands of the station. */
 function addDirectory(ctx: PluginContext, station: () => Station): void {
   for (const [url, summary, entry, list] of [
-    ['/plugins', 'Every plugin with its state', PluginReport, () => station().plugins()],
-    ['/parameters', 'Every parameter with its schema and value', ParameterEntry, () => station().parameters()],
-    ['/commands', 'Every command', CommandEntry, () => station().commands()],
+    ['/plugins', 'Every plugin with its state', PluginReport, pluginsFor],
+    ['/parameters', 'Every parameter with its schema and value', ParameterEntry, parametersFor],
+    ['/commands', 'Every command', CommandEntry, (known: Station) => known.commands()],
   ] as const) {
     const schema = { summary, response: { 200: Type.Array(entry) } }
-    ctx.http.route({ method: 'GET', url, schema, handler: async () => list() })
+    ctx.http.route({ method: 'GET', url, schema, handler: async ({ role }) => list(station(), role === 'operator') })
   }
   /** Facts about the station for both descriptions. */
   const facts = () => ({
@@ -206,6 +206,18 @@ function addDirectory(ctx: PluginContext, station: () => Station): void {
       const known = { ...facts(), topics: ctx.services.use(mqttTopics).list(), ...(broker && { broker }) }
       return reply.type(json).send(mqtt(JSON.stringify(known), () => JSON.stringify(asyncApi(known))))
     },
+  })
+}
+
+/** A plugin says there what it likes, as in its log, which is not for viewers. */
+const pluginsFor = (station: Station, isOperator: boolean) =>
+  station.plugins().map((plugin) => (isOperator ? plugin : { ...plugin, reason: '' }))
+
+function parametersFor(station: Station, isOperator: boolean): ParameterEntry[] {
+  const shown = (name: string, value: unknown) => forViewer({ [name]: value })[name]
+  return station.parameters().map((entry) => {
+    const { name, value, default: preset } = entry
+    return isOperator || entry.secret ? entry : { ...entry, value: shown(name, value), default: shown(name, preset) }
   })
 }
 

@@ -54,6 +54,8 @@ export function userRoutes(ctx: PluginContext, { caster, users, anonymous }: Par
   ctx.http.route({
     method: 'GET',
     url,
+    // Who the rovers are is not for viewers.
+    config: { role: 'operator' },
     schema: { summary: 'The logins of rovers, without passwords', response: { 200: Listed } },
     handler: async () => ({
       users: users.list(),

@@ -7,7 +7,7 @@ import { between, entries } from './history.js'
 import { momentOf } from './moment.js'
 import { FlightRecorder } from './recorder.js'
 import { RecordRing } from './ring.js'
-import { mostSpans, timeline } from './timeline.js'
+import { mostSpans, timeline, withoutSentences } from './timeline.js'
 import { answer } from './why/answer.js'
 import { find } from './why/found.js'
 
@@ -116,7 +116,8 @@ export default definePlugin({
         recorder.look()
         const endReading = beginReading()
         try {
-          return { spans: await timeline(entries(texts), { from_ms, to_ms }, now_ms) }
+          const spans = await timeline(entries(texts), { from_ms, to_ms }, now_ms)
+          return { spans: request.role === 'operator' ? spans : spans.map(withoutSentences) }
         } finally {
           endReading()
         }

@@ -47,6 +47,12 @@ export async function timeline(
   return bands.spans
 }
 
+/** For viewers: plugins and the ends of runs say there what they like, as in the log. */
+export function withoutSentences(span: Span): Span {
+  const { reason: _reason, text: _text, ...values } = span.values
+  return { ...span, values }
+}
+
 class Bands {
   readonly #from_ms: number
   readonly #to_ms: number

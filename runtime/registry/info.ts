@@ -4,9 +4,9 @@ import type { SyncHookPoint } from '../kernel/hook-point.js'
 import type { BlockRecord, InfoPart } from '../kernel/instance/registrations.js'
 import type { Tables } from '../kernel/tables.js'
 import { LogLimit } from '../log/log-limit.js'
-import { isSecretName } from '../log/redact.js'
 import type { InfoSelection, LoginRole } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
+import { forViewer } from './for-viewer.js'
 import { type JsonGap, jsonGaps } from './json-gaps.js'
 
 const textLife_ms = 100
@@ -39,31 +39,6 @@ function plain(value: unknown, gap: (gap: JsonGap) => void): unknown {
   for (const found of jsonGaps(value, text)) gap(found)
   return text === undefined ? undefined : JSON.parse(text)
 }
-
-/**
- * Fields of the document that are not for viewers: passwords (`wap.pwd`, `router.wap.pswd`, `modem.cfg.pswd`), and the numbers by which
- * a modem and its SIM card can be followed (`modem.imei`, `router.sim-iccid`), and the names of networks; those of other plugins too.
- */
-const privateName = /(^|[-_])(imei|imsi|iccid|msisdn|b?ssid)$/i
-/** Lists of the rovers, bases and clients of a station: who they are and where they are is their own matter. */
-const peopleName = /^(rovers|bases|subscribers|clients|sta)$/
-const personalName = /^(ip|mac|name|user|agent|lat|lon|dist)$/
-
-const blankOf = (value: unknown): unknown => (typeof value === 'number' ? 0 : typeof value === 'string' ? '' : value)
-
-/** @param isPeople inside of a list of people */
-function blanked(value: unknown, isPeople = false): unknown {
-  if (Array.isArray(value)) return value.map((one) => blanked(one, isPeople))
-  if (!isObject(value)) return value
-  const fields = Object.entries(value).map(([name, field]) => {
-    const isPrivate = isSecretName(name) || privateName.test(name) || (isPeople && personalName.test(name))
-    const below = isPeople || (peopleName.test(name) && Array.isArray(field))
-    return [name, isPrivate && !isObject(field) ? blankOf(field) : blanked(field, below)]
-  })
-  return Object.fromEntries(fields)
-}
-
-const withoutPrivate = (text: string) => JSON.stringify(blanked(JSON.parse(text)))
 
 /** Own fields only: every object inherits a `constructor`. */
 const fieldOf = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined)
@@ -115,7 +90,7 @@ export class InfoRegistry {
     return document
   }
 
-  /** The document as text, reused for up to 100 ms unless something changed. A viewer gets passwords, IMEI, IMSI, ICCID, SSID, and addresses and positions of rovers empty. */
+  /** The document as text, reused for up to 100 ms unless something changed. @param reader a viewer gets it as of `forViewer` */
   text(mask = everything, reader: LoginRole = 'operator'): string {
     const now_ms = this.#deps.clock.monotonic()
     let kept = this.#texts.get(mask)
@@ -125,7 +100,7 @@ export class InfoRegistry {
       this.#texts.set(mask, kept)
     }
     if (reader === 'operator') return kept.text
-    kept.blanked ??= withoutPrivate(kept.text)
+    kept.blanked ??= JSON.stringify(forViewer(JSON.parse(kept.text)))
     return kept.blanked
   }
 

@@ -52,8 +52,12 @@ export interface FleetAccess {
    * @throws RTK_ERR_FORBIDDEN_ROLE
    */
   demand(request: { readonly user: string; readonly role: string }, needed: FleetRole): string
+  /** Whether `demand` would let it through. */
+  may(request: { readonly user: string; readonly role: string }, needed: FleetRole): boolean
 }
-export const fleetAccess = defineService<FleetAccess>('fleet-access', { shape: { demand: 'function' } })
+export const fleetAccess = defineService<FleetAccess>('fleet-access', {
+  shape: { demand: 'function', may: 'function' },
+})
 
 /** A row of a result: column → value. `bigint` and `timestamptz` columns are read as numbers and `Date`. */
 export type FleetRow = Readonly<Record<string, unknown>>

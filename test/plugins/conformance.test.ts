@@ -2,11 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { encodeNmea } from '../../runtime/gnss/index.js'
 import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
+import { drive, during } from '../harness/drive.js'
 import { createTestStation, few, freeTcpPort, freeUdpPort, ManualClock, sample, until } from '../harness/index.js'
 import { type EventStream, openEvents } from '../harness/peers/event-stream.js'
 import { noPeer } from '../harness/peers/peers.js'
@@ -174,6 +177,59 @@ t.test('what is whose to read and to change', async (t) => {
   t.ok(networks(full.events).length > 0)
   t.same(networks(part.events), [], 'S7: nor are the names of networks')
 })
+
+t.test(
+  'S7: no answer tells a viewer who and where rovers are, the names of networks, and the numbers of the SIM',
+  async (t) => {
+    const casterPort = await freeTcpPort()
+    const change = (values: object) =>
+      during(clock, station.station.change(values, { source: 'console' }), 'the change')
+    // The network is in reach, and refuses the password: an error names it.
+    const wanted = { 'wap-ssid': 'planted-network', 'sta-ssid': 'workshop', 'ntrip-caster-port': casterPort }
+    t.match(await change(wanted), { result: 'ok' })
+    await station.station.command('ntrip-user=planted-rover:planted-password', { source: 'console' })
+    const text = () => JSON.stringify(station.station.document())
+    await drive(clock, () => text().includes('radio-join'), 'the error of the network')
+
+    const { mounts } = JSON.parse((await ask('GET', '/ntrip-caster/users', bearer)).text) as { mounts: string[] }
+    const rover = connect({ port: casterPort, host: '127.0.0.1', localAddress: '127.0.0.77' }).on('error', () => {})
+    t.teardown(() => rover.destroy())
+    const login = Buffer.from('planted-rover:planted-password').toString('base64')
+    rover.write(
+      `GET /${mounts[0]} HTTP/1.1\r\nHost: x\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: NTRIP planted-agent\r\nAuthorization: Basic ${login}\r\n\r\n`,
+    )
+    rover.write(encodeNmea('GPGGA,120001.00,4859.2592,N,01107.4074,E,4,12,0.8,5.0,M,44.6,M,1.0,0001'))
+    // The simulated router has the others.
+    const planted = [
+      ...['planted-network', 'workshop', 'planted-rover', 'planted-agent', '127.0.0.77', '48.987', '11.123'],
+      ...['860000000000017', '8937003123456789014', '246031234567890', 'RUTX_0010'],
+    ]
+    const missing = () => planted.filter((one) => !text().includes(one))
+    await drive(
+      clock,
+      () => missing().length === 0,
+      () => `an operator sees ${missing()}`,
+    )
+
+    const asViewer = { authorization: `Bearer ${viewerToken}` }
+    const { paths } = JSON.parse((await ask('GET', '/openapi.json', asViewer)).text) as { paths: object }
+    const reads = Object.entries(paths).filter(([, methods]) => 'get' in methods)
+    t.ok(reads.length > 20)
+    for (const [path] of reads) {
+      const { status, text } = await ask('GET', path.replaceAll(/\{\w+\}/g, 'x'), asViewer)
+      const told = status === 200 ? planted.filter((one) => text.includes(one)) : []
+      t.strictSame(told, [], `GET ${path}`)
+    }
+    const page = await openEvents(station.url, { headers: asViewer })
+    await until(() => page.of('document').length > 0, 'a document')
+    page.close()
+    t.strictSame(
+      planted.filter((one) => JSON.stringify(page.events).includes(one)),
+      [],
+      'nor the events',
+    )
+  },
+)
 
 t.test('the page and its files come with what keeps others out', async (t) => {
   const page = await ask('GET', '/', {})

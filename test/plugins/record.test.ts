@@ -35,7 +35,7 @@ import record from '../../plugins/record/index.js'
 import { Minutes, shortened } from '../../plugins/record/minutes.js'
 import { momentOf } from '../../plugins/record/moment.js'
 import { RecordRing } from '../../plugins/record/ring.js'
-import { timeline } from '../../plugins/record/timeline.js'
+import { timeline, withoutSentences } from '../../plugins/record/timeline.js'
 import { answer } from '../../plugins/record/why/answer.js'
 import { find } from '../../plugins/record/why/found.js'
 import recovery from '../../plugins/recovery/index.js'
@@ -1095,6 +1095,13 @@ const spansOf = (told: readonly RecordEntry[], from: number, to: number) =>
   timeline(told, { from_ms: from, to_ms: to }, at(30))
 
 t.test('the timeline', async (t) => {
+  t.test('S7: viewers get times and causes, and no sentences of plugins', async (t) => {
+    const values = { plugin: 'radio', state: 'failed', reason: 'the network farm refuses' }
+    t.strictSame(withoutSentences({ from: 1, to: 2, cause: 'plugin', values }), {
+      ...{ from: 1, to: 2, cause: 'plugin' },
+      values: { plugin: 'radio', state: 'failed' },
+    })
+  })
   for (const [what, told] of situations)
     await t.test(`agrees with the explanation: ${what}`, async (t) => {
       const spans = await spansOf(told, asked, asked + minute_ms)

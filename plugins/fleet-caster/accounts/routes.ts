@@ -1,5 +1,5 @@
 /** HTTP: accounts of rovers, and the rovers of this instance. */
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fleet, fleetAccess } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { NearRover } from '../near/near.js'
@@ -141,14 +141,15 @@ export function accountRoutes(ctx: PluginContext, { accounts, near, connections,
     url: '/fleet/rovers',
     config,
     schema: { summary: 'The rovers of this instance', response: { 200: Rovers } },
-    handler: async () => {
+    handler: async (request) => {
       const all = connections()
       const mounts = [...new Set(all.map(({ mount }) => mount))]
-      return {
+      const answer = {
         accounts: all,
         near: near().map(({ distance_m = -1, lat = 0, lon = 0, ...rest }) => ({ ...rest, distance_m, lat, lon })),
         silent: mounts.map((mount) => ({ mount, why: why(mount) })).filter(({ why }) => why !== ''),
       }
+      return ctx.services.use(fleetAccess).may(request, 'operator') ? answer : forViewer(answer)
     },
   })
 }

@@ -175,6 +175,7 @@ export class FakeFleet {
           onRecord: never,
         })
         ctx.services.provide(fleetAccess, {
+          may: ({ role }) => role === 'operator',
           demand({ role }) {
             if (role !== 'operator') throw new RtkError('RTK_ERR_FORBIDDEN_ROLE', 'not you')
             return 'anna'

@@ -1,6 +1,10 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
-import { createTestStation, until } from 'rtk-base/testing'
-import t from 'tap'
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
+import { encodeNmea } from 'rtk-base/gnss'
+import { createTestStation, freeTcpPort, until } from 'rtk-base/testing'
+import t, { type Test } from 'tap'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
 import { settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
@@ -243,7 +247,10 @@ t.test('stations of this make and of others', async (t) => {
       .map(({ serial }) => serial)
       .sort((one, other) => one.localeCompare(other))
     t.strictSame(all, ['LIAR1', 'MUTE1', 'OTHER1', 'OWN1'])
-    t.equal((await record('&kind=refused')).length, 1, 'at most one entry an hour')
+    const namesake = async () => (await record('&kind=refused')).find(({ serial }) => serial === '')
+    await passes(async () => (await namesake()) !== undefined, 'S10: the entry about the namesake of the fleet')
+    t.match(await namesake(), { text: /calls itself fleet, .*: give it another serial number/ })
+    t.equal((await record('&kind=refused')).length, 2, 'at most one entry an hour')
   })
   await t.test('hostile: texts that the database cannot store do not stop the others', async (t) => {
     const odd = await rig.station('ODD1')
@@ -586,6 +593,97 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
     'no key in the log',
   )
 })
+
+t.test('S7: a viewer of a fleet reads nothing of rovers, no names of networks, and no numbers of modems', async (t) => {
+  const port = await freeTcpPort()
+  const { passes, send, fleet, station } = await fleetRig(t, {
+    sources: { 'ntrip-caster': { host: '127.0.0.1' }, 'fleet-caster': {}, 'fleet-net': {}, alerts: {} },
+    variant: { changes: { 'ntrip-caster-port': port } },
+  })
+  const one = await station('ONE', {
+    document: foreignDocument('ONE', {
+      ntrip: {
+        caster: { connected: 1, rovers: [{ ip: '198.51.100.7', user: 'ann-drives', lat: 48.987, lon: 11.123 }] },
+      },
+      modem: { imei: '860000000000017', sim: { imsi: '246031234567890', iccid: '8937003123456789014' } },
+      wap: { ssid: 'planted-network' },
+      base: {
+        state: {
+          base: 'ready',
+          errors: [{ code: 'radio-join', text: 'the network the-barn is not joined', values: { ssid: 'the-barn' } }],
+        },
+      },
+    }),
+  })
+  const person = async (user: string, role: string, headers = {}) => {
+    const { body } = await send('POST', '/fleet/people', { user, role }, headers)
+    return { authorization: `Bearer ${body.key}` }
+  }
+  const admin = await person('anna', 'admin')
+  const [viewer, operator] = [await person('bob', 'viewer', admin), await person('otto', 'operator', admin)]
+  await passes(async () => {
+    const { status } = await fleet.request('/fleet/stations/ONE/documents', { headers: admin })
+    return status === 200 && (await fleet.request('/fleet/stations/ONE/document', { headers: admin })).status === 200
+  }, 'the document')
+  const live = {
+    viewer: await openStream(t, `${fleet.url}/fleet/live`, viewer),
+    operator: await openStream(t, `${fleet.url}/fleet/live`, operator),
+  }
+  await send('POST', '/fleet/stations/ONE/command', { command: 'sta=neighbours-network' }, operator)
+  await passes(() => one.commands.length === 1, 'the command')
+  const { body } = await send('POST', '/fleet/rovers/accounts', { name: 'planted-rover' }, admin)
+  const rover = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.77' }).on('error', () => {})
+  t.teardown(() => rover.destroy())
+  const login = Buffer.from(`planted-rover:${body.password}`).toString('base64')
+  rover.write(`GET /NEAR HTTP/1.0\r\nUser-Agent: NTRIP x\r\nAuthorization: Basic ${login}\r\n\r\n`)
+  rover.write(encodeNmea('GPGGA,120001.00,4859.2592,N,01107.4074,E,4,12,0.8,5.0,M,44.6,M,1.0,0001'))
+
+  const { paths } = (await fleet.request('/openapi.json', { headers: admin })).json() as { paths: object }
+  const reads = Object.entries(paths).flatMap(([path, methods]) =>
+    'get' in methods && !path.endsWith('/live') ? [path.replaceAll('{serial}', 'ONE').replaceAll(/\{\w+\}/g, '1')] : [],
+  )
+  t.ok(reads.length > 20, `${reads.length} routes`)
+  const planted = [
+    ...['198.51.100.7', 'ann-drives', '48.987', '11.123', '860000000000017', '246031234567890', '8937003123456789014'],
+    ...['planted-network', 'the-barn', 'neighbours-network', 'planted-rover', '127.0.0.77'],
+  ]
+  const told = async (headers: Record<string, string>, path: string) => {
+    const { status, text } = await fleet.request(path, { headers })
+    return status === 200 ? planted.filter((word) => text.includes(word)) : []
+  }
+  const seen = async () => new Set((await Promise.all(reads.map((path) => told(operator, path)))).flat())
+  let missing: string[] = []
+  await passes(
+    async () => {
+      const all = await seen()
+      missing = planted.filter((word) => !all.has(word))
+      return missing.length === 0
+    },
+    () => `an operator reads ${missing}`,
+  )
+  for (const path of reads) t.strictSame(await told(viewer, path), [], `GET ${path}`)
+  await passes(() => live.operator().includes('planted-rover'), 'the record goes to open pages')
+  t.match(live.operator(), /neighbours-network/)
+  t.strictSame(
+    planted.filter((word) => live.viewer().includes(word)),
+    [],
+    'GET /fleet/live',
+  )
+  t.match(live.viewer(), /"kind":"command"/, 'that something was done is no secret')
+})
+
+/** What came through a stream so far. */
+async function openStream(t: Test, url: string, headers: OutgoingHttpHeaders): Promise<() => string> {
+  const asked = request(url, { agent: false, headers }).end()
+  t.teardown(() => asked.destroy())
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  answer.setEncoding('utf8').on('data', (part: string) => {
+    text += part
+  })
+  answer.on('error', () => {})
+  return () => text
+}
 
 t.test('what is subscribed again while the broker still removes it is heard', async (t) => {
   const broker = await startBroker(t)

@@ -38,7 +38,8 @@ export function mapOf(document: Json | undefined): StationMap | undefined {
   const here = { lat: numberAt(document, 'gnss.pos.lat') ?? 0, lon: numberAt(document, 'gnss.pos.lon') ?? 0 }
   const origin = toEcef({ ...here, alt: 0 })
   const points = listAt<Rover>(document, 'ntrip.caster.rovers')
-    .filter((rover) => fixOf(rover) !== 'silent')
+    // A viewer gets no positions of rovers.
+    .filter((rover) => fixOf(rover) !== 'silent' && (rover.lat !== 0 || rover.lon !== 0))
     .map(({ id, user, agent, ip, lat, lon, quality }): MapPoint => {
       const name = user || agent || ip
       const { east, north } = enuOf(origin, toEcef({ lat, lon, alt: 0 }))

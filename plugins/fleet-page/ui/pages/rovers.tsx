@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { figure, moment } from '../../../../runtime/ui/i18n.js'
 import { Action } from '../../../../runtime/ui/parts/action.js'
 import { Card } from '../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { type Column, DataTable } from '../../../../runtime/ui/parts/data-table.js'
 import { Empty } from '../../../../runtime/ui/parts/empty.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
-import { type Account, fleetApi } from '../fleet/api.js'
+import { type Account, fleetApi, type Rovers } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'
 import { Field, SendForm } from '../parts/forms.js'
@@ -14,6 +14,9 @@ import { ShownOnce } from '../parts/shown-once.js'
 const again_ms = 5_000
 const load = () => fleetApi.rovers()
 const loadAccounts = () => fleetApi.accounts()
+
+/** Who and where the rovers are is not for viewers: they get empty fields, which need no columns. */
+const named = <T,>(columns: Column<T>[]): Column<T>[] => (may('operator') ? columns : [])
 
 /** Rovers that are connected to the caster of the fleet, and their accounts. */
 export function RoversPage() {
@@ -33,11 +36,11 @@ export function RoversPage() {
               ) : (
                 <DataTable
                   label={t('rovers.connected')}
-                  rows={accounts}
-                  keyOf={({ mount, user }) => `${mount} ${user}`}
+                  rows={accounts.map((one, at) => ({ ...one, at }))}
+                  keyOf={({ at }) => at}
                   columns={[
                     { name: t('rovers.mount'), isHead: true, cell: ({ mount }) => mount },
-                    { name: t('rovers.account'), cell: ({ user }) => user },
+                    ...named<Rovers['accounts'][number]>([{ name: t('rovers.account'), cell: ({ user }) => user }]),
                     { name: t('rovers.connections'), isNumber: true, cell: (one) => figure(one.connections, 0) },
                   ]}
                 />
@@ -55,16 +58,21 @@ export function RoversPage() {
                     rows={near.map((one, at) => ({ ...one, at }))}
                     keyOf={({ at }) => at}
                     columns={[
-                      { name: t('rovers.account'), isHead: true, cell: ({ address, user }) => user || address },
+                      ...named<Rovers['near'][number]>([
+                        { name: t('rovers.account'), isHead: true, cell: ({ address, user }) => user || address },
+                      ]),
                       {
                         name: t('rovers.base'),
+                        isHead: !may('operator'),
                         cell: ({ base }) => (base ? <a href={`#/station/${encodeURIComponent(base)}`}>{base}</a> : '–'),
                       },
-                      {
-                        name: t('rovers.distance'),
-                        isNumber: true,
-                        cell: ({ distance_m }) => (distance_m < 0 ? '–' : figure(distance_m / 1_000, 1, 'km')),
-                      },
+                      ...named<Rovers['near'][number]>([
+                        {
+                          name: t('rovers.distance'),
+                          isNumber: true,
+                          cell: ({ distance_m }) => (distance_m < 0 ? '–' : figure(distance_m / 1_000, 1, 'km')),
+                        },
+                      ]),
                       { name: t('rovers.changes'), isNumber: true, cell: ({ changes }) => figure(changes, 0) },
                       { name: t('rovers.why'), cell: ({ why }) => why },
                     ]}

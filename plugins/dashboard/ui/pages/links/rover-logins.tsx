@@ -1,5 +1,6 @@
 /** The rover logins of the station's caster, and the form for a new one. */
 import { useState } from 'preact/hooks'
+import { isReadOnly } from '../../../../../runtime/ui/http.js'
 import { Action } from '../../../../../runtime/ui/parts/action.js'
 import { Card } from '../../../../../runtime/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../../runtime/ui/parts/loaded.js'
@@ -8,7 +9,6 @@ import { t } from '../../i18n/index.js'
 import { newPassword } from '../../model/password.js'
 import { freeName, loginTroubles, type RoverLoginList, shutsOut } from '../../model/rover-login.js'
 import { SecretField, TextField } from '../../parts/forms/text-field.js'
-import { hello } from '../../station/live.js'
 import { roverLogins } from '../../station/rover-logins.js'
 import { EnterThis } from './enter-this.js'
 
@@ -19,15 +19,14 @@ interface Made {
   password: string
 }
 
-/** Nothing without the caster. */
+/** Nothing without the caster, and nothing for viewers: who the rovers are is not for them. */
 export function RoverLogins({ document }: { document: Json }) {
-  return at(document, 'ntrip.caster') === undefined ? null : <Logins />
+  return at(document, 'ntrip.caster') === undefined || isReadOnly.value ? null : <Logins />
 }
 
 function Logins() {
   const loaded = useLoaded(load)
   const [made, setMade] = useState<Made>()
-  const isViewer = hello.value?.role === 'viewer'
   return (
     <Card title={t('logins.title')}>
       <Waiting of={loaded}>
@@ -59,7 +58,7 @@ function Logins() {
               </div>
             ))}
             {made && <EnterThis list={list} {...made} close={() => setMade(undefined)} />}
-            {!made && !isViewer && (
+            {!made && (
               <LoginForm
                 list={list}
                 done={(login) => {
