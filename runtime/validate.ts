@@ -7,7 +7,7 @@ import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
 import { isSecretName } from './log/redact.js'
 import { didYouMean } from './nearest.js'
-import { hostOf, isHostSchema } from './net/host.js'
+import { hostOf, isHostSchema } from './net/host-name.js'
 
 interface Problem {
   keyword: string
@@ -165,21 +165,27 @@ interface Shape {
  * A value as a person may write it: hosts are cleaned wherever they are in it, a 0/1 setting also takes true/false, a bool also 0/1.
  * Everything else stays what it is.
  */
-export function relaxed(schema: TSchema, value: unknown): unknown {
+export const relaxed = (schema: TSchema, value: unknown): unknown => cleaned(schema, value, relaxedSwitch)
+
+/** A value with its hosts cleaned, and everything else as it is: bodies of requests come from programs, too. */
+export const withCleanHosts = (schema: TSchema, value: unknown): unknown =>
+  cleaned(schema, value, (_schema, one) => one)
+
+function cleaned(schema: TSchema, value: unknown, plain: (schema: TSchema, value: unknown) => unknown): unknown {
   const { items, properties, anyOf = [] } = schema as Shape
   if (typeof value === 'string' && isHostSchema(schema)) return hostOf(value)
-  if (Array.isArray(value) && items) return value.map((one) => relaxed(items, one))
+  if (Array.isArray(value) && items) return value.map((one) => cleaned(items, one, plain))
   if (typeof value === 'object' && value !== null && properties) {
     const entries = Object.entries(value)
     return Object.fromEntries(
       entries.map(([name, one]) => {
         const field = Object.hasOwn(properties, name) ? properties[name] : undefined
-        return [name, field && typeof one !== 'boolean' && typeof one !== 'number' ? relaxed(field, one) : one]
+        return [name, field && typeof one !== 'boolean' && typeof one !== 'number' ? cleaned(field, one, plain) : one]
       }),
     )
   }
   const isPlain = typeof value !== 'boolean' && typeof value !== 'number'
-  return isPlain ? anyOf.reduce((now, one) => relaxed(one, now), value) : relaxedSwitch(schema, value)
+  return isPlain ? anyOf.reduce((now, one) => cleaned(one, now, plain), value) : plain(schema, value)
 }
 
 function relaxedSwitch(schema: TSchema, value: unknown): unknown {

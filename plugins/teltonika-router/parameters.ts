@@ -1,3 +1,4 @@
+import { OptionalHost } from 'rtk-base/link'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { PingReboot } from './operations/operations.js'
@@ -26,12 +27,13 @@ export class RouterParameters {
     )
     this.#pingHost = config.define(
       'mob-ping-host',
-      Type.String({
+      {
+        ...OptionalHost,
+        // The router takes no longer ones.
         maxLength: 18,
-        pattern: '^([A-Za-z0-9][A-Za-z0-9.:-]*)?$',
         description:
           'a host name or IP address (the router restarts when this host does not answer), or empty (the router does not restart)',
-      }),
+      },
       { default: usualPingHost, title: 'Host that the router pings' },
     )
     config.onChange([this.#user.name, this.#pswd.name], () => changed.credentials())

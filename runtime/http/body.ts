@@ -6,7 +6,7 @@ import { Value } from 'typebox/value'
 import { RtkError } from '../errors.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
-import { deepest, isTooDeep, pointerNames, problemOf } from '../validate.js'
+import { deepest, isTooDeep, pointerNames, problemOf, withCleanHosts } from '../validate.js'
 
 /** A request that is wrong in a way that its sender can correct. */
 export class RequestError extends Error {
@@ -30,8 +30,8 @@ export class ValidationError extends Error {
 }
 
 /**
- * The one validator: TypeBox, compiled at first use. Bodies are neither converted nor stripped; text values (query,
- * params, headers) are converted to the type in the schema.
+ * The one validator: TypeBox, compiled at first use. Bodies are neither converted nor stripped, but hosts in them are cleaned as in a
+ * change; text values (query, params, headers) are converted to the type in the schema.
  */
 export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ schema, httpPart = 'body' }) => {
   if (schema === false) {
@@ -40,7 +40,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema | boolean> = ({ sc
   if (schema === true) return (value: unknown) => ({ value })
   if (typeof schema !== 'object' || schema === null) throw new TypeError(`the schema of ${httpPart} is not a schema`)
   return (given: unknown) => {
-    const value = httpPart === 'body' ? given : Value.Convert(schema, given)
+    const value = httpPart === 'body' ? withCleanHosts(schema, given) : Value.Convert(schema, given)
     const problem = problemOf(schema, value)
     return problem ? { error: new ValidationError(httpPart, problem) } : { value }
   }

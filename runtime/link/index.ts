@@ -6,7 +6,8 @@
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
 export { listenReason } from '../errors.js'
 export { topicMatches } from '../mqtt/bus.js'
-export { Host, hostOf, OptionalHost } from '../net/host.js'
+export { Host, OptionalHost } from '../net/host.js'
+export { hostOf } from '../net/host-name.js'
 export { networkOf } from '../net/network-of.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {

@@ -1,45 +1,14 @@
 /** The one field for a host: what people paste into it either works, or is refused with the place where it belongs. */
 import Type from 'typebox'
-
-const label = '[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?'
-/** The last part of a name is no number: `10.0.0` and `300.1.1.1` are no addresses and no names. */
-const name = `(?!([^.]*\\.)*\\d+\\.?$)${label}(\\.${label}){0,63}\\.?`
-const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
-const v4 = `${octet}(\\.${octet}){3}`
-const group = '[0-9A-Fa-f]{1,4}'
-const upTo = (most: number) => Array.from({ length: most }, (_, at) => at + 1)
-/** RFC 4291, section 2.2. */
-const v6 = [
-  `(${group}:){7}${group}`,
-  `(${group}:){1,7}:`,
-  ...upTo(6).map((after) => `(${group}:){1,${7 - after}}(:${group}){1,${after}}`),
-  `:((:${group}){1,7}|:)`,
-  `(${group}:){6}${v4}`,
-  `::(${group}:){0,5}${v4}`,
-  ...upTo(5).map((before) => `(${group}:){1,${before}}:(${group}:){0,${5 - before}}${v4}`),
-].join('|')
-const host = `${v4}|${v6}|${name}`
+import { hostPattern, optionalHostPattern } from './host-name.js'
 
 const description = 'a host name or an address, without http://, user or port: the port has a field of its own'
 
-const one = `^(${host})$`
-const oneOrNone = `^(${host})?$`
-
-/** Names, IPv4 and IPv6 addresses. A change is cleaned by `hostOf` before. */
-export const Host = Type.String({ maxLength: 253, pattern: one, description })
+/** Names, IPv4 and IPv6 addresses. A change, and the body of a request, are cleaned by `hostOf` before. */
+export const Host = Type.String({ maxLength: 253, pattern: hostPattern, description })
 /** The same, or nothing. */
 export const OptionalHost = Type.String({
   maxLength: 253,
-  pattern: oneOrNone,
+  pattern: optionalHostPattern,
   description: `${description}; empty: none`,
 })
-
-const patterns: readonly unknown[] = [one, oneOrNone]
-/** Whether a schema is that of a host, whatever its description. */
-export const isHostSchema = (schema: { readonly pattern?: unknown }): boolean => patterns.includes(schema.pattern)
-
-/** A host as it is meant: without the blanks around it that a pasted text has, and without the brackets of an IPv6 address. */
-export function hostOf(entered: string): string {
-  const text = entered.replaceAll(/^[\s\u200b\ufeff]+|[\s\u200b\ufeff]+$/g, '')
-  return /^\[([0-9A-Fa-f:.]+)\]$/.exec(text)?.[1] ?? text
-}

@@ -76,6 +76,7 @@ import { api, commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { packageRoot } from '../../../runtime/build/release.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
+import { Host, OptionalHost } from '../../../runtime/net/host.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { linearAxis, logAxis, timeAxis } from '../../../runtime/ui/model/axis.js'
 import { tilesOf } from '../../../runtime/ui/model/tiles.js'
@@ -710,6 +711,11 @@ t.test('settings and commands as a person enters them', async (t) => {
     [{ type: 'number' }, '5,1', undefined],
     [{ type: 'string', maxLength: 3 }, 'abcd', { name: 'longest', values: { longest: 3 } }],
     [{ type: 'string', pattern: '^x$' }, 'y', undefined],
+    [Host, ' [2001:db8::7]\n', undefined],
+    [Host, 'caster.example.org:2101', { name: 'host', values: {} }],
+    [Host, '', { name: 'host', values: {} }],
+    [OptionalHost, '', undefined],
+    [OptionalHost, '10.0.0', { name: 'host', values: {} }],
   ] as const)
     t.strictSame(wrongOf(fieldOf(schema), text), wanted, `W6: ${text} is judged at its field`)
   t.equal(commandQuery('log', 'rtcm:d&x'), 'log=rtcm%3Ad%26x')

@@ -121,6 +121,16 @@ t.test('the form of a caster: presets, pasted addresses, and what is wrong, by f
   t.strictSame(cleanHost('NTRIP://caster.example.org/'), { host: 'caster.example.org' })
   t.strictSame(cleanHost('2001:db8::1'), { host: '2001:db8::1' }, 'no port')
   t.strictSame(cleanHost('<b>'), { host: '<b>' })
+  t.strictSame(cleanHost('[2001:db8::1]:2101'), { host: '2001:db8::1', port: '2101' })
+  t.strictSame(cleanHost('\ufeff[::1] '), { host: '::1' })
+  for (const [host, wanted] of [
+    ['caster.example.org.', {}],
+    ['::ffff:10.0.0.7', {}],
+    ['10.0.0', { host: 'host' }],
+    ['300.1.1.1', { host: 'host' }],
+    [':::', { host: 'host' }],
+  ] as const)
+    t.strictSame(troublesOf({ ...presets.own, host, mount: 'A', password: 'x' }, false), wanted, `N2: ${host}`)
 
   t.strictSame(troublesOf(presets.own, false), { host: 'missing', mount: 'missing', password: 'missing' })
   t.strictSame(troublesOf({ ...presets.own, version: 2 }, true), { host: 'missing', mount: 'missing', user: 'missing' })

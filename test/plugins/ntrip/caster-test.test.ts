@@ -278,3 +278,16 @@ t.test('hostile requests', async (t) => {
   })
   t.equal((await ask('PUT', '/ntrip-server', [])).status, 400)
 })
+
+t.test('N2: a test takes a host as it is pasted, as the setting does, or says where the port goes', async (t) => {
+  const { ask, tried } = await setUp(t)
+  const caster = await fakeCaster(t, answers('ICY 200 OK\r\n\r\n', [row('ROOF')]))
+  const login = { port: caster.port, mount: 'ROOF', password: 's3cret' }
+  for (const host of [' 127.0.0.1\n', '\ufeff127.0.0.1'])
+    t.match(await tried({ host, ...login }), { status: 200 }, host)
+  t.equal(caster.visits.length, 4, 'it was reached')
+  t.match(await ask('PUT', '/ntrip-server', { casters: [{ host: '[::1] ', ...login }] }), { json: { result: 'ok' } })
+  t.match((await ask('GET', '/ntrip-server')).json, { casters: [{ host: '::1' }] })
+  for (const host of ['127.0.0.1:2101', 'http://caster.example.org', '10.0.0'])
+    t.match(await tried({ host, ...login }), { status: 400, text: /the port has a field of its own/ }, host)
+})

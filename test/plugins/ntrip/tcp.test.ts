@@ -17,7 +17,7 @@ import {
   messageNumber,
   moreFollows,
 } from '../../../runtime/gnss/index.js'
-import { hostOf } from '../../../runtime/net/host.js'
+import { hostOf } from '../../../runtime/net/host-name.js'
 import { Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'

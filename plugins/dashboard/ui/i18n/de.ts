@@ -227,6 +227,7 @@ export const de: Texts = {
   'settings.wrong.between': 'Nur {least} bis {most}.',
   'settings.wrong.least': 'Mindestens {least}.',
   'settings.wrong.most': 'Höchstens {most}.',
+  'settings.wrong.host': 'Ein Hostname oder eine Adresse, ohne http:// und Port. Der Port hat ein eigenes Feld.',
   'settings.wrong.longest': 'Höchstens {longest} Zeichen.',
   'settings.bounds': '{least} bis {most}',
   'settings.secretSet': 'gesetzt; zum Ersetzen neu eingeben',
@@ -671,7 +672,8 @@ export const de: Texts = {
   'casters.failed.mount': 'Mountpoint nicht aufgeführt',
   'casters.unlisted': 'Mountpoint noch nicht aufgeführt',
   'casters.trouble.missing': 'Dieses Feld ist leer.',
-  'casters.trouble.host': 'Ein Hostname oder eine Adresse, zum Beispiel caster.example.org.',
+  'casters.trouble.host':
+    'Ein Hostname oder eine Adresse, zum Beispiel caster.example.org. Der Port hat ein eigenes Feld.',
   'casters.trouble.port': 'Eine Zahl von 1 bis 65535.',
   'casters.trouble.mount': 'Bis zu 100 Buchstaben, Ziffern, _ . und -.',
   'casters.trouble.user': 'Bis zu 64 Zeichen ohne Leerzeichen, Umlaute und Doppelpunkt.',

@@ -166,7 +166,7 @@ export const pages = {
   'casters.failed.login': 'Login refused',
   'casters.failed.mount': 'Mountpoint not listed',
   'casters.trouble.missing': 'This field is empty.',
-  'casters.trouble.host': 'A host name or address, for example caster.example.org.',
+  'casters.trouble.host': 'A host name or address, for example caster.example.org. The port has a field of its own.',
   'casters.trouble.port': 'A number from 1 to 65535.',
   'casters.trouble.mount': 'Up to 100 letters, digits, _ . and -.',
   'casters.trouble.user': 'Up to 64 characters without spaces, umlauts and colon.',

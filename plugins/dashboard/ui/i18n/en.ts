@@ -161,6 +161,7 @@ export const en = {
   'settings.wrong.between': 'Only {least} to {most}.',
   'settings.wrong.least': 'At least {least}.',
   'settings.wrong.most': 'At most {most}.',
+  'settings.wrong.host': 'A host name or an address, without http:// and port. The port has a field of its own.',
   'settings.wrong.longest': 'At most {longest} characters.',
   'settings.bounds': '{least} to {most}',
   'settings.secretSet': 'set; enter a new one to replace it',

@@ -1,4 +1,5 @@
 /** Casters to push to: what is known of the common ones, and the form of one. Pure. */
+import { hostOf, hostPattern } from '../../../../runtime/net/host-name.js'
 
 export const presetNames = ['rtk2go', 'onocoy', 'centipede', 'own'] as const
 export type PresetName = (typeof presetNames)[number]
@@ -82,17 +83,15 @@ export type CasterTroubles = Partial<Record<CasterField, 'missing' | 'host' | 'p
 
 /** A pasted address without its scheme and path; a port in it belongs in the field of the port. */
 export function cleanHost(text: string): { host: string; port?: string } {
-  const bare = text
-    .trim()
+  const bare = hostOf(text)
     .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
     .replace(/\/.*$/, '')
-  // An IPv6 address has more colons.
-  const [, host, port] = /^([^:]+):(\d{1,5})$/.exec(bare) ?? []
-  return host && port ? { host, port } : { host: bare }
+  // An IPv6 address has more colons, and brackets where a port follows.
+  const [, host, port] = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(bare) ?? []
+  return host && port ? { host: hostOf(host), port } : { host: hostOf(bare) }
 }
 
-const hostPattern =
-  /^([A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)(\.[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$/
+const pattern = new RegExp(hostPattern)
 
 /** @param keepsPassword an empty password means the stored one */
 export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTroubles =>
@@ -111,7 +110,7 @@ function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPa
   const { host, mount, password, user } = form
   const port = Number(form.port)
   if (host === '') troubles.host = 'missing'
-  else if (!hostPattern.test(host)) troubles.host = 'host'
+  else if (!pattern.test(host)) troubles.host = 'host'
   if (!/^\d{1,5}$/.test(form.port.trim()) || port < 1 || port > 65_535) troubles.port = 'port'
   if (mount !== '' && !/^[A-Za-z0-9_.-]{1,100}$/.test(mount)) troubles.mount = 'mount'
   if (user !== '' && !/^[!-9;-~\u00a1-\uffff]{1,64}$/.test(user)) troubles.user = 'user'

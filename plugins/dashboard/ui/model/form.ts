@@ -1,4 +1,5 @@
 /** Derives a form field from the JSON Schema of its parameter, and converts its text to a value. Pure. */
+import { hostOf, isHostSchema } from '../../../../runtime/net/host-name.js'
 import type { Parameter, Schema } from '../station/api.js'
 
 /** `object`, `list`: of fields without further ones in them; `json`: everything else. */
@@ -72,15 +73,20 @@ export function boundsOf({ kind, schema }: Field): { least: number; most: number
 
 /** Why a field cannot have this text, as a text `settings.wrong.NAME` with values; undefined: only the station may refuse it. */
 export interface Wrong {
-  readonly name: 'number' | 'whole' | 'between' | 'least' | 'most' | 'longest'
+  readonly name: 'number' | 'whole' | 'between' | 'least' | 'most' | 'longest' | 'host'
   readonly values: Readonly<Record<string, number>>
 }
 
 export function wrongOf(field: Field, text: string): Wrong | undefined {
   const { kind, nullable, schema } = field
-  const { maximum: most, minimum: least, maxLength: longest } = schema
-  if (kind === 'text')
-    return longest !== undefined && text.length > longest ? { name: 'longest', values: { longest } } : undefined
+  const { maximum: most, minimum: least, maxLength: longest, pattern = '' } = schema
+  if (kind === 'text') {
+    const isHost = isHostSchema(schema)
+    // As the station cleans it.
+    const entered = isHost ? hostOf(text) : text
+    if (longest !== undefined && entered.length > longest) return { name: 'longest', values: { longest } }
+    return isHost && !new RegExp(pattern).test(entered) ? { name: 'host', values: {} } : undefined
+  }
   if (kind !== 'number' || (nullable && text.trim() === '')) return undefined
   const number = valueFrom(field, text)
   if (typeof number !== 'number') return { name: 'number', values: {} }
