@@ -82,6 +82,7 @@ export const de: Texts = {
   'maintenance.reboot': 'Station neu starten',
   'maintenance.machine': 'Dieses Gerät',
   'maintenance.model': 'Empfänger',
+  'maintenance.rejected': 'Einstellungen, die dem Empfänger fehlen (er arbeitet ohne sie)',
   'maintenance.firmware': 'Firmware des Empfängers',
   'maintenance.temp': 'Temperatur',
   'maintenance.temp.good': 'normal',

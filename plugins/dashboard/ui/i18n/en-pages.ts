@@ -45,6 +45,7 @@ export const pages = {
   'maintenance.factory': 'Reset the station to factory settings',
   'maintenance.machine': 'This device',
   'maintenance.model': 'Receiver',
+  'maintenance.rejected': 'Settings that the receiver lacks (it works without them)',
   'maintenance.firmware': 'Firmware of the receiver',
   'maintenance.temp': 'Temperature',
   'maintenance.temp.good': 'normal',

@@ -1,7 +1,7 @@
 import { Action } from '../../../../runtime/ui/parts/action.js'
 import { Card, FigureList, Tone } from '../../../../runtime/ui/parts/card.js'
 import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
-import { at, type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
+import { at, type Json, listAt, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
 import { duration, figure, type TextKey, t } from '../i18n/index.js'
 import { cautionText } from '../i18n/plugin-texts.js'
 import { api, type Command } from '../station/api.js'
@@ -66,6 +66,7 @@ function MachineCard({ document }: { document: Json }) {
             `${textAt(document, 'gnss.receiver.maker')} ${textAt(document, 'gnss.receiver.model')}`.trim(),
           ],
           [t('maintenance.firmware'), textAt(document, 'gnss.receiver.firmware')],
+          [t('maintenance.rejected'), listAt<string>(document, 'gnss.receiver.rejected').join(', ')],
           [
             t('maintenance.temp'),
             temp !== undefined && (
