@@ -1,6 +1,12 @@
 /** Run in a network of its own: where parts of the page that only a picture shows truly stand. */
 import { until } from '../manual-clock.js'
-import { compare, localStation, openTab, startBrowser } from './browser-rig.js'
+import { compare, localStation, openTab, post, startBrowser, textWith } from './browser-rig.js'
+
+interface Info {
+  esp: { serial: string; version: string; sha256: string }
+  gnss: { receiver: { rejected: string[] }; ref: { override?: unknown } }
+  base: { state: { errors: unknown[] } }
+}
 
 const views = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } }
 
@@ -28,6 +34,41 @@ const saveBarOfPage = `(() => {
     style: position + ' ' + display,
   }
 })()`
+/** Texts of the page that are cut off at an edge, and not written out in a title: labels, drawings, choices, short values. */
+const clippedOfPage = `(() => {
+  const found = new Set()
+  const isCut = ({ left, right, top, bottom }, edge, { overflowX, overflowY }) =>
+    (/hidden|clip/.test(overflowX) && (left < edge.left - 1 || right > edge.right + 1)) ||
+    (/hidden|clip/.test(overflowY) && (top < edge.top - 2 || bottom > edge.bottom + 2))
+  const boxOf = (one) => {
+    if (one.namespaceURI.endsWith('svg')) return one.getBoundingClientRect()
+    const range = document.createRange()
+    range.selectNodeContents(one)
+    return range.getBoundingClientRect()
+  }
+  for (const one of document.querySelectorAll('header *, nav *, main *')) {
+    const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
+    if (!isText || one.getClientRects().length === 0 || one.closest('option, title, textarea, [title]')) continue
+    const box = boxOf(one)
+    for (let edge = one; edge.tagName !== 'BODY'; edge = edge.parentElement) {
+      const style = getComputedStyle(edge)
+      const rect = edge.getBoundingClientRect()
+      // For screen readers alone; or it can be scrolled into view.
+      if (rect.width <= 1 || /auto|scroll/.test(style.overflowX + style.overflowY)) break
+      if (isCut(box, rect, style)) found.add(one.textContent.trim().slice(0, 60))
+    }
+  }
+  const pen = document.createElement('canvas').getContext('2d')
+  for (const one of document.querySelectorAll('main select, main input:not([type=checkbox], [type=radio], [type=file])')) {
+    const text = one.tagName === 'SELECT' ? (one.selectedOptions[0]?.textContent ?? '') : one.value || one.placeholder
+    const { font, paddingLeft, paddingRight } = getComputedStyle(one)
+    pen.font = font
+    const room = one.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+    if (one.clientWidth > 0 && text.length <= 30 && pen.measureText(text).width > room + 1) found.add('field: ' + text)
+  }
+  return [...found]
+})()`
+
 interface Bar {
   isStacked: boolean
   isTall: boolean
@@ -35,7 +76,10 @@ interface Bar {
   left: number
 }
 
-const station = await localStation(['--set', 'simulated-receiver.boot=fixed'])
+const station = await localStation([
+  ...['--set', 'simulated-receiver.boot=fixed'],
+  ...['--change', `station-name=${'Base of the north-eastern field '.repeat(2).trim()}`],
+])
 const browser = await startBrowser()
 type History = { figures: { fitness?: unknown[] } }
 const history = async () => (await (await fetch(`${station.url}/history?figures=fitness&step=1`)).json()) as History
@@ -121,6 +165,68 @@ for (const [view, viewport] of Object.entries(views)) {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   compare(`W6: ${view}: one Escape closes the search`, await page.getByRole('dialog').count(), 0)
   compare(`${view}: nothing in the console`, troubles, [])
+}
+
+/** Their links are on the page for experts only. */
+const experts = ['#/procedure', '#/commands', '#/plugins', '#/more']
+for (const locale of ['en-GB', 'de-DE']) {
+  const { page } = await openTab(await browser.newContext({ viewport: { width: 1280, height: 900 }, locale }))
+  await page.goto(station.url)
+  await page.locator('.verdict').waitFor()
+  const links = await page.locator('nav a').evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
+  for (const path of new Set([...links, ...experts])) {
+    await page.goto(`${station.url}/${path}`)
+    await page.locator('main h1').waitFor()
+    // Cards come one by one.
+    await page.waitForTimeout(400)
+    await page.locator('main details').evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '')
+    })
+    for (const width of [360, 768, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const clipped = await page.evaluate<string[]>(`new Promise(requestAnimationFrame).then(() => ${clippedOfPage})`)
+      compare(`W6: ${locale}, ${width} px, ${path}: no text is cut off`, clipped, [])
+    }
+  }
+  const narrow =
+    "Object.assign(document.querySelector('main h1').style, { overflow: 'hidden', width: '9px', whiteSpace: 'nowrap' })"
+  await page.evaluate(narrow)
+  compare(`W6: ${locale}: and one would be found`, (await page.evaluate<string[]>(clippedOfPage)).length, 1)
+  // A receiver that lacks a setting works without it.
+  const { serial, version, sha256 } = ((await (await fetch(`${station.url}/get-info`)).json()) as Info).esp
+  const document = (await (await fetch(`${station.url}/get-info`)).json()) as Info
+  document.gnss.receiver.rejected = ['CFG-RTCM-DF003_OUT']
+  const hello = { serial, version, sha256, hardware: 'simulator', tiles: '', attribution: '', role: 'operator' }
+  const events = Object.entries({ hello, document }).map(
+    ([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`,
+  )
+  await page.route('**/events*', (route) => route.fulfill({ contentType: 'text/event-stream', body: events.join('') }))
+  await page.goto(`${station.url}/?again#/maintenance`)
+  const row = locale === 'en-GB' ? /lacks[\s\S]*CFG-RTCM-DF003_OUT/ : /fehlen[\s\S]*CFG-RTCM-DF003_OUT/
+  compare(`N7: ${locale}: the receiver's card names what it lacks`, row.test(await textWith(page, 'main', row)), true)
+  await page.close()
+}
+
+// A phone goes into the pocket as soon as the question is answered.
+{
+  const { page } = await openTab(await browser.newContext({ viewport: views.phone }))
+  await page.goto(station.url)
+  await page.locator('.verdict').waitFor()
+  await post(station, '/system?sim=move%200.8%200%200')
+  await page.getByRole('button', { name: 'It is where it was' }).click({ timeout: 60_000 })
+  await page.getByRole('dialog').getByRole('button', { name: /^Yes/ }).click()
+  await page.close()
+  let last = ''
+  const isTaken = async () => {
+    const { base, gnss } = (await (await fetch(`${station.url}/get-info`)).json()) as Info
+    last = JSON.stringify([base.state.errors, gnss.ref.override ?? null])
+    return /a person confirmed the position: it is checked/.test(last) || gnss.ref.override !== undefined
+  }
+  const taken = await until(isTaken, 'the confirmation', 30_000).then(
+    () => true,
+    () => last,
+  )
+  compare('W12: the answer is stored though the page was closed at once', taken, true)
 }
 await browser.close()
 await station.end()
