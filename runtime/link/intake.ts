@@ -140,6 +140,10 @@ export interface IntakeOptions {
   time?: IntakeTime
 }
 
+/** Those that rest for their work alone, some milliseconds of real time. What is said of a busy machine must wait for them. */
+const resting = new Set<Intake>()
+export const areResting = (): boolean => resting.size > 0
+
 /** Limits one stream to its budget, and to half of the processing time. */
 export class Intake {
   readonly #stream: IntakeStream
@@ -194,7 +198,7 @@ export class Intake {
     }
     const work_ms = this.#busy_ms >= mostWork_ms ? workRest_ms : 0
     const rest_ms = Math.max(debt_ms, work_ms)
-    if (rest_ms > 0 && !this.#rests) this.#rest(Math.max(rest_ms, shortestRest_ms))
+    if (rest_ms > 0 && !this.#rests) this.#rest(Math.max(rest_ms, shortestRest_ms), debt_ms === 0)
   }
 
   /** The stream has closed. */
@@ -202,12 +206,18 @@ export class Intake {
     this.#wake()
   }
 
-  #rest(ms: number): void {
+  #rest(ms: number, isForWork: boolean): void {
     this.#rests = true
     this.#stream.pause()
-    this.#wake = this.#time.after(ms, () => {
+    if (isForWork) resting.add(this)
+    const callOff = this.#time.after(ms, () => {
+      resting.delete(this)
       this.#rests = false
       this.#stream.resume()
     })
+    this.#wake = () => {
+      resting.delete(this)
+      callOff()
+    }
   }
 }
