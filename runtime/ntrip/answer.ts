@@ -43,10 +43,13 @@ const refused = 'the caster refused: …'
 const unknownMount = 'the caster does not know the mountpoint'
 const inUse = 'another base uses this mountpoint'
 
-/** The first row that fits counts. `…` is the line of the caster. */
+/** The first row counts of which everything fits. `…` is the line of the caster. */
 const table: readonly Row[] = [
-  { content: 'page', ...portal },
   { codes: [300, 399], ...portal },
+  // RFC 6585, section 6.
+  { codes: [511, 511], ...portal },
+  // Casters put their refusals into pages, too: only a yes in a page is none.
+  { codes: [0, 299], content: 'page', ...portal },
   { content: 'table', get: 'table', push: ['other', refused] },
   { codes: [200, 299], get: 'stream', push: 'stream' },
   {
@@ -97,14 +100,13 @@ export function readAnswer(lines: readonly string[], asked: Asked = 'get'): Answ
   const first = (lines[0] ?? '').trim()
   const headers = parseHeaders(lines.slice(1))
   const type = headers.get('content-type') ?? ''
-  const code = codeOf(first)
+  // The example of NTRIP 1 for a wrong password has no status line, and there are casters that follow it.
+  const code = codeOf(first) || (headers.has('www-authenticate') ? 401 : 0)
   const isTable = (/^SOURCETABLE/i.test(first) && code === 200) || /gnss\/sourcetable/i.test(type)
   const content = isTable ? 'table' : /text\/html/i.test(type) ? 'page' : undefined
   const row = table.find(
-    ({ codes: [from, to] = [0, -1], words, content: wanted }) =>
-      (code >= from && code <= to) ||
-      (code === 0 && words?.test(first)) ||
-      (wanted !== undefined && wanted === content),
+    ({ codes: [from, to] = [0, 999], words, content: wanted = content }) =>
+      code >= from && code <= to && (!words || (code === 0 && words.test(first))) && wanted === content,
   )
   const found = row?.[asked] ?? (['other', refused] as const)
   const chunked = /chunked/i.test(headers.get('transfer-encoding') ?? '')

@@ -855,6 +855,13 @@ t.test('N1: an answer counts by its code, whatever the dialect', (t) => {
       ['200 OK\nServer: blocked/1', 'yes', 'stream'],
       ['400 x', 'other', 'other'],
       ['401 Unauthorized', 'login', 'login'],
+      // Casters of the NTRIP 1 line put their refusals into a page of HTML.
+      ['401 Unauthorized\nContent-Type: text/html', 'login', 'login'],
+      ['403 Forbidden\nContent-Type: text/html', 'forbidden', 'forbidden'],
+      ['404 Not Found\nContent-Type: text/html', 'mount', 'mount'],
+      ['409 Conflict\nContent-Type: text/html', 'taken', 'other'],
+      ['503 Busy\nContent-Type: text/html', 'other', 'other'],
+      ['511 Network Authentication Required\nContent-Type: text/html', 'portal', 'portal'],
       ['403 Forbidden', 'forbidden', 'forbidden'],
       ['404 Not Found', 'mount', 'mount'],
       ['409 Conflict', 'taken', 'other'],
@@ -872,6 +879,7 @@ t.test('N1: an answer counts by its code, whatever the dialect', (t) => {
     ['ERROR - Mount Point Taken or Invalid', 'taken', 'mount'],
     ['ERROR - Mount Point Invalid', 'mount', 'mount'],
     ['ERROR - x', 'other', 'other'],
+    ['Server: NtripCaster/1.0\nWWW-Authenticate: Basic realm="/M"\nContent-Type: text/html', 'login', 'login'],
     ['OK, but no', 'other', 'other'],
     ['', 'other', 'other'],
   ] as const) {

@@ -705,6 +705,13 @@ t.test('every answer of a caster, in words, and how long the station stays away'
     ['HTTP/1.1 503 Busy\r\nSet-Cookie: x=blocked\r\n\r\n', 2, 'refused', /refused: HTTP\/1.1 503/, [15, 19]],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\nblocked', 1, 'refused', /login page/, [15, 19]],
     ['HTTP/1.1 401 Unauthorized\r\n\r\n', 1, 'refused', /user and password/, minutes(4.7 * 60, 7.3 * 60)],
+    [
+      'HTTP/1.0 401 Unauthorized\r\nServer: NtripCaster/0.1.5\r\nContent-Type: text/html\r\n\r\n<html><body>no</body></html>\r\n',
+      2,
+      'refused',
+      /user and password/,
+      minutes(4.7 * 60, 7.3 * 60),
+    ],
     ['HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>OK\r\n', 1, 'refused', /login page/, [15, 19]],
     ['HTTP/1.0 302 Found\r\nLocation: http://login/\r\n\r\n', 2, 'refused', /login page/, [15, 19]],
     ['HTTP/1.1 404 Not Found\r\n\r\n', 2, 'refused', /does not know the mountpoint/, minutes(4.7 * 60, 7.3 * 60)],
