@@ -1068,6 +1068,29 @@ t.test('why no RTCM went out', async (t) => {
     })
 })
 
+t.test('W7: a gate that is open again is explained, too', async (t) => {
+  const told = story([
+    { t: at(13, 10), set: closed('the antenna seems to have moved') },
+    { t: at(13, 28), set: { gate: { open: true, reason: '' } } },
+  ]).filter(({ t }) => t < at(13, 30))
+  for (const [now_ms, why] of [
+    [at(13, 31), 'the minute is not over yet'],
+    [at(14, 9), 'its count is not written yet'],
+  ] as const) {
+    const [head, ...causes] = answer(await find(told, asked), now_ms)
+    t.equal(head, `The gate was closed for a part of 2026-11-22T02:13Z (${why}).`)
+    t.equal(causes[0], 'The gate was closed at 2026-11-22T02:13:10Z: the antenna seems to have moved.')
+  }
+  const open = answer(
+    await find(
+      story([]).filter(({ t }) => t < at(13, 30)),
+      asked,
+    ),
+    at(13, 31),
+  )
+  t.strictSame(open, ['The gate was open at 2026-11-22T02:13Z (the minute is not over yet).'])
+})
+
 /** What the explanation of a minute says when the timeline has this cause for most of it. */
 const saidOf: Record<string, RegExp> = {
   sent: /^RTCM went out at [^ ]+: |^The gate was open/,

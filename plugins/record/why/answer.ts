@@ -84,11 +84,15 @@ function ran(found: Found, when: string, now_ms: number): string[] {
   const { minute } = found
   const outputs = outputsOf(found)
   if (minute === undefined) {
-    const isNow = now_ms - found.at_ms < present_ms
-    const why = isNow ? 'the minute is not over yet' : 'its count is missing'
-    const open = found.end.gate?.open === true
-    const head = `The gate ${open ? 'was open' : 'was closed'} at ${when} (${why}).`
-    return [head, ...restarted(found), ...(open ? [] : causesOf(found)), ...outputs]
+    const age_ms = now_ms - found.at_ms
+    const isDue = age_ms < present_ms ? 'its count is not written yet' : 'its count is missing'
+    const why = age_ms < minute_ms ? 'the minute is not over yet' : isDue
+    const isOpen = found.end.gate?.open === true
+    // It may be open again: what closed it is asked for all the same.
+    const wasClosed = badOf(found, 'gate', 'reason', isClosed) !== undefined
+    const gate = !isOpen ? 'closed at' : wasClosed ? 'closed for a part of' : 'open at'
+    const head = `The gate was ${gate} ${when} (${why}).`
+    return [head, ...restarted(found), ...(isOpen && !wasClosed ? [] : causesOf(found)), ...outputs]
   }
   const { epochs, gap, interrupted, rovers } = minute
   const ways = linksOf(found)
