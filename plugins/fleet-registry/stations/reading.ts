@@ -1,6 +1,6 @@
 /** Reads what stations publish, of any make and version, as far as it is understood. Pure; nothing from outside is trusted. */
 import { createHash } from 'node:crypto'
-import { ecefToGeodetic } from 'rtk-base/gnss'
+import { ecefToGeodetic, isObservation } from 'rtk-base/gnss'
 import { isSecretName } from 'rtk-base/plugin'
 import type { Ecef, FleetStation } from 'rtk-base/services'
 import { lasting } from './lasting.js'
@@ -88,6 +88,17 @@ function roversOf(document: Json): number | undefined {
   return others + (number(at(document, 'ntrip.caster.connected')) ?? 0)
 }
 
+/** The configured interval of the observations, seconds: no publication comes sooner. 0: the document does not say it. */
+function intervalOf(document: Json): number {
+  const messages = at(document, 'gnss.rtcm.msgs')
+  if (!Array.isArray(messages)) return 0
+  const all = messages.flatMap((one) => {
+    const nominal_s = isObject(one) && isObservation(number(one.id) ?? 0) ? number(one.nominal) : undefined
+    return nominal_s ? [nominal_s] : []
+  })
+  return all.length > 0 ? Math.min(...all) : 0
+}
+
 /** What the document says besides the verdict. */
 export function readDocument(document: Json): Facts {
   const errors = at(document, 'base.state.errors')
@@ -100,7 +111,7 @@ export function readDocument(document: Json): Facts {
     name: text(at(document, 'base.name')),
     rtcm: {
       signed: at(document, 'mqtt.rtcm.sign') === true,
-      rate_s: Math.min(3_600, Math.max(1, number(at(document, 'mqtt.rtcm.rate')) ?? 1)),
+      rate_s: Math.min(3_600, Math.max(1, number(at(document, 'mqtt.rtcm.rate')) ?? 1, intervalOf(document))),
     },
     rovers: roversOf(document),
     uplink: text(at(document, 'mqtt.via')),

@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { encodeNmea } from 'rtk-base/gnss'
-import { createTestStation, freeTcpPort, until } from 'rtk-base/testing'
+import { createTestStation, createTestStation, freeTcpPort, until, until } from 'rtk-base/testing'
+import t from 'tap'
 import t, { type Test } from 'tap'
+import { readDocument } from '../../../plugins/fleet-registry/stations/reading.js'
 import { answerOf } from '../../../plugins/fleet-registry/stations/requests.js'
 import { settled } from '../../harness/drive.js'
 import { startBroker } from '../../harness/peers/brokers.js'
@@ -703,4 +705,15 @@ t.test('what is subscribed again while the broker still removes it is heard', as
     await broker.observer.publishAsync('base/S/drtk', 'still there', { qos: 1 })
     return heard.length > 0
   }, 'it is heard')
+})
+
+t.test('P1: a station whose observations are rarer than its publications may be is not silent between them', (t) => {
+  const { gnss, ...rest } = foreignDocument('SLOW1')
+  const rateWith = (nominal: number | undefined, rate = 1) => {
+    const msgs = [1005, 1074, 1230].map((id) => ({ id, interval: 1, nominal: id === 1074 ? nominal : 5 }))
+    const mqtt = { rtcm: { rate, sign: false } }
+    return readDocument({ ...rest, mqtt, gnss: { ...gnss, rtcm: { msgs } } }).rtcm?.rate_s
+  }
+  t.strictSame([rateWith(30), rateWith(1), rateWith(undefined), rateWith(1, 60)], [30, 1, 1, 60])
+  t.end()
 })
