@@ -10,6 +10,7 @@ import { isZone, type QuietHours, quietHoursOf, quietPattern } from './rules/qui
 
 /** No spaces, quotes, brackets, commas or control characters: nothing that could end a header or add a recipient. */
 const address = '[^\\s\\x00-\\x1f\\x7f<>()\\[\\]",;:\\\\@]+@[A-Za-z0-9.-]+'
+const mailExample = 'an e-mail address, for example ada@example.org'
 const hookExample = 'e.g. [{ "name": "ops", "url": "https://hooks.example.org/rtk", "secret": "…" }]; [] for none'
 
 export interface AlertSettings {
@@ -56,15 +57,15 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
     boundTo: [host.name, port.name],
     title: 'Alerts: password at the mail server',
   })
-  const from = config.define('alerts-mail-from', Type.String({ maxLength: 254, pattern: `^(${address})?$` }), {
+  const mailbox = (pattern: string) => Type.String({ maxLength: 254, pattern, description: mailExample })
+  const from = config.define('alerts-mail-from', mailbox(`^(${address})?$`), {
     default: '',
     title: 'Alerts: sender of the mails',
   })
-  const to = config.define(
-    'alerts-mail-to',
-    Type.Array(Type.String({ maxLength: 254, pattern: `^${address}$` }), { maxItems: 10 }),
-    { default: [], title: 'Alerts: recipients of the mails' },
-  )
+  const to = config.define('alerts-mail-to', Type.Array(mailbox(`^${address}$`), { maxItems: 10 }), {
+    default: [],
+    title: 'Alerts: recipients of the mails',
+  })
   const hooks = config.define('alerts-hooks', Type.Array(Hook, { maxItems: 8, description: hookExample }), {
     default: [],
     secret: true,

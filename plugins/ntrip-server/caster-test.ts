@@ -91,7 +91,11 @@ export async function testCaster(ctx: PluginContext, target: Target, isPushing: 
   const listed = asks ? await lookAtTable(ctx, target, left_ms()) : undefined
   if (listed) checks.mount = listed.state === 'listed' ? 'ok' : 'failed'
   if (reply === undefined) return result(attempt.code, attempt.text, checks)
-  if (!reply.accepted) return result(reply.code, reply.text, checks)
+  if (!reply.accepted) {
+    // NTRIP 1 says the same of a mountpoint in use and of an unknown one: one in use is in the table.
+    const isUnknown = reply.code === 'taken' && listed?.state === 'not-listed'
+    return result(isUnknown ? 'mount' : reply.code, reply.text, checks)
+  }
   const accepts = isPushing ? 'the station pushes to this caster now' : 'the caster accepts the login'
   if (listed === undefined) return result('ok', `${accepts}; its source table could not be read`, checks)
   return result(listed.state === 'listed' ? 'ok' : listed.state, `${accepts}; ${listed.text}`, checks)

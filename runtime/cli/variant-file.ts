@@ -14,7 +14,7 @@ export interface VariantFile {
   variant: Variant
   /** Absolute path of the file. */
   file: string
-  /** Its exact text. */
+  /** Its exact text, without a byte order mark. */
   text: string
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
@@ -53,7 +53,8 @@ export function readVariant(named?: string): VariantFile {
   const file = isOwn ? resolve(source) : shipped
   let text: string
   try {
-    text = readRecordSync(file)
+    // Skips a byte order mark, which editors of Windows write.
+    text = readRecordSync(file).replace(/^\ufeff/, '')
   } catch (error) {
     if (existsSync(file)) throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read: ${messageOf(error)}`)
     const names = readdirSync(variantFolder()).map((name) => name.replace(/\.json$/, ''))

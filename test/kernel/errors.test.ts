@@ -6,7 +6,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import system from '../../plugins/system/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
-import { parseVariant } from '../../runtime/cli/variant-file.js'
+import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
 import { ControlClient } from '../../runtime/control/client.js'
 import { serveControl } from '../../runtime/control/server.js'
 import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js'
@@ -217,4 +217,13 @@ t.test('an error has its parts, and one text of both for the document', async (t
   t.same(Object.keys((station.field('base.state.errors') as object[])[0] ?? {}), ['code', 'text', 't'])
   raise('lamp', { text: 'x'.repeat(600), advice: 'y' })
   t.equal(told()[0]?.text.length, 480)
+})
+
+t.test('N6: a byte order mark before a variant is skipped', (t) => {
+  const file = join(
+    t.testdir({ 'roof.json': '\ufeff{"name":"roof","hardware":"x","plugins":{"system":{}}}' }),
+    'roof.json',
+  )
+  t.match(readVariant(file).variant, { name: 'roof', plugins: { system: {} } })
+  t.end()
 })

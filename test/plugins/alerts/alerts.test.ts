@@ -387,4 +387,12 @@ t.test('settings that would leak or never work are refused', async (t) => {
   ])
     t.match(await change(bad), { result: 'failed' }, JSON.stringify(bad).slice(0, 80))
   t.match(await change({ 'alerts-zone': 'Europe/Berlin', 'alerts-quiet': '22:00-06:30' }), { result: 'ok' })
+  for (const bad of [{ 'alerts-mail-to': ['ada'] }, { 'alerts-mail-from': 'ada' }]) {
+    const { errors } = (await change(bad)) as { errors?: { message: string }[] }
+    t.match(
+      errors,
+      [{ message: /must be an e-mail address, for example ada@example\.org/ }],
+      'W6: not as an expression',
+    )
+  }
 })

@@ -90,6 +90,13 @@ t.test('what can be wrong, by code and check', async (t) => {
       { code: 'mount', checks: { login: 'unknown', mount: 'failed' } },
     ],
     ['taken', 'ERROR - Already taken\r\n', [row('ROOF')], {}, { ok: false, code: 'taken' }],
+    [
+      'N1: in use or not known, and not in the table',
+      'ERROR - Mount Point Taken or Invalid\r\n',
+      [row('OTHER')],
+      {},
+      { ok: false, code: 'mount', advice: /check the name/ },
+    ],
     ['ban', 'ERROR - your IP is banned\r\n', [row('ROOF')], {}, { code: 'banned', checks: { mount: 'unknown' } }],
     ['portal', 'HTTP/1.1 302 Found\r\nLocation: http://portal/\r\n\r\n', [], {}, { code: 'portal' }],
     [
