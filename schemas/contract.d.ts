@@ -114,7 +114,7 @@ export type Change = {
     /** false: kept, but not used; default true */
     enabled?: boolean
   }>
-  /** Alerts: sender of the mails */
+  /** Alerts: sender of the mails. an e-mail address, for example ada@example.org */
   "alerts-mail-from"?: string
   /** Alerts: mail server. SMTP server, a name or an address, the port is alerts-mail-port; empty: no e-mails */
   "alerts-mail-host"?: string
