@@ -62,6 +62,8 @@ export class Outbox {
   #notices: StoredNotice[] = []
   #ended = new AbortController()
   readonly #busy = new Map<string, Promise<void>>()
+  /** Channels that could not be reached at the last attempt: what waits for them keeps its order. */
+  readonly #away = new Set<string>()
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -85,6 +87,7 @@ export class Outbox {
     this.#ended.abort()
     this.#ended = new AbortController()
     this.#channels = channels
+    this.#away.clear()
     const names = new Set(channels.map(({ name }) => name))
     for (const notice of this.#notices)
       for (const [name, delivery] of Object.entries(notice.deliveries)) {
@@ -128,10 +131,16 @@ export class Outbox {
 
   #next(channel: string): StoredNotice | undefined {
     const now_ms = this.#deps.ctx.clock.monotonic()
-    return this.#notices.find(({ deliveries }) => {
-      const own = Object.hasOwn(deliveries, channel) ? deliveries[channel] : undefined
-      return own?.state === 'waiting' && own.next_ms <= now_ms
-    })
+    const waiting = this.#waiting(channel)
+    const due = waiting.find(({ deliveries }) => (deliveries[channel]?.next_ms ?? 0) <= now_ms)
+    // A newer notice is a reason to try again, but an all-clear never comes before what it ends.
+    return due && this.#away.has(channel) ? waiting[0] : due
+  }
+
+  #waiting(channel: string): StoredNotice[] {
+    return this.#notices.filter(
+      ({ deliveries }) => Object.hasOwn(deliveries, channel) && deliveries[channel]?.state === 'waiting',
+    )
   }
 
   async #deliver(channel: Channel, notice: StoredNotice, signal: AbortSignal): Promise<void> {
@@ -142,11 +151,15 @@ export class Outbox {
     const before = this.#notices.find(({ id }) => id === notice.id)?.deliveries[channel.name]
     if (!before) return
     const tries = before.tries + 1
-    if (!trouble) this.#set(notice, channel.name, { state: 'delivered', tries, next_ms: 0, reason: '' })
-    else {
+    if (!trouble) {
+      this.#set(notice, channel.name, { state: 'delivered', tries, next_ms: 0, reason: '' })
+      this.#resume(channel.name)
+    } else {
       const now_ms = ctx.clock.monotonic()
       const isOver = now_ms - notice.made_ms >= givenUp_ms
       const next_ms = now_ms + waitAfter(tries, trouble, Math.random())
+      if (trouble.kind === 'later') this.#postpone(channel.name, next_ms)
+      else this.#away.delete(channel.name)
       const reason = trouble.message.slice(0, 300)
       this.#set(notice, channel.name, { state: isOver ? 'failed' : 'waiting', tries, next_ms, reason })
       const then = isOver ? 'it is given up' : 'it is tried again'
@@ -157,6 +170,24 @@ export class Outbox {
     }
     this.#report()
     await save()
+  }
+
+  /** The channel is away: everything waits for it. */
+  #postpone(channel: string, until_ms: number): void {
+    this.#away.add(channel)
+    for (const notice of this.#waiting(channel)) {
+      const own = notice.deliveries[channel]
+      if (own) this.#set(notice, channel, { ...own, next_ms: Math.max(own.next_ms, until_ms) })
+    }
+  }
+
+  /** It is back: what waited for it follows at once. */
+  #resume(channel: string): void {
+    if (!this.#away.delete(channel)) return
+    for (const notice of this.#waiting(channel)) {
+      const own = notice.deliveries[channel]
+      if (own) this.#set(notice, channel, { ...own, next_ms: 0 })
+    }
   }
 
   #set(notice: StoredNotice, channel: string, delivery: Delivery): void {

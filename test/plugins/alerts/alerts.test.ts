@@ -80,6 +80,36 @@ t.test('P12: what waits to be told is withdrawn or rewritten when the alert chan
   t.match(hook.subjects[1], /is at its position again/)
 })
 
+t.test('P12: what waits for a channel that was away arrives in its order: the last notice is what is so', async (t) => {
+  const hook = await HookServer.make(t)
+  let isAway = true
+  const taken: string[] = []
+  hook.behave = ({ body }, response) => {
+    if (!isAway) taken.push((JSON.parse(body) as { subject: string }).subject)
+    response.writeHead(isAway ? 503 : 204).end()
+    return true
+  }
+  const { report, seconds } = await alertsRig(t, { changes: hooksTo(hook) })
+  await seconds(200)
+  const move = alert('S1', 'moved', { severity: 'critical' })
+  report(move)
+  await seconds(95)
+  await soon(() => hook.posted.length === 1, 'the first attempt')
+  // Each failure doubles the wait: after the fourth the next attempt is minutes away.
+  for (const [tries, wait_s] of [40, 75, 150].entries()) {
+    await seconds(wait_s)
+    await soon(() => hook.posted.length >= tries + 2, 'another attempt')
+  }
+  report()
+  await seconds(80)
+  isAway = false
+  await seconds(35)
+  await soon(() => taken.length > 0, 'the first')
+  await seconds(300)
+  await soon(() => taken.length === 2, 'both')
+  t.match(taken, [/has moved/, /is at its position again/])
+})
+
 t.test('P12: every device variant tells alerts', (t) => {
   const folder = join(packageRoot(), 'runtime', 'variants')
   for (const name of readdirSync(folder)) {
