@@ -204,6 +204,9 @@ t.test('addresses, headers and bodies of webhooks', (t) => {
     ['169.254.169.254', /link-local/, /link-local/],
     ['[fe80::1]', /link-local/, /link-local/],
     ['[::ffff:169.254.1.1]', /link-local/, /link-local/],
+    ['[::ffff:192.168.1.1]', /router/, /router/],
+    ['0.0.0.0', undefined, /local network/],
+    ['[::]', undefined, /local network/],
     ['a.test', undefined, undefined],
   ] as const)
     for (const [isAllowed, expected] of [
