@@ -1,4 +1,5 @@
 /** Keeps secrets out of the log, at any depth of the logged objects. */
+import { isIPv6 } from 'node:net'
 
 /** Names under which secrets travel: the whole name, or the last word of it (`wap-pswd`, `privateKey`). */
 export const secretWords = [
@@ -33,13 +34,19 @@ export function shownCommand(text: string): string {
   const [, name = text, value] = /^([^={]+)=(.*)$/s.exec(text.trim()) ?? []
   if (value === undefined) {
     const parsed = parsedObject(text)
-    return parsed ? JSON.stringify(withoutSecrets(parsed)) : text
+    return parsed ? withoutLogin(JSON.stringify(withoutSecrets(parsed))) : text
   }
   if (isSecretName(name)) return `${name}=${censor}`
-  // An address, a time of the day and an IPv6 address have colons, too.
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) return `${name}=${value.replace(/\/\/[^/@]*@/, `//${censor}@`)}`
-  return /^[^\s:\d][^\s:]*:[^:]/.test(value) ? `${name}=${value.slice(0, value.indexOf(':') + 1)}${censor}` : text
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) return withoutLogin(text)
+  const login = /^(\S+=)?[^\s:=]+:(?=.)/.exec(value)?.[0]
+  return login === undefined || isColonPlain(value) ? text : `${name}=${login}${censor}`
 }
+
+const withoutLogin = (text: string) => text.replace(/\/\/[^/@"]*@/g, `//${censor}@`)
+
+/** A time of the day, an IPv6 address, and an IPv4 address with its port have colons, and are no login. A login may begin with digits. */
+const isColonPlain = (value: string) =>
+  /^\d\d?:\d\d(:\d\d)?$/.test(value) || isIPv6(value) || /^(\d{1,3}\.){3}\d{1,3}:\d{1,5}$/.test(value)
 
 function parsedObject(text: string): object | undefined {
   if (!text.trimStart().startsWith('{')) return undefined
