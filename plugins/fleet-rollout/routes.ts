@@ -3,7 +3,7 @@ import { type FleetStation, fleet, fleetAccess, fleetDatabase } from 'rtk-base/s
 import { type Static, Type } from 'typebox'
 import { channel } from './engine.js'
 import { neighboursOf } from './neighbours.js'
-import { isOpen, mostPlan_bytes, Plan, PlanRequest, planOf, wavesOf } from './plan.js'
+import { isOpen, mostPlan_bytes, Plan, PlanRequest, planOf, shownPlan, wavesOf } from './plan.js'
 import * as store from './store.js'
 
 const mostLive = 20
@@ -42,7 +42,7 @@ const Preview = Type.Object({
 })
 
 const summaryOf = ({ id, plan, state, reason, wave, created_s, by }: store.StoredRollout) => ({
-  ...{ id, name: plan.name, state, reason, wave, by, plan },
+  ...{ id, name: plan.name, state, reason, wave, by, plan: shownPlan(plan) },
   created: created_s,
 })
 

@@ -85,7 +85,10 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
     'schemas/document.schema.json': text(schemaFile('document', 'Status document', named.InfoDocument)),
     'schemas/change.schema.json': text(schemaFile('change', 'Change', own.Change)),
     // Their names, for the plugin that asks other stations to change them.
-    'plugins/fleet-rollout/parameters.json': text(namesOf(fieldSchemas(shipped.parameters))),
+    'plugins/fleet-rollout/parameters.json': text({
+      names: namesOf(fieldSchemas(shipped.parameters)),
+      secrets: shipped.parameters.flatMap(({ name, secret }) => (secret ? [name] : [])).toSorted(),
+    }),
     'schemas/variant.schema.json': text(schemaFile('variant', 'Variant', variantOf(shipped))),
     // The version of the interface: it does not follow the releases.
     'schemas/asyncapi.json': text(asyncApi({ version: '1.0.0', topics: Object.values(topics) })),

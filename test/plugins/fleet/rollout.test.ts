@@ -127,6 +127,21 @@ t.test('an image, wave by wave', async (t) => {
     t.match(begun, { status: 409, body: { message: /no station fits/ } })
     t.match(await rig.send('POST', '/fleet/rollouts', given([...serials, 'S1'])), { status: 400 })
   })
+  await t.test('S6: nobody sees the secrets in a plan, and stations get them', async (t) => {
+    const change = {
+      'sta-pswd': 'geheim-1',
+      'raw-push-login': 'bob:geheim-2',
+      'udp-port': 2_103,
+      own: { psk: 'geheim-3' },
+    }
+    const what = { change, back: { 'alerts-hooks': [{ name: 'a', url: 'https://a.test/geheim-4' }] } }
+    const made = await rig.send('POST', '/fleet/rollouts', plan({ filter: { serials: ['S1'] }, what }))
+    const seen = [made.body, await rig.get('/fleet/rollouts'), await rig.get(`/fleet/rollouts/${made.body.id}`)]
+    for (const one of seen) t.notMatch(JSON.stringify(one), /geheim/)
+    t.match(made.body, { plan: { what: { change: { 'sta-pswd': '…', 'raw-push-login': '…', 'udp-port': 2_103 } } } })
+    await shownWhen({ rig, stations, id: made.body.id }, hasEnded, 'its end')
+    t.strictSame(stations.get('S1')?.station.changes, [change])
+  })
   const { body } = await rig.send('POST', '/fleet/rollouts', plan())
   const id = Number(body.id)
   const until = (condition: (shown: Shown) => boolean, what: string) =>
