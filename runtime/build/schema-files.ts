@@ -29,6 +29,9 @@ const withoutDefaults = <T>(schema: T): T =>
 
 const namesOf = (values: object) => Object.keys(values).toSorted((a, b) => (a < b ? -1 : 1))
 
+/** A parameter whose default is not told; an action has no title. */
+const isSecret = ({ default: preset, title }: ChangeField) => title !== undefined && preset === undefined
+
 /** A plugin's options: no others are allowed, as at loading. A schema without properties is open. */
 function optionsOf(schema: TSchema | undefined): Json {
   if (schema === undefined) return { type: 'object', additionalProperties: false }
@@ -87,7 +90,7 @@ export function schemaFiles(shipped: Shipped): Record<string, string> {
     // Their names, for the plugin that asks other stations to change them.
     'plugins/fleet-rollout/parameters.json': text({
       names: namesOf(fieldSchemas(shipped.parameters)),
-      secrets: shipped.parameters.flatMap(({ name, secret }) => (secret ? [name] : [])).toSorted(),
+      secrets: namesOf(fieldSchemas(shipped.parameters.filter(isSecret))),
     }),
     'schemas/variant.schema.json': text(schemaFile('variant', 'Variant', variantOf(shipped))),
     // The version of the interface: it does not follow the releases.
