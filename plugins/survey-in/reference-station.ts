@@ -371,8 +371,8 @@ export class ReferenceStation implements ProcedureStatus {
     const isAccurate = live.acc_m <= integrity.needed_m
     // Later starts are compared with it.
     if (comparison.agrees !== true && !isAccurate) return undefined
-    const evidence = integrity.suspicion?.text ?? ''
-    const override = overrideOf(chosen, { live, comparison }, { by, t, evidence })
+    const { text: evidence = '', move } = integrity.suspicion ?? {}
+    const override = overrideOf(chosen, { live, comparison, move }, { by, t, evidence })
     const where = `${comparison.distance_m.toFixed(2)} m (${comparison.text})`
     this.#ctx.log.warn({ by }, `the reference was confirmed; by positions the antenna is ${where} from it`)
     if (isAccurate) integrity.notePosition()

@@ -1,6 +1,6 @@
 /** A person's word that the antenna is at the reference, against the evidence: kept until there is another reference. */
 import { type Enu, roundTo } from 'rtk-base/gnss'
-import type { Ecef, LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
+import type { AntennaMove, Ecef, LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
 import { type Reference, signatureOf } from './reference.js'
 
 export interface Override {
@@ -10,7 +10,7 @@ export interface Override {
   t: number
   /** Surface of the command: `http`, `mqtt`, `console` or `plugin`. */
   by: string
-  /** Offset of the antenna from the reference at that time, by positions. */
+  /** Offset of the antenna from the reference at that time: by carrier phases, or else by positions, which may be metres off. */
   distance_m: number
   offset: Enu
   /** Why the station had not believed it. */
@@ -24,15 +24,18 @@ export interface Override {
 
 export function overrideOf(
   reference: Reference,
-  seen: { live: LivePosition; comparison: PositionComparison },
+  seen: { live: LivePosition; comparison: PositionComparison; move: AntennaMove | undefined },
   said: { by: string; t: number; evidence: string },
 ): Override {
-  const { live, comparison } = seen
-  const { east, north, up } = comparison.offset
+  const { live, comparison, move } = seen
+  const vector = move?.by === 'phases' && !move.isLeast ? move.vector : undefined
+  const { east, north, up } = vector
+    ? { east: vector.east_m, north: vector.north_m, up: vector.up_m }
+    : comparison.offset
   return {
     reference: signatureOf(reference),
     ...said,
-    distance_m: roundTo(comparison.distance_m, 3),
+    distance_m: roundTo(Math.hypot(east, north, up), 3),
     offset: { east: roundTo(east, 3), north: roundTo(north, 3), up: roundTo(up, 3) },
     ...(comparison.agrees !== true && { place: { arp: live.position, acc_m: live.acc_m, corr: live.corrected } }),
   }

@@ -56,6 +56,7 @@ t.test('a knock that was none: the station returns to the same reference and say
   const { t: at, tm, distance, east, north, up } = override as Record<string, number>
   t.ok(at > 0 && String(tm).startsWith('20'))
   t.ok(Math.abs(Math.hypot(east, north, up) - distance) < 0.01, `${distance} m`)
+  t.ok(Math.abs(distance - 0.59) < 0.03, `S1: ${distance} m, as the phases said, and not by positions`)
   t.match(
     (await history(rig)).map(({ what }) => what),
     ['used', 'moved', 'confirmed'],
