@@ -46,6 +46,6 @@ function sentencesOf(error: Json, values: Json): Json {
         typeof field === 'string' ? [[name, hidden.reduce((text, one) => text.replaceAll(one, censor), field)]] : [],
       ),
     )
-  const { text, advice } = error
-  return { ...censored({ text, advice }), values: { ...(blanked(values, false) as Json), ...censored(values) } }
+  const sentences = Object.fromEntries(['text', 'advice'].map((name) => [name, error[name]]))
+  return { ...censored(sentences), values: { ...(blanked(values, false) as Json), ...censored(values) } }
 }
