@@ -1,4 +1,5 @@
 /** The current situation by key, as recorded. */
+import { isDeepStrictEqual } from 'node:util'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { RecordValue } from 'rtk-base/schemas'
 import {
@@ -82,10 +83,18 @@ export function observe({ services }: PluginContext): Situation {
   return found
 }
 
-/** The changes; undefined if none. A text in which only a number changed counts as equal, otherwise it would add a line every second. */
-export function changesOf(before: Situation, now: Situation): Record<string, RecordValue | null> | undefined {
+/**
+ * The changes; undefined if none.
+ * @param isExact false: a text in which only a number changed counts as equal, otherwise it would add a line every second
+ */
+export function changesOf(
+  before: Situation,
+  now: Situation,
+  isExact: boolean,
+): Record<string, RecordValue | null> | undefined {
   const changes: Record<string, RecordValue | null> = {}
-  for (const [key, value] of Object.entries(now)) if (!same(before[key], value)) changes[key] = value
+  for (const [key, value] of Object.entries(now))
+    if (isExact ? !isDeepStrictEqual(before[key], value) : !same(before[key], value)) changes[key] = value
   for (const key of Object.keys(before)) if (!(key in now)) changes[key] = null
   return Object.keys(changes).length > 0 ? changes : undefined
 }

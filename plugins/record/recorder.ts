@@ -123,11 +123,12 @@ export class FlightRecorder {
     return { t: Math.round(unit.utc_ms() || clock.now()), up: Math.round(unit.uptime_ms()) }
   }
 
-  look(): void {
+  /** @param isMinute numbers in texts are written as well */
+  look(isMinute = false): void {
     if (this.#ctx.signal.aborted) return
     this.#lookAtClock()
     const now = observe(this.#ctx)
-    const changes = changesOf(this.#situation, now)
+    const changes = changesOf(this.#situation, now, isMinute)
     if (!changes) return
     for (const key of Object.keys(changes)) {
       const count = (this.#changes.get(key) ?? 0) + 1
@@ -135,11 +136,14 @@ export class FlightRecorder {
       // Unchanged: the next minute sees the difference again and records it then.
       if (count <= mostChanges) continue
       delete changes[key]
-      const old = this.#situation[key]
-      if (old) now[key] = old
-      else delete now[key]
     }
-    this.#situation = now
+    // As written: what is not is seen as a difference later.
+    const written = { ...this.#situation }
+    for (const [key, value] of Object.entries(changes)) {
+      if (value) written[key] = value
+      else delete written[key]
+    }
+    this.#situation = written
     if (Object.keys(changes).length > 0) this.#write({ ...this.#now, set: changes }, true)
   }
 
@@ -173,7 +177,7 @@ export class FlightRecorder {
     const minute = this.#minutes.take()
     this.#write({ ...this.#now, min: shortened(minute, this.#lastMinute) }, false)
     this.#lastMinute = minute
-    this.look()
+    this.look(true)
   }
 
   #write(entry: StoredEntry, matters: boolean): void {

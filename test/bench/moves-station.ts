@@ -125,7 +125,8 @@ export async function liveStation(life: StationLife, member: Member): Promise<St
       rig.simulated.move(way.east, way.north, way.up)
       truth = { east: truth.east + way.east, north: truth.north + way.north, up: truth.up + way.up }
     }
-    await rig.seconds(life.over_s + 60)
+    // A minute behind the arrival: the record writes numbers once a minute.
+    await rig.seconds(life.over_s + 65)
     const shown = rig.field('state.motion.move') as Shown | undefined
     return { shown, truth, differs: shown ? await differences(rig, shown, member) : [] }
   } finally {

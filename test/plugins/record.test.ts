@@ -1354,6 +1354,22 @@ t.test('a minute has its longest gap between epochs, that at its end too', async
   t.match(minutes.take(), { epochs: 0, gap: 8 }, 'it goes on over the end of the minute')
 })
 
+t.test('S1: the record has the last number of a text, once a minute', async (t) => {
+  const rig = await station(t)
+  await rig.until(() => rig.field('state.status') === 'fixed', 120)
+  await rig.seconds(60)
+  for (let move = 0; move < 3; move++) {
+    rig.simulated.move(1, 0, 0)
+    await rig.seconds(10)
+  }
+  await rig.seconds(60)
+  const [{ text }] = rig.station.device.errors().filter(({ code }) => code === 'gnss-moved')
+  t.match(text, 'in 3 moves')
+  const texts = (await rig.read()).entries.flatMap(({ set }) => set?.['error gnss-moved']?.text ?? [])
+  t.equal(texts.at(-1), text)
+  t.ok(texts.length <= 4, `${texts.length} lines for three moves`)
+})
+
 t.test('what flaps does not fill the record', async (t) => {
   const rig = await station(t)
   await rig.until(() => rig.field('state.status') === 'fixed', 120)
