@@ -31,10 +31,11 @@ function blanked(value: unknown, isPeople: boolean): unknown {
     const below = isPeople || (peopleName.test(name) && Array.isArray(field))
     return [name, isHidden && !isObject(field) ? blankOf(field) : blanked(field, below)]
   })
-  return { ...Object.fromEntries(fields), ...(isObject(value.values) && sentencesOf(value, value.values)) }
+  const shown: Json = Object.fromEntries(fields)
+  return { ...shown, ...(isObject(value.values) && sentencesOf(shown, value.values)) }
 }
 
-/** An error of a station names its values in its sentences, too. */
+/** An error, or the verdict that it leads to, names its values in its sentences, too. */
 function sentencesOf(error: Json, values: Json): Json {
   const hidden = Object.entries(values).flatMap(([name, value]) =>
     isPrivate(name) && typeof value === 'string' && value !== '' ? [value] : [],
@@ -46,6 +47,5 @@ function sentencesOf(error: Json, values: Json): Json {
         typeof field === 'string' ? [[name, hidden.reduce((text, one) => text.replaceAll(one, censor), field)]] : [],
       ),
     )
-  const sentences = Object.fromEntries(['text', 'advice'].map((name) => [name, error[name]]))
-  return { ...censored(sentences), values: { ...(blanked(values, false) as Json), ...censored(values) } }
+  return { ...censored(error), values: { ...(blanked(values, false) as Json), ...censored(values) } }
 }
