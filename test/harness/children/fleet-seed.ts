@@ -57,7 +57,8 @@ export class Seed {
   readonly #documents = new Map<string, () => void>()
 
   static async to(url: string): Promise<Seed> {
-    const client = await connectAsync(url)
+    // A broker beside the start of a fleet takes its time on a busy machine.
+    const client = await connectAsync(url, { connectTimeout: 600_000 })
     await client.subscribeAsync(['base/+/info/get', 'base/+/cmd', 'base/+/change/post'])
     return new Seed(client)
   }
