@@ -37,7 +37,7 @@ export { RtkError } from './errors.js'
 export type { Fetch, FetchOptions } from './fetch/types.js'
 export type { LoginRole, Role } from './http/routes/config.js'
 export { LogLimit } from './log/log-limit.js'
-export { isSecretName, shownCommand } from './log/redact.js'
+export { censor, isSecretName, shownCommand, withoutSecrets } from './log/redact.js'
 export type {
   Counter,
   Gauge,

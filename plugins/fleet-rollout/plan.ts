@@ -1,5 +1,5 @@
 /** What a rollout does to whom, and in which steps. */
-import { badValue, didYouMean, isSecretName } from 'rtk-base/plugin'
+import { badValue, censor, didYouMean, withoutSecrets } from 'rtk-base/plugin'
 import type { FleetStation } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import parameters from './parameters.json' with { type: 'json' }
@@ -158,8 +158,6 @@ export function planOf(request: Static<typeof PlanRequest>): Plan {
   return { ...defaults, ...request }
 }
 
-const hidden = '…'
-
 /** A plan as people see it: without the values of secret parameters, and of secret fields in others. */
 export function shownPlan(plan: Plan): Plan {
   if (!('change' in plan.what)) return plan
@@ -168,15 +166,10 @@ export function shownPlan(plan: Plan): Plan {
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,
-        parameters.secrets.includes(name) ? hidden : withoutSecrets({ [name]: value })[name],
+        parameters.secrets.includes(name) ? censor : withoutSecrets({ [name]: value })[name],
       ]),
     )
   return { ...plan, what: { change: shown(change), ...(back && { back: shown(back) }) } }
-}
-
-function withoutSecrets(value: object): Record<string, unknown> {
-  const text = JSON.stringify(value, (name, field) => (isSecretName(name) ? hidden : field))
-  return JSON.parse(text) as Record<string, unknown>
 }
 
 /** @returns whether a station fits */

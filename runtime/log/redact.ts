@@ -24,6 +24,7 @@ const camelCase = new RegExp(
 /** Whether a value of this name is a secret. */
 export const isSecretName = (name: string) => separated.test(name) || camelCase.test(name)
 
+/** In place of a secret. */
 export const censor = '…'
 
 /**

@@ -89,7 +89,7 @@ export function lifeOf(number: number, long = !noCaptures): Life {
   const kind = ['at once', 'at once', 'walked', 'pair', 'constellation gone'][number % 5]
   const over_s = kind === 'walked' || (kind === 'pair' && random() < 0.3) ? Math.round(logUniform(random, 1, 20)) : 0
   const name = captures[Math.floor(random() * captures.length)]
-  // A capture goes on, whatever becomes of the antenna.
+  // A capture goes on behind a fault of the antenna.
   const length = long && random() < 0.4 ? observedOf(name).length : 0
   const hasFault = length === 0 && random() < 0.3
   const fault = hasFault ? { begin_s: faultAt_s, for_s: Math.round(logUniform(random, 3, 60)) } : undefined

@@ -28,7 +28,7 @@ export function shareOf(text: string): Share | undefined {
   return number >= 1 && number <= of ? { number, of } : undefined
 }
 
-/** From which of so many to before which. */
+/** Of `count` items the first of the share, and the first behind it. */
 export const sliceOf = (count: number, { number, of }: Share): readonly [from: number, to: number] => [
   Math.floor((count * (number - 1)) / of),
   Math.floor((count * number) / of),

@@ -11,7 +11,7 @@ const arrived = { least_ms: 2_000, most_ms: 4_000, samples: 3, sigmas: 4 }
 const again = { least_m: 0.01, noise: 3, sigmas: 5, before_ms: 5_000 }
 /** A stay that separates two moves; a shorter one is a pause on the way. */
 const stay_ms = 4_000
-/** What an earlier motion explains within so many standard deviations says nothing of another one. */
+/** Standard deviations within which an earlier motion explains a displacement: it says nothing of another motion then. */
 const explained = 3
 /** An antenna that was so far on its way in the first sample went at once. */
 const atOnce = 0.6
@@ -21,7 +21,7 @@ const atOnce = 0.6
  */
 const lost = { noise: 6, way_m: 0.3 }
 
-/** A position, and what it is wrong by at most if the antenna has moved in the past that is extrapolated. */
+/** A position, and its largest error in case the antenna has moved in the past that is extrapolated. */
 export interface Placed extends Displacement {
   readonly bend: Enu
 }

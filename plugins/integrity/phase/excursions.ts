@@ -3,7 +3,7 @@ import type { Enu } from 'rtk-base/gnss'
 import type { Displacement } from './displacement.js'
 import { kept, type SignalTracks } from './signal-tracks.js'
 
-/** From so many standard deviations on a displacement is one, whatever it comes from: clocks of satellites bend a past as well. */
+/** Standard deviations of the least displacement that counts, also where the clock of a satellite is its cause: that bends a past as well. */
 const significance = 5
 export const none: Enu = { east: 0, north: 0, up: 0 }
 

@@ -10,9 +10,9 @@ export interface ExtrapolationError {
   readonly noise: number
   /** Orbit terms that the polynomial omits, metres. */
   readonly bias_m: number
-  /** A step within or behind the samples shows as a displacement of at most so many times its size, in either direction. */
+  /** Largest displacement that a step within or behind the samples shows, in sizes of the step, in either direction. */
   readonly response: number
-  /** And changes by at most so many times its size in a second. */
+  /** Largest change of that displacement in a second, in sizes of the step. */
   readonly response_ps: number
 }
 

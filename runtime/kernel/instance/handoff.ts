@@ -37,7 +37,7 @@ export class CheckedHandoff implements Handoff {
   }
 }
 
-/** A plugin that was built for API 1.1 or earlier passes no schema: unchecked it gets nothing. */
+/** Plain JavaScript may pass no schema: unchecked it gets nothing. */
 function fits<S extends TSchema>(schema: S | undefined, value: unknown): value is Static<S> {
   return schema !== undefined && Value.Check(schema, value)
 }

@@ -133,7 +133,7 @@ for (const [view, viewport] of Object.entries(views)) {
   for (const path of ['timeline', 'status']) {
     await page.goto(`${station.url}/#/${path}`)
     await page.locator('.day-band').first().waitFor()
-    // Band and curves are asked for one by one: a card that has not got its answer says what it was asked for.
+    // Band and curves come in two answers: a card without its own says what it has asked for.
     const claims = page.locator('main').filter({ hasText: '24 hours' })
     await claims.waitFor({ state: 'detached' }).catch(() => {})
     compare(`W1: ${view}, ${path}: one band of the day`, await page.locator('.day-band, svg.band').count(), 1)
