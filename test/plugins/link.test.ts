@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, realpathSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -25,6 +25,16 @@ import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { openPty } from '../harness/peers/pty.js'
 
 const hasProgram = (name: string) => spawnSync('which', [name]).status === 0
+
+/** Whether this process holds a descriptor of a device, which may be gone (`/dev/pts/3 (deleted)`). */
+const hasOpen = (path: string) =>
+  readdirSync('/proc/self/fd').some((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).split(' ')[0] === path
+    } catch {
+      return false
+    }
+  })
 
 /** A port in the hands of the test. */
 class HeldPort implements BytePort {
@@ -283,7 +293,7 @@ t.test('a serial port', async (t) => {
     { skip: hasProgram('socat') ? false : 'needs socat' },
     async (t) => {
       const pty = await openPty()
-      const folder = t.testdir({ perl: `#!/bin/sh\n: > "$0.began"\nexec /bin/sleep 1\n` })
+      const folder = t.testdir({ perl: `#!/bin/sh\n: > "$0.began"\nuntil [ -e "$0.end" ]; do /bin/sleep 0.02; done\n` })
       chmodSync(join(folder, 'perl'), 0o755)
       const { PATH } = process.env
       process.env.PATH = folder
@@ -292,7 +302,8 @@ t.test('a serial port', async (t) => {
         void pty.close()
       })
       const closed: string[] = []
-      const device = new SerialDevice(realpathSync(pty.near))
+      const near = realpathSync(pty.near)
+      const device = new SerialDevice(near)
       const opened = device.open(115_200, { data: () => {}, closed: (reason) => void closed.push(reason) })
       // At once: a promise that is refused before somebody looks is an uncaught error.
       const outcome = opened.then(
@@ -301,6 +312,9 @@ t.test('a serial port', async (t) => {
       )
       await until(() => existsSync(join(folder, 'perl.began')), 'the helper')
       await pty.pull()
+      // The helper ends only when the port has seen its loss; before, it would be open and closed.
+      await until(() => !hasOpen(near), 'the loss')
+      writeFileSync(join(folder, 'perl.end'), '')
       t.match(await outcome, /vanished while it was opened/)
       t.notOk(device.write(Buffer.from('x')))
       t.same(closed, [], 'who opens it hears of it by the refusal alone')
