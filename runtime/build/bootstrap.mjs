@@ -250,6 +250,7 @@ const forDevelopers = {
   },
   '--test:repeat': () => program('run/repeat', args.slice(1)),
   '--bench': () => program('bench/main', args.slice(1)),
+  '--record': () => program('harness/recording/record', args.slice(1)),
   '--docs': () => program('reference/main', args.slice(1)),
   '--prepack': prepack,
 }

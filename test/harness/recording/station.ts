@@ -1,0 +1,164 @@
+/** The station that is recorded: every plugin of the simulator's variant on a manual clock, with everything that answers for it. */
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
+import mqtt from 'mqtt'
+import { readVariant } from '../../../runtime/cli/variant-file.js'
+import { Random } from '../../../runtime/simulation/random.js'
+import { during, pass, settled } from '../drive.js'
+import { ManualClock } from '../manual-clock.js'
+import { freeTcpPort, freeUdpPort } from '../process.js'
+import { createTestStation, type TestStation } from '../station.js'
+import { bodyLines, type Line, linesOf } from './text.js'
+
+const tokens = { operator: 'recorded-operator-token', viewer: 'recorded-viewer-token' }
+export type Role = keyof typeof tokens | 'nobody'
+
+/** An answer that does not end within so many seconds of the clock goes on for ever, as a stream does. */
+const answer_s = 90
+
+/** What differs from one installation to the next, and says nothing. */
+const unsaid = new Set(['date', 'content-length', 'etag', 'connection', 'keep-alive'])
+
+export interface Asked {
+  readonly role?: Role
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: string | Buffer
+}
+
+export class RecordedStation {
+  readonly station: TestStation
+  readonly ports: { readonly mqtt: number; readonly udp: number; readonly caster: number }
+
+  private constructor(station: TestStation, ports: RecordedStation['ports']) {
+    this.station = station
+    this.ports = ports
+  }
+
+  /** @param given plugins' options and change parameters beside those of the variant; null leaves a plugin out */
+  static async start(
+    given: { plugins?: Record<string, object | null>; changes?: Record<string, unknown> } = {},
+  ): Promise<RecordedStation> {
+    const ports = { mqtt: await freeTcpPort(), udp: await freeUdpPort(), caster: await freeTcpPort() }
+    // Jitter and names that are drawn are the same each time.
+    const random = new Random(1)
+    Math.random = () => random.uniform()
+    const { variant } = readVariant('simulator')
+    const wanted = {
+      ...variant.plugins,
+      'mqtt-broker': { port: ports.mqtt },
+      'simulated-receiver': { boot: 'rover', seed: 1 },
+      ...given.plugins,
+    }
+    const station = await createTestStation({
+      clock: new ManualClock(),
+      variant: {
+        ...variant,
+        plugins: {},
+        http: { host: '127.0.0.1', port: 0, token: tokens.operator, viewerToken: tokens.viewer },
+        changes: {
+          ...variant.changes,
+          'mqtt-port': ports.mqtt,
+          'udp-port': ports.udp,
+          'ntrip-caster-port': ports.caster,
+          ...given.changes,
+        },
+      },
+      sources: Object.fromEntries(
+        Object.entries(wanted).flatMap(([name, options]) => (options ? [[name, options]] : [])),
+      ),
+    })
+    return new RecordedStation(station, ports)
+  }
+
+  seconds(count: number): Promise<void> {
+    return pass(this.station.clock, count * 1_000)
+  }
+
+  /** @returns `status = 200`, the headers and the body of the answer */
+  async ask(method: string, path: string, { role = 'operator', headers = {}, body }: Asked = {}): Promise<Line[]> {
+    const login = role === 'nobody' ? {} : { authorization: `Bearer ${tokens[role]}` }
+    const { port } = this.station.address
+    const asked = request({ host: '127.0.0.1', port, agent: false, method, path, headers: { ...login, ...headers } })
+    const answered = once(asked, 'response') as Promise<[IncomingMessage]>
+    answered.catch(() => {})
+    asked.on('error', () => {})
+    asked.end(body)
+    let answer: IncomingMessage
+    try {
+      ;[answer] = await during(this.station.clock, answered, `${method} ${path}`)
+    } catch (error) {
+      return [['failed', String((error as NodeJS.ErrnoException).code ?? error)]]
+    }
+    const chunks: Buffer[] = []
+    let isOver = false
+    answer.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => {})
+    answer.on('close', () => {
+      isOver = true
+    })
+    const type = String(answer.headers['content-type'] ?? '')
+    await settled()
+    for (let second = 0; !isOver && second < answer_s && type !== 'text/event-stream'; second++) await this.seconds(1)
+    const goesOn = !isOver
+    asked.destroy()
+    const said = Object.entries(answer.headers).filter(([name]) => !unsaid.has(name))
+    return [
+      ['status', String(answer.statusCode)],
+      ...said.flatMap(([name, value]) => linesOf(value, name)),
+      ...bodyLines(type, Buffer.concat(chunks)),
+      ...(goesOn ? [['goes on', 'true'] as const] : []),
+    ]
+  }
+
+  /** Runs a command as the console does. */
+  async command(text: string): Promise<Line[]> {
+    const { station, clock } = this.station
+    const { status, text: said } = await during(clock, station.command(text, { source: 'console' }), text)
+    return [['status', String(status)], ...linesOf(said, 'text')]
+  }
+
+  /** Everything that goes through the station's broker from now on. */
+  async listen(): Promise<{
+    take(): Line[]
+    publish(topic: string, text: string): Promise<void>
+    close(): Promise<void>
+  }> {
+    const connected = mqtt.connectAsync(`mqtt://127.0.0.1:${this.ports.mqtt}`, {
+      clientId: 'recorder',
+      protocolVersion: 4,
+    })
+    const client = await during(this.station.clock, connected, 'the broker')
+    client.on('error', () => {})
+    let heard: Line[] = []
+    client.on('message', (topic, payload, { qos, retain }) => {
+      const isText = /^[\x20-\x7e\n\r\t\u00a0-\uffff]*$/u.test(payload.toString('utf8'))
+      const name = `${topic} (qos ${qos}${retain ? ', retained' : ''})`
+      const type = !isText ? '' : /^[{[]/.test(payload.toString()) ? 'application/json' : 'text/plain'
+      const body = bodyLines(type, payload)
+      if (body.length === 0) heard.push([name, 'empty'])
+      for (const [at, value] of body) heard.push([`${name} ${at}`, value])
+    })
+    await client.subscribeAsync('#', { qos: 1 })
+    await settled()
+    return {
+      take() {
+        const taken = heard
+        heard = []
+        // What leaves at one moment by different connections has no order.
+        return taken
+          .map((line, n) => ({ line, n }))
+          .sort((a, b) => topic(a.line).localeCompare(topic(b.line)) || a.n - b.n)
+          .map(({ line }) => line)
+      },
+      publish: async (to, text) => {
+        await client.publishAsync(to, text, { qos: 1 })
+      },
+      close: () => client.endAsync(true),
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.station.stop()
+  }
+}
+
+const topic = ([name]: Line) => name.split(' ')[0] as string
