@@ -14,6 +14,7 @@ import {
   procedureStatus,
   verdict,
 } from '../../schemas/services.js'
+import { pass } from '../harness/drive.js'
 
 /** A folder as the kernel has it; a write to `trigger` only marks the word, as here nobody makes its files. */
 function folderOf(t: Test, those: Record<string, { trigger: string; max?: string; index?: string }>): string {
@@ -68,7 +69,7 @@ async function setUp(t: Test, folder: string, options: object = {}) {
   const become = async (now: Partial<Facts>) => {
     Object.assign(state, now)
     told(state.errors)
-    await station.clock.advance(5_000)
+    await pass(station.clock, 5_000, 5_000)
   }
   const read = (path: string) => readFileSync(join(folder, path), 'utf8')
   return {
@@ -154,7 +155,7 @@ t.test(
     const file = join(folder, 'x:green', 'pattern')
     rmSync(file)
     const { station, read, become } = await setUp(t, folder)
-    await station.clock.advance(300)
+    await pass(station.clock, 300)
     t.notOk(existsSync(file), 'no file is made where the kernel has none')
     writeFileSync(file, '')
     await until(async () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
 import { parseTable } from '../../../runtime/ntrip/index.js'
-import { drive } from '../../harness/drive.js'
+import { drive, settled } from '../../harness/drive.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
@@ -24,7 +24,7 @@ async function setUp(t: Test, options: Record<string, unknown> = {}) {
     for (let n = 0; n < count; n++) {
       await clock.advance(1_000)
       for (const base of bases) base.publish()
-      await turn()
+      await settled()
     }
   }
   /** Advances in steps of seconds, in which these bases publish, until the condition is true. */

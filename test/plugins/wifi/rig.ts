@@ -24,7 +24,7 @@ import radioPlugin from '../../../plugins/radio/index.js'
 import staPlugin from '../../../plugins/sta/index.js'
 import wapPlugin from '../../../plugins/wap/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
-import { during } from '../../harness/drive.js'
+import { during, pass } from '../../harness/drive.js'
 
 export interface Rig {
   station: TestStation
@@ -105,9 +105,7 @@ export async function wifiStation(t: Test, options: RigOptions = {}): Promise<Ri
     clock,
     ...found,
     holds,
-    async pass(seconds) {
-      for (let left = seconds; left > 0; left -= 1) await clock.advance(Math.min(1, left) * 1000)
-    },
+    pass: (seconds) => pass(clock, seconds * 1_000),
     // A change and a command wait for simulated times.
     change(values) {
       const changed = station.station.change(values, { source: 'plugin' }) as ReturnType<Rig['change']>
