@@ -271,11 +271,15 @@ export class UpdatedPlugins implements PluginUpdates {
     if (this.#looking) return
     this.#looking = true
     try {
-      const reports = this.#deps.plugins().report()
       for (const [source, update] of Object.entries(this.#index.updates)) {
+        // Its successor may have been installed while others were looked at, or may be starting: that is not its state.
+        if (this.#index.updates[source] !== update || this.#installing === source) continue
         if (update.confirmed && !this.#unseen.has(source)) continue
         // A plugin that cannot be loaded is identified by its key.
-        const report = reports.find(({ name }) => name === update.name || name === source)
+        const report = this.#deps
+          .plugins()
+          .report()
+          .find(({ name }) => name === update.name || name === source)
         if (update.confirmed) await this.#checkConfirmed(source, report)
         else await this.#checkTrial(source, update, report)
       }
@@ -354,12 +358,16 @@ export class UpdatedPlugins implements PluginUpdates {
 
   /** Removes every folder that nothing points to. */
   async #sweep(): Promise<void> {
-    const used = Object.values(this.#index.updates).flatMap(({ folder, former }) => [folder, former?.folder])
     for (const entry of await readdir(this.#deps.folder, { withFileTypes: true })) {
-      if (entry.isDirectory() && !used.includes(entry.name) && !this.#preparing.has(entry.name)) {
+      // Asked for each one: another plugin may have been installed while the ones before were deleted.
+      if (entry.isDirectory() && !this.#isUsed(entry.name))
         await rm(join(this.#deps.folder, entry.name), { recursive: true, force: true })
-      }
     }
+  }
+
+  #isUsed(place: string): boolean {
+    const updates = Object.values(this.#index.updates)
+    return this.#preparing.has(place) || updates.some((one) => one.folder === place || one.former?.folder === place)
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { gateOnly, ManualClock, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { type PluginUpdatesDeps, UpdatedPlugins } from '../../../runtime/loader/plugin-updates.js'
@@ -80,6 +80,43 @@ t.test('an update of one plugin', async (t) => {
     for (const [name, text] of Object.entries(plugin('1.2.0'))) writeFileSync(join(folder, name), text)
     t.match(await found.updates?.install('mast', folder), { version: '1.2.0' })
     t.equal(rig.running(), '1.2.0')
+  })
+
+  t.test('C1: that is installed while the former one of another plugin is deleted stays whole', async (t) => {
+    const folder = scratch(t)
+    const update = { name: 'mast', version: '1.1.0', folder: 'mast-900', tries: 1, confirmed: false }
+    writeFileSync(join(folder, 'index.json'), JSON.stringify({ bundle: 'one', updates: { mast: update }, failed: {} }))
+    const clock = new ManualClock()
+    let isConfirmed: () => void = () => {}
+    const confirmed = new Promise<void>((resolve) => {
+      isConfirmed = resolve
+    })
+    const deps = {
+      ...{ folder, bundle: 'one', onTrial: false, clock, raise() {}, clear() {} },
+      log: { ...console, info: () => isConfirmed() },
+      plugins: () => ({
+        report: () => [{ name: 'mast', state: 'running' }],
+        sourceOf: (name: string) => name,
+        reload: async () => {},
+      }),
+    }
+    const updates = new UpdatedPlugins(deps as unknown as PluginUpdatesDeps)
+    await updates.begin()
+    const place = await updates.prepare('pole')
+    // What the confirmation deletes takes a while.
+    for (let n = 0; n < 200; n++) mkdirSync(join(folder, `former-${n}`, 'parts'), { recursive: true })
+    mkdirSync(join(folder, 'zenith-1'))
+    const files = plugin('2.0.0')
+    const manifest = files['manifest.json']?.replaceAll('mast', 'pole') ?? ''
+    writeFileSync(join(place, 'manifest.json'), manifest)
+    const ticks = clock.advance(70_000)
+    await confirmed
+    await updates.install('pole', place)
+    await ticks
+    // They are deleted in the order of their names.
+    await until(async () => !readdirSync(folder).includes('zenith-1'), 'the former ones deleted')
+    updates.close()
+    t.ok(readdirSync(folder).includes(basename(place)), 'the new one is there')
   })
 
   t.test('that cannot start is refused, and the version before goes on', async (t) => {
