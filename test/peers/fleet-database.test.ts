@@ -135,12 +135,15 @@ t.test('PostgreSQL behind a network that drops connections without telling anybo
     leader.heard.length = 0
     leader.proxy.blackhole(true)
     await follower.database.notify('test', 'missed')
+    t.equal((await follower.station.request('/fleet/stations/QUIET1', { method: 'DELETE' })).status, 200)
     await leader.until(() => !leader.database.connected, 'a follower notices it as well')
     leader.proxy.blackhole(false)
     await leader.until(() => leader.heard.includes(undefined), 'told')
     await follower.database.notify('test', 'heard')
     await leader.until(() => leader.heard.includes('heard'), 'it hears again')
     t.notOk(leader.heard.includes('missed'))
+    await leader.until(async () => !(await knows(leader, 'QUIET1', 'before')), 'it forgets what others have forgotten')
+    t.ok(await knows(leader, 'BUSY1', 'after'), 'and nothing else')
   })
 })
 

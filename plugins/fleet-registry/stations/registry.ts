@@ -289,6 +289,7 @@ export class Registry implements Fleet {
   async #givenChanged(serial: string | undefined): Promise<void> {
     if (serial === undefined) {
       for (const { station, given } of await this.#store.load()) this.#give(station.serial, given)
+      for (const forgotten of await this.#store.forgotten()) if (this.#all.has(forgotten)) this.#forget(forgotten)
       return
     }
     const stored = await this.#store.loadOne(serial)
