@@ -67,7 +67,7 @@ export class Upkeep {
         [signers.map(({ serial }) => serial), signers.map(({ sequence }) => sequence)],
       )
     } catch (error) {
-      signatures.resume(signers)
+      signatures.changedAgain(signers)
       this.#ctx.log.debug({ err: error }, 'the record of delivery is not stored: it is tried again in a minute')
     }
   }

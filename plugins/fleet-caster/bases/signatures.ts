@@ -48,6 +48,11 @@ export class Signatures {
     return rows
   }
 
+  /** They could not be stored. */
+  changedAgain(rows: readonly SignerRow[]): void {
+    for (const { serial } of rows) this.#changed.add(serial)
+  }
+
   /** Until the signers are read, any station may be one: to take an unsigned publication would be to believe without evidence. */
   mustSign(serial: string): boolean {
     return this.#signers.has(serial) || (this.verifies && !this.#hasBegun)

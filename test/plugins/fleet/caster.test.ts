@@ -238,6 +238,21 @@ t.test('a station that signs is relayed with its signature alone', async (t) => 
   t.match((await json('GET', '/fleet/rovers')).body.silent, [])
 })
 
+t.test('F6: the number of a signer that could not be stored is stored later', async (t) => {
+  const pki = createAuthority(join(t.testdir(), 'pki'))
+  const { shared, clock, rover, get } = await setUp(t, { authorities: pki.ca })
+  const base = new SimulatedBase(shared, 'A1', near.lat, near.lon, { rtcm: { signed: true, rate_s: 1 } })
+  base.sign(pki.issue('a1', '/CN=A1', ''))
+  shared.fails = 'insert into fleet_caster_signer'
+  await get(await rover('A1'), 'a signed epoch', base)
+  // It is the only one.
+  await clock.advance(61_000)
+  shared.fails = ''
+  const isStored = async () => (await database.query('select sequence from fleet_caster_signer')).rows.length > 0
+  await drive(clock, isStored, 'its number')
+  t.pass()
+})
+
 t.test('without authorities a station that signs is not relayed', async (t) => {
   const { shared, rover, seconds, json } = await setUp(t)
   const base = new SimulatedBase(shared, 'A2', near.lat, near.lon, { rtcm: { signed: true, rate_s: 1 } })
