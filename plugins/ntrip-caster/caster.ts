@@ -363,11 +363,13 @@ export class Caster {
    * their turn, the sender of the fewest wrong logins first.
    */
   async #check(logins: Logins, login: ReturnType<typeof basicLogin>, mount: string, connection: Connection) {
-    const known = logins.knows(login, mount)
+    // A login may have been entered before its mountpoint was there.
+    const isAsked = (entered: string) => this.spelt(entered) === mount
+    const known = logins.knows(login, isAsked)
     if (known) return known
     if (!(await this.#paced(connection))) return 'unasked'
     const { remoteAddress } = connection
-    const found = await logins.allows(login, mount, {
+    const found = await logins.allows(login, isAsked, {
       // A closed connection must not keep the others waiting.
       isWanted: () => !connection.closed && this.#wrong.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
       priority: -this.#wrong.failures(remoteAddress),

@@ -22,6 +22,9 @@ export interface Login {
   most: number
 }
 
+/** Whether a mountpoint of a login, in whatever letters it was entered, is the one that a client asks for. */
+type IsAsked = (mount: string) => boolean
+
 /** A client waiting for its login check. */
 export interface Asker {
   /** False: the client left, or its address is blocked by now. Called when its turn comes. */
@@ -96,15 +99,15 @@ export class Logins {
   }
 
   /** @returns the login where it is right for this mount and was right lately: that costs nothing */
-  knows(given: Given | undefined, mount: string): Login | undefined {
-    const user = this.#find(given, mount)
+  knows(given: Given | undefined, isAsked: IsAsked): Login | undefined {
+    const user = this.#find(given, isAsked)
     return given && user && this.#known.get(user) === this.#keyOf(given) ? user : undefined
   }
 
   /** @returns the login if correct for this mount; `unasked`: not checked, because the client left */
-  async allows(given: Given | undefined, mount: string, asker: Asker): Promise<Login | 'unasked' | undefined> {
-    const known = this.knows(given, mount)
-    const user = known ?? this.#find(given, mount)
+  async allows(given: Given | undefined, isAsked: IsAsked, asker: Asker): Promise<Login | 'unasked' | undefined> {
+    const known = this.knows(given, isAsked)
+    const user = known ?? this.#find(given, isAsked)
     if (known || !given || !user) return known
     const salt = Buffer.from(user.salt, 'hex')
     const hash = await this.#deriving.runExclusive(
@@ -119,9 +122,9 @@ export class Logins {
     return user
   }
 
-  #find(given: Given | undefined, mount: string): Login | undefined {
+  #find(given: Given | undefined, isAsked: IsAsked): Login | undefined {
     const user = given && this.has(given.user) ? this.#all[given.user] : undefined
-    return user && (user.mounts.length === 0 || user.mounts.includes(mount)) ? user : undefined
+    return user && (user.mounts.length === 0 || user.mounts.some(isAsked)) ? user : undefined
   }
 
   #keyOf({ password }: Given): string {

@@ -276,7 +276,13 @@ t.test('P2: a mountpoint typed in other letters takes the right login, for rover
   const { rover, command, caster, receiver } = await setUp(t, { mounts })
   receiver.emit(arpFrame(here))
   t.match(await command('ntrip-user=anna:s3cret:North,plain'), { status: 200, text: /^user anna set$/ })
+  t.match(await command('ntrip-user=ben:s3cret:EAST'), { status: 200, text: /EAST/ }, 'before its mountpoint is there')
   t.match(await command('ntrip-base=East:s3cret'), { status: 200 })
+  const ben = await rover(login(v2, 'ben', 's3cret'), 'east')
+  await until(() => ben.head !== '', 'an answer')
+  t.match(ben.head, /^HTTP\/1\.1 200 /)
+  ben.socket.destroy()
+  await until(() => caster().connected === 0, 'gone')
   for (const mount of ['North', 'NORTH', 'north', 'nOrTh/', '%6eorth']) {
     for (const head of [v1, v2]) {
       const anna = await rover(login(head, 'anna', 's3cret'), mount)
@@ -696,11 +702,12 @@ t.test('wrong logins keep nobody out who has the right one', async (t) => {
     protected: { batch: async (values: object) => Object.entries(values).map((one) => kept.set(...one)) },
   }
   const logins = new Logins({ store } as unknown as PluginContext, 'users')
+  const isNamed = (asked: string) => (mount: string) => mount === asked
   await logins.set('anna', 's3cret', [], 4)
   const order: unknown[] = []
   const ask = (user: string, password: string, priority: number, isWanted = true) =>
     logins
-      .allows({ user, password }, 'A', { isWanted: () => isWanted, priority })
+      .allows({ user, password }, isNamed('A'), { isWanted: () => isWanted, priority })
       .then((found) => order.push(typeof found === 'object' ? 'right' : found))
   await Promise.all([
     ask('anna', 'wrong', 0),
@@ -715,12 +722,12 @@ t.test('wrong logins keep nobody out who has the right one', async (t) => {
     'who sent wrong ones before comes after the others',
   )
   const anna = { user: 'anna', password: 's3cret' }
-  t.ok(logins.knows(anna, 'A'))
+  t.ok(logins.knows(anna, isNamed('A')))
   await logins.set('bert', 's3cret', [], 4)
-  t.ok(logins.knows(anna, 'A'), 'the change of another login leaves it known')
+  t.ok(logins.knows(anna, isNamed('A')), 'the change of another login leaves it known')
   await logins.set('anna', 's3cret', ['B'], 4)
-  t.notOk(logins.knows(anna, 'B'), 'one that was set again is looked at again')
-  t.notOk(logins.knows({ user: '__proto__', password: 'x' }, 'A'))
+  t.notOk(logins.knows(anna, isNamed('B')), 'one that was set again is looked at again')
+  t.notOk(logins.knows({ user: '__proto__', password: 'x' }, isNamed('A')))
 })
 
 t.test(

@@ -594,23 +594,24 @@ t.test('a login is known as long as it is right', async (t) => {
   }
   const ctx = { store } as unknown as PluginContext
   const logins = new Logins(ctx, 'users', 2)
+  const isNamed = (asked: string) => (mount: string) => mount === asked
   const asker = { isWanted: () => true, priority: 0 }
   const anna = { user: 'anna', password: 's3cret' }
   await logins.set('anna', 's3cret', ['A'], 4)
-  t.equal(logins.knows(anna, 'A'), undefined, 'nobody has tried it yet')
-  t.equal(await logins.allows({ ...anna, password: 'wrong' }, 'A', asker), undefined)
-  t.equal(logins.knows({ ...anna, password: 'wrong' }, 'A'), undefined)
-  t.equal(await logins.allows(anna, 'B', asker), undefined, 'of another mountpoint')
-  t.equal(await logins.allows(undefined, 'A', asker), undefined)
-  t.match(await logins.allows(anna, 'A', asker), { mounts: ['A'], most: 4 })
-  t.ok(logins.knows(anna, 'A'))
-  t.equal(logins.knows(anna, 'B'), undefined)
-  const pending = logins.allows({ ...anna }, 'A', asker)
+  t.equal(logins.knows(anna, isNamed('A')), undefined, 'nobody has tried it yet')
+  t.equal(await logins.allows({ ...anna, password: 'wrong' }, isNamed('A'), asker), undefined)
+  t.equal(logins.knows({ ...anna, password: 'wrong' }, isNamed('A')), undefined)
+  t.equal(await logins.allows(anna, isNamed('B'), asker), undefined, 'of another mountpoint')
+  t.equal(await logins.allows(undefined, isNamed('A'), asker), undefined)
+  t.match(await logins.allows(anna, isNamed('A'), asker), { mounts: ['A'], most: 4 })
+  t.ok(logins.knows(anna, isNamed('A')))
+  t.equal(logins.knows(anna, isNamed('B')), undefined)
+  const pending = logins.allows({ ...anna }, isNamed('A'), asker)
   await logins.set('anna', 'other', ['A'], 4)
   t.ok(await pending, 'it was known')
-  t.equal(logins.knows(anna, 'A'), undefined, 'with another password it is not any more')
-  t.equal(await logins.allows(anna, 'A', asker), undefined)
-  const changing = logins.allows({ user: 'anna', password: 'other' }, 'A', asker)
+  t.equal(logins.knows(anna, isNamed('A')), undefined, 'with another password it is not any more')
+  t.equal(await logins.allows(anna, isNamed('A'), asker), undefined)
+  const changing = logins.allows({ user: 'anna', password: 'other' }, isNamed('A'), asker)
   await logins.delete('anna')
   t.equal(await changing, undefined, 'deleted while it was looked at')
   t.same([logins.count, logins.has('anna'), await logins.delete('anna')], [0, false, false])
@@ -618,20 +619,20 @@ t.test('a login is known as long as it is right', async (t) => {
   await logins.set('carl', 'x', [], 1)
   await t.rejects(logins.set('dora', 'x', [], 1), /there are 2 already/)
   await logins.set('carl', 'y', [], 3)
-  t.ok(await logins.allows({ user: 'carl', password: 'y' }, 'any', asker))
+  t.ok(await logins.allows({ user: 'carl', password: 'y' }, isNamed('any'), asker))
   await logins.set('bert', 'z', [], 1)
-  t.ok(await logins.allows({ user: 'bert', password: 'z' }, 'any', asker))
-  t.ok(logins.knows({ user: 'carl', password: 'y' }, 'any'), 'several are known at a time')
+  t.ok(await logins.allows({ user: 'bert', password: 'z' }, isNamed('any'), asker))
+  t.ok(logins.knows({ user: 'carl', password: 'y' }, isNamed('any')), 'several are known at a time')
   await logins.set('bert', 'x', [], 1)
   const order: string[] = []
   const tried = [0, 1, 2].map((priority) => {
     const given = { user: 'bert', password: `wrong${priority}` }
-    return logins.allows(given, 'any', { isWanted: () => order.push(`${priority}`) > 0, priority })
+    return logins.allows(given, isNamed('any'), { isWanted: () => order.push(`${priority}`) > 0, priority })
   })
   t.same(await Promise.all(tried), [undefined, undefined, undefined])
   t.same(order, ['0', '2', '1'], 'whoever is more important is next')
   const unwanted = { isWanted: () => false, priority: 0 }
-  t.equal(await logins.allows({ user: 'bert', password: 'x' }, 'any', unwanted), 'unasked')
+  t.equal(await logins.allows({ user: 'bert', password: 'x' }, isNamed('any'), unwanted), 'unasked')
   const later = new Logins(ctx, 'users')
   await later.load()
   t.same(later.list(), [
