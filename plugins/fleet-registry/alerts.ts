@@ -21,7 +21,7 @@ const certificateWarning_s = 14 * day_s
 const certificateCritical_s = 3 * day_s
 const degraded_s = 600
 /** Verdicts that a start or a person brings about, and how long they may last, seconds. */
-const patience_s: Readonly<Record<string, number>> = { starting: 600, stopping: 600, updating: 1_800, surveying: 7_200 }
+const patience_s = new Map(Object.entries({ starting: 600, stopping: 600, updating: 1_800, surveying: 7_200 }))
 const verdictKinds = new Set(['moved', 'unfit', 'degraded'])
 const diskErrors = new Set(['log-not-saved', 'raw-not-written', 'record-not-written', 'store'])
 
@@ -78,7 +78,7 @@ function verdict(station: FleetStation, now_s: number): Found | undefined {
   // Offline, it is told as such.
   if (online === 'offline') return undefined
   const isUnfit = fitness === 'unfit'
-  const least_s = patience_s[cause] ?? (isUnfit ? 0 : degraded_s)
+  const least_s = patience_s.get(cause) ?? (isUnfit ? 0 : degraded_s)
   if (now_s - since_s < least_s) return undefined
   return { kind: isUnfit ? 'unfit' : 'degraded', severity: 'warning', text, advice, since_s }
 }

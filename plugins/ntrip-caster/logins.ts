@@ -67,10 +67,11 @@ export class Logins {
     return Object.entries(this.#all).map(([name, { mounts, most }]) => ({ name, mounts, most }))
   }
 
-  /** Durable when it resolves. */
-  async set(name: string, password: string, mounts: string[], most: number): Promise<void> {
+  /** Durable when it resolves. Both are kept in the form of `basicLogin`. */
+  async set(entered: string, password: string, mounts: string[], most: number): Promise<void> {
     const salt = randomBytes(16)
-    const hash = (await derive(password, salt, 32)).toString('hex')
+    const name = entered.normalize('NFC')
+    const hash = (await derive(password.normalize('NFC'), salt, 32)).toString('hex')
     await this.#changes.runExclusive(async () => {
       if (!this.has(name) && this.count >= this.#most) {
         throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
@@ -80,7 +81,8 @@ export class Logins {
   }
 
   /** @returns false: there was none */
-  async delete(name: string): Promise<boolean> {
+  async delete(entered: string): Promise<boolean> {
+    const name = entered.normalize('NFC')
     return this.#changes.runExclusive(async () => {
       if (!this.has(name)) return false
       const { [name]: _gone, ...rest } = this.#all

@@ -38,9 +38,10 @@ function timeOf({ utc_ms }: Epoch) {
 
 /** `1343.91051995,N`. */
 function angle(value: number, digits: number, [positive, negative]: readonly [string, string]): string {
-  const size = Math.abs(value)
-  const minutes = ((size % 1) * 60).toFixed(8).padStart(11, '0')
-  return `${String(Math.floor(size)).padStart(digits, '0')}${minutes},${value < 0 ? negative : positive}`
+  // Rounded before it is split: what is just below a whole degree would have 60 minutes.
+  const minutes = Math.round(Math.abs(value) * 60 * 1e8) / 1e8
+  const degrees = Math.floor(minutes / 60)
+  return `${String(degrees).padStart(digits, '0')}${(minutes - degrees * 60).toFixed(8).padStart(11, '0')},${value < 0 ? negative : positive}`
 }
 
 /** Position, undulation and heading as NMEA has them; undefined: no fix. */

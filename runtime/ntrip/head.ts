@@ -161,8 +161,8 @@ export function parseHeaders(lines: readonly string[]): HeadHeaders {
   return headers
 }
 
-/** UTF-8 (RFC 7617); of old clients, ISO 8859-1. */
-const decodedLogin = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')
+/** UTF-8 (RFC 7617); of old clients, ISO 8859-1. In one form: a Mac types `ü` as two characters. */
+const decodedLogin = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1').normalize('NFC')
 
 /** User and password of `Authorization: Basic`; undefined without one. */
 export function basicLogin(headers: HeadHeaders): { user: string; password: string } | undefined {
