@@ -1179,9 +1179,16 @@ t.test('the station tells its pages', async (t) => {
     t.equal(preloaded.length, scripts.length - 1, 'all that the entry needs is asked for at once')
     t.ok(loaded.size > 3 && bytes < 45_000, `${bytes} bytes of ${[...loaded.keys()].join(' ')}`)
     t.comment(`first load: ${bytes} bytes of gzip`)
-    const code = await Promise.all(scripts.map(async (path) => (await fetch(`${station.url}${path}`)).text()))
-    const needed = Object.keys(pages).filter((key) => code.some((one) => one.includes(`"${key}"`)))
-    t.same(needed, [], 'no text that comes with a later page')
+    const codeOf = async (path: string) => (await fetch(`${station.url}${path}`)).text()
+    const first = await Promise.all(scripts.map(codeOf))
+    // The cards of the first page come after it, without the texts of the other pages.
+    const [cards] = first.flatMap((one) => one.match(/overview-cards-\w+\.js/) ?? [])
+    await load(`/ui/${cards}`)
+    const code = await Promise.all([...loaded.keys()].filter((path) => path.endsWith('.js')).map(codeOf))
+    const begins = code.flatMap((one) => [...one.matchAll(/`([\w-]+\.(?:[\w-]+\.)*)\$\{/g)].map(([, begin]) => begin))
+    const isNeeded = (key: string) =>
+      code.some((one) => one.includes(`"${key}"`)) || begins.some((begin = '') => key.startsWith(begin))
+    t.same(Object.keys(pages).filter(isNeeded), [], 'W1: no text that comes with a later page')
   })
 
   await t.test('texts of the plugins in German, as long as they are new', async (t) => {

@@ -20,7 +20,7 @@ export const de: Texts = {
     'Die Position ist auf ±{acc} bekannt: Rover stimmen untereinander überein, sind auf der Karte aber verschoben.',
   'verdict.makeExact': 'Genau machen →',
   'verdict.override':
-    'Eine Person hat diese Position bestätigt: {time} ({by}). Die Position des Empfängers lag {distance} daneben.',
+    'Eine Person hat diese Position bestätigt: {time} ({by}). Die Antenne schien {distance} entfernt.',
   'search.synonyms': 'grenze limit obergrenze maximal höchstens; rover client; wifi wlan; sim mobilfunk',
   'search.unit.s': 'Sekunden',
   'search.unit.min': 'Minuten',
@@ -58,6 +58,10 @@ export const de: Texts = {
   'map.none': 'Die Karte erscheint, sobald die Station eine Position hat.',
   'moved.notMoved': 'Sie steht, wo sie stand',
   'moved.survey': 'Neu einmessen',
+  'moved.takeBack': 'Bestätigung zurücknehmen',
+  'moved.takeBackWarning':
+    'Die Station beurteilt dann selbst, ob die Antenne an ihrer Referenz steht. Steht sie dort nicht, gehen keine Korrekturen mehr hinaus.',
+  'moved.takenBack': 'Zurückgenommen. Die Position wird geprüft.',
   'moved.enter': 'Position eingeben',
   'moved.error': 'Die Antenne steht nicht an ihrer Referenzposition',
   'moved.where': 'Steht die Antenne, wo sie stand, oder wurde sie bewegt?',
