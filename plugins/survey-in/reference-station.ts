@@ -35,7 +35,7 @@ import {
   untransformedText,
 } from './procedure/texts.js'
 import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
-import { overrideOf } from './reference/override.js'
+import { overrideOf, whereText } from './reference/override.js'
 import { type Reference, signatureOf } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
@@ -373,8 +373,8 @@ export class ReferenceStation implements ProcedureStatus {
     if (comparison.agrees !== true && !isAccurate) return undefined
     const { text: evidence = '', move } = integrity.suspicion ?? {}
     const override = overrideOf(chosen, { live, comparison, move }, { by, t, evidence })
-    const where = `${comparison.distance_m.toFixed(2)} m (${comparison.text})`
-    this.#ctx.log.warn({ by }, `the reference was confirmed; by positions the antenna is ${where} from it`)
+    const where = whereText(comparison, move)
+    this.#ctx.log.warn({ by }, `the reference was confirmed; ${where}`)
     if (isAccurate) integrity.notePosition()
     integrity.settle()
     this.#reports.clear('gnss-reference-moved', 'gnss-survey')
@@ -385,7 +385,7 @@ export class ReferenceStation implements ProcedureStatus {
     await Promise.all([stored, ...cleared])
     this.references.noteChosen()
     this.#run?.dispatch('position confirmed')
-    return `the reference is used again; by positions the antenna is ${where} from it`
+    return `the reference is used again; ${where}`
   }
 
   /**

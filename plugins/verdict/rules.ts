@@ -329,7 +329,7 @@ function overrideOf(reference: ChosenReference | undefined, least_m: number): Fi
     `RTCM is sent from a position that a person confirmed: the antenna seemed to be ${distance_m.toFixed(2)} m away`,
     distance_m < coarse_m
       ? 'if exact positions matter, start a survey-in or enter the position'
-      : 'if the antenna is not at this position, send gnss-ref-chosen again: it takes the confirmation back',
+      : 'if the antenna is not at this position, choose the reference again (gnss-ref-chosen): this takes the confirmation back',
     { distance_m: roundTo(distance_m, 2) },
   ]
 }

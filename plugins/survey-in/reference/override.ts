@@ -1,5 +1,5 @@
 /** A person's word that the antenna is at the reference, against the evidence: kept until there is another reference. */
-import { type Enu, roundTo } from 'rtk-base/gnss'
+import { type Enu, moveText, roundTo } from 'rtk-base/gnss'
 import type { AntennaMove, Ecef, LivePosition, PositionComparison, ReferencePosition } from 'rtk-base/services'
 import { type Reference, signatureOf } from './reference.js'
 
@@ -22,13 +22,23 @@ export interface Override {
   place?: { arp: Ecef; acc_m: number; corr: boolean }
 }
 
+/** Phases measure a move to millimetres; positions may be metres off. Undefined: only positions say where the antenna is. */
+const measuredOf = (move: AntennaMove | undefined) => (move?.by === 'phases' && !move.isLeast ? move.vector : undefined)
+
+/** Where the antenna seemed to be, by the best evidence there is, as the override has it. */
+export function whereText(comparison: PositionComparison, move: AntennaMove | undefined): string {
+  return move && measuredOf(move)
+    ? `the carrier phases showed a move of ${moveText(move)}`
+    : `by positions the antenna is ${comparison.distance_m.toFixed(2)} m (${comparison.text}) from it`
+}
+
 export function overrideOf(
   reference: Reference,
   seen: { live: LivePosition; comparison: PositionComparison; move: AntennaMove | undefined },
   said: { by: string; t: number; evidence: string },
 ): Override {
   const { live, comparison, move } = seen
-  const vector = move?.by === 'phases' && !move.isLeast ? move.vector : undefined
+  const vector = measuredOf(move)
   const { east, north, up } = vector
     ? { east: vector.east_m, north: vector.north_m, up: vector.up_m }
     : comparison.offset

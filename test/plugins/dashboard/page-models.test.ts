@@ -3,6 +3,7 @@ import t from 'tap'
 import { de } from '../../../plugins/dashboard/ui/i18n/de.js'
 import { en } from '../../../plugins/dashboard/ui/i18n/en.js'
 import { pages } from '../../../plugins/dashboard/ui/i18n/en-pages.js'
+import { pageOf } from '../../../plugins/dashboard/ui/model/error-pages.js'
 import {
   changesOf,
   formOf,
@@ -81,6 +82,13 @@ t.test('W3: the question about a move has its size, or says that nobody knows it
   t.match(of({}, 0, 'survey', 'manual'), { isSurveying: true, isEntered: true })
   const moves = ['gnss-moved', 'gnss-reference-moved', 'moved', 'gnss-survey', 'removed', undefined].map(isMoved)
   t.strictSame(moves, [true, true, true, false, false, false], 'W4: these are answered by buttons')
+})
+
+t.test('W4: what only the verdict says leads to the page of its advice, too', async (t) => {
+  const pages = ['output', 'link', 'coarse', 'incomplete', 'slips', 'satellites', 'jamming', 'spoofing'].map(pageOf)
+  t.strictSame(pages, ['links', 'links', 'survey', 'survey', 'sky', 'sky', 'sky', 'sky'])
+  t.strictSame(['override-far', 'neighbours-far', 'updating'].map(pageOf), ['positions', 'positions', 'update'])
+  t.strictSame(['stopping', 'stopped', 'surveying', 'outputs'].flatMap((code) => pageOf(code) ?? []), [])
 })
 
 t.test('W8: labels, units and help are searched', async (t) => {

@@ -1,14 +1,15 @@
-/** The page on which an error can be fixed. Pure. */
+/** The page on which an error, or another reason of the verdict, can be fixed. Pure. */
 
-/** Code of an error → the page; the first that fits. */
+/** Code of an error or of a reason → the page; the first that fits. */
 const homes = [
   [/^gnss-survey/, 'survey'],
-  [/^(antenna-|gnss-(signals|jammed|spoofed)$)/, 'sky'],
-  [/^gnss-(moved|reference|initial)/, 'positions'],
+  [/^(incomplete|coarse)$/, 'survey'],
+  [/^(antenna-|gnss-(signals|jammed|spoofed)$|(spoofing|jamming|slips|satellites)$)/, 'sky'],
+  [/^(gnss-(moved|reference|initial)|override|neighbours-)/, 'positions'],
   [/^gnss-/, 'procedure'],
-  [/^(mqtt|ntrip|rtcm|recovery)/, 'links'],
+  [/^(mqtt|ntrip|rtcm|recovery|(link|output)$)/, 'links'],
   [/^(network|radio|wap|sta|eth|router|modem|mdns)/, 'network'],
-  [/^update/, 'update'],
+  [/^(update|updating$)/, 'update'],
   [/^plugin/, 'plugins'],
   [/^change/, 'settings'],
   [/^log/, 'logs'],

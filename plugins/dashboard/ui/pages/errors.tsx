@@ -3,16 +3,18 @@ import { Empty } from '../../../../runtime/ui/parts/empty.js'
 import { errorsOf } from '../../../../runtime/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
-import { FaultList } from '../parts/faults.js'
+import { FaultList, MendReason } from '../parts/faults.js'
 import { document$, verdict } from '../station/live.js'
 
 /** Not every reason of the verdict is an error that a plugin reports. */
 function NoError() {
   const now = verdict.value
+  const isFit = !now || now.fitness === 'fit'
   return (
     <Card title={t('page.errors')} isPage>
-      <Empty drawing="quiet">{t('errors.none')}</Empty>
-      {now && now.fitness !== 'fit' && <p>{`${whyText(now)} ${adviceText(now)}`}</p>}
+      {isFit && <Empty drawing="quiet">{t('errors.none')}</Empty>}
+      {!isFit && <p>{`${whyText(now)} ${adviceText(now)}`}</p>}
+      {!isFit && <MendReason />}
       <Past />
     </Card>
   )

@@ -1,9 +1,9 @@
-import type { Json, StationError } from '../../../../runtime/ui/station/document.js'
+import { errorsOf, type Json, type StationError } from '../../../../runtime/ui/station/document.js'
 import { moment, t } from '../i18n/index.js'
 import { errorText, movedText } from '../i18n/plugin-texts.js'
 import { pageOf } from '../model/error-pages.js'
 import { isMoved } from '../model/moved.js'
-import { verdict } from '../station/live.js'
+import { document$, verdict } from '../station/live.js'
 import { MovedAnswers } from './moved-answers.js'
 
 /** What is wrong, since when, and the page to fix it. A moved antenna is answered here. */
@@ -33,4 +33,12 @@ export function Mend({ code, document }: { code: string; document: Json }) {
       {t('errors.mend', { page: t(`page.${page}`) })}
     </a>
   ) : null
+}
+
+/** What can be done about the reason of the verdict: an error, a move, or what only the verdict says. */
+export function MendReason() {
+  const document = document$.value
+  const { code = '', why_code = code } = verdict.value ?? {}
+  const isError = errorsOf(document).some((error) => error.code === why_code)
+  return document ? <Mend code={isError || !isMoved(code) ? why_code : code} document={document} /> : null
 }

@@ -1,9 +1,10 @@
 import { Action } from '../../../../runtime/ui/parts/action.js'
-import type { Json } from '../../../../runtime/ui/station/document.js'
+import { type Json, textAt } from '../../../../runtime/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { moveOf } from '../model/moved.js'
 import { api } from '../station/api.js'
+import { document$ } from '../station/live.js'
 
 async function surveyed(isEntered: boolean): Promise<string> {
   if (isEntered) {
@@ -47,5 +48,23 @@ export function MovedAnswers({ document }: { document: Json }) {
         </a>
       </div>
     </>
+  )
+}
+
+/** A confirmation that was wrong: the reference is chosen again, and the station judges by itself where the antenna is. */
+export function TakeBack() {
+  const chosen = textAt(document$.value, 'gnss.ref.chosen')
+  return (
+    <div class="actions">
+      <Action
+        label={t('moved.takeBack')}
+        caution={<p>{t('moved.takeBackWarning')}</p>}
+        run={async () => {
+          const { errors, result } = await api.change({ 'gnss-ref-chosen': chosen })
+          if (result === 'failed') throw new Error(errors?.map(({ message }) => message).join('; ') ?? result)
+          return t('moved.takenBack')
+        }}
+      />
+    </div>
   )
 }

@@ -1,11 +1,11 @@
 import { Icon } from '../../../../runtime/ui/parts/icon.js'
-import { errorsOf } from '../../../../runtime/ui/station/document.js'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
+import { lengthText } from '../i18n/lengths.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
-import { isMoved } from '../model/moved.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
 import { place } from '../pages/index.js'
-import { Mend } from '../parts/faults.js'
+import { MendReason } from '../parts/faults.js'
+import { TakeBack } from '../parts/moved-answers.js'
 import { document$, inContact, silent_s, verdict } from '../station/live.js'
 
 /** The verdict: in full on the first page, as a line on the others. Read aloud when it changes, not each second. */
@@ -52,18 +52,15 @@ function Accuracy() {
   )
 }
 
-/** What can be done about the reason of the verdict: an error, or a move. */
-function MendReason() {
-  const document = document$.value
-  const { code = '', why_code } = verdict.value ?? {}
-  const reason = errorsOf(document).find((error) => error.code === why_code)?.code ?? (isMoved(code) ? code : undefined)
-  return document && reason !== undefined ? <Mend code={reason} document={document} /> : null
-}
-
 function Override() {
   const override = overrideOf(document$.value)
   if (!override) return null
-  const distance = figure(override.distance, 1, 'm')
+  const distance = lengthText(override.distance)
   const by = word('positions.by', override.by)
-  return <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by })}</p>
+  return (
+    <>
+      <p class="tone-warning">{t('verdict.override', { distance, time: moment(override.t), by })}</p>
+      <TakeBack />
+    </>
+  )
 }
