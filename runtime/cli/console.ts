@@ -5,6 +5,7 @@ import { valueAt } from '../../schemas/document.js'
 import type { ChangeResult, CommandEntry, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { messageOf, RtkError } from '../errors.js'
+import { didYouMean } from '../nearest.js'
 
 export const consoleHelp = `rtk-base console [--data DIR]
 
@@ -69,16 +70,19 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
   try {
     if (word === 'help' || word === '?') {
       const [name] = rest
-      const text = helpText(await client.call<CommandEntry[]>('commands'), name)
-      show(text ?? `no command ${name}: help lists them`)
+      const commands = await client.call<CommandEntry[]>('commands')
+      const text = helpText(commands, name)
+      const names = commands.map(({ name }) => name)
+      show(text ?? `no command ${name}${didYouMean(name ?? '', names)}: help lists them`)
       if (name === undefined) show(consoleHelp.split('\n').slice(4, 7).join('\n'))
       return text !== undefined
     }
     if (word === 'info') {
       const document = await client.call('document')
-      const part = rest[0] ? valueAt(document, rest[0]) : document
-      show(JSON.stringify(part, null, 2) ?? `no part ${rest[0]}`)
-      return true
+      const [path] = rest
+      const part = path ? valueAt(document, path) : document
+      show(JSON.stringify(part, null, 2) ?? noPart(document, path ?? ''))
+      return part !== undefined
     }
     if (word === 'set') {
       const { result, errors } = await client.call<ChangeResult>('change', { values: readAssignments(line) })
@@ -93,6 +97,17 @@ async function answer(client: ControlClient, line: string): Promise<boolean> {
     show(messageOf(error))
     return false
   }
+}
+
+/** What the document has instead, at the first step of the path that it does not have. */
+export function noPart(document: unknown, path: string): string {
+  const steps = path.split('.')
+  const at = steps.findIndex((_, index) => valueAt(document, steps.slice(0, index + 1).join('.')) === undefined)
+  const begin = steps.slice(0, at).join('.')
+  const parent = begin ? valueAt(document, begin) : document
+  const names = parent && typeof parent === 'object' ? Object.keys(parent) : []
+  const near = didYouMean(steps[at] ?? '', names)
+  return `no part ${path}${near || `; ${begin || 'the document'} has ${names.join(', ') || 'no parts'}`}`
 }
 
 /** The commands, or only the named command; undefined if it does not exist. */

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RouterQueue } from '../../../plugins/teltonika-router/transport/queue.js'
-import { completions, helpText } from '../../../runtime/cli/console.js'
+import { completions, helpText, noPart } from '../../../runtime/cli/console.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
@@ -566,6 +566,11 @@ t.test('commands', async (t) => {
     t.match(lines.join(), /^teltonika {2}.*set_pswd PASSWORD.*info \| set_user/)
     t.equal(helpText(commands, 'telt'), undefined)
     t.ok((helpText(commands) ?? '').split('\n').length > commands.length)
+    const parts = { modem: { state: { rssi: -57 } }, mqtt: {} }
+    t.equal(noPart(parts, 'moden.state'), 'no part moden.state (did you mean "modem"?)', 'C10: what was meant')
+    t.equal(noPart(parts, 'modem.stat.x'), 'no part modem.stat.x (did you mean "state"?)')
+    t.equal(noPart(parts, 'modem.state.temperature'), 'no part modem.state.temperature; modem.state has rssi')
+    t.equal(noPart(parts, 'mqtt.x'), 'no part mqtt.x; mqtt has no parts')
     t.match((await rig.command('teltonika=info')).text, /online[\s\S]*6000000001[\s\S]*EG06/)
     t.equal((await rig.command('teltonika=set_user root')).status, 200)
     t.equal((await rig.command('teltonika=set_user admin')).status, 200)
