@@ -88,7 +88,10 @@ t.test('W4: what only the verdict says leads to the page of its advice, too', as
   const pages = ['output', 'link', 'coarse', 'incomplete', 'slips', 'satellites', 'jamming', 'spoofing'].map(pageOf)
   t.strictSame(pages, ['links', 'links', 'survey', 'survey', 'sky', 'sky', 'sky', 'sky'])
   t.strictSame(['override-far', 'neighbours-far', 'updating'].map(pageOf), ['positions', 'positions', 'update'])
-  t.strictSame(['stopping', 'stopped', 'surveying', 'outputs'].flatMap((code) => pageOf(code) ?? []), [])
+  t.strictSame(
+    ['stopping', 'stopped', 'surveying', 'outputs'].flatMap((code) => pageOf(code) ?? []),
+    [],
+  )
 })
 
 t.test('W8: labels, units and help are searched', async (t) => {
