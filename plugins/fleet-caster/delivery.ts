@@ -1,4 +1,5 @@
 /** Proof of delivery by base and day: epochs expected, published, relayed, acknowledged. */
+import { Mutex } from 'async-mutex'
 import type { FleetDatabase } from 'rtk-base/services'
 
 export const counts = ['expected', 'published', 'refused', 'relayed', 'acknowledged'] as const
@@ -79,6 +80,8 @@ export class Delivery {
   readonly #database: () => FleetDatabase
   /** `day serial` → counts that are not stored yet. */
   #waiting = new Map<string, Counts>()
+  /** What is being stored is neither waiting nor surely in the database: who reads then would miss it, or count it twice. */
+  readonly #turn = new Mutex()
 
   constructor(database: () => FleetDatabase) {
     this.#database = database
@@ -95,7 +98,11 @@ export class Delivery {
   }
 
   /** Stores what came since the last call; on an error it waits for the next one. */
-  async store(): Promise<void> {
+  store(): Promise<void> {
+    return this.#turn.runExclusive(() => this.#store())
+  }
+
+  async #store(): Promise<void> {
     const waiting = this.#waiting
     if (waiting.size === 0) return
     this.#waiting = new Map()
@@ -123,7 +130,11 @@ export class Delivery {
   }
 
   /** Of one day, by base, with those of this instance that are not stored yet. @param only one base; undefined: all */
-  async read(day: string, only?: string): Promise<({ serial: string } & Counts)[]> {
+  read(day: string, only?: string): Promise<({ serial: string } & Counts)[]> {
+    return this.#turn.runExclusive(() => this.#read(day, only))
+  }
+
+  async #read(day: string, only?: string): Promise<({ serial: string } & Counts)[]> {
     const rows = await this.#database().query<{ serial: string } & Counts>(
       `select serial, ${counts.join(', ')} from fleet_caster_delivery
        where day = $1 and ($2::text is null or serial = $2) order by serial limit ${mostRead}`,

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { counts, Delivery } from '../../../plugins/fleet-caster/delivery.js'
 import { epochUtc_ms, Framer, messageNumber, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
 import { parseTable } from '../../../runtime/ntrip/index.js'
+import type { FleetDatabase } from '../../../schemas/services.js'
 import { drive, settled } from '../../harness/drive.js'
 import { until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
@@ -655,4 +657,30 @@ t.test('mountpoints by label; a serial number counts before a label', async (t) 
   t.match(table, /STR;MUNICH;/)
   t.match(table, /STR;B2;/)
   t.notMatch(table, /STR;(A1|NEAR);/)
+})
+
+t.test('who reads while it is stored misses nothing, and counts nothing twice', async (t) => {
+  const row = { expected: 0, published: 0, refused: 0, relayed: 0, acknowledged: 0 }
+  let isWritten = () => {}
+  const written = new Promise<void>((done) => {
+    isWritten = done
+  })
+  const stub = {
+    query: async (text: string, columns: number[][]) => {
+      if (text.startsWith('select')) return [{ serial: 'DEL', ...row }]
+      await written
+      row.relayed += columns[2 + counts.indexOf('relayed')]?.[0] ?? 0
+      return []
+    },
+  }
+  const delivery = new Delivery(() => stub as unknown as FleetDatabase)
+  const base = delivery.of('DEL')
+  for (let n = 0; n < 3; n++) base.relayed(Date.UTC(2026, 10, 21))
+  const storing = delivery.store()
+  const reading = delivery.read('2026-11-21')
+  await settled()
+  base.relayed(Date.UTC(2026, 10, 21))
+  isWritten()
+  await storing
+  t.match(await reading, [{ serial: 'DEL', relayed: 4 }])
 })
