@@ -1,7 +1,6 @@
 /** Where notices go, and when: the parameters of the plugin. */
-import { OptionalHost } from 'rtk-base/link'
+import { OptionalHost, reachOf } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
-import { cellularRouter, localNetwork, network } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { Channel } from './channels/channel.js'
 import { Hook, HookChannel, hookTrouble } from './channels/hook.js'
@@ -82,20 +81,14 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
     { default: '', title: 'Alerts: time zone' },
   )
 
-  const isLocal = (one: string) => one === 'localhost' || (ctx.services.find(localNetwork)?.isLocal(one) ?? false)
-  const isRouter = (one: string) =>
-    ctx.services.find(cellularRouter)?.address === one ||
-    (ctx.services.find(network)?.interfaces ?? []).some(
-      ({ gateway, route6 }) => one !== '' && (gateway === one || route6?.gateway === one),
-    )
-  const reach = { isLocal, isRouter, allowsPrivate }
+  const reach = reachOf(ctx, allowsPrivate ? undefined : 'alerts.privateTargets')
   config.rule([host.name, from.name, to.name, tls.name], (get) => {
     const server = String(get(host.name))
     if (server === '') return undefined
     if (get(from.name) === '') return 'alerts-mail-host needs alerts-mail-from'
     if ((get(to.name) as string[]).length === 0) return 'alerts-mail-host needs alerts-mail-to'
     const isPlain = get(tls.name) === 'none'
-    return isPlain && !isLocal(server)
+    return isPlain && !reach.isLocal(server)
       ? 'alerts-mail-tls may only be none for a server in the local network'
       : undefined
   })
@@ -114,7 +107,10 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
 
   const pem = () => (ca === '' || ca.startsWith('-----BEGIN ') ? ca : readRecordSync(ca))
   const mail = () =>
-    host.get() === '' || from.get() === '' || to.get().length === 0 || (tls.get() === 'none' && !isLocal(host.get()))
+    host.get() === '' ||
+    from.get() === '' ||
+    to.get().length === 0 ||
+    (tls.get() === 'none' && !reach.isLocal(host.get()))
       ? []
       : [
           new MailChannel(

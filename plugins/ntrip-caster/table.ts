@@ -1,4 +1,5 @@
 import { ecefToGeodetic, legacyConstellation } from 'rtk-base/gnss'
+import { normalAddress } from 'rtk-base/link'
 import { casterLine, networkLine, type StreamRow, streamLine } from 'rtk-base/ntrip'
 import type { MountPoint } from './mount.js'
 
@@ -33,7 +34,7 @@ export interface TableFacts {
 /** Where the client reached the caster: by its `Host`, which knows of names and of ports that are forwarded; else by the connection. */
 export function reachedAt(header: string | undefined, { localAddress = '', localPort = 0 }: Reached) {
   const [, name, port] = /^(\[[0-9a-f:.]+\]|[\w.-]{1,253})(?::(\d{1,5}))?$/i.exec(header ?? '') ?? []
-  return { host: name ?? localAddress.replace(/^::ffff:/, ''), port: Number(port ?? localPort) }
+  return { host: name ?? normalAddress(localAddress), port: Number(port ?? localPort) }
 }
 
 /** The rows of a table: the caster, its network, and its mountpoints. */

@@ -2,6 +2,7 @@
 import { lookup as lookupAll } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { checksumOf } from 'rtk-base/gnss'
+import { normalAddress } from 'rtk-base/link'
 import { visit_ms } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
@@ -179,7 +180,7 @@ export class Proof {
     const cancels = this.#cancels
     const addresses = await this.#deps.lookup(this.#target.host).catch(() => [])
     if (cancels !== this.#cancels || addresses.length === 0 || this.#echo !== 'failed') return
-    const plain = this.#address.replace(/^::ffff:/, '')
+    const plain = normalAddress(this.#address)
     if (addresses.some((address) => address === plain)) return
     this.#events.moved(`address changed: ${this.#target.host} leads to ${addresses[0]} now`)
   }

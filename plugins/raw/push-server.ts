@@ -1,5 +1,6 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
+import { type Reach, targetTrouble, urlHost } from 'rtk-base/link'
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { storedPieces } from './hour-files.js'
 
@@ -18,6 +19,7 @@ export interface PushTarget {
   readonly login: string
   /** PEM of an authority that is trusted beside the public ones; empty: none. */
   readonly ca: () => string
+  readonly reach: Reach
   readonly rate_bytes_s: number
 }
 
@@ -89,6 +91,8 @@ export class PushServer {
    * @throws PushTrouble, or an error of the file system
    */
   async send(name: string, file: string, signal: AbortSignal): Promise<void> {
+    const trouble = await targetTrouble(this.#target.url, this.#target.reach)
+    if (trouble) throw new PushTrouble('refused', `raw-push-url ${trouble}`)
     const digest = await digestOf(file)
     // A wrong login is found out before megabytes are sent.
     if ((await this.#look(name, digest, signal)) === 'same') return
@@ -223,16 +227,14 @@ function retryAfter_ms(headers: Headers): number {
 }
 
 /** The server's address is no secret, and its login does not travel in plain text. @returns what is wrong with it */
-export function urlTrouble(text: string, isLocal: (address: string) => boolean): string | undefined {
+export function urlTrouble(text: string, isLocal: Reach['isLocal']): string | undefined {
   if (text === '') return undefined
   if (!URL.canParse(text)) return 'is not a URL'
-  const { hostname, password, protocol, username } = new URL(text)
+  const { password, protocol, username } = new URL(text)
   if (username !== '' || password !== '') return 'has a login: put it in raw-push-login'
   // An empty one counts too: all files would have the same address.
   if (/[?#]/.test(text)) return 'has a query: names of files are appended to it'
-  if (protocol === 'https:') return undefined
-  const address = hostname.replace(/^\[|\]$/g, '')
-  if (protocol !== 'http:' || !(address === 'localhost' || isLocal(address)))
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLocal(urlHost(text))))
     return 'must begin with https://. Plain http:// is for an address of the local network'
   return undefined
 }

@@ -1,6 +1,6 @@
 /** Where the raw data is pushed to: the parameters of the plugin. */
+import { hostTrouble, reachOf, urlHost } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
-import { localNetwork } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { type PushTarget, urlTrouble } from './push-server.js'
 
@@ -29,18 +29,19 @@ export function pushSettings(ctx: PluginContext, { ca, rate_kbit_s }: Options) {
     Type.String({ maxLength: 1_024, pattern: login, description: 'user:password, or a bearer token; empty: none' }),
     { default: '', secret: true, boundTo: [url.name], title: 'Raw data: login at the server' },
   )
-  const isLocal = (address: string) => ctx.services.find(localNetwork)?.isLocal(address) ?? false
+  const reach = reachOf(ctx)
   ctx.config.rule([url.name, isOn.name], (get) => {
-    const trouble = urlTrouble(String(get(url.name)), isLocal)
+    const text = String(get(url.name))
+    const trouble = urlTrouble(text, reach.isLocal) ?? (text === '' ? undefined : hostTrouble(urlHost(text), reach))
     if (trouble) return `raw-push-url ${trouble}`
-    return get(isOn.name) === 1 && get(url.name) === '' ? 'raw-push-en needs raw-push-url' : undefined
+    return get(isOn.name) === 1 && text === '' ? 'raw-push-en needs raw-push-url' : undefined
   })
   const pem = () => (ca === '' || ca.startsWith('-----BEGIN ') ? ca : readRecordSync(ca))
   return {
     names: [isOn.name, url.name, secret.name],
     target(): PushTarget | undefined {
-      if (isOn.get() !== 1 || urlTrouble(url.get(), isLocal) !== undefined || url.get() === '') return undefined
-      return { url: url.get(), login: secret.get(), ca: pem, rate_bytes_s: rate_kbit_s * 125 }
+      if (isOn.get() !== 1 || urlTrouble(url.get(), reach.isLocal) !== undefined || url.get() === '') return undefined
+      return { url: url.get(), login: secret.get(), ca: pem, reach, rate_bytes_s: rate_kbit_s * 125 }
     },
   }
 }

@@ -1,5 +1,6 @@
 /** Decides which corrections are accepted from which source. Pure: time and state are passed in. */
 import { crc24q, distance, messageNumber, referencePoint, roundTo, stationId } from 'rtk-base/gnss'
+import { normalAddress } from 'rtk-base/link'
 import { EcefShape } from 'rtk-base/schemas'
 import type { CorrectionInput, CorrectionStatus, Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -98,7 +99,7 @@ export class Corrections implements CorrectionInput, CorrectionStatus {
     if (!frames) return 'it is not RTCM, or it is damaged'
     if (this.input === 'off') return 'the input is switched off (rtcmin=0)'
     if (!this.forced && !wanted()) return 'no corrections are wanted now'
-    if (remote.startsWith('udp ') && !this.#maySend(remote, address.replace(/^::ffff:/, ''), allow))
+    if (remote.startsWith('udp ') && !this.#maySend(remote, normalAddress(address), allow))
       return `${address} is not in the option allow, and its corrections were not requested (rtcmin=1)`
     if (this.remote !== '' && this.remote !== remote) return `${this.remote} is already the source`
     const echo = this.#echo(frames, remote)

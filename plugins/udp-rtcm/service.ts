@@ -1,5 +1,5 @@
 import type { RemoteInfo } from 'node:dgram'
-import { AddressBudgets, Backoff, listenReason, plain, rates } from 'rtk-base/link'
+import { AddressBudgets, Backoff, listenReason, normalAddress, rates } from 'rtk-base/link'
 import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
@@ -125,7 +125,8 @@ export class UdpService {
   }
 
   #received(datagram: Buffer, { address, port }: RemoteInfo): void {
-    if (port === 0 || !(this.#network?.isNeighbour(address) || this.#options.allow.includes(plain(address)))) return
+    if (port === 0 || !(this.#network?.isNeighbour(address) || this.#options.allow.includes(normalAddress(address))))
+      return
     const now_ms = this.#ctx.clock.monotonic()
     if (!this.#budgets.of(address, now_ms).admits(datagram.length, now_ms)) return
     if (isRtcm(datagram)) {

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { networkInterfaces } from 'node:os'
 import { RtkError } from '../errors.js'
+import { normalAddress } from '../net/address.js'
 import { isForeignOrigin } from './origin.js'
 
 const local = new BlockList()
@@ -18,16 +19,6 @@ local.addSubnet('169.254.0.0', 16) // link-local, RFC 3927
 local.addAddress('::1', 'ipv6')
 local.addSubnet('fe80::', 10, 'ipv6') // link-local, RFC 4291
 local.addSubnet('fc00::', 7, 'ipv6') // unique local, RFC 4193
-
-/** Without a zone (`%eth0`), and an IPv4-mapped IPv6 address as the IPv4 address that it is. */
-export function normalAddress(address: string): string {
-  const plain = address.replace(/%.*$/, '').toLowerCase()
-  const mapped = /^(?:0{0,4}:){2,5}ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/.exec(plain)
-  if (mapped === null || !isIPv6(plain)) return plain
-  if (mapped[1] !== undefined) return mapped[1]
-  const [high, low] = [Number.parseInt(mapped[2] as string, 16), Number.parseInt(mapped[3] as string, 16)]
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-}
 
 /** The prefixes of the machine's own interfaces. */
 export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): BlockList {

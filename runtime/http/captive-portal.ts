@@ -3,8 +3,8 @@
  * redirects to the station's page, which the phone then opens automatically.
  */
 import type { IncomingMessage } from 'node:http'
+import { normalAddress } from '../net/address.js'
 import type { Dispose } from '../plugin.js'
-import { normalAddress } from './access.js'
 
 /** Of Android, Apple, Windows (two), Ubuntu and Firefox. */
 const probes: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ export class CaptivePortal {
   /** Where a probe that came in on an access point is sent; undefined: it is none. */
   redirect({ method, url = '', socket }: IncomingMessage): string | undefined {
     if (this.#addresses.size === 0 || method !== 'GET' || !probes.has(url.split('?')[0] as string)) return undefined
-    const address = normalAddress(socket.localAddress ?? '')
+    const address = normalAddress(socket.localAddress)
     if (![...this.#addresses].some((own) => own().includes(address))) return undefined
     const host = address.includes(':') ? `[${address}]` : address
     return `http://${host}${socket.localPort === 80 ? '' : `:${socket.localPort}`}/`

@@ -1,9 +1,8 @@
 /** Proxies named by the operator (`http.proxies`): their forwarding headers are trusted, others are removed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { isLoopbackAddress, plainAddress } from '../net/admission.js'
+import { isLoopbackAddress, normalAddress } from '../net/address.js'
 import { NamedAddresses } from '../net/named-addresses.js'
-import { normalAddress } from './access.js'
 
 /** More hops than any chain of proxies has. */
 const mostHops = 32
@@ -14,7 +13,7 @@ const callerKey = Symbol('caller')
 
 /** The address that a request is attributed to. */
 export const callerOf = (request: IncomingMessage): string =>
-  (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress ?? '')
+  (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress)
 
 export class Proxies {
   readonly #named: NamedAddresses
@@ -42,7 +41,7 @@ export class Proxies {
     const { headers, socket } = request
     if (!this.has(socket.remoteAddress ?? '')) {
       if (forwarded.every((name) => headers[name] === undefined)) return false
-      const isOwn = this.isEmpty && isLoopbackAddress(plainAddress(socket.remoteAddress))
+      const isOwn = this.isEmpty && isLoopbackAddress(normalAddress(socket.remoteAddress))
       for (const name of forwarded) if (name !== scheme || !isOwn) delete headers[name]
       return false
     }

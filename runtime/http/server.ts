@@ -12,7 +12,8 @@ import type { Accounts, HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
 import { AddressBudgets } from '../link/intake.js'
 import { requestRate } from '../link/rates.js'
-import { Admission, isLoopbackAddress, plainAddress } from '../net/admission.js'
+import { isLoopbackAddress, normalAddress } from '../net/address.js'
+import { Admission } from '../net/admission.js'
 import type { Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { isReading, refusal } from './access.js'
@@ -386,7 +387,7 @@ export class HttpServer {
 
   #onConnection(socket: Socket): void {
     if (Connection.of(socket)) return
-    const address = plainAddress(socket.remoteAddress)
+    const address = normalAddress(socket.remoteAddress)
     const { connections: maxConnections, perAddress, keptForLoopback } = this.#limits
     const isProxy = this.#proxies.has(address)
     const maxPerAddress = isProxy ? maxConnections : perAddress

@@ -6,9 +6,11 @@
 export type { BytePort, PortSink } from '../../schemas/byte-port.js'
 export { listenReason } from '../errors.js'
 export { topicMatches } from '../mqtt/bus.js'
+export { normalAddress } from '../net/address.js'
 export { Host, OptionalHost } from '../net/host.js'
 export { hostOf } from '../net/host-name.js'
 export { networkOf } from '../net/network-of.js'
+export { hostTrouble, type Reach, reachOf, targetTrouble, urlHost } from '../net/target.js'
 export { Backoff, type BackoffOptions } from './backoff.js'
 export {
   Bus,
@@ -54,7 +56,6 @@ export {
   isLocal,
   type OwnAddress,
   ownAddresses,
-  plain,
   type UplinkEvents,
   UplinkWatch,
 } from './outbound/uplink-watch.js'

@@ -1,14 +1,9 @@
-import { isIPv4 } from 'node:net'
 import type { Clock } from '../ports/clock.js'
+import { isLoopbackAddress } from './address.js'
 import { networkOf } from './network-of.js'
 
 /** One line about refused connections in this time. */
 const line_ms = 60_000
-
-/** `::ffff:192.0.2.1` is an IPv4 client of a socket that takes both. */
-export function plainAddress(address: string | undefined): string {
-  return address?.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : (address ?? '')
-}
 
 export interface AdmissionLimits {
   readonly maxConnections: number
@@ -16,10 +11,6 @@ export interface AdmissionLimits {
   /** Places of `maxConnections` that only programs on this machine get; they have no limit per address then: a proxy speaks for many. */
   readonly keptForLoopback?: number
 }
-
-/** An address of this machine that no other can have. A `BlockList` would take as long as the rest of an admission. */
-export const isLoopbackAddress = (address: string) =>
-  address === '::1' || (address.startsWith('127.') && isIPv4(address))
 
 /** A connection that was let in. */
 interface Place {

@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { RtkError } from '../errors.js'
-import { normalAddress } from '../http/access.js'
+import { normalAddress } from './address.js'
 
 const family = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 

@@ -1,8 +1,7 @@
 /** The other end of a connection: of its socket, or as given by the proxy in front of it. */
 import type { Socket } from 'node:net'
 import { isIPv4, isIPv6 } from 'node:net'
-import { normalAddress } from '../http/access.js'
-import { plainAddress } from './admission.js'
+import { normalAddress } from './address.js'
 
 /** The other end of a connection, as its limits and its plugin see it. */
 export interface Peer {
@@ -19,7 +18,7 @@ export function notePeer(socket: Socket, peer: Peer): void {
 
 export const peerOf = (socket: Socket): Peer =>
   (socket as { [peerKey]?: Peer })[peerKey] ?? {
-    address: plainAddress(socket.remoteAddress),
+    address: normalAddress(socket.remoteAddress),
     port: socket.remotePort ?? 0,
   }
 

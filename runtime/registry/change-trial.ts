@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ParameterRecord } from '../kernel/instance/registrations.js'
+import { normalAddress } from '../net/address.js'
 import type { Caller, Dispose } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store, StoreOps } from '../ports/store/store.js'
@@ -169,7 +170,7 @@ export class ChangeTrial {
 
 /** As interfaces have it: without the form of IPv4 on a socket of IPv6, and without the interface behind a link-local address. */
 const plain = ({ source, address }: Caller): Caller =>
-  address === undefined ? { source } : { source, address: address.replace(/^::ffff:/, '').replace(/%.*$/, '') }
+  address === undefined ? { source } : { source, address: normalAddress(address) }
 
 const isKept = (value: unknown): value is { name: string; value?: unknown }[] =>
   Array.isArray(value) && value.every((entry) => typeof entry?.name === 'string')

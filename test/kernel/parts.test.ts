@@ -18,14 +18,15 @@ import { type AddressInfo, BlockList, connect, createServer } from 'node:net'
 import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { isLocalPeer, normalAddress, refusal } from '../../runtime/http/access.js'
+import { isLocalPeer, refusal } from '../../runtime/http/access.js'
 import { Connection as OpenConnection } from '../../runtime/http/connection.js'
 import { LocalNetwork } from '../../runtime/http/local-network.js'
 import { Passwords } from '../../runtime/http/login/passwords.js'
 import { WrongTries } from '../../runtime/http/login/wrong-tries.js'
 import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { AddressBudgets } from '../../runtime/link/intake.js'
-import { Admission, type AdmissionLimits, isLoopbackAddress, plainAddress } from '../../runtime/net/admission.js'
+import { isLoopbackAddress, normalAddress } from '../../runtime/net/address.js'
+import { Admission, type AdmissionLimits } from '../../runtime/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/net/door.js'
 import { Network } from '../../runtime/net/index.js'
 import { networkOf } from '../../runtime/net/network-of.js'
@@ -122,7 +123,7 @@ t.test('connections are counted by address, up and down', async (t) => {
   enter('d')
   t.same(told.at(-1), [5, '3 are open'], 'told once a minute, with those since')
   t.same(
-    [plainAddress('::ffff:192.0.2.1'), plainAddress('::ffff:1'), plainAddress('::1'), plainAddress(undefined)],
+    [normalAddress('::ffff:192.0.2.1'), normalAddress('::ffff:1'), normalAddress('::1'), normalAddress(undefined)],
     [...['192.0.2.1', '::ffff:1', '::1', '']],
   )
 })

@@ -1,9 +1,9 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
+import { hostTrouble, type Reach, targetTrouble, urlHost } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
-import { hostOf, hostTrouble, type Reach, targetTrouble } from './target.js'
 import { filled, templateTrouble } from './template.js'
 
 const answer_ms = 20_000
@@ -69,9 +69,9 @@ function urlTrouble(text: string, reach: Reach): string | undefined {
   if (!URL.canParse(text)) return 'has an address that is not a URL'
   const { password, protocol, username } = new URL(text)
   if (username !== '' || password !== '') return 'has a login in its address: send it as a header, "Authorization: …"'
-  const address = hostOf(text)
+  const address = urlHost(text)
   if (protocol === 'https:') return hostTrouble(address, reach)
-  if (protocol === 'http:' && (address === 'localhost' || reach.isLocal(address))) return hostTrouble(address, reach)
+  if (protocol === 'http:' && reach.isLocal(address)) return hostTrouble(address, reach)
   return 'has an address that does not begin with https://. Plain http:// is for an address of the local network'
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Outbound, plain, type UplinkWatch } from 'rtk-base/link'
+import { normalAddress, Outbound, type UplinkWatch } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import type { MqttLinkState } from 'rtk-base/schemas'
 import { cellularRouter, cellularUplink, type MqttLink } from 'rtk-base/services'
@@ -175,13 +175,13 @@ export class BrokerLink {
   #checkWay(): void {
     const { localAddress } = this.#session ?? {}
     if (localAddress === undefined || !this.#uplinks.isStranded(localAddress)) return
-    this.#networkDown([plain(localAddress)], `the address ${plain(localAddress)} is gone`)
+    this.#networkDown([normalAddress(localAddress)], `the address ${normalAddress(localAddress)} is gone`)
   }
 
   /** The socket of a session or an attempt has lost its way: it would wait for minutes. Another way may be there already. */
   #networkDown(addresses: readonly string[], text: string): void {
     const { localAddress } = this.#session ?? {}
-    if (localAddress === undefined || !addresses.includes(plain(localAddress))) return
+    if (localAddress === undefined || !addresses.includes(normalAddress(localAddress))) return
     this.#retry.reset()
     this.#fail({ cause: 'unreachable', text }, { reported: false })
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { endianness, networkInterfaces } from 'node:os'
-import { type Ends, isLocal, type OwnAddress, plain } from 'rtk-base/link'
+import { type Ends, isLocal, normalAddress, type OwnAddress } from 'rtk-base/link'
 import type { MqttLink } from 'rtk-base/services'
 
 export interface Routing {
@@ -20,13 +20,14 @@ export function viaOf(
   { localAddress, remoteAddress }: Ends,
   { interfaces, router, gateways }: Routing,
 ): MqttLink['via'] {
-  const address = plain(localAddress)
+  const address = normalAddress(localAddress)
   for (const [name, addresses] of Object.entries(interfaces)) {
     if (!addresses?.some((own) => own.address === address && !own.internal)) continue
     if (/^(wl|sta)/.test(name)) return 'sta'
     if (/^(ww|ppp|usb|qmi|rmnet|cdc)/.test(name)) return 'cellular'
     if (!/^(e|br)/.test(name)) continue
-    const leadsToModem = router && !isLocal(plain(remoteAddress), addresses) && gateways().get(name)?.includes(router)
+    const leadsToModem =
+      router && !isLocal(normalAddress(remoteAddress), addresses) && gateways().get(name)?.includes(router)
     return leadsToModem ? 'cellular' : 'eth'
   }
   return ''

@@ -1,3 +1,4 @@
+import { normalAddress } from 'rtk-base/link'
 import { type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
 import { cellularRouter, cellularUplink, type Network, type Uplink, type Uplinks } from 'rtk-base/services'
 import { Changes } from '../backend.js'
@@ -63,7 +64,7 @@ export class UplinkService implements Uplinks {
     const uplink =
       localAddress === undefined
         ? this.#list.find((one) => one.default)
-        : this.#list.find(({ addresses }) => addresses.includes(localAddress.replace(/^::ffff:/, '')))
+        : this.#list.find(({ addresses }) => addresses.includes(normalAddress(localAddress)))
     if (!uplink) return
     const found = text === '' ? (reached ? 'reached the other end' : 'did not reach the other end') : text
     this.#findings.note(uplink.name, who, reached, `${who}: ${found}`.slice(0, longestText))

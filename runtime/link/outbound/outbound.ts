@@ -1,6 +1,7 @@
 import { lookup as resolve } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
 import { type Link, links } from '../../../schemas/services.js'
+import { normalAddress } from '../../net/address.js'
 import type { PluginContext } from '../../plugin.js'
 import {
   addressesFor,
@@ -13,7 +14,7 @@ import {
   succeeded,
   untried,
 } from './dial-steps.js'
-import { isLocal, ownAddresses, plain, type UplinkEvents, UplinkWatch } from './uplink-watch.js'
+import { isLocal, ownAddresses, type UplinkEvents, UplinkWatch } from './uplink-watch.js'
 
 /** Node tries the next address after this time; its own 250 ms are too short for a mobile connection. */
 const nextAddress_ms = 2_000
@@ -124,7 +125,7 @@ export class Outbound {
 
   /** The peer accepted the connection: this address and uplink work. */
   up(socket?: { localAddress?: string | undefined; remoteAddress?: string | undefined }): void {
-    const remote = plain(socket?.remoteAddress)
+    const remote = normalAddress(socket?.remoteAddress)
     if (remote !== '') this.#family = remote.includes(':') ? 6 : 4
     const good = remote === '' || this.#family === 0 ? undefined : { address: remote, family: this.#family }
     this.#dial = succeeded(this.#dial, good)
@@ -133,7 +134,7 @@ export class Outbound {
         { localAddress: socket.localAddress, remoteAddress: socket.remoteAddress },
         'the peer answers',
       )
-    const local = remote !== '' && isLocal(remote, ownAddresses(plain(socket?.localAddress)))
+    const local = remote !== '' && isLocal(remote, ownAddresses(normalAddress(socket?.localAddress)))
     this.#report({ state: 'up', reason: '', next_ms: 0, local })
   }
 

@@ -1,6 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Uplinks, uplinks } from '../../../schemas/services.js'
+import { normalAddress } from '../../net/address.js'
 import type { PluginContext } from '../../plugin.js'
 
 /** Changes of the uplinks, as the owner of a connection needs them. */
@@ -46,7 +47,7 @@ export class UplinkWatch {
 
   /** Whether no interface has the local address of the socket any more. */
   isStranded(localAddress: string): boolean {
-    return ownAddresses(plain(localAddress)).length === 0
+    return ownAddresses(normalAddress(localAddress)).length === 0
   }
 
   /**
@@ -54,15 +55,16 @@ export class UplinkWatch {
    * does not count as reached by `cellular`.
    */
   via({ localAddress, remoteAddress }: Ends): 'eth' | 'sta' | 'cellular' | undefined {
-    const address = plain(localAddress)
+    const address = normalAddress(localAddress)
     const uplink = this.#uplinks?.list.find(({ addresses }) => addresses.includes(address))
     if (uplink?.kind !== 'cellular') return uplink?.kind
-    return isLocal(plain(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
+    return isLocal(normalAddress(remoteAddress), ownAddresses(address)) ? 'eth' : 'cellular'
   }
 
   /** The peer answered, which proves that the uplink reaches the internet, unless the peer is in a local network. */
   reached({ localAddress, remoteAddress }: Ends, text: string): void {
-    if (localAddress === undefined || isLocal(plain(remoteAddress), ownAddresses(plain(localAddress)))) return
+    if (localAddress === undefined || isLocal(normalAddress(remoteAddress), ownAddresses(normalAddress(localAddress))))
+      return
     this.#uplinks?.report({ who: this.#who, localAddress, reached: true, text })
   }
 
@@ -83,9 +85,6 @@ export interface Ends {
   localAddress: string | undefined
   remoteAddress: string | undefined
 }
-
-/** An address without the prefix `::ffff:`, which IPv4 addresses have on an IPv6 socket. */
-export const plain = (address = '') => address.replace(/^::ffff:/, '')
 
 /** Whether an address is in a network of one of these addresses, so that it is reached without the gateway. */
 export function isLocal(address: string, own: readonly OwnAddress[]): boolean {

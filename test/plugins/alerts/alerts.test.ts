@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { signatureOf } from '../../../plugins/alerts/channels/hook.js'
 import { packageRoot } from '../../../runtime/build/release.js'
-import { ManualClock } from '../../harness/index.js'
+import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
+import { cellularRouter } from '../../../schemas/services.js'
+import { ManualClock, partOf } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { shippedPlugin } from '../../harness/shipped.js'
 import { alert, alertsRig, HookServer, hooksTo, MailServer, scratch, soon } from './alerts-rig.js'
@@ -388,6 +390,21 @@ t.test('S8: addresses of the local network are only for a variant that allows th
   const settings = (url: string) => change({ 'alerts-hooks': [{ name: 'hook1', url }] })
   for (const url of [hook.url, `http://localhost:${hook.port}/x`])
     t.match(JSON.stringify(await settings(url)), /privateTargets/)
+})
+
+t.test('S8: a webhook to this station is named so, whatever address its router has', async (t) => {
+  const router = definePlugin({
+    name: 'router',
+    version: '1.0.0',
+    api: '^1.2.0',
+    provides: [cellularRouter],
+    setup: (ctx) => ctx.services.provide(cellularRouter, partOf(cellularRouter, { address: '127.0.0.1' })),
+  }) as AnyPlugin
+  const { change } = await alertsRig(t, { options: { privateTargets: false }, plugins: { router } })
+  for (const host of ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '0.0.0.0']) {
+    const answer = JSON.stringify(await change({ 'alerts-hooks': [{ name: 'desk', url: `https://${host}/x` }] }))
+    t.match(answer, /desk leads to this station itself, which alerts\.privateTargets of the variant/, host)
+  }
 })
 
 t.test('settings that would leak or never work are refused', async (t) => {

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { hookTrouble, signatureOf } from '../../../plugins/alerts/channels/hook.js'
 import { waitAfter } from '../../../plugins/alerts/channels/outbox.js'
-import { targetTrouble } from '../../../plugins/alerts/channels/target.js'
 import { filled, templateTrouble } from '../../../plugins/alerts/channels/template.js'
 import { moved, type StoredState } from '../../../plugins/alerts/keeper.js'
 import { Batches } from '../../../plugins/alerts/rules/batches.js'
@@ -11,6 +10,7 @@ import { Ledger } from '../../../plugins/alerts/rules/ledger.js'
 import { harmless, noticeOf } from '../../../plugins/alerts/rules/notice.js'
 import { clockTime, isQuiet, quietHoursOf } from '../../../plugins/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../plugins/alerts/sources/conditions.js'
+import { targetTrouble } from '../../../runtime/net/target.js'
 import { alertKinds } from '../../../schemas/services.js'
 import { alert } from './alerts-rig.js'
 
@@ -187,17 +187,28 @@ t.test('P12: every kind of alert has its texts', (t) => {
 })
 
 t.test('S8: a webhook is checked by the addresses that its name has when a notice is sent', async (t) => {
-  const isOwn = (address: string) => address === '127.0.0.1' || address === '::1'
-  const reach = { isLocal: () => false, isRouter: isOwn, allowsPrivate: true }
-  t.match(await targetTrouble('https://localhost/x', reach), /router/)
+  const reach = { isLocal: () => false, isRouter: (address: string) => address === '192.168.1.1' }
+  for (const [address, trouble] of [
+    ['192.168.1.1', /router/],
+    ['::ffff:192.168.1.1', /router/],
+    ['fe80::1%eth0', /link-local/],
+    ['192.168.1.2', undefined],
+  ] as const) {
+    const found = await targetTrouble('https://hook.test/x', reach, async () => ['203.0.113.7', address])
+    if (trouble) t.match(found, trouble, address)
+    else t.equal(found, undefined, address)
+  }
+  t.equal(await targetTrouble('https://192.168.1.2/x', reach, async () => ['fe80::1']), undefined, 'no name')
 })
 
 t.test('addresses, headers and bodies of webhooks', (t) => {
-  const isLocal = (address: string) => address.startsWith('192.168.') || address.startsWith('169.254.')
+  const isLocal = (host: string) => host === 'localhost' || /^(192\.168|169\.254)\./.test(host)
   const isRouter = (address: string) => address === '192.168.1.1'
-  const reach = { isLocal, isRouter, allowsPrivate: true }
   const trouble = (more: object, allowsPrivate = true) =>
-    hookTrouble({ name: 'a', url: 'https://a.test/x', ...more }, { ...reach, allowsPrivate })
+    hookTrouble(
+      { name: 'a', url: 'https://a.test/x', ...more },
+      { isLocal, isRouter, ...(!allowsPrivate && { neededOption: 'o' }) },
+    )
   for (const [host, allowed, otherwise] of [
     ['192.168.1.2', undefined, /local network/],
     ['192.168.1.1', /router/, /router/],
@@ -205,8 +216,9 @@ t.test('addresses, headers and bodies of webhooks', (t) => {
     ['[fe80::1]', /link-local/, /link-local/],
     ['[::ffff:169.254.1.1]', /link-local/, /link-local/],
     ['[::ffff:192.168.1.1]', /router/, /router/],
-    ['0.0.0.0', undefined, /local network/],
-    ['[::]', undefined, /local network/],
+    ['0.0.0.0', undefined, /this station itself/],
+    ['[::]', undefined, /this station itself/],
+    ['[::1]', undefined, /this station itself/],
     ['a.test', undefined, undefined],
   ] as const)
     for (const [isAllowed, expected] of [

@@ -102,6 +102,8 @@ interface RigOptions {
   readonly options?: Record<string, unknown>
   readonly changes?: Record<string, unknown>
   readonly url: string
+  /** Beside the plugin. */
+  readonly plugins?: Record<string, Definition>
   /** A data folder of an earlier station. */
   readonly data?: string
   readonly bytes?: (hour: number) => Buffer
@@ -116,7 +118,7 @@ export interface Listed {
 /** Hours from 2026-11-20T10 on; the clock shows the midnight behind it. */
 export async function pushRig(
   t: Test,
-  { bytes = bytesOf, changes, data = scratch(t), hours = 3, options, url }: RigOptions,
+  { bytes = bytesOf, changes, data = scratch(t), hours = 3, options, plugins, url }: RigOptions,
 ) {
   const folder = join(data, 'files', 'raw', 'main')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -130,7 +132,7 @@ export async function pushRig(
   const clock = new ManualClock()
   const station: TestStation = await createTestStation({
     ...{ clock, data },
-    plugins: { raw: [raw as unknown as Definition, { free_mb: 8, push_kbit_s: 1_000_000, ...options }] },
+    plugins: { ...plugins, raw: [raw as unknown as Definition, { free_mb: 8, push_kbit_s: 1_000_000, ...options }] },
     variant: {
       changes: { 'raw-en': 1, 'raw-push-en': 1, 'raw-push-url': url, 'raw-push-login': login, ...changes },
     },

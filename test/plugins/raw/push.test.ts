@@ -11,7 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { createTestStation, ManualClock, until } from 'rtk-base/testing'
+import { definePlugin } from 'rtk-base/plugin'
+import { cellularRouter } from 'rtk-base/services'
+import { createTestStation, ManualClock, partOf, until } from 'rtk-base/testing'
 import t from 'tap'
 import { HourIndex } from '../../../plugins/raw/hour-files.js'
 import raw from '../../../plugins/raw/index.js'
@@ -312,7 +314,7 @@ t.test('hours that wait too long, or are deleted before, are errors of the stati
 })
 
 t.test('addresses and logins that are refused', async (t) => {
-  const isLocal = (address: string) => /^(127\.|192\.168\.|::1$)/.test(address)
+  const isLocal = (host: string) => /^(127\.|192\.168\.|::1$|localhost$)/.test(host)
   for (const url of [
     '',
     'https://files.example.org/raw',
@@ -342,6 +344,31 @@ t.test('addresses and logins that are refused', async (t) => {
     { 'raw-push-login': 'user:pass\r\nX: y' },
   ])
     t.not((await change(values)).result, 'ok', JSON.stringify(values))
+})
+
+t.test('S8: raw data goes to servers of the local network, never to the router or a link-local address', async (t) => {
+  const router = definePlugin({
+    name: 'router',
+    version: '1.0.0',
+    api: '^1.2.0',
+    provides: [cellularRouter],
+    setup: (ctx) => ctx.services.provide(cellularRouter, partOf(cellularRouter, { address: '192.168.1.1' })),
+  }) as Definition
+  const rig = await pushRig(t, { url: 'http://192.168.1.1:9/raw', plugins: { router } })
+  await rig.waitFor(async () => (await rig.listed()).push?.trouble, 'an attempt')
+  t.equal((await rig.listed()).push?.trouble, 'raw-push-url has the address of the router', 'the variant may name it')
+  for (const [url, message] of [
+    ['https://192.168.1.1/raw', /router/],
+    ['http://[::ffff:192.168.1.1]/raw', /router/],
+    ['http://169.254.169.254/raw', /link-local/],
+    ['http://[::ffff:a9fe:1]/raw', /link-local/],
+    ['https://[fe80::1]/raw', /link-local/],
+  ] as const) {
+    const answer = await rig.station.station.change({ 'raw-push-url': url }, { source: 'http' })
+    t.match(answer, { result: 'failed', errors: [{ message }] }, url)
+  }
+  const answer = await rig.station.station.change({ 'raw-push-url': 'http://192.168.1.2/raw' }, { source: 'http' })
+  t.match(answer, { result: 'ok' })
 })
 
 t.test('evidence of an answer', async (t) => {
