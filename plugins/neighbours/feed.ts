@@ -11,7 +11,7 @@ export type LinkState = 'connecting' | 'streaming' | 'waiting'
 export interface Feed {
   start(): void
   stop(): void
-  /** @param isSilent nothing came for 30 s */
+  /** @param isSilent nothing came in time */
   state(isSilent: boolean): { readonly state: LinkState; readonly text: string }
   /** A message of the broker on the neighbour's topic. */
   message?(message: Pick<MqttMessage, 'payload' | 'retain'>): void

@@ -1,12 +1,23 @@
 /** One neighbouring base: what its stream says about it, and the vectors that were measured to it. */
 import { Recording } from 'rtk-base/baseline'
-import { decodeRtcm, isEphemeris, isMsm, messageNumber, referencePoint, sameReference, stationId } from 'rtk-base/gnss'
+import {
+  decodeRtcm,
+  flowLimit_ms,
+  isEphemeris,
+  isMsm,
+  isObservation,
+  messageNumber,
+  ObservationInterval,
+  referencePoint,
+  sameReference,
+  stationId,
+} from 'rtk-base/gnss'
 import type { Ecef } from 'rtk-base/services'
 import { describesAntenna } from './own-base.js'
 import { mostVectors, type Vector, valid_ms } from './vector.js'
 
-/** Its stream has stopped, if nothing came for so long. */
-export const silent_ms = 30_000
+/** Its stream has stopped, if nothing came for so long, or for three intervals of its observations. */
+const silent_ms = 30_000
 /** Observations of a full half minute must have come by then. */
 const useful_ms = 120_000
 /** One whose evidence starts again so often in this time is ignored until it is steady. */
@@ -24,6 +35,7 @@ export class Neighbour {
   isVirtual = false
   /** Monotonic milliseconds of the newest frame; undefined: none yet. */
   heard_ms: number | undefined
+  readonly #interval = new ObservationInterval()
   /** Why the last comparison gave no vector; '': it did, or there was none. */
   failure = ''
   /** Changes when all that was recorded is void. */
@@ -45,6 +57,7 @@ export class Neighbour {
   take(bytes: Uint8Array, now_ms: number, now_s: number | undefined): void {
     this.heard_ms = now_ms
     const type = messageNumber(bytes)
+    if (isObservation(type)) this.#interval.heard(now_ms)
     if (now_s !== undefined) this.#since_ms ??= now_ms
     if (isMsm(type)) this.#hasMsm = true
     const point = referencePoint(bytes)
@@ -121,6 +134,6 @@ export class Neighbour {
   }
 
   isSilent(now_ms: number): boolean {
-    return this.heard_ms === undefined || now_ms - this.heard_ms > silent_ms
+    return this.heard_ms === undefined || now_ms - this.heard_ms > flowLimit_ms(this.#interval.interval_ms, silent_ms)
   }
 }

@@ -1,4 +1,4 @@
-import { Framer } from 'rtk-base/gnss'
+import { Framer, flowLimit_ms, isObservation, ObservationInterval } from 'rtk-base/gnss'
 import { ChunkReader } from 'rtk-base/ntrip'
 import type { Connection, Dispose, PluginContext } from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
@@ -6,9 +6,9 @@ import { type Static, Type } from 'typebox'
 import type { Known } from './mount.js'
 import { RelayedMount } from './relayed.js'
 
-/** A base that was silent for so long makes room for another push to its mountpoint. */
+/** A base that was silent for so long, or for three intervals of its observations, makes room for another push to its mountpoint. */
 const replaced_ms = 10_000
-/** Its connection is ended then. */
+/** The same for the end of its connection. */
 const ended_ms = 60_000
 const look_ms = 5_000
 
@@ -32,6 +32,7 @@ interface Push {
   readonly since: number
   readonly framer: Framer
   readonly chunks: ChunkReader | undefined
+  readonly interval: ObservationInterval
   /** Monotonic ms of the last whole frame. */
   good_ms: number
   frames: number
@@ -66,7 +67,7 @@ export class ForeignMount extends RelayedMount {
 
   /** A base pushes to it and is not silent: another one has to wait. */
   get taken(): boolean {
-    return this.#push !== undefined && this.#ctx.clock.monotonic() - this.#push.good_ms < replaced_ms
+    return this.#push !== undefined && this.#silence_ms < flowLimit_ms(this.#push.interval.interval_ms, replaced_ms)
   }
 
   /** A base starts to push. @returns consumer of its data */
@@ -97,7 +98,6 @@ export class ForeignMount extends RelayedMount {
   block(): NtripCasterInfo['bases'][number] {
     const { name, contents } = this
     const push = this.#push
-    const silent_ms = push ? this.#ctx.clock.monotonic() - push.good_ms : 0
     return {
       mount: name,
       unverified: true,
@@ -105,7 +105,7 @@ export class ForeignMount extends RelayedMount {
       ip: push?.connection.remoteAddress ?? '',
       agent: push?.agent.slice(0, 24) ?? '',
       since: push?.since ?? 0,
-      silent: Math.round(silent_ms / 1000),
+      silent: Math.round(this.#silence_ms / 1000),
       frames: push?.frames ?? 0,
       bitrate: push ? Math.round(contents.bitrate) : 0,
       rovers: this.rovers.size,
@@ -122,7 +122,16 @@ export class ForeignMount extends RelayedMount {
     const framer = new Framer({
       onFrame: (frame) => frame.kind === 'rtcm' && frame.type > 0 && this.#frame(frame.type, frame.bytes),
     })
-    const push: Push = { connection, agent, since, framer, chunks, good_ms: now_ms, frames: 0 }
+    const push: Push = {
+      connection,
+      agent,
+      since,
+      framer,
+      chunks,
+      interval: new ObservationInterval(),
+      good_ms: now_ms,
+      frames: 0,
+    }
     this.#push = push
     connection.onClose(() => {
       if (this.#push === push) this.#leave('it closed the connection')
@@ -158,12 +167,20 @@ export class ForeignMount extends RelayedMount {
     if (this.#push) {
       this.#push.good_ms = this.#ctx.clock.monotonic()
       this.#push.frames += 1
+      if (isObservation(type)) this.#push.interval.heard(this.#push.good_ms)
     }
     this.frame(type, bytes)
   }
 
   #look(): void {
-    if (this.#push && this.#ctx.clock.monotonic() - this.#push.good_ms >= ended_ms) this.#leave('silent for 60 s')
+    if (!this.#push) return
+    const limit_ms = flowLimit_ms(this.#push.interval.interval_ms, ended_ms)
+    if (this.#silence_ms >= limit_ms) this.#leave(`silent for ${Math.round(limit_ms / 1000)} s`)
+  }
+
+  /** Since the last whole frame, ms; 0 while no base pushes. */
+  get #silence_ms(): number {
+    return this.#push ? this.#ctx.clock.monotonic() - this.#push.good_ms : 0
   }
 
   /** Rovers stay connected: the next base starts with its own position. */

@@ -5,7 +5,7 @@ import { checksumOf } from 'rtk-base/gnss'
 import { normalAddress } from 'rtk-base/link'
 import { visit_ms } from 'rtk-base/ntrip'
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
+import { device, rtcmStream } from 'rtk-base/services'
 import { probe } from './probe.js'
 import type { Target } from './target.js'
 
@@ -17,7 +17,7 @@ const apart_ms = 15_000
 const table_ms = [300_000, 900_000] as const
 const echo_ms = [1_800_000, 3_600_000] as const
 const resolve_ms = 600_000
-/** An echo is compared with the messages sent within this time. */
+/** An echo is compared with the messages sent within this time, or while it was read. */
 const kept_ms = 60_000
 const mostKept = 4_096
 
@@ -118,13 +118,18 @@ export class Proof {
         const cancels = this.#cancels
         const now_ms = this.#ctx.clock.monotonic()
         if (now_ms < this.#next_ms) return wait([this.#next_ms - now_ms, this.#next_ms - now_ms])
-        this.#next_ms = now_ms + visit_ms + apart_ms
+        this.#next_ms = now_ms + this.#read_ms + apart_ms
         await look()
         // Another connection has proofs of its own.
         if (cancels === this.#cancels) wait(then)
       })
     }
     wait(first)
+  }
+
+  /** How long an echo is read: until RTCM would no longer flow. */
+  get #read_ms(): number {
+    return Math.max(visit_ms, 1_000 * (this.#ctx.services.find(rtcmStream)?.flowLimit_s ?? 0))
   }
 
   get #agent(): string {
@@ -145,10 +150,11 @@ export class Proof {
   async #lookAtEcho(): Promise<void> {
     const cancels = this.#cancels
     let delay_ms: number | undefined
+    const limit_ms = this.#read_ms
     const wanted = (frame: Uint8Array) => {
       const age_ms = this.#ctx.clock.monotonic() - (this.#sent.get(checksumOf(frame)) ?? Number.NEGATIVE_INFINITY)
       // Old buffered data does not prove that the caster forwards now.
-      if (age_ms > kept_ms) return false
+      if (age_ms > Math.max(kept_ms, limit_ms)) return false
       delay_ms ??= age_ms
       return true
     }
@@ -157,6 +163,7 @@ export class Proof {
       mount: this.#target.mount,
       agent: this.#agent,
       wanted,
+      limit_ms,
     })
     if (cancels !== this.#cancels) return
     const isProven = result.kind === 'stream' && result.found

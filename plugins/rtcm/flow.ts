@@ -1,9 +1,7 @@
-import { isObservation } from 'rtk-base/gnss'
+import { flowLimit_ms, isObservation, ObservationInterval } from 'rtk-base/gnss'
 import type { Dispose } from 'rtk-base/plugin'
 import type { RtcmFlow } from 'rtk-base/services'
 
-/** Observations no longer flow after this many of their intervals without one, but not before `shortest_ms`. */
-const missed = 3
 const shortest_ms = 5_000
 /** A timer that is later than this did not run because the event loop was blocked: what came meanwhile is not read yet. */
 const late_ms = 1_000
@@ -22,12 +20,10 @@ export interface FlowDeps {
 export class Flow implements RtcmFlow {
   readonly #deps: FlowDeps
   #flows: boolean | undefined = false
-  #newest_ms = Number.NEGATIVE_INFINITY
+  readonly #measured = new ObservationInterval()
   #since_ms = Number.NEGATIVE_INFINITY
   /** The observations have their time from here on: the newest one, the beginning, or a new interval. */
   #from_ms = Number.NEGATIVE_INFINITY
-  /** Between the last epochs, the newest first. */
-  #gaps_ms: number[] = []
   #interval_s: number | undefined
   #hasObservations = false
   #cancel: Dispose | undefined
@@ -41,7 +37,7 @@ export class Flow implements RtcmFlow {
   }
 
   get newest_ms(): number {
-    return this.#newest_ms
+    return this.#measured.newest_ms
   }
 
   get since_ms(): number {
@@ -49,10 +45,8 @@ export class Flow implements RtcmFlow {
   }
 
   get limit_ms(): number {
-    // The smaller of the last two gaps: one of them may be an interruption.
-    const interval_ms =
-      this.#interval_s === undefined ? Math.min(...this.#gaps_ms, Number.MAX_VALUE) : this.#interval_s * 1000
-    return interval_ms === Number.MAX_VALUE ? shortest_ms : Math.max(shortest_ms, missed * interval_ms)
+    const interval_ms = this.#interval_s === undefined ? this.#measured.interval_ms : this.#interval_s * 1000
+    return flowLimit_ms(interval_ms, shortest_ms)
   }
 
   /** Unknown from now on, until an observation comes or none came in time. */
@@ -85,10 +79,7 @@ export class Flow implements RtcmFlow {
     if (isObservation(type)) this.#hasObservations = true
     else if (this.#hasObservations || !this.#deps.isListening()) return
     const now_ms = this.#deps.now_ms()
-    const gap_ms = now_ms - this.#newest_ms
-    // The messages of one epoch come together.
-    if (gap_ms > 100 && Number.isFinite(gap_ms)) this.#gaps_ms = [gap_ms, ...this.#gaps_ms].slice(0, 2)
-    this.#newest_ms = now_ms
+    this.#measured.heard(now_ms)
     this.#from_ms = now_ms
     if (this.#flows === true) return
     this.#since_ms = now_ms

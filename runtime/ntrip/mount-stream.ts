@@ -1,7 +1,7 @@
 /** A stream of a mountpoint that stays open: request, answer, silence, position, and the waits between attempts. */
 import type { ClientState, NtripClientInfo } from '../../schemas/index.js'
 import { device, type Ecef } from '../../schemas/services.js'
-import { Framer } from '../gnss/index.js'
+import { Framer, flowLimit_ms, isObservation, ObservationInterval } from '../gnss/index.js'
 import { Backoff, type Dialled, dial, Outbound } from '../link/index.js'
 import type { Dispose, PluginContext } from '../plugin.js'
 import { type Answer, AnswerPause } from './answer.js'
@@ -11,8 +11,10 @@ import { TableReader } from './source-table.js'
 
 const look_ms = 1_000
 const answer_ms = 10_000
-/** An open stream without a valid frame for this long is dead. */
+/** An open stream without a valid frame for three intervals of its observations is dead, and not before. */
 const silent_ms = 30_000
+/** Before the interval is known: it takes two epochs, which are rarely further apart. */
+const secondEpoch_ms = 90_000
 const gga_ms = 10_000
 /** A wrong password does not become right by asking often, and a caster that floods costs megabytes each time. */
 const final_ms = 600_000
@@ -70,6 +72,8 @@ export class MountStream {
   #begun_ms = 0
   #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
+  /** Of the source, whatever the connection: some intervals are longer than a first silence may be. */
+  #interval = new ObservationInterval()
   #wantsGga = false
   frames = 0
 
@@ -93,6 +97,7 @@ export class MountStream {
     this.#drop()
     this.#mount = source.mount ?? ''
     this.#wantsGga = source.gga ?? false
+    this.#interval = new ObservationInterval()
     this.#notBefore_ms = 0
     this.#backoff.reset()
     this.#out.retarget(source.host === '' ? '' : `${source.host}:${source.port ?? 2101}`)
@@ -132,8 +137,9 @@ export class MountStream {
     if (this.#line === undefined) {
       if (now_ms >= this.#notBefore_ms) this.#connect()
     } else if (this.#state === 'streaming') {
-      if (now_ms - this.#good_ms > silent_ms) {
-        this.#over(false, `no good message for 30 s${this.#triesGga()}`, false)
+      const limit_ms = this.#limit_ms
+      if (now_ms - this.#good_ms > limit_ms) {
+        this.#over(false, `no good message for ${Math.round(limit_ms / 1000)} s${this.#triesGga()}`, false)
         return
       }
       const here = this.#events.here()
@@ -142,6 +148,13 @@ export class MountStream {
         this.#line.socket.write(ggaOf(here, this.#ctx.services.use(device).utc_ms()))
       }
     }
+  }
+
+  /** How long the stream may be silent. */
+  get #limit_ms(): number {
+    const { interval_ms, newest_ms } = this.#interval
+    const isSecondOpen = interval_ms === undefined && Number.isFinite(newest_ms)
+    return isSecondOpen ? secondEpoch_ms : flowLimit_ms(interval_ms, silent_ms)
   }
 
   /** A silent mountpoint may expect the position: if not configured, it is sent from now on. */
@@ -256,12 +269,15 @@ export class MountStream {
     this.#begun_ms = this.#ctx.clock.monotonic()
     this.#good_ms = this.#begun_ms
     this.#gga_ms = Number.NEGATIVE_INFINITY
+    this.#interval.interrupted()
     this.#become('streaming', '')
     this.#ended = () => this.#over(false, 'the caster ended the stream')
     const framer = new Framer({
-      onFrame: ({ kind, bytes }) => {
-        if (kind !== 'rtcm') return
+      onFrame: (frame) => {
+        if (frame.kind !== 'rtcm') return
+        const { bytes, type } = frame
         this.#good_ms = this.#ctx.clock.monotonic()
+        if (isObservation(type)) this.#interval.heard(this.#good_ms)
         this.frames += 1
         // A caster that gives a message and ends the connection is not to be asked again and again.
         if (this.#good_ms - this.#begun_ms >= lasting_ms) this.#backoff.reset()

@@ -367,6 +367,23 @@ t.test('a stream that can never be compared says why', (t) => {
   t.end()
 })
 
+t.test('P1: a neighbour with rare epochs is silent after three of them', (t) => {
+  const [msm = new Uint8Array()] = (skyAt(0).bases[0] ?? []).filter((frame) => isMsm(messageNumber(frame)))
+  for (const [interval_ms, limit_ms] of [
+    [1_000, 30_000],
+    [15_000, 45_000],
+    [60_000, 180_000],
+  ] as const) {
+    const neighbour = new Neighbour(() => {})
+    t.equal(neighbour.isSilent(0), true)
+    neighbour.take(msm, 0, undefined)
+    neighbour.take(msm, interval_ms, undefined)
+    t.equal(neighbour.isSilent(interval_ms + limit_ms), false, `${interval_ms} ms`)
+    t.equal(neighbour.isSilent(interval_ms + limit_ms + 1), true, `${interval_ms} ms`)
+  }
+  t.end()
+})
+
 t.test('one neighbour alone decides nothing', async (t) => {
   const { shown, epochsUntil, check, verdictNow } = await setUp(t, {
     ...{ bases: 1, effect: 'hold', off: { east: 0.1, north: 0, up: 0 } },

@@ -15,7 +15,7 @@ import {
 } from '../../../runtime/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
-import { drive } from '../../harness/drive.js'
+import { drive, pass } from '../../harness/drive.js'
 import { arpFrame, createTestStation, freeTcpPort, gateOnly, msmFrame, partOf, until } from '../../harness/index.js'
 import { Client, fakeCaster, framesIn, here, setUpStation } from './rig.js'
 
@@ -143,6 +143,27 @@ t.test('a mountpoint that is silent gets the position at the next attempt, unles
     await station.stop()
   }
 })
+
+for (const interval_s of [20, 40])
+  t.test(`P1: a stream with an epoch every ${interval_s} s is silent after three of them`, async (t) => {
+    const caster = await fakeCaster(t, ({ socket }) =>
+      socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
+    )
+    const { set, shown, secondsUntil, station } = await setUp(t)
+    await set({ host: '127.0.0.1', port: caster.port, mount: 'NET', version: 1 })
+    await secondsUntil(() => shown().frames === 2, 'the first epoch')
+    for (let epoch = 2; epoch <= 5; epoch++) {
+      await pass(station.clock, interval_s * 1_000)
+      caster.visits[0]?.socket.write(frames)
+      await until(() => shown().frames === 2 * epoch, `epoch ${epoch}`)
+    }
+    t.equal(shown().state, 'streaming')
+    await pass(station.clock, 3 * interval_s * 1_000)
+    t.equal(shown().state, 'streaming')
+    await secondsUntil(() => shown().state === 'waiting', 'silent')
+    t.match(shown().text, new RegExp(`no good message for ${3 * interval_s} s`))
+    t.equal(caster.visits.length, 1)
+  })
 
 t.test('no mountpoint is set: the nearest of the table', async (t) => {
   const row = (mount: string, lat: number, format = 'RTCM 3.2', nmea = 0) =>

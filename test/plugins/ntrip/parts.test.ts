@@ -487,6 +487,32 @@ t.test('a row of the table says what was measured', async (t) => {
 
 const high = Buffer.from(arpFrame(here, 0, 1.5))
 
+t.test('P1: a foreign base with rare epochs is silent after three of them', async (t) => {
+  for (const [interval_ms, free_ms, gone_ms] of [
+    [1_000, 10_000, 60_000],
+    [15_000, 45_000, 60_000],
+    [30_000, 90_000, 90_000],
+  ] as const) {
+    const { ctx, clock, repeated } = context()
+    const mount = new ForeignMount(ctx, 'F')
+    const base = connection('192.0.2.9')
+    const take = mount.take(asConnection(base), { agent: 'x', since: 3, chunked: false })
+    const look = repeated.find(({ ms }) => ms === 5000)?.fn ?? (() => t.fail('nobody looks'))
+    take(Buffer.concat([position.bytes, epochOf(1).bytes]))
+    await clock.advance(interval_ms)
+    take(Buffer.from(epochOf(2).bytes))
+    await clock.advance(free_ms - 1)
+    look()
+    t.same([mount.taken, mount.offered], [true, true], `${interval_ms} ms`)
+    await clock.advance(1)
+    t.equal(mount.taken, false, `${interval_ms} ms`)
+    await clock.advance(gone_ms - free_ms)
+    look()
+    t.equal(mount.offered, false, `${interval_ms} ms`)
+    mount.close()
+  }
+})
+
 t.test('a foreign base is relayed frame by frame, and gone after a minute of silence', async (t) => {
   const { ctx, clock, lines, repeated } = context()
   const mount = new ForeignMount(ctx, 'F')

@@ -28,6 +28,7 @@ import {
   type Metrics,
   metrics,
   type RtcmStream,
+  rtcmStream,
   type Uplink,
   uplinks,
 } from '../../../schemas/services.js'
@@ -48,14 +49,19 @@ async function setUp(t: Test, store = new MemoryStore(), plugins: Record<string,
 }
 
 /** What a push and its proof need of a station. The clock stands, so that every limit is met to the millisecond. */
-function surroundings({ utc_ms = 0, knowsUtc = false } = {}) {
+/** @param flowLimit_s three intervals of the observations */
+function surroundings({ utc_ms = 0, knowsUtc = false, flowLimit_s = 5 } = {}) {
   const clock = new ManualClock()
   const time = { version: '1', knowsUtc, utc_ms: () => utc_ms }
   const seen: { link: Link | undefined; looks: unknown[] } = { link: undefined, looks: [] }
   const services = {
     use: () => time,
     find: (token: unknown) =>
-      token === links ? { report: (link: Link) => (seen.link = link), remove() {} } : undefined,
+      token === links
+        ? { report: (link: Link) => (seen.link = link), remove() {} }
+        : token === rtcmStream
+          ? { flowLimit_s }
+          : undefined,
     watch: () => () => {},
   }
   const every = (ms: number, fn: () => unknown) => {
@@ -750,7 +756,10 @@ function proofAt(
   port: number,
   host: string,
   addresses: readonly string[],
-  { proof: kind = 'echo', ...more }: Partial<ProofDeps> & { proof?: 'echo' | 'table'; utc_ms?: number } = {},
+  {
+    proof: kind = 'echo',
+    ...more
+  }: Partial<ProofDeps> & { proof?: 'echo' | 'table'; utc_ms?: number; flowLimit_s?: number } = {},
 ) {
   const { clock, ctx } = surroundings(more)
   const moved: string[] = []
@@ -758,6 +767,30 @@ function proofAt(
   const deps = { random: () => 0.5, lookup: async () => [...addresses], ...more }
   return { clock, moved, proof: new Proof(ctx, { host, port, mount: 'ROOF', proof: kind }, events, deps) }
 }
+
+t.test('P1: an echo is waited for as long as three epochs take', async (t) => {
+  for (const [flowLimit_s, after_s, state] of [
+    [5, 9, 'proven'],
+    [5, 11, 'failed'],
+    [45, 44, 'proven'],
+    [90, 89, 'proven'],
+    [90, 91, 'failed'],
+  ] as const) {
+    const caster = await fakeCaster(t, ({ socket }) => void socket.write('ICY 200 OK\r\n\r\n'))
+    const { clock, proof } = proofAt(caster.port, '127.0.0.1', [], { random: () => 0, flowLimit_s })
+    const asked = () => caster.visits.find(({ head }) => head.startsWith('GET /ROOF'))
+    proof.start('127.0.0.1')
+    await clock.advance(180_000)
+    const sent = arpFrame(here)
+    proof.sent(sent)
+    await until(asked, 'the echo is asked for')
+    await pass(clock, after_s * 1_000)
+    asked()?.socket.write(sent)
+    await until(() => proof.state !== 'none', 'an answer')
+    t.equal(proof.state, state, `${after_s} s after it, of ${flowLimit_s} s`)
+    proof.stop()
+  }
+})
 
 t.test('when a proof is looked for', async (t) => {
   /** Asks of a caster, as `s what`. @param until_s how long to look */
