@@ -1,4 +1,4 @@
-import { OptionalHost } from 'rtk-base/link'
+import { asciiHost, OptionalHost } from 'rtk-base/link'
 import type { ConfigKey, PluginContext } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { PingReboot } from './operations/operations.js'
@@ -46,7 +46,7 @@ export class RouterParameters {
   }
 
   get pingReboot(): PingReboot {
-    const host = this.#pingHost.get()
+    const host = asciiHost(this.#pingHost.get())
     return { enabled: host !== '', host }
   }
 }

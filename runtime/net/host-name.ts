@@ -1,6 +1,8 @@
 /** What a host is. Without TypeBox: pages judge their fields by it, too. */
 
-const label = '[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?'
+/** Letters of any script (RFC 5890): such names are stored and shown as they were typed, and used as `asciiHost`. */
+const letter = '\\p{L}\\p{M}0-9'
+const label = `[${letter}]([${letter}_-]{0,61}[${letter}])?`
 /** The last part of a name is no number: `10.0.0` and `300.1.1.1` are no addresses and no names. */
 const name = `(?!([^.]*\\.)*\\d+\\.?$)${label}(\\.${label}){0,63}\\.?`
 const octet = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
@@ -19,6 +21,7 @@ const v6 = [
 ].join('|')
 const host = `${v4}|${v6}|${name}`
 
+/** For the flag `u`, which JSON Schema has. */
 export const hostPattern = `^(${host})$`
 export const optionalHostPattern = `^(${host})?$`
 
@@ -30,4 +33,13 @@ export const isHostSchema = (schema: { readonly pattern?: unknown }): boolean =>
 export function hostOf(entered: string): string {
   const text = entered.replaceAll(/^[\s\u200b\ufeff]+|[\s\u200b\ufeff]+$/g, '')
   return /^\[([0-9A-Fa-f:.]+)\]$/.exec(text)?.[1] ?? text
+}
+
+/**
+ * A host as name servers, TLS and other peers know it: an international name in ASCII (RFC 5891). The parser of URLs does it as
+ * `domainToASCII` of `node:url` does, and pages have it, too.
+ */
+export function asciiHost(host: string): string {
+  const url = `http://${host}`
+  return /[^!-~]/.test(host) && URL.canParse(url) ? new URL(url).hostname : host
 }

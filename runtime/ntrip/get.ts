@@ -1,5 +1,6 @@
 /** Requests a stream or a source table from a caster, and reads its answer. */
 import { isIPv6 } from 'node:net'
+import { asciiHost } from '../net/host-name.js'
 import { type Answer, AnswerHead, readAnswer } from './answer.js'
 import { ChunkReader } from './chunked.js'
 
@@ -24,7 +25,7 @@ export interface GetOptions {
  * it is 80.
  */
 export const hostHeader = (host: string, port: number): string =>
-  `${isIPv6(host) ? `[${host}]` : host}${port === 80 ? '' : `:${port}`}`
+  `${isIPv6(host) ? `[${host}]` : asciiHost(host)}${port === 80 ? '' : `:${port}`}`
 
 /** The request, in one piece. */
 export function getRequest({ host, port = 2101, mount, version, user = '', password = '', agent }: GetOptions): string {

@@ -1,5 +1,6 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
 import { connect, type Socket } from 'node:net'
+import { asciiHost } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
 
@@ -57,7 +58,8 @@ export class MailChannel implements Channel {
   async #submit({ id, subject, text, t_s, what, severity }: Message, socket: Socket): Promise<void> {
     const { createTransport } = await import('nodemailer')
     const { rootCertificates } = await import('node:tls')
-    const { from, host, password, port, tls, to, user } = this.#settings
+    const { from, password, port, tls, to, user } = this.#settings
+    const host = asciiHost(this.#settings.host)
     const ca = this.#ca()
     const transport = createTransport({
       ...{ host, port, secure: tls === 'tls', requireTLS: tls === 'starttls', ignoreTLS: tls === 'none' },
@@ -93,7 +95,7 @@ function connected(
 ): Promise<Socket> {
   return new Promise((done, failed) => {
     if (signal.aborted) return failed(new Error('stopped'))
-    const socket = connect({ host, port })
+    const socket = connect({ host: asciiHost(host), port })
     opened(socket)
     socket.once('connect', () => {
       socket.off('error', failed)

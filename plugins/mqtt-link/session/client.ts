@@ -2,6 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { MqttClient } from 'mqtt'
+import { asciiHost } from 'rtk-base/link'
 import type { Identity } from '../identity/certificate.js'
 import type { DialledBroker } from '../settings.js'
 import { largestInbound } from './inspection.js'
@@ -22,9 +23,10 @@ export interface SessionOptions extends DialledBroker {
 
 /** Begins to connect. @throws when TLS rejects the identity */
 export function socketOf({ host, port, dial, identity: { ca, cert, key }, tls }: SessionOptions): Socket {
-  const address = { host, port, ...dial }
-  const name = isIP(host) === 0 ? { servername: host } : {}
-  return tls ? connectTls({ ...address, ...name, ca, cert, key, rejectUnauthorized: true }) : connectTcp(address)
+  const name = asciiHost(host)
+  const address = { host: name, port, ...dial }
+  const servername = isIP(name) === 0 ? { servername: name } : {}
+  return tls ? connectTls({ ...address, ...servername, ca, cert, key, rejectUnauthorized: true }) : connectTcp(address)
 }
 
 export const clientOf = (socket: Socket, { clientId, serial, version }: SessionOptions): MqttClient =>

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { asciiHost } from '../../net/host-name.js'
 import { Intake, rateText } from '../intake.js'
 import { dialledRate } from '../rates.js'
 import type { Edges } from '../time.js'
@@ -56,9 +57,10 @@ export function dial(
   out?: Outbound,
 ): Dialled {
   const { host, port, tls = false } = target
-  const options = { host, port, ...(out?.dial ?? { autoSelectFamilyAttemptTimeout: eachAddress_ms }) }
-  const name = isIP(host) ? {} : { servername: host }
-  const socket = tls ? connectTls({ ...options, ...name, rejectUnauthorized: true }) : connectTcp(options)
+  const name = asciiHost(host)
+  const options = { host: name, port, ...(out?.dial ?? { autoSelectFamilyAttemptTimeout: eachAddress_ms }) }
+  const servername = isIP(name) ? {} : { servername: name }
+  const socket = tls ? connectTls({ ...options, ...servername, rejectUnauthorized: true }) : connectTcp(options)
   out?.tries(socket)
   let over = false
   let isConnected = false

@@ -125,6 +125,9 @@ t.test('the form of a caster: presets, pasted addresses, and what is wrong, by f
   t.strictSame(cleanHost('\ufeff[::1] '), { host: '::1' })
   for (const [host, wanted] of [
     ['caster.example.org.', {}],
+    // N2
+    ['bücher.example', {}],
+    ['bücher example', { host: 'host' }],
     ['::ffff:10.0.0.7', {}],
     ['10.0.0', { host: 'host' }],
     ['300.1.1.1', { host: 'host' }],

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { connect, createServer, isIP, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, isIP, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import fc from 'fast-check'
 import { RtcmSerialInfo, RtcmTcpInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
@@ -17,8 +18,9 @@ import {
   messageNumber,
   moreFollows,
 } from '../../../runtime/gnss/index.js'
-import { hostOf } from '../../../runtime/net/host-name.js'
-import { Host, Selector } from '../../../runtime/ntrip/index.js'
+import { dial, type Outbound } from '../../../runtime/link/index.js'
+import { asciiHost, hostOf } from '../../../runtime/net/host-name.js'
+import { getRequest, Host, Selector } from '../../../runtime/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
 import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, sample, until } from '../../harness/index.js'
@@ -203,7 +205,21 @@ t.test('N2: whatever is pasted as a host works, or is refused with the place whe
     t.match(await push(pasted), { result: 'ok' }, pasted)
     t.equal(shown().push[0]?.host, host, pasted)
   }
+  for (const typed of [
+    'bücher.example',
+    ' Bücher.example ',
+    'пример.испытание',
+    '例え.テスト',
+    'bu\u0308cher.example',
+  ]) {
+    t.match(await push(typed), { result: 'ok' }, typed)
+    t.equal(shown().push[0]?.host, typed.trim(), 'shown as it was typed')
+  }
   for (const pasted of [
+    'bücher.example:2101',
+    'bü cher.example',
+    'http://bücher.example',
+    '１０.0.0.1',
     'caster.example.org:2101',
     '[::1]:2101',
     'http://caster.example.org',
@@ -225,13 +241,40 @@ t.test('N2: whatever is pasted as a host works, or is refused with the place whe
   fc.assert(
     fc.property(texts, fc.constantFrom('', ' ', '\n'), (text, blank) => {
       const host = hostOf(`${blank}${text}${blank}`)
-      const isName = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/.test(host) && !/(^|\.)\d+\.?$/.test(host)
+      const isName = /^[\p{L}\p{M}0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$/u.test(host) && !/(^|\.)\d+\.?$/.test(host)
       const isDialable = isIP(host) !== 0 || isName
       const isTaken: boolean = Value.Check(Host, host as unknown)
       return isTaken ? isDialable : isIP(host) === 0 || host.includes('%')
     }),
     { numRuns: sample(500, 5_000) },
   )
+})
+
+t.test('N2: an international name goes out in ASCII: to the name server, in TLS and in a request', async (t) => {
+  const typed = 'Bücher.example'
+  const names: string[] = []
+  const server = createTlsServer({
+    SNICallback: (name, done) => {
+      names.push(name)
+      done(new Error('no certificate'))
+    },
+  }).on('tlsClientError', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const lookup = (name: string, _options: unknown, done: (...answer: unknown[]) => void) => {
+    names.push(name)
+    done(null, [{ address: '127.0.0.1', family: 4 }])
+  }
+  const out = { dial: { lookup, autoSelectFamily: true }, tries() {} } as unknown as Outbound
+  await new Promise<unknown>((resolve) => {
+    const events = { connected() {}, data() {}, closed: () => resolve(undefined), failed: resolve }
+    dial({ after: () => () => {} }, { host: typed, port, tls: true }, events, out)
+  })
+  t.strictSame(names, ['xn--bcher-kva.example', 'xn--bcher-kva.example'])
+  t.match(getRequest({ host: typed, mount: 'A', version: 2, agent: 'x' }), /\r\nHost: xn--bcher-kva\.example:2101\r\n/)
+  t.equal(asciiHost('::1'), '::1')
+  t.equal(asciiHost('my_host.lan'), 'my_host.lan')
 })
 
 t.test('hosts', (t) => {

@@ -91,7 +91,7 @@ export function cleanHost(text: string): { host: string; port?: string } {
   return host && port ? { host: hostOf(host), port } : { host: hostOf(bare) }
 }
 
-const pattern = new RegExp(hostPattern)
+const pattern = new RegExp(hostPattern, 'u')
 
 /** @param keepsPassword an empty password means the stored one */
 export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTroubles =>

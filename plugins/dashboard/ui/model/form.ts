@@ -85,7 +85,7 @@ export function wrongOf(field: Field, text: string): Wrong | undefined {
     // As the station cleans it.
     const entered = isHost ? hostOf(text) : text
     if (longest !== undefined && entered.length > longest) return { name: 'longest', values: { longest } }
-    return isHost && !new RegExp(pattern).test(entered) ? { name: 'host', values: {} } : undefined
+    return isHost && !new RegExp(pattern, 'u').test(entered) ? { name: 'host', values: {} } : undefined
   }
   if (kind !== 'number' || (nullable && text.trim() === '')) return undefined
   const number = valueFrom(field, text)
