@@ -7,11 +7,15 @@ export interface QuietHours {
   readonly to: number
 }
 
-export const quietPattern = '^$|^([01]\\d|2[0-3]):[0-5]\\d-([01]\\d|2[0-3]):[0-5]\\d$'
+const time = '([01]?\\d|2[0-3]):[0-5]\\d'
+export const quietPattern = `^$|^${time}-${time}$`
 
-const minutesOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
+function minutesOf(text: string): number {
+  const [hours, minutes] = text.split(':')
+  return Number(hours) * 60 + Number(minutes)
+}
 
-/** @param text `22:00-06:30`; anything else: none */
+/** @param text `22:00-06:30` or `7:00-9:30`; anything else: none */
 export function quietHoursOf(text: string): QuietHours | undefined {
   if (text === '' || !new RegExp(quietPattern).test(text)) return undefined
   const [from = '', to = ''] = text.split('-')

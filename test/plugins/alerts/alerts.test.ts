@@ -420,6 +420,7 @@ t.test('settings that would leak or never work are refused', async (t) => {
     { 'alerts-mail-from': 'A <a@b.org>' },
     { 'alerts-mail-host': 'mail.example.org\r\nx' },
     { 'alerts-quiet': '22-6' },
+    { 'alerts-quiet': '7:0-22:00' },
     { 'alerts-zone': 'Europe/Nowhere' },
     { 'alerts-hooks': [{ name: 'a', url: 'http://example.org/' }] },
     { 'alerts-hooks': [{ name: 'mail', url: 'https://example.org/' }] },
@@ -434,6 +435,7 @@ t.test('settings that would leak or never work are refused', async (t) => {
   ])
     t.match(await change(bad), { result: 'failed' }, JSON.stringify(bad).slice(0, 80))
   t.match(await change({ 'alerts-zone': 'Europe/Berlin', 'alerts-quiet': '22:00-06:30' }), { result: 'ok' })
+  t.match(await change({ 'alerts-quiet': '7:00-22:00' }), { result: 'ok' }, 'hours as people write them')
   for (const bad of [{ 'alerts-mail-to': ['ada'] }, { 'alerts-mail-from': 'ada' }]) {
     const { errors } = (await change(bad)) as { errors?: { message: string }[] }
     t.match(

@@ -116,6 +116,7 @@ t.test('no more notices an hour than the limit; the rest goes into one', (t) => 
 })
 
 t.test('quiet hours over midnight, in a time zone with summer time', (t) => {
+  t.strictSame(quietHoursOf('7:05-22:00'), { from: 425, to: 1_320 })
   const night = quietHoursOf('22:00-06:30')
   t.strictSame(night, { from: 1_320, to: 390 })
   for (const [minute, quiet] of [
