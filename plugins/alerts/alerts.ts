@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type PluginContext, unavailable } from 'rtk-base/plugin'
+import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import { type Alert, alertSource, device, fleetDatabase } from 'rtk-base/services'
 import type { Channel, Message } from './channels/channel.js'
 import { Outbox } from './channels/outbox.js'
@@ -15,6 +15,8 @@ const look_ms = 5_000
 /** After a start, an alert that is not reported may only be not known yet. */
 const settle_ms = 180_000
 const longestText = 400
+const noChannel =
+  'no channel is set up: set alerts-mail-host, alerts-mail-from and alerts-mail-to for e-mails, or alerts-hooks for webhooks'
 
 export interface AlertsOptions extends LedgerOptions, BatchOptions {}
 
@@ -251,7 +253,8 @@ export class Alerts {
   /** @throws RTK_ERR_UNAVAILABLE */
   async test(): Promise<{ channel: string; reason: string }[]> {
     if (this.#isTesting) throw unavailable('another test is running: try again in a minute')
-    if (this.outbox.channels.length === 0) throw unavailable('no mail server or webhook is set: see alerts-mail-host')
+    // Waiting mends nothing here, so it is not "unavailable".
+    if (this.outbox.channels.length === 0) throw new RtkError('RTK_ERR_CONFLICT', noChannel)
     this.#isTesting = true
     try {
       return await this.outbox.test(this.#message(testNotice(this.#source.name || this.#ctx.serial)))

@@ -407,6 +407,14 @@ t.test('S8: a webhook to this station is named so, whatever address its router h
   }
 })
 
+t.test('a test without a channel says that none is set up, and what to set', async (t) => {
+  const { station } = await alertsRig(t)
+  const { status, text } = await station.request('/alerts/test', { method: 'POST' })
+  t.equal(status, 409)
+  t.match(text, /no channel is set up: set alerts-mail-host, .* for e-mails, or alerts-hooks for webhooks/)
+  t.notMatch(text, /again later/)
+})
+
 t.test('settings that would leak or never work are refused', async (t) => {
   const { change } = await alertsRig(t)
   const mail = { 'alerts-mail-host': 'mail.example.org', 'alerts-mail-from': 'a@b.org', 'alerts-mail-to': ['c@d.org'] }
