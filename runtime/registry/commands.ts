@@ -3,7 +3,7 @@ import type { CommandEntry, CommandResult } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
 import type { BailHookPoint } from '../kernel/hook-point.js'
 import type { Tables } from '../kernel/tables.js'
-import { nearest } from '../nearest.js'
+import { didYouMean } from '../nearest.js'
 import { badValue, type CommandCall, type Source } from '../plugin.js'
 import type { Clock } from '../ports/clock.js'
 import { anySignal, withLimit } from '../waits.js'
@@ -105,8 +105,7 @@ export class CommandRegistry {
           : 'which runs here, but its version does not have this command'
       return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `${name} belongs to plugin ${home}, ${why}`)
     }
-    const names = nearest(name, this.#deps.tables().commands.keys())
-    const hint = names.length > 0 ? `; nearest: ${names.join(', ')}` : ''
+    const hint = didYouMean(name, this.#deps.tables().commands.keys())
     const list = 'every command: GET /commands, or help in the console'
     return new RtkError('RTK_ERR_COMMAND_UNKNOWN', `unknown command "${name.slice(0, 60)}"${hint}; ${list}`)
   }

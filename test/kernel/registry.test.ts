@@ -1280,7 +1280,10 @@ t.test('commands', async (t) => {
   })
 
   t.test('unknown, misspelt, elsewhere, bad value, not now, failed: each has its own answer', async (t) => {
-    t.match(await post('rebot'), { status: 404, text: /nearest: reboot/ })
+    t.match(await post('rebot'), {
+      status: 404,
+      text: /^unknown command "rebot" \(did you mean "reboot"\?\); every command/,
+    })
     t.match(await post('xyzzy'), {
       status: 404,
       text: 'unknown command "xyzzy"; every command: GET /commands, or help in the console\n',
