@@ -1,6 +1,6 @@
 /** Tries a source of corrections once, before or after it is saved. Nothing is stored or corrected. */
 import { distance, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
-import { ggaOf, type Nearest, nearer, type StreamRow, visit } from 'rtk-base/ntrip'
+import { ggaOf, type Nearest, nearer, type StreamRow, visit, webServer } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type Ecef } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
@@ -24,7 +24,7 @@ const texts = {
 }
 /** Why a caster did not answer at all, and why it refused. */
 const unreached = ['dns', 'refused', 'certificate', 'not-tls', 'timeout', 'flood', 'network', 'no-answer'] as const
-const refusals = ['portal', 'login', 'forbidden', 'mount', 'other'] as const
+const refusals = ['web', 'login', 'forbidden', 'mount', 'other'] as const
 type Code = keyof typeof texts | (typeof unreached)[number] | (typeof refusals)[number]
 const isUnreached = (code: Code): boolean => (unreached as readonly string[]).includes(code)
 
@@ -63,6 +63,9 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
   }
   if (!source.mount && !here) return known('no-position')
   const table = await visit(ctx, { ...common, mount: '', row })
+  // Every caster has a source table: who has a page there, or knows no such place, is none.
+  const isWeb = table.kind === 'failed' && (table.code === 'web' || table.code === 'mount')
+  if (isWeb && !source.mount) return result('web', webServer)
   // A caster may keep its table to itself, and still give the stream.
   if (table.kind === 'failed' && (!source.mount || isUnreached(table.code))) return result(table.code, table.text)
   const mount = source.mount || nearest?.row.mount
@@ -79,6 +82,7 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
   const sent = wantsPosition && here ? ggaOf(here, own.utc_ms()) : undefined
   const stream = await visit(ctx, { ...common, mount, frame, gga: sent, limit_ms: stream_ms })
   const more = { mount, messages: [...messages].sort((a, b) => a - b) }
+  if (stream.kind === 'failed' && isWeb && !isUnreached(stream.code)) return result('web', webServer, more)
   if (stream.kind === 'failed') return result(stream.code, stream.text, more)
   if (![...messages].some(isObservation)) return known('silent', more)
   if (!arp || !here) return known('unplaced', more)

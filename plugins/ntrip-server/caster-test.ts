@@ -27,7 +27,7 @@ const codes = {
   'not-tls': 'switch TLS off, or use the port of the caster for TLS',
   flood: 'check host and port: this does not look like a caster',
   'no-answer': 'check the port, and the NTRIP version (1 or 2)',
-  portal: 'log in to the network that the station uses, or use another network',
+  web: 'check host and port, or log in to the network that the station uses',
   password: 'check the password of the mountpoint',
   login: 'check user and password',
   forbidden: 'ask the operator of the caster to let this user push',
@@ -87,7 +87,7 @@ export async function testCaster(ctx: PluginContext, target: Target, isPushing: 
   if (reply?.accepted) checks.login = 'ok'
   else if (reply) noteRefusal(checks, reply.code)
   // A banned address only makes it worse, and what answers may not be a caster.
-  const asks = reply !== undefined && (reply.accepted || !['banned', 'portal'].includes(reply.code))
+  const asks = reply !== undefined && (reply.accepted || !['banned', 'web'].includes(reply.code))
   const listed = asks ? await lookAtTable(ctx, target, left_ms()) : undefined
   if (listed) checks.mount = listed.state === 'listed' ? 'ok' : 'failed'
   if (reply === undefined) return result(attempt.code, attempt.text, checks)

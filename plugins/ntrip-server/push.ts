@@ -314,8 +314,8 @@ export class CasterPush implements StreamSink {
     const refused = end !== 'network' && end !== 'closed'
     this.#become(refused ? 'refused' : 'waiting', text)
     const wait_ms = waitOf(this.#retry, this.#now_ms())
-    // A login page is the own network's, however it answers: another uplink may do.
-    if (end !== 'portal' && (refused || answered || end === 'closed')) this.#out.refused(text, wait_ms)
+    // It may be the login page of the own network, however it answers: another uplink may do.
+    if (end !== 'web' && (refused || answered || end === 'closed')) this.#out.refused(text, wait_ms)
     else this.#out.down(text, wait_ms)
     this.#ctx.log.warn({ caster: nameOf(this.target), wait_s: Math.round(wait_ms / 1000) }, text)
     this.#schedule()

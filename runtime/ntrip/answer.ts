@@ -12,8 +12,8 @@ const pause_ms = 1_000
 /** `get`: a stream or the source table, as a rover; `push`: to send a stream, as a base. */
 export type Asked = 'get' | 'push'
 
-/** Why a caster refuses a rover, as a code. `portal`: the login page of a network answers instead of a caster. */
-export type RefusalCode = 'portal' | 'login' | 'forbidden' | 'mount' | 'other'
+/** Why a caster refuses a rover, as a code. `web`: a web server answers instead of a caster. */
+export type RefusalCode = 'web' | 'login' | 'forbidden' | 'mount' | 'other'
 /** Why a caster refuses a base. `password`: in the words of NTRIP 1, which has no user. */
 export type PushRefusalCode = RefusalCode | 'password' | 'taken' | 'banned'
 
@@ -37,19 +37,21 @@ interface Row {
   readonly push: 'stream' | Refusal<PushRefusalCode>
 }
 
-const page = 'a network login page answers, not a caster'
-const portal = { get: ['portal', page], push: ['portal', `${page}: log in to that network`] } as const
+/** A captive portal looks like any web server. */
+export const webServer =
+  'a web server answers, not a caster: check host and port, or log in to the network if this is its login page'
+const web = { get: ['web', webServer], push: ['web', webServer] } as const
 const refused = 'the caster refused: …'
 const unknownMount = 'the caster does not know the mountpoint'
 const inUse = 'another base uses this mountpoint'
 
 /** The first row counts of which everything fits. `…` is the line of the caster. */
 const table: readonly Row[] = [
-  { codes: [300, 399], ...portal },
+  { codes: [300, 399], ...web },
   // RFC 6585, section 6.
-  { codes: [511, 511], ...portal },
+  { codes: [511, 511], ...web },
   // Casters put their refusals into pages, too: only a yes in a page is none.
-  { codes: [0, 299], content: 'page', ...portal },
+  { codes: [0, 299], content: 'page', ...web },
   { content: 'table', get: 'table', push: ['other', refused] },
   { codes: [200, 299], get: 'stream', push: 'stream' },
   {
@@ -103,7 +105,7 @@ export function readAnswer(lines: readonly string[], asked: Asked = 'get'): Answ
   // The example of NTRIP 1 for a wrong password has no status line, and there are casters that follow it.
   const code = codeOf(first) || (headers.has('www-authenticate') ? 401 : 0)
   const isTable = (/^SOURCETABLE/i.test(first) && code === 200) || /gnss\/sourcetable/i.test(type)
-  const content = isTable ? 'table' : /text\/html/i.test(type) ? 'page' : undefined
+  const content = isTable ? 'table' : /text\/html|application\/(xhtml|json|xml)/i.test(type) ? 'page' : undefined
   const row = table.find(
     ({ codes: [from, to] = [0, 999], words, content: wanted = content }) =>
       code >= from && code <= to && (!words || (code === 0 && words.test(first))) && wanted === content,

@@ -98,7 +98,7 @@ t.test('what can be wrong, by code and check', async (t) => {
       { ok: false, code: 'mount', advice: /check the name/ },
     ],
     ['ban', 'ERROR - your IP is banned\r\n', [row('ROOF')], {}, { code: 'banned', checks: { mount: 'unknown' } }],
-    ['portal', 'HTTP/1.1 302 Found\r\nLocation: http://portal/\r\n\r\n', [], {}, { code: 'portal' }],
+    ['web', 'HTTP/1.1 302 Found\r\nLocation: http://portal/\r\n\r\n', [], {}, { code: 'web' }],
     [
       'not in the table',
       'ICY 200 OK\r\n\r\n',

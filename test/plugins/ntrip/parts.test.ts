@@ -875,9 +875,9 @@ t.test('N1: an answer counts by its code, whatever the dialect', (t) => {
       ['201 Created', 'yes', 'stream'],
       ['299 x', 'yes', 'stream'],
       ['2000 x', 'other', 'other'],
-      ['300 x', 'portal', 'portal'],
-      ['399 x', 'portal', 'portal'],
-      ['200 OK\nContent-Type: text/html; charset=utf-8', 'portal', 'portal'],
+      ['300 x', 'web', 'web'],
+      ['399 x', 'web', 'web'],
+      ['200 OK\nContent-Type: text/html; charset=utf-8', 'web', 'web'],
       ['200 OK\nContent-Type: gnss/sourcetable', 'other', 'table'],
       ['200 OK\nServer: blocked/1', 'yes', 'stream'],
       ['400 x', 'other', 'other'],
@@ -888,7 +888,7 @@ t.test('N1: an answer counts by its code, whatever the dialect', (t) => {
       ['404 Not Found\nContent-Type: text/html', 'mount', 'mount'],
       ['409 Conflict\nContent-Type: text/html', 'taken', 'other'],
       ['503 Busy\nContent-Type: text/html', 'other', 'other'],
-      ['511 Network Authentication Required\nContent-Type: text/html', 'portal', 'portal'],
+      ['511 Network Authentication Required\nContent-Type: text/html', 'web', 'web'],
       ['403 Forbidden', 'forbidden', 'forbidden'],
       ['404 Not Found', 'mount', 'mount'],
       ['409 Conflict', 'taken', 'other'],
@@ -981,7 +981,7 @@ t.test('a caster that asks for a wait gets it; only a wait for the own network e
     afterEnd({ ...state, tried_ms: 1000 }, end, 1000, 0.5)
   t.match(middle('network'), { failures: 1, taken: 0, notBefore_ms: 16_000, last: 'network', tried_ms: 1000 })
   t.match(middle('final'), { notBefore_ms: 1000 + 6 * 3_600_000 })
-  t.match(middle('portal'), { notBefore_ms: 16_000 })
+  t.match(middle('web'), { notBefore_ms: 16_000 })
   t.match(middle('taken', { ...fresh, taken: 4, failures: 4 }), { taken: 5, notBefore_ms: 31_000 })
   t.match(middle('taken', { ...fresh, taken: 5, failures: 5 }), { taken: 6, notBefore_ms: 601_000 })
   t.match(middle('closed', { ...fresh, taken: 5 }), { taken: 0 })

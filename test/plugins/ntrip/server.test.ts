@@ -1136,7 +1136,7 @@ t.test('the waits', async (t) => {
     const utc = Date.UTC(2026, 5, 1)
     const kept = keptOf(refused, hour, utc)
     t.match(kept, { last: 'final', rest_ms: 5 * hour, since_utc_ms: utc })
-    for (const end of ['network', 'closed', 'idle', 'portal'] as const)
+    for (const end of ['network', 'closed', 'idle', 'web'] as const)
       t.equal(keptOf(afterEnd(fresh, end, 0, 0.5), 0, utc), undefined, end)
     for (const [name, now_utc, rest] of [
       ['no clock', 0, 5 * hour],

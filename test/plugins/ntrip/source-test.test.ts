@@ -66,13 +66,8 @@ t.test('what can be wrong, by code', async (t) => {
   for (const [what, answer, source, expected] of [
     ['wrong login', () => 'HTTP/1.1 401 Unauthorized\r\n\r\n', { mount: 'NET' }, { ok: false, code: 'login' }],
     ['not allowed', () => 'HTTP/1.1 403 Forbidden\r\n\r\n', { mount: 'NET' }, { ok: false, code: 'forbidden' }],
-    [
-      'a login page',
-      () => 'HTTP/1.1 302 Found\r\nLocation: x\r\n\r\n',
-      { mount: 'NET' },
-      { ok: false, code: 'portal' },
-    ],
-    ['a web server', () => `${'x'.repeat(5_000)}\r\n\r\n`, {}, { ok: false, code: 'other' }],
+    ['a login page', () => 'HTTP/1.1 302 Found\r\nLocation: x\r\n\r\n', { mount: 'NET' }, { ok: false, code: 'web' }],
+    ['garbage', () => `${'x'.repeat(5_000)}\r\n\r\n`, {}, { ok: false, code: 'other' }],
     ['no such mountpoint', () => table(row('OTHER', 52)), { mount: 'NET' }, { ok: false, code: 'mount' }],
     ['an empty table', () => table(), {}, { ok: false, code: 'no-stream' }],
   ] as [string, () => string, object, object][]) {
@@ -100,6 +95,38 @@ t.test('what can be wrong, by code', async (t) => {
   t.match(await tried({ host: '127.0.0.1', port: 1, mount: 'NET' }), { ok: false, code: 'refused' })
   receiver.become({ fix: { ok: false } } as never)
   t.match(await tried({ host: '127.0.0.1', port: 1 }), { ok: false, code: 'no-position' })
+})
+
+t.test('N8: a web server is named as one, and as no caster', async (t) => {
+  const { tried } = await setUp(t)
+  const page = (status: string, type = 'text/html') => `HTTP/1.1 ${status}\r\nContent-Type: ${type}\r\n\r\n<html>`
+  const missing = page('404 Not Found')
+  for (const [what, first, then, source] of [
+    ['its page', page('200 OK'), missing, {}],
+    ['its page, and no such file', page('200 OK'), missing, { mount: 'NET' }],
+    ['nothing at either place', missing, missing, { mount: 'NET' }],
+    ['no start page', missing, missing, {}],
+    ['JSON', page('200 OK', 'application/json'), missing, { mount: 'NET' }],
+    ['a redirect', 'HTTP/1.1 301 Moved\r\nLocation: https://x/\r\n\r\n', missing, { mount: 'NET' }],
+  ] as const) {
+    const caster = await fakeCaster(t, ({ head, socket }) => void socket.end(/^GET \/ /.test(head) ? first : then))
+    t.match(
+      await tried({ host: '127.0.0.1', port: caster.port, ...source }),
+      { ok: false, code: 'web', text: /^a web server answers, not a caster: check host and port/ },
+      what,
+    )
+  }
+  const shy = await fakeCaster(t, ({ head, socket }) =>
+    /^GET \/ /.test(head)
+      ? socket.end(missing)
+      : socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), frames])),
+  )
+  t.match(await tried({ host: '127.0.0.1', port: shy.port, mount: 'NET' }), { ok: true }, 'a table may be hidden')
+  const wrong = await fakeCaster(
+    t,
+    ({ head, socket }) => void socket.end(/^GET \/ /.test(head) ? table(row('NET', 52)) : missing),
+  )
+  t.match(await tried({ host: '127.0.0.1', port: wrong.port, mount: 'NET' }), { code: 'mount' }, 'a caster has a table')
 })
 
 t.test('a stored password stays, is never shown, and goes to no other host', async (t) => {

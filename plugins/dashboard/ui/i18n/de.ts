@@ -625,7 +625,8 @@ export const de: Texts = {
   'source.test.certificate': 'Das Zertifikat des Casters gilt nicht für diesen Host.',
   'source.test.not-tls': 'Dieser Port ist nicht verschlüsselt. TLS ausschalten oder den TLS-Port eingeben.',
   'source.test.no-answer': 'Der Caster antwortet nicht. Den Port prüfen.',
-  'source.test.portal': 'Statt eines Casters antwortet die Anmeldeseite eines Netzes.',
+  'source.test.web':
+    'Dort antwortet ein Webserver, kein Caster. Host und Port prüfen, oder im Netz anmelden, falls es eine Anmeldeseite hat.',
   'source.test.login': 'Der Caster lehnt Benutzer und Passwort ab.',
   'source.test.forbidden': 'Der Caster erlaubt diesem Benutzer den Empfang nicht.',
   'source.test.mount': 'Der Caster kennt diesen Mountpoint nicht.',

@@ -116,7 +116,8 @@ export const pages = {
   'source.test.certificate': 'The certificate of the caster is not valid for this host.',
   'source.test.not-tls': 'This port is not encrypted. Switch TLS off, or enter the TLS port.',
   'source.test.no-answer': 'The caster does not answer. Check the port.',
-  'source.test.portal': 'A login page of the network answers instead of a caster.',
+  'source.test.web':
+    'A web server answers there, not a caster. Check host and port, or log in to the network if it has a login page.',
   'source.test.login': 'The caster does not accept user and password.',
   'source.test.forbidden': 'The caster does not allow this user to receive.',
   'source.test.mount': 'The caster does not know this mountpoint.',
