@@ -99,7 +99,7 @@ await player.task(
     await choose('Frame of the announced position', 'ETRF2000')
     await tap(button('Save and determine the position'))
     await says('the page says that it is at it', 'main', /The data is being|The service is computing/)
-    const result = await textWith(page, 'main section', /^Result of/, 90_000)
+    const result = await textWith(page, 'main section', /^Result of/)
     compare('the result is in the chosen frame', /ETRF2000 2026\.9/.test(result) || result, true)
     await tap(button('Use as reference'))
     await tap(yes(/^Yes/))

@@ -19,7 +19,7 @@ export async function checkNetOnMap({ judge, page, url }: NetCheck): Promise<str
   type Net = { pairs: { one: string; other: string }[] }
   const net = async () => (await (await fetch(`${url}/fleet/net`)).json()) as Net
   // Pairs are there 15 s after the last new station.
-  await until(async () => (await net()).pairs.length > 0, 'pairs', 60_000)
+  await until(async () => (await net()).pairs.length > 0, 'pairs')
   compare('the map has no net at first', await page.locator('.net-lines').count(), 0)
   await page.locator('.map-ground').focus()
   await page.keyboard.press('0')

@@ -34,8 +34,8 @@ const fleet = await startStation(['fleet', '--set', `http.host=${address}`, '--s
 const list = async (): Promise<{ serial: string; verdict: string }[]> =>
   (await fetch(`${fleet.url}/fleet/stations`)).json() as never
 const metrics = async () => (await fetch(`${fleet.url}/metrics`)).text()
-await until(async () => /fleet_connected\{to="database"\} 1/.test(await metrics()), 'the database', 60_000)
-await until(async () => /fleet_connected\{to="broker"\} 1/.test(await metrics()), 'the broker', 60_000)
+await until(async () => /fleet_connected\{to="database"\} 1/.test(await metrics()), 'the database')
+await until(async () => /fleet_connected\{to="broker"\} 1/.test(await metrics()), 'the broker')
 const seed = await Seed.to('mqtt://127.0.0.1:1883')
 const stations = seededStations(Number(wanted))
 for (let from = 0; from < stations.length; from += 200)
@@ -196,7 +196,7 @@ await seed.state({ ...second, verdict: 'fit', cause: 'ok' })
 away(false)
 compare(
   'what changed without contact is read afterwards',
-  /Working/.test(await textWith(page, '.rows-one', /Working/, 60_000)),
+  /Working/.test(await textWith(page, '.rows-one', /Working/)),
   true,
 )
 // The browser itself writes down that it could not connect.
@@ -272,7 +272,7 @@ await page.getByRole('button', { name: 'Yes, run it' }).click()
 compare('it is paused', /paused/.test(await textWith(page, '.tone', /paused/)), true)
 await page.getByRole('button', { name: 'Stop' }).click()
 await page.getByRole('button', { name: 'Yes, run it' }).click()
-compare('it is stopped', /stopped/.test(await textWith(page, '.tone', /stopped/, 30_000)), true)
+compare('it is stopped', /stopped/.test(await textWith(page, '.tone', /stopped/)), true)
 await judge(page, 'a rollout', troubles)
 await go(page, 'record', 'Record')
 await page.getByLabel('Kind').selectOption({ label: 'actions of people' })

@@ -46,7 +46,7 @@ export const post = async (station: StationProcess, path: string, body?: unknown
 }
 
 /** Waits for a text of the page; @returns it, or what is there instead */
-export async function textWith(page: Page, selector: string, wanted: RegExp, timeout = 20_000): Promise<string> {
+export async function textWith(page: Page, selector: string, wanted: RegExp, timeout = 120_000): Promise<string> {
   const found = page.locator(selector).filter({ hasText: wanted }).first()
   await found.waitFor({ state: 'visible', timeout }).catch(() => {})
   const texts = (await found.count()) > 0 ? [await found.innerText()] : await page.locator(selector).allInnerTexts()

@@ -115,6 +115,8 @@ async function look(situation: string, view: string, theme: string): Promise<voi
     await page.evaluate((hash) => (globalThis as unknown as InPage).location.assign(hash), path)
     await page.waitForSelector('main h1')
     await page.waitForTimeout(400)
+    // On a busy machine the page may not have heard of the station for a while: it is pale then.
+    await page.waitForSelector('.out-of-contact', { state: 'detached', timeout: 120_000 })
     await report(page, { situation, view, theme, page: path.slice(2), troubles: troubles.splice(0) })
   }
   await context.close()

@@ -21,7 +21,7 @@ export async function networkTasks(player: Player): Promise<void> {
   }
   await player.task('a WiFi is joined', 3, async () => {
     await join('workshop', 'correct horse')
-    await until(async () => (await info()).sta?.ip4 === address, 'the address in the WiFi', 30_000)
+    await until(async () => (await info()).sta?.ip4 === address, 'the address in the WiFi')
     await player.says('the page says so', 'main .tone', /Joined workshop/)
   })
   const countdown = page.locator('.trial')
@@ -41,7 +41,7 @@ export async function networkTasks(player: Player): Promise<void> {
     )
     compare('the WiFi is the one before', (await info()).sta?.ssid, 'workshop')
   })
-  await until(async () => (await info()).sta?.ip4 === address, 'the WiFi before', 30_000)
+  await until(async () => (await info()).sta?.ip4 === address, 'the WiFi before')
   await player.task('another WiFi is kept', 4, async () => {
     await join('hill', 'good-password')
     await tap(countdown.getByRole('button', { name: 'Keep' }))

@@ -96,7 +96,7 @@ export async function positionTasks(player: Player): Promise<void> {
     const question = await page.getByRole('dialog').innerText()
     compare('W3: the question has the distance', /measures (80|[78]\d\.\d) cm to/.test(question) || question, true)
     await tap(yes(/^Yes/))
-    await until(async () => (await info()).gnss.ref.override !== undefined, 'the override', 60_000)
+    await until(async () => (await info()).gnss.ref.override !== undefined, 'the override')
     const shown = await textWith(page, '.verdict', /A person confirmed this position/)
     // By the phases: what positions say at that moment would be metres.
     compare('W3: the override has the distance of the move', /be (80|[78]\d\.\d) cm away/.test(shown) || shown, true)
