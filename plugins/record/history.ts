@@ -21,6 +21,40 @@ export function applied(situation: Situation, { all, set, run }: RecordEntry): S
   return now
 }
 
+const minute_ms = 60_000
+
+/**
+ * When the count of each entry began: counts follow each other, and one that ended early (the clock was set, the
+ * service started within the minute) is shorter than a minute.
+ */
+export class CountBegins {
+  #last_ms = Number.NEGATIVE_INFINITY
+
+  /** @param entry all of them, oldest first @returns undefined: the entry has no count */
+  of({ t, min, run }: RecordEntry): number | undefined {
+    const begin_ms = Math.min(t, Math.max(this.#last_ms, t - minute_ms))
+    if (min || run) this.#last_ms = t
+    return min && begin_ms
+  }
+}
+
+/** The count of two successive times. */
+export function sumOfCounts(one: RecordMinute, other: RecordMinute): RecordMinute {
+  const frames = { ...one.frames }
+  for (const [type, count] of Object.entries(other.frames)) frames[type] = (frames[type] ?? 0) + count
+  return {
+    ...other,
+    epochs: one.epochs + other.epochs,
+    gap: Math.max(one.gap, other.gap),
+    ...((one.interrupted ?? other.interrupted) !== undefined && {
+      interrupted: one.interrupted === true || other.interrupted === true,
+    }),
+    frames,
+    fixes: one.fixes + other.fixes,
+    corrections: one.corrections + other.corrections,
+  }
+}
+
 type Texts = () => AsyncIterable<string>
 
 /**

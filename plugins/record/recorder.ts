@@ -1,4 +1,4 @@
-import type { PluginContext } from 'rtk-base/plugin'
+import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import type { RecordEntry, RecordMinute } from 'rtk-base/schemas'
 import { device, links, logs, procedureStatus, receiver, rtcmStream, uplinks } from 'rtk-base/services'
 import { lineOf, type Situation, type StoredEntry } from './history.js'
@@ -13,6 +13,8 @@ const mostChanges = 12
 const mostNotes = 30
 /** A smaller difference is not a clock step, but slewing. */
 const clockStep_ms = 1_500
+/** A timer that fires so early has reached its minute: a slewed clock is behind it by milliseconds. */
+const early_ms = 500
 const longestNote = 240
 
 /** Looks at everything each second and at each event, and writes what changed. */
@@ -26,6 +28,7 @@ export class FlightRecorder {
   readonly #changes = new Map<string, number>()
   #notes = 0
   #offset_ms: number | undefined
+  #cancelMinute: Dispose = () => {}
 
   constructor(ctx: PluginContext, ring: RecordRing) {
     this.#ctx = ctx
@@ -40,7 +43,7 @@ export class FlightRecorder {
     if (before === undefined) this.#begin()
     this.look()
     timers.every(look_ms, () => this.look())
-    timers.every(minute_ms, () => this.#minuteOver())
+    this.#awaitMinute()
     this.#follow()
     this.#ctx.on(services.use(logs).onLine, ({ plugin, msg, version }) => {
       if (msg === 'reloaded' && plugin)
@@ -147,37 +150,52 @@ export class FlightRecorder {
     if (Object.keys(changes).length > 0) this.#write({ ...this.#now, set: changes }, true)
   }
 
-  #lookAtClock(): void {
-    const { t } = this.#now
+  /** @returns the clock was set: the count up to then has ended */
+  #lookAtClock(): boolean {
+    const { t, up } = this.#now
     const offset_ms = t - this.#ctx.clock.monotonic()
     const by_ms = Math.round(offset_ms - (this.#offset_ms ?? offset_ms))
     if (this.#offset_ms !== undefined && Math.abs(by_ms) < clockStep_ms) {
       // A slewed clock: small differences would add up to a step within a week.
       this.#offset_ms += by_ms / 60
-      return
+      return false
     }
     this.#offset_ms = offset_ms
-    if (by_ms !== 0) this.#write({ ...this.#now, clock: { by_ms } }, true)
+    if (by_ms === 0) return false
+    // In the time of the clock before, like all lines before the step. A count over a step would be longer than a minute.
+    this.#endCount({ t: t - by_ms, up })
+    this.#write({ t, up, clock: { by_ms } }, true)
+    this.#awaitMinute()
+    return true
   }
 
-  #minuteOver(): void {
+  /** Counts end at whole minutes of UTC, as people ask for them. */
+  #awaitMinute(): void {
+    void this.#cancelMinute()
+    const rest_ms = minute_ms + early_ms - ((this.#now.t + early_ms) % minute_ms)
+    this.#cancelMinute = this.#ctx.timers.after(rest_ms, () => {
+      if (!this.#lookAtClock()) {
+        this.#endCount(this.#now)
+        this.#awaitMinute()
+      }
+      this.look(true)
+    })
+  }
+
+  #endCount(at: Pick<RecordEntry, 't' | 'up'>): void {
     const lost = this.#ring.takeLost()
-    if (lost > 0) this.#write({ ...this.#now, lost }, false)
+    if (lost > 0) this.#write({ ...at, lost }, false)
     for (const [key, count] of this.#changes)
       if (count > mostChanges)
         this.#write(
-          {
-            ...this.#now,
-            note: { what: 'flapping', text: `${key} changes all the time: not every change is written` },
-          },
+          { ...at, note: { what: 'flapping', text: `${key} changes all the time: not every change is written` } },
           false,
         )
     this.#changes.clear()
     this.#notes = 0
     const minute = this.#minutes.take()
-    this.#write({ ...this.#now, min: shortened(minute, this.#lastMinute) }, false)
+    this.#write({ ...at, min: shortened(minute, this.#lastMinute) }, false)
     this.#lastMinute = minute
-    this.look(true)
   }
 
   #write(entry: StoredEntry, matters: boolean): void {

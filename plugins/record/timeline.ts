@@ -1,6 +1,6 @@
 /** The record as bands: when RTCM went out, and one cause for each time when it did not. Pure. */
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
-import { applied, type Situation } from './history.js'
+import { applied, CountBegins, type Situation } from './history.js'
 import { type Cause, causeOf, endCause, faultOf } from './why/cause.js'
 
 export interface Span extends Cause {
@@ -24,6 +24,7 @@ export async function timeline(
   now_ms: number,
 ): Promise<Span[]> {
   const bands = new Bands(from_ms, to_ms)
+  const countBegins = new CountBegins()
   let situation: Situation = {}
   let last_ms: number | undefined
   let stopped: { t: number; why: string } | undefined
@@ -39,7 +40,8 @@ export async function timeline(
     last_ms = Math.max(from, t)
     situation = applied(situation, entry)
     stopped = stop === undefined ? (run ? undefined : stopped) : { t, why: stop }
-    if (min) bands.count(min, t, situation)
+    const count_ms = countBegins.of(entry)
+    if (min && count_ms !== undefined) bands.count(min, count_ms, situation)
     // The next start says how a run ended, and the count of the last minute comes after it.
     if (t >= to_ms + minute_ms) return bands.spans
   }
@@ -77,9 +79,9 @@ class Bands {
     if (this.#spans.length > mostGathered) this.#spans = compressed(merged(this.#spans), mostSpans)
   }
 
-  /** The statistics of the minute that ended then: the gate may be open, and nothing goes out all the same. */
-  count(minute: RecordMinute, t: number, situation: Situation): void {
-    const begin_ms = Math.max(t - minute_ms, this.#from_ms)
+  /** The statistics of the time from then until now: the gate may be open, and nothing goes out all the same. */
+  count(minute: RecordMinute, count_ms: number, situation: Situation): void {
+    const begin_ms = Math.max(count_ms, this.#from_ms)
     const first = this.#spans.findIndex(({ to }) => to > begin_ms)
     if (first < 0) return
     const tail = this.#spans.splice(first).flatMap((span) => splitAt(span, begin_ms))

@@ -1306,6 +1306,34 @@ t.test('a station that is watched', { skip: gateOnly }, async (t) => {
   t.equal((await rig.station.request('/record')).status, 404)
 })
 
+type Spans = readonly { readonly from: number; readonly to: number; readonly cause: string }[]
+
+/** A station that streams whatever an imitated receiver sends, with the record beside it. */
+async function streaming(t: Test, clock: ManualClock) {
+  const receiver = fakeReceiver(() => clock.monotonic())
+  const plugins = {
+    ...{ 'fake-receiver': receiver.definition, rtcm: rtcm as AnyPlugin, record: record as AnyPlugin },
+    'http-api': httpApi as AnyPlugin,
+  }
+  const made = await createTestStation({ clock, plugins })
+  t.teardown(made.stop)
+  receiver.become({ mode: 'listening' })
+  receiver.emit(arpFrame({ x: 3_925_405, y: 274_491, z: 5_002_842 }))
+  const rig = {
+    ...made,
+    epochs: 0,
+    /** An epoch each second. */
+    async seconds(count: number) {
+      for (let second = 0; second < count; second++) {
+        await clock.advance(1_000)
+        receiver.emit(msmFrame(1074, rig.epochs * 1_000, false))
+        rig.epochs += 1
+      }
+    },
+  }
+  return rig
+}
+
 t.test('the clock of a station is set: the minutes before count by the new one', async (t) => {
   const receiver = fakeReceiver(() => clock.monotonic())
   const clock = new ManualClock(Date.UTC(2026, 10, 22))
@@ -1330,6 +1358,66 @@ t.test('the clock of a station is set: the minutes before count by the new one',
   t.same(
     lines.filter(({ level }) => level >= 50),
     [],
+  )
+})
+
+t.test('W1: the answer of a minute and the timeline agree, whenever the service started', async (t) => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 22, 0, 0, 30))
+  const rig = await streaming(t, clock)
+  // RTCM pauses from 00:02:40 to 00:02:48, and from 00:05:10 to 00:05:18.
+  await rig.seconds(130)
+  await clock.advance(8_000)
+  await rig.seconds(142)
+  await clock.advance(8_000)
+  await rig.seconds(132)
+  const { spans } = JSON.parse((await rig.request('/record/timeline')).text) as { spans: Spans }
+  const causeAt = (at_ms: number) => spans.find(({ from, to }) => from <= at_ms && at_ms < to)?.cause
+  for (let minute = 1; minute <= 6; minute++) {
+    const at_ms = Date.UTC(2026, 10, 22, 0, minute)
+    const isInterrupted = minute === 2 || minute === 5
+    const { text } = await rig.station.command(`why-no-rtcm=00:0${minute}`, { source: 'http' })
+    t.match(text, isInterrupted ? /with an interruption of [89] s/ : /^RTCM went out at [^ ]+: 60 epochs/, text)
+    for (const second of [0, 15, 30, 45, 59])
+      t.equal(causeAt(at_ms + second * 1_000), isInterrupted ? 'interrupted' : 'sent', `00:0${minute}:${second}`)
+  }
+  const text = (await rig.station.command('why-no-rtcm=00:00', { source: 'http' })).text
+  t.match(text, /: (29|30) epochs/, 'the minute of the start has what there was of it')
+})
+
+t.test('W1: the clock is set in the middle of a minute: no epoch is lost or counted twice', async (t) => {
+  for (const by_ms of [-50_000, -20_000, -7_000, 7_000, 20_000, 50_000, 3_600_000 + 13_000]) {
+    const clock = new ManualClock(Date.UTC(2026, 10, 22, 5, 0, 10))
+    const rig = await streaming(t, clock)
+    await rig.seconds(200)
+    clock.stepUtc(by_ms)
+    await rig.seconds(200)
+    await rig.seconds((minute_ms - (clock.now() % minute_ms)) / 1_000 - 1)
+    await clock.advance(1_000)
+    const lines = (await rig.request('/record')).text.trim().split('\n')
+    const read = lines.map((line) => JSON.parse(line) as RecordEntry)
+    const begin_ms = read[0]?.t ?? 0
+    let epochs = 0
+    for (let at_ms = Math.floor(begin_ms / minute_ms) * minute_ms; at_ms < clock.now(); at_ms += minute_ms) {
+      const { minute } = await find(read, at_ms)
+      t.ok(minute || at_ms < begin_ms, `${by_ms}: ${new Date(at_ms).toISOString()} has a count`)
+      epochs += minute?.epochs ?? 0
+    }
+    t.equal(epochs, rig.epochs, `${by_ms}: each epoch is in one minute`)
+  }
+})
+
+t.test('W1: an interruption is in the timeline, though the clock ran some milliseconds slow', async (t) => {
+  const told = story([], (minute) => (minute === 4 || minute === 5 ? { gap: 12, interrupted: true } : {})).map(
+    (entry) => (entry.min && entry.t === at(6) ? { ...entry, t: at(6) - 2 } : entry),
+  )
+  const spans = await spansOf(told, noon, at(20))
+  t.match(
+    spans.map(({ cause, from, to }) => [cause, from, to]),
+    [
+      ['sent', noon, at(4)],
+      ['interrupted', at(4), at(6) - 2],
+      ['sent', at(6) - 2, at(20)],
+    ],
   )
 })
 

@@ -1,6 +1,6 @@
 /** The record's data of one minute, gathered in one pass to limit memory. */
 import type { RecordEntry, RecordMinute, RecordValue } from 'rtk-base/schemas'
-import { applied, type Situation } from '../history.js'
+import { applied, CountBegins, type Situation, sumOfCounts } from '../history.js'
 
 export const minute_ms = 60_000
 
@@ -60,7 +60,7 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
     signs: 0,
   }
   let situation: Situation = {}
-  let nearest_ms = Number.POSITIVE_INFINITY
+  const countBegins = new CountBegins()
   let isIn = false
   for await (const entry of entries) {
     const { t, min, run, note, stop, clock, lost } = entry
@@ -75,12 +75,12 @@ export async function find(entries: AsyncIterable<RecordEntry> | Iterable<Record
     if (clock && t >= begin_ms && t < begin_ms + 60 * minute_ms) found.clock_ms += clock.by_ms
     if (lost && t >= begin_ms && t < end_ms + minute_ms) found.lost += lost
     if (note && t >= begin_ms - notesBefore_ms && t < end_ms) found.notes.push({ t, ...note })
-    // Statistics cover the minute before them: the one with most overlap is used.
-    const away_ms = Math.abs(t - end_ms)
-    if (min && away_ms <= minute_ms / 2 && away_ms < nearest_ms) {
-      nearest_ms = away_ms
-      found.minute = min
-    }
+    // Counts of before the clock was set may cover parts of two minutes: each belongs to that of its middle, so none is
+    // lost or counted twice.
+    const count_ms = countBegins.of(entry)
+    const middle_ms = count_ms !== undefined && (count_ms + t) / 2
+    if (min && middle_ms !== false && middle_ms >= begin_ms && middle_ms < end_ms)
+      found.minute = found.minute ? sumOfCounts(found.minute, min) : min
     if (t >= end_ms) continue
     if (t >= begin_ms && !run) found.signs += 1
     const now = applied(situation, entry)
