@@ -311,11 +311,11 @@ export class CasterPush implements StreamSink {
       this.#schedule()
       return
     }
-    const refused = end !== 'network' && end !== 'closed'
-    this.#become(refused ? 'refused' : 'waiting', text)
+    // A web server may be the login page of the own network, however it answers: another uplink may do.
+    const refused = end !== 'web' && (end !== 'network' || answered)
     const wait_ms = waitOf(this.#retry, this.#now_ms())
-    // It may be the login page of the own network, however it answers: another uplink may do.
-    if (end !== 'web' && (refused || answered || end === 'closed')) this.#out.refused(text, wait_ms)
+    this.#become(refused ? 'refused' : 'waiting', text)
+    if (refused) this.#out.refused(text, wait_ms)
     else this.#out.down(text, wait_ms)
     this.#ctx.log.warn({ caster: nameOf(this.target), wait_s: Math.round(wait_ms / 1000) }, text)
     this.#schedule()
