@@ -42,8 +42,8 @@ export interface Facts {
   neighbours?: Pick<NeighbourCheck, 'effect' | 'text' | 'advice' | 'cause' | 'values'> | undefined
   /** Clients of the stream. */
   outputs: number
-  /** An output that has been down for more than a minute, MQTT excepted. */
-  failed: Pick<Link, 'name' | 'reason'> | undefined
+  /** The outputs that have been down for more than a minute, MQTT excepted. */
+  failed: readonly Pick<Link, 'name' | 'reason'>[]
   /** Why the link to the broker has been down for more than a minute; `''`: it is up, or was a moment ago. */
   linkFailure: MqttFailureCause
 }
@@ -293,21 +293,30 @@ export const rules: readonly Rule[] = [
         { cause: linkFailure },
       ),
   ],
-  [
-    'output',
-    'degraded',
-    ({ failed }) =>
-      failed && [
-        `no corrections reach ${failed.name}${failed.reason && `: ${failed.reason}`}`,
-        'check the settings of this output, and its peer',
-        { output: failed.name, reason: failed.reason },
-      ],
-  ],
+  ['output', 'degraded', ({ failed: [first, ...others] }) => first && outputOf(first, others.length)],
   // A request that was refused changed nothing: whoever mistypes a command takes no base out of service.
   ['error', 'degraded', (facts) => reported(facts, ({ code }) => code !== 'mqtt-refused')],
   ['override', 'fit', ({ reference }) => overrideOf(reference, 0)],
   ['neighbours-note', 'fit', ({ neighbours }) => contradictionOf(neighbours, 'notes')],
 ]
+
+/** What the peers of an output are to a person, by the plugin. */
+const peers: Readonly<Record<string, string>> = { 'ntrip-server': 'the caster', 'rtcm-tcp': 'the TCP address' }
+
+/** @param more outputs that failed beside it */
+function outputOf({ name, reason }: Pick<Link, 'name' | 'reason'>, more: number): Finding {
+  const [plugin = '', ...rest] = name.split(' ')
+  const kind = peers[plugin] ?? 'the output'
+  const output = rest.join(' ') || name
+  return [
+    `no corrections reach ${kind} ${output}${more > 0 ? ` and ${more} more` : ''}${reason && `: ${reason}`}`,
+    more > 0
+      ? 'check the settings of these outputs, and their peers'
+      : 'check the settings of this output, and its peer',
+    // The first of these that has a text of its own decides the words.
+    { ...(more > 0 && { more }), reason, kind, output },
+  ]
+}
 
 /** Causes of a contradiction with texts of their own. */
 const contradictions = ['far', 'frame', 'height', 'survey', 'swapped']

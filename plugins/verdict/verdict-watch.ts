@@ -130,7 +130,7 @@ export class VerdictWatch implements BaseVerdict {
       reference: procedure?.chosen,
       neighbours: services.find(neighbourCheck),
       outputs: services.find(rtcmStream)?.outputs ?? 0,
-      failed: failedOutput(services.find(links)?.list ?? [], now_ms),
+      failed: failedOutputs(services.find(links)?.list ?? [], now_ms),
       linkFailure: this.#linkFailure(now_ms),
     }
   }
@@ -144,9 +144,9 @@ export class VerdictWatch implements BaseVerdict {
   }
 }
 
-/** The first output that has been down for long. The broker has a rule of its own. */
-export const failedOutput = (all: readonly Link[], now_ms: number): Link | undefined =>
-  all.find(
+/** The outputs that have been down for long. The broker has a rule of its own. */
+export const failedOutputs = (all: readonly Link[], now_ms: number): readonly Link[] =>
+  all.filter(
     ({ carries = 'out', since_ms, state }) =>
       carries === 'out' && (state === 'down' || state === 'refused') && now_ms - since_ms >= brief_ms,
   )

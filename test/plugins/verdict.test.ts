@@ -8,11 +8,12 @@ import { type BaseFacts, baseState, statusAdvice, summaryOf } from '../../plugin
 import verdict from '../../plugins/verdict/index.js'
 import { type Facts, judge, rules } from '../../plugins/verdict/rules.js'
 import { Steady } from '../../plugins/verdict/steady.js'
-import { failedOutput } from '../../plugins/verdict/verdict-watch.js'
+import { failedOutputs } from '../../plugins/verdict/verdict-watch.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { textFiles } from '../../runtime/loader/text-files.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { SimulatedMachine } from '../../runtime/ports/machine.js'
+import { speakerOf } from '../../runtime/ui/station/speaker.js'
 import { type Fitness, gnssStatuses } from '../../schemas/index.js'
 import {
   type Link,
@@ -306,24 +307,56 @@ t.test('base.state.base', async (t) => {
   })
 })
 
-t.test('the verdict', async (t) => {
-  const good: Facts = {
-    base: 'ready',
-    isSending: true,
-    errors: [],
-    status: 'fixed',
-    antenna: 'ok',
-    jamming: 'ok',
-    spoofing: 'none',
-    slips_percent: 0.2,
-    satellitesUsed: 24,
-    isListening: false,
-    isJudged: true,
-    reference: { method: 'survey', acc_m: 1.2, isComplete: true },
-    outputs: 1,
-    failed: undefined,
-    linkFailure: '',
+const good: Facts = {
+  base: 'ready',
+  isSending: true,
+  errors: [],
+  status: 'fixed',
+  antenna: 'ok',
+  jamming: 'ok',
+  spoofing: 'none',
+  slips_percent: 0.2,
+  satellitesUsed: 24,
+  isListening: false,
+  isJudged: true,
+  reference: { method: 'survey', acc_m: 1.2, isComplete: true },
+  outputs: 1,
+  failed: [],
+  linkFailure: '',
+}
+
+t.test('W10: the outputs that failed, in the words of a person', (t) => {
+  const texts = textFiles(join(packageRoot(), 'plugins', 'verdict')).find(({ language }) => language === 'de')
+  const { find } = speakerOf(JSON.parse(texts?.content ?? '{}'), (english) => english)
+  const caster = { name: 'ntrip-server 127.0.0.1:23900/ROOF1', reason: '127.0.0.1 refuses connections' }
+  const tcp = { name: 'rtcm-tcp 192.0.2.1:5000', reason: 'timeout' }
+  const radio = { name: 'my-radio', reason: '' }
+  for (const [failed, english, german] of [
+    [
+      [caster],
+      'no corrections reach the caster 127.0.0.1:23900/ROOF1: 127.0.0.1 refuses connections',
+      'Keine Korrekturen erreichen den Caster 127.0.0.1:23900/ROOF1: 127.0.0.1 refuses connections',
+    ],
+    [
+      [caster, tcp, radio],
+      'no corrections reach the caster 127.0.0.1:23900/ROOF1 and 2 more: 127.0.0.1 refuses connections',
+      'Keine Korrekturen erreichen den Caster 127.0.0.1:23900/ROOF1 und 2 weitere: 127.0.0.1 refuses connections',
+    ],
+    [
+      [tcp],
+      'no corrections reach the TCP address 192.0.2.1:5000: timeout',
+      'Keine Korrekturen erreichen die TCP-Adresse 192.0.2.1:5000: timeout',
+    ],
+    [[radio], 'no corrections reach the output my-radio', 'Keine Korrekturen erreichen den Ausgang my-radio'],
+  ] as const) {
+    const { why, why_code, values } = judge({ ...good, failed })
+    t.equal(why, english)
+    t.equal(find(`reason.${why_code}`, values), german)
   }
+  t.end()
+})
+
+t.test('the verdict', async (t) => {
   const silent = { isSending: false, base: 'degraded' } as const
   const blind = { antenna: 'open', satellitesUsed: 0 } as const
   const error = (code: string, severity: Severity = 'degrades') => ({
@@ -361,7 +394,7 @@ t.test('the verdict', async (t) => {
     satellites: [{ satellitesUsed: 5 }, 'degraded'],
     updating: [{ base: 'updating' }, 'degraded'],
     link: [{ linkFailure: 'dns' }, 'degraded'],
-    output: [{ failed: { name: 'ntrip-server a:2101/B', reason: 'bad password' } }, 'degraded'],
+    output: [{ failed: [{ name: 'ntrip-server a:2101/B', reason: 'bad password' }] }, 'degraded'],
     error: [error('mqtt-cert'), 'degraded'],
     override: [{ reference: { ...good.reference, override: { t: 1, by: 'http', distance_m: 0.59 } } as never }, 'fit'],
     'neighbours-note': [{ neighbours: contradiction('notes') }, 'fit'],
@@ -377,7 +410,7 @@ t.test('the verdict', async (t) => {
     why_code: 'neighbours-unexplained',
   })
   t.match(judge({ ...good, ...cases.output?.[0] }), {
-    values: { output: 'ntrip-server a:2101/B', reason: 'bad password' },
+    values: { kind: 'the caster', output: 'a:2101/B', reason: 'bad password' },
   })
   t.match(judge({ ...good, ...error('mqtt-refused') }), { fitness: 'fit' }, 'a mistyped request is no fault')
   t.match(judge({ ...good, ...cases.moved?.[0] }), { code: 'moved', why_code: 'gnss-moved' }, 'the words of an error')
@@ -494,11 +527,11 @@ t.test('the verdict', async (t) => {
     family: 0,
     next_ms: 0,
   }
-  t.match(failedOutput([{ ...link, state: 'up' }, link], 61_000), { reason: 'bad password' })
+  t.match(failedOutputs([{ ...link, state: 'up' }, link], 61_000), [{ reason: 'bad password' }])
   const others: Partial<Link>[] = [{ since_ms: 1_001 }, { state: 'idle' }, { carries: 'control' }, { carries: 'in' }]
   t.strictSame(
-    others.map((more) => failedOutput([{ ...link, ...more }], 61_000)),
-    [undefined, undefined, undefined, undefined],
+    others.map((more) => failedOutputs([{ ...link, ...more }], 61_000)),
+    [[], [], [], []],
   )
 
   await t.test('is in the document and the metrics, since it is so', async (t) => {
