@@ -2,6 +2,7 @@
  * Chooses the address for an attempt to reach a peer: the first steps of the recovery ladder (see the plugin
  * `recovery`). Pure functions; `Outbound` applies them.
  */
+import { isIP } from 'node:net'
 import type { LinkInfo } from '../../../schemas/info/links.js'
 
 /** The strategy of an attempt: see `stepOf`. */
@@ -24,10 +25,21 @@ export interface DialState {
   readonly failed: Family | undefined
   /** The last resolved addresses, and when they were resolved (monotonic). Used while no name server answers. */
   readonly known: { readonly addresses: readonly DialAddress[]; readonly at_ms: number } | undefined
+  /** The peer is an address, not a name: there is nothing to resolve, and no other address. */
+  readonly isLiteral: boolean
 }
 
-/** State before the first attempt. */
-export const untried: DialState = { failures: 0, good: undefined, failed: undefined, known: undefined }
+/** State before the first attempt to reach a name. */
+export const untried: DialState = {
+  ...{ failures: 0, good: undefined, failed: undefined, known: undefined },
+  isLiteral: false,
+}
+
+/** State before the first attempt. @param peer `host:port`, an IPv6 address with or without brackets */
+export function untriedPeer(peer: string): DialState {
+  const host = peer.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return { ...untried, isLiteral: isIP(host) !== 0 }
+}
 
 /**
  * A name server that is away for longer than this must not tie a station to an address that may by now belong to
@@ -38,10 +50,11 @@ const keep_ms = 24 * 3_600_000
 /**
  * The strategy of the next attempt. First the address that worked last, if the name still resolves to it. Then all
  * resolved addresses in order. Then only those of the other family (IPv4 or IPv6), whose packets may take another
- * route. Then these last two strategies in turn. The name is resolved for each attempt.
+ * route. Then these last two strategies in turn. The name is resolved for each attempt. A literal address has no
+ * alternative.
  */
-export function stepOf({ failures }: DialState): DialStep {
-  if (failures === 0) return 'reconnect'
+export function stepOf({ failures, isLiteral }: DialState): DialStep {
+  if (failures === 0 || isLiteral) return 'reconnect'
   return failures % 2 === 1 ? 'resolve' : 'family'
 }
 

@@ -12,7 +12,7 @@ import {
   resolved,
   stepOf,
   succeeded,
-  untried,
+  untriedPeer,
 } from './dial-steps.js'
 import { isLocal, ownAddresses, type UplinkEvents, UplinkWatch } from './uplink-watch.js'
 
@@ -39,7 +39,7 @@ export class Outbound {
   readonly #ctx: PluginContext
   readonly #uplinks: UplinkWatch
   readonly #names: ResolveName
-  #dial: DialState = untried
+  #dial: DialState
   #link: Link
   #family: 0 | 4 | 6 = 0
   readonly #ends: (() => unknown)[] = []
@@ -57,6 +57,7 @@ export class Outbound {
     this.#ctx = ctx
     this.#names = names
     this.#uplinks = new UplinkWatch(ctx, name)
+    this.#dial = untriedPeer(peer)
     const since_ms = ctx.clock.monotonic()
     this.#link = {
       name,
@@ -86,7 +87,7 @@ export class Outbound {
   /** Sets another peer: the state of the previous one is reset. */
   retarget(peer: string): void {
     if (peer === this.#link.peer) return
-    this.#dial = untried
+    this.#dial = untriedPeer(peer)
     this.#family = 0
     this.#report({ peer, reason: '', local: false })
   }

@@ -126,6 +126,30 @@ t.test('a connection to a name: its addresses in the order of the ladder, its st
   t.equal(socket.remoteAddress, '127.0.0.1', 'Node takes the addresses from it')
 })
 
+t.test('W4: an address that is set has no other address family, and no name to resolve', async (t) => {
+  for (const peer of ['192.0.2.1:2101', '2001:db8::1:2101', '[2001:db8::1]:2101', 'caster:2101']) {
+    let ctx: PluginContext | undefined
+    const own = probe([], (found) => {
+      ctx = found
+    })
+    const station = await createTestStation({ plugins: { recovery: recovery as AnyPlugin, probe: own } })
+    t.teardown(() => station.stop())
+    const out = new Outbound(ctx as PluginContext, `test ${peer}`, peer)
+    out.start()
+    const steps: unknown[] = []
+    for (let failure = 0; failure < 3; failure++) {
+      out.down('no answer', 3_000)
+      steps.push((station.field('links.outputs') as { step: string }[])[0]?.step)
+    }
+    const isName = peer === 'caster:2101'
+    t.same(steps, isName ? ['resolve', 'family', 'resolve'] : ['reconnect', 'reconnect', 'reconnect'], peer)
+    out.retarget('other.example:1')
+    out.down('no answer', 3_000)
+    t.match((station.field('links.outputs') as object[])[0], { step: 'resolve' }, 'a name again')
+    out.close()
+  }
+})
+
 const link = (state: Link['state'], more: Partial<Link> = {}): Link => ({
   ...{
     name: 'mqtt-link',
