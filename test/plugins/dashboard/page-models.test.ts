@@ -27,10 +27,12 @@ import {
   usableDays,
 } from '../../../plugins/dashboard/ui/model/raw-days.js'
 import { findIn, pageText } from '../../../plugins/dashboard/ui/model/search.js'
+import { shareText } from '../../../plugins/dashboard/ui/model/series.js'
 import { mostFile, readSettings, settingsFile } from '../../../plugins/dashboard/ui/model/settings-file.js'
 import {
   bandsOf,
   causeOf,
+  day_ms,
   detailOf,
   kindOfCause,
   kindShares,
@@ -374,6 +376,22 @@ t.test('the timeline of a day', async (t) => {
     shares.reduce((sum, [, percent]) => sum + percent, 0),
     100,
     'W1: they add up',
+  )
+  const brief = bandsOf(
+    [
+      { from: 0, to: 5, cause: 'jammed' },
+      { from: 5, to: day_ms, cause: 'sent' },
+    ],
+    0,
+    day_ms,
+  )
+  t.strictSame(
+    kindShares(brief).map(([kind, percent]) => [kind, shareText(percent)]),
+    [
+      ['good', '100 %'],
+      ['broken', '< 1 %'],
+    ],
+    'W1: what lasted milliseconds is not 0 %, and what did not occur is left out',
   )
   t.strictSame(outagesOf(bandsOf([{ from: 0, to: 9, cause: 'unknown' }], 0, 9), 9), [], 'no record is no outage')
   t.strictSame(bandsOf([], 0, 9), [])

@@ -27,6 +27,9 @@ export function percentsOf(parts: readonly number[]): readonly number[] {
   return whole
 }
 
+/** A whole percent; of what occurred, so zero is less than half of one. */
+export const shareText = (percent: number): string => (percent === 0 ? '< 1 %' : `${percent} %`)
+
 export const hasValues = (values: Values | undefined): values is Values =>
   values?.some((value) => value !== null) === true
 

@@ -1,6 +1,7 @@
 /** When corrections went out and why not: the one colouring of a time, wherever it is shown. */
 import { Bands } from '../../../../../runtime/ui/parts/bands.js'
 import { locale, t } from '../../i18n/index.js'
+import { shareText } from '../../model/series.js'
 import { type Band, bandsOf, beginOf, day_ms, kindShares, type Span } from '../../model/timeline.js'
 import { api, Refused } from '../../station/api.js'
 
@@ -43,7 +44,7 @@ export function CauseBands(props: { from: number; to: number; bands: readonly Ba
   const { bands, from, to } = props
   const isBrief = to - from < brief_ms
   const legend = kindShares(bands).map(
-    ([kind, percent]) => [kind, `${t(`timeline.key.${kind}`)} ${percent} %`] as const,
+    ([kind, percent]) => [kind, `${t(`timeline.key.${kind}`)} ${shareText(percent)}`] as const,
   )
   return (
     <Bands

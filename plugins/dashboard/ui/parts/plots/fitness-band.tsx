@@ -1,5 +1,5 @@
 import { t } from '../../i18n/index.js'
-import { type FitnessName, segmentsOf, sharesOf, type Values } from '../../model/series.js'
+import { type FitnessName, segmentsOf, sharesOf, shareText, type Values } from '../../model/series.js'
 
 /** The better, the higher: the colour is not the only sign. */
 const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, unfit: 10, unknown: 2 }
@@ -7,7 +7,7 @@ const heights: Readonly<Record<FitnessName, number>> = { fit: 30, degraded: 20, 
 /** How fit the base was over the day, for a station without a record of its corrections. */
 export function FitnessBand({ title, values }: { title: string; values: Values }) {
   const { length } = values
-  const words = sharesOf(values).map(([name, share]) => `${t(`verdict.${name}`)} ${share} %`)
+  const words = sharesOf(values).map(([name, share]) => `${t(`verdict.${name}`)} ${shareText(share)}`)
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
