@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { messageOf, RtkError } from '../errors.js'
+import { parseArgs } from './parse-args.js'
 
 export const allowPortHelp = `rtk-base allow-port DEVICE
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
-import { parseArgs } from 'node:util'
 import { valueAt } from '../../schemas/document.js'
 import type { ChangeResult, CommandEntry, CommandResult } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { messageOf, RtkError } from '../errors.js'
 import { didYouMean } from '../nearest.js'
+import { parseArgs } from './parse-args.js'
 
 export const consoleHelp = `rtk-base console [--data DIR]
 

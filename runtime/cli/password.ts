@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { ControlClient } from '../control/client.js'
 import { RtkError } from '../errors.js'
 import { forgetPasswords } from '../http/login/kept-sessions.js'
 import { createLogger } from '../log/log.js'
 import { openStore } from '../ports/store/store.js'
+import { parseArgs } from './parse-args.js'
 
 export const passwordHelp = `rtk-base password --reset [--data DIR]
 

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { PluginReport } from '../../schemas/services.js'
 import { ControlClient } from '../control/client.js'
 import { RtkError } from '../errors.js'
 import { isPath } from '../loader/source.js'
+import { didYouMean } from '../nearest.js'
+import { parseArgs } from './parse-args.js'
 
 export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload P] [--data DIR] [--json]
 
@@ -16,6 +17,7 @@ export const pluginsHelp = `rtk-base plugins [list | load P | unload P | reload 
   --json     the list as JSON
 `
 
+const actions = ['list', 'load', 'unload', 'reload']
 /** Dependents are stopped and started one after the other, each with a limit of its own. */
 const actionLimit_s = 300
 
@@ -40,10 +42,11 @@ export async function pluginsCommand(args: string[]): Promise<number> {
     options: { data: { type: 'string', default: 'data' }, json: { type: 'boolean', default: false } },
   })
   const [action = 'list', plugin, ...more] = positionals
-  if (!['list', 'load', 'unload', 'reload'].includes(action) || more.length > 0) {
+  if (!actions.includes(action) || more.length > 0) {
+    const like = actions.includes(action) ? '' : didYouMean(action, actions)
     throw new RtkError(
       'RTK_ERR_USAGE',
-      `plugins takes list, load P, unload P or reload P, not "${positionals.join(' ')}"`,
+      `plugins takes list, load P, unload P or reload P, not "${positionals.join(' ')}"${like}`,
     )
   }
   if (action !== 'list' && !plugin) throw new RtkError('RTK_ERR_USAGE', `plugins ${action} takes a plugin`)

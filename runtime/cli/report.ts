@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { readRelease } from '../build/release.js'
 import { ControlClient } from '../control/client.js'
 import { messageOf, RtkError } from '../errors.js'
@@ -9,6 +8,7 @@ import { createLogger } from '../log/log.js'
 import { diskRemedy, replaceFile } from '../ports/durable-file.js'
 import { openStore, type Store } from '../ports/store/store.js'
 import { makeReport } from '../report/index.js'
+import { parseArgs } from './parse-args.js'
 
 export const reportHelp = `rtk-base report [--data DIR] [--out FILE]
 

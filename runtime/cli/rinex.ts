@@ -1,7 +1,6 @@
 import { createReadStream, type ReadStream, statSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import { RtkError } from '../errors.js'
 import { gpsSeconds, knownLeap_s, unixToGps } from '../gnss/gnss-time.js'
@@ -16,6 +15,7 @@ import {
   systemsIn,
 } from '../rinex/index.js'
 import { timeOf } from '../time-range.js'
+import { parseArgs } from './parse-args.js'
 
 const presetNames = Object.keys(rinexPresets) as (keyof typeof rinexPresets)[]
 

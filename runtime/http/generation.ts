@@ -15,6 +15,7 @@ import {
 import type { Logger } from 'pino'
 import type { HttpRoute } from '../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../errors.js'
+import { didYouMean } from '../nearest.js'
 import type { Clock } from '../ports/clock.js'
 import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
 import { noteReply } from './connection.js'
@@ -150,8 +151,11 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?')
     const methods = taken.methodsOf(path)
-    if (methods.length === 0)
-      return void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', `${request.method} ${request.url} is not here`))
+    if (methods.length === 0) {
+      // Nobody without a role comes here (checkRole): paths say what a station has.
+      const text = `${request.method} ${request.url} is not here${didYouMean(path, taken.paths)}`
+      return void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', text))
+    }
     const text = `${path} takes ${methods.join(' or ')}, not ${request.method}`
     void reply.code(405).header('allow', methods.join(', ')).send(errorBody('RTK_ERR_METHOD', text))
   })

@@ -93,7 +93,10 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
     [[], 2, /rtk-base run/],
     // C10
     [['rnu'], 2, /^rtk-base: unknown command "rnu" \(did you mean "run"\?\); see rtk-base --help\n$/],
-    [['run', '--dta', 'x'], 2, /Unknown option '--dta'/],
+    [['run', '--dta', 'x'], 2, /^rtk-base run: unknown option --dta \(did you mean "--data"\?\)\n/],
+    [['run', '--sett', 'http.port=1'], 2, /unknown option --sett \(did you mean "--set"\?\)\n/],
+    [['rinex', 'x.ubx', '--antena=A'], 2, /unknown option --antena \(did you mean "--antenna"\?\)\n/],
+    [['keys', '--colour', 'x'], 2, /^rtk-base keys: unknown option --colour\n/],
     [['run', '--set', 'nonsense'], 2, /--set takes NAME=VALUE/],
     [['run', small, '--set', 'http=1', '--data', nowhere], 2, /--set takes PLUGIN.OPTION=VALUE/],
     [['run', small, '--set', 'no-such.option=1', '--data', nowhere], 2, /no such plugin or section/],
@@ -118,7 +121,11 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
       2,
       /^rtk-base run: --change no-such: [^\n]*\n {2}RTK_ERR_[^\n]*\n$/,
     ],
-    [['plugins', 'relaod', 'x', '--data', nowhere], 2, /list, load P, unload P or reload P/],
+    [
+      ['plugins', 'relaod', 'x', '--data', nowhere],
+      2,
+      /list, load P, unload P or reload P, not "relaod x" \(did you mean "reload"\?\)/,
+    ],
     [['plugins', '--data', nowhere], 1, /no rtk-base answers/],
     [['console', '--data', nowhere], 1, /no rtk-base answers/],
     [['password', '--data', nowhere], 2, /--reset/],
@@ -144,7 +151,7 @@ t.test('every command has --help, and a slip of the pen ends with 2 and says wha
   }
   t.match(
     await rtkBase(['run', '--dta', 'x']),
-    { code: 2, stderr: /Unknown option/ },
+    { code: 2, stderr: /unknown option --dta/ },
     'in a process of its own as well',
   )
 })

@@ -122,7 +122,12 @@ t.test('messages quote what was wrong', async (t) => {
     ['RTK_ERR_PLUGIN_NOT_FOUND', /no plugin at .*nowhere/, () => station.load('./nowhere')],
     ['RTK_ERR_PLUGIN_NOT_FOUND', /"no-such-plugin"/, () => station.load('no-such-plugin')],
     ['RTK_ERR_ALREADY_LOADED', /http-api/, () => station.load('http-api')],
-    ['RTK_ERR_NOT_LOADED', /gnss/, () => station.reload('gnss')],
+    // C10
+    [
+      'RTK_ERR_NOT_LOADED',
+      /^no plugin http-apy is loaded \(did you mean "http-api"\?\)$/,
+      () => station.reload('http-apy'),
+    ],
     ['RTK_ERR_NOT_RUNNING', /no-such-folder/, () => ControlClient.open('no-such-folder')],
     ['RTK_ERR_CHANGE_BODY', /not \[1\]/, () => station.station.change([1], { source: 'plugin' })],
     ['RTK_ERR_NVS_VALUE', /not "a\/b"/, () => station.station.nvs.read('a/b')],

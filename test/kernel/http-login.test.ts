@@ -319,6 +319,13 @@ t.test('who may do what', async (t) => {
       headers: { 'www-authenticate': 'Bearer' },
       json: { error: 'RTK_ERR_UNAUTHORIZED', help: /POST \/session/ },
     })
+    const stranger = await ask('/raed')
+    t.equal(stranger.status, 401)
+    t.notMatch(stranger.text, '/read', 'C10: a stranger is told no path')
+    t.match(await ask('/raed', { headers: bearer(viewerToken) }), {
+      status: 404,
+      json: { message: 'GET /raed is not here (did you mean "/read"?)' },
+    })
     const refused = await ask('/change', { method: 'POST', headers: bearer(viewerToken) })
     t.match(refused, { status: 403, json: { error: 'RTK_ERR_FORBIDDEN_ROLE' } })
     t.same((await ask('/session')).json, { role: 'none', login: true, expires: 0, passwords: none })

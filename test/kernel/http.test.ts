@@ -708,6 +708,7 @@ t.test('answers to errors are JSON', async (t) => {
   t.match(logLines.join(''), /"plugin":"culprit".*secret detail|secret detail.*"plugin":"culprit"/s)
   t.match(await ask('/teapot'), { status: 418, json: { error: 'RTK_ERR_REQUEST', message: 'short and stout' } })
   t.match(await ask('/nowhere'), { status: 404, json: { error: 'RTK_ERR_NOT_FOUND', message: /\/nowhere/ } })
+  t.match((await ask('/teapto?x=1')).json, { message: 'GET /teapto?x=1 is not here (did you mean "/teapot"?)' }, 'C10')
   for (const [path, method, methods] of [
     ['/teapot', 'POST', 'GET'],
     ['/query?n=7', 'PUT', 'GET'],

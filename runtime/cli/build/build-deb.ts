@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { buildDebs, type DebTarget, debTargets } from '../../build/deb/index.js'
 import { RtkError } from '../../errors.js'
+import { parseArgs } from '../parse-args.js'
 import { readVariant } from '../variant-file.js'
 import { readText, signingKey, versionOf } from './arguments.js'
 

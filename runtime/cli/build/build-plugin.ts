@@ -10,12 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { bundledPackages } from '../../build/deb/bundled.js'
 import { licencesFile, licenceText } from '../../build/deb/copyright.js'
 import { prebuild } from '../../build/prebuild.js'
 import { RtkError } from '../../errors.js'
 import { type ImageFacts, packImage } from '../../image/pack.js'
+import { parseArgs } from '../parse-args.js'
 import { signingKey, versionOf } from './arguments.js'
 
 export const buildPluginHelp = `rtk-base build-plugin DIR [--out DIR] [--sign KEY --hardware NAME... [--bundle SHA256]

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { buildDevice, type DeviceTarget, deviceTargets } from '../../build/device.js'
 import { RtkError } from '../../errors.js'
 import { packImage } from '../../image/pack.js'
+import { parseArgs } from '../parse-args.js'
 import { readVariant } from '../variant-file.js'
 import { publicKeyText, signingKey, versionOf } from './arguments.js'
 

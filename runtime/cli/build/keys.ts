@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { messageOf, RtkError } from '../../errors.js'
 import { generateKeys } from '../../image/keys.js'
+import { parseArgs } from '../parse-args.js'
 
 export const keysHelp = `rtk-base keys NAME
 

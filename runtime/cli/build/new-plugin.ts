@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { packageRoot } from '../../build/release.js'
 import { RtkError } from '../../errors.js'
 import { apiVersion } from '../../plugin.js'
+import { parseArgs } from '../parse-args.js'
 
 export const newPluginHelp = `rtk-base new-plugin NAME [--receiver]
 

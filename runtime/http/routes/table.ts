@@ -58,6 +58,11 @@ export class RouteTable {
     return [...new Set(this.#entries.filter(isHere).map(({ method }) => method))]
   }
 
+  /** Paths that can be requested as they are, without parameters. */
+  get paths(): string[] {
+    return [...new Set(this.#entries.map(({ url }) => url))].filter((url) => !/[:*]/.test(url))
+  }
+
   /** Every route, except those that only answer a HEAD or an OPTIONS. */
   get entries(): readonly HttpRoute[] {
     return this.#entries

@@ -1,5 +1,6 @@
 import type { PluginStateName } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
+import { didYouMean } from '../../nearest.js'
 import type { PluginDefinition } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'
@@ -49,7 +50,8 @@ export class PluginSet {
   /** @throws RTK_ERR_NOT_LOADED */
   entry(name: string): Entry {
     const entry = this.#entries.get(name)
-    if (!entry) throw new RtkError('RTK_ERR_NOT_LOADED', `no plugin ${name} is loaded`)
+    if (!entry)
+      throw new RtkError('RTK_ERR_NOT_LOADED', `no plugin ${name} is loaded${didYouMean(name, this.#entries.keys())}`)
     return entry
   }
 
