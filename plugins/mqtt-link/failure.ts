@@ -8,6 +8,8 @@ export interface Failure {
   isBreach?: true
   /** Another client with the same id has the session now. */
   isTakenOver?: true
+  /** The broker ended an accepted session of MQTT 3.1.1, whose brokers cannot say why: a take-over looks like this, too. */
+  isEndedUnexplained?: true
 }
 
 export const noFailure: Failure = { cause: '', text: '' }

@@ -59,8 +59,9 @@ export class Retry {
   }
 
   /** @returns the wait, milliseconds; 0: the settings or the hold decide */
-  failed({ cause, text, isBreach, isTakenOver }: Failure, again: () => void): number {
+  failed({ cause, text, isBreach, isTakenOver, isEndedUnexplained }: Failure, again: () => void): number {
     if (isTakenOver) this.#serial.takenOver()
+    if (isEndedUnexplained) this.#serial.endedUnexplained()
     // These two end with a change of the settings, or when the hold is released.
     const waits = cause === 'config' || cause === 'held'
     const isLong = isBreach || (isTakenOver && this.isShared)

@@ -120,7 +120,11 @@ export class Session {
       this.#live = false
       client.end(true)
       const otherVersion = !accepted && (isUnacceptableVersion(error) || isHangUp(error))
-      const failure = this.#breach ? breachFailure(this.#breach.message) : (farewell ?? failureOf(error))
+      // A reset may come from a router that forgot the connection: only an orderly close is the broker's.
+      const isUnexplained = accepted && version === 4 && error === undefined
+      const failure = this.#breach
+        ? breachFailure(this.#breach.message)
+        : (farewell ?? { ...failureOf(error), ...(isUnexplained && { isEndedUnexplained: true as const }) })
       events.ended({ failure, accepted, otherVersion: otherVersion && !this.#breach })
     })
     client.connect()

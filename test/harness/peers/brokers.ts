@@ -46,6 +46,7 @@ export async function startBroker(t: Test) {
     server.close()
     await new Promise<void>((resolve) => aedes.close(resolve))
   })
+  const connection = () => (aedes as unknown as { clients: Record<string, { conn: Socket }> }).clients[sn]?.conn
   const texts = (name: string) => seen.filter(({ topic }) => topic === `base/${sn}/${name}`).map(({ text }) => text)
   return {
     port,
@@ -67,7 +68,9 @@ export async function startBroker(t: Test) {
       return { held, release }
     },
     /** Ends the station's connection without a word. */
-    cut: () => (aedes as unknown as { clients: Record<string, { conn: Socket }> }).clients[sn]?.conn.destroy(),
+    cut: () => connection()?.destroy(),
+    /** Nothing more comes through the station's connection, which stays open. */
+    silence: () => void Object.assign(connection() ?? {}, { write: () => true }),
   }
 }
 

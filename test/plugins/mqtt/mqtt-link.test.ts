@@ -23,7 +23,16 @@ import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.j
 import { Backoff } from '../../../runtime/link/index.js'
 import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { drive, pass } from '../../harness/drive.js'
-import { fakeBroker, isUp, listen, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
+import {
+  connected,
+  fakeBroker,
+  isUp,
+  listen,
+  message,
+  sn,
+  startBroker,
+  startLinkStation,
+} from '../../harness/peers/brokers.js'
 import type { TestStation } from '../../harness/station.js'
 
 /** A plugin that looks after a network interface. */
@@ -554,6 +563,53 @@ t.test('the link', async (t) => {
     t.ok(isShared(), 'the other one comes back')
     const closed = taken.sockets.size
     t.equal(closed, 5)
+  })
+
+  t.test('P13: with MQTT 3.1.1 a take-over has no reason: three of them are told as a suspicion', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    const shared = () => station.device.errors().filter(({ code }) => code === 'mqtt-serial-shared')
+    for (let round = 1; round <= 3; round++) {
+      await drive(station.clock, isUp(station), 'up')
+      t.strictSame(shared(), [], `before take-over ${round}`)
+      const other = connect({
+        ...{ port: broker.port, host: '127.0.0.1', clientId: sn },
+        protocolVersion: 4,
+        reconnectPeriod: 0,
+      })
+      await connected(other)
+      await until(() => !isUp(station)(), 'taken over')
+      other.end(true)
+    }
+    t.match(shared(), [
+      { text: /^perhaps another client uses this serial number \(TEST0001\): /, values: { suspected: true } },
+    ])
+    await drive(station.clock, isUp(station), 'up again, within a minute')
+    await station.clock.advance(599_000)
+    t.equal(shared().length, 1)
+    await station.clock.advance(2_000)
+    t.strictSame(shared(), [], 'a session of 10 min belongs to this station')
+  })
+
+  t.test('P13: ends that are far apart are no suspicion, nor is a line that is silent', async (t) => {
+    const broker = await startBroker(t)
+    const station = await startLinkStation(t, broker.port)
+    const codes = () => station.device.errors().map(({ code }) => code)
+    const isDown = () => !isUp(station)()
+    const sessions = () => station.field('mqtt.stat.sessions') as number
+    for (let round = 1; round <= 4; round++) {
+      await drive(station.clock, isUp(station), 'up')
+      await station.clock.advance(90_000)
+      broker.cut()
+      await until(isDown, 'closed by the broker')
+    }
+    for (let round = 1; round <= 4; round++) {
+      await drive(station.clock, isUp(station), 'up')
+      const before = sessions()
+      broker.silence()
+      await drive(station.clock, () => sessions() > before, 'no ping is answered: another session')
+    }
+    t.notOk(codes().includes('mqtt-serial-shared'))
   })
 
   t.test('the outbox: one of any size when empty, else 64 KiB; offline while down', async (t) => {
