@@ -1414,6 +1414,7 @@ t.test('/nvs', async (t) => {
 
 t.test('C11: an argument at the wrong place is told when the plugin is loaded', async (t) => {
   type Anything = { [name: string]: (...given: unknown[]) => unknown }
+  const call = (fn: unknown, ...given: unknown[]) => (fn as (...given: unknown[]) => unknown)(...given)
   const wrong: [what: RegExp, register: (ctx: Record<string, Anything>) => unknown][] = [
     [/command go: its help is a string, not function/, ({ commands }) => commands?.add?.('go', () => 'gone')],
     [/command go: its function is a function, not object/, ({ commands }) => commands?.add?.('go', 'goes', {})],
@@ -1424,6 +1425,18 @@ t.test('C11: an argument at the wrong place is told when the plugin is loaded', 
     [/topic: its function is a function, not undefined/, ({ mqtt }) => mqtt?.on?.('base/{SN}/x')],
     [/timer: its time is a number, not function/, ({ timers }) => timers?.after?.(() => {}, 5)],
     [/block b: what builds it is an object, not string/, ({ info }) => info?.block?.('b', 'c')],
+    [/block b: its static part is a function, not object/, ({ info }) => info?.block?.('b', { static: { a: 1 } })],
+    [/block b: its config part is a function/, ({ info }) => info?.block?.('b', { detail: { config: 'c' } })],
+    [
+      /command go: its words is a list, not string/,
+      ({ commands }) => commands?.add?.('go', 'goes', () => '', { words: 'a' }),
+    ],
+    [/upgrade \/ws: its function is a function, not undefined/, ({ http }) => http?.upgrade?.('/ws')],
+    [/topic: its name is a string, not undefined/, ({ mqtt }) => mqtt?.on?.(undefined, () => {})],
+    [/description of a topic is an object, not string/, ({ mqtt }) => mqtt?.describe?.('base/{SN}/x')],
+    [/banner page: its text is a function, not string/, (ctx) => call(ctx.banner, 'page', '{http}/page')],
+    [/defer: its function is a function, not undefined/, (ctx) => call(ctx.defer)],
+    [/listener: its function is a function, not undefined/, (ctx) => call(ctx.on, () => () => {})],
   ]
   for (const [what, register] of wrong) {
     const station = await stationWith(t, { wrong: plugin('wrong', (ctx) => void register(ctx as never)) })

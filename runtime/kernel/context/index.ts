@@ -3,7 +3,7 @@ import type { PluginContext } from '../../plugin.js'
 import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { configOf } from './config.js'
-import { type ContextHost, registering } from './host.js'
+import { argument, type ContextHost, registering } from './host.js'
 import { fetchOf, netOf } from './network.js'
 import { processOf } from './process.js'
 import { errorsOf, infoOf, metricsOf, statusOf } from './reports.js'
@@ -33,7 +33,11 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       scope.own('event', () => hub.close())
       return hub
     },
-    on: (event, fn) => listen(instance, clock, event, fn),
+    on(event, fn) {
+      argument('listener: its event', event, 'function')
+      argument('listener: its function', fn, 'function')
+      return listen(instance, clock, event, fn)
+    },
     config: configOf(instance, host),
     info: infoOf(instance, host),
     commands: commandsOf(instance),
@@ -48,6 +52,8 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     metrics: metricsOf(instance, host.metrics),
     banner(label, text, { onTerminal = false } = {}) {
       registering(instance, 'banner')
+      argument('banner: its label', label, 'string')
+      argument(`banner ${label}: its text`, text, 'function')
       registered.banner.push({ label, text, onTerminal })
     },
     ui: uiOf(instance),
@@ -55,6 +61,7 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     process: processOf(instance, host.processes),
     fetch: fetchOf(instance, clock),
     defer(dispose) {
+      argument('defer: its function', dispose, 'function')
       scope.own('deferred', dispose)
     },
   }

@@ -3,7 +3,7 @@ import { Fetcher } from '../../fetch/index.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Instance } from '../instance/instance.js'
-import { type ContextHost, opening } from './host.js'
+import { argument, type ContextHost, opening } from './host.js'
 
 /** `ctx.net`: listeners with sockets owned by the runtime. */
 export function netOf(
@@ -14,6 +14,7 @@ export function netOf(
   return {
     listen(options, onConnection) {
       opening(instance, `listener ${options.name}`)
+      argument(`listener ${options.name}: its function`, onConnection, 'function')
       const code = `listen-${options.name}`
       const report = (trouble: Trouble | undefined) => {
         if (trouble === undefined) errors.clear(code)

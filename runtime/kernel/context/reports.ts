@@ -7,15 +7,16 @@ import type { InfoPart } from '../instance/registrations.js'
 import { argument, type ContextHost, placed } from './host.js'
 
 /** The parts of a block, in merge order. */
-function infoParts(build: InfoBuilder | InfoParts): InfoPart[] {
+function infoParts(path: string, build: InfoBuilder | InfoParts): InfoPart[] {
   if (typeof build === 'function') return [{ class: 'runtime', detail: false, fallback: false, build }]
   const parts: InfoPart[] = []
   for (const group of ['basic', 'detail', 'fallback'] as const) {
     const builders = group === 'basic' ? build : build[group]
     for (const part of ['static', 'runtime', 'config'] as const) {
       const builder = builders?.[part]
-      if (builder)
-        parts.push({ class: part, detail: group === 'detail', fallback: group === 'fallback', build: builder })
+      if (!builder) continue
+      argument(`block ${path}: its ${part} part`, builder, 'function')
+      parts.push({ class: part, detail: group === 'detail', fallback: group === 'fallback', build: builder })
     }
   }
   return parts
@@ -27,7 +28,7 @@ export function infoOf(instance: Instance, host: ContextHost): PluginContext['in
     block(path, build) {
       placed(instance, path)
       if (typeof build !== 'function') argument(`block ${path}: what builds it`, build, 'object')
-      const record = { owner: instance, path, parts: infoParts(build), cache: new Map() }
+      const record = { owner: instance, path, parts: infoParts(path, build), cache: new Map() }
       instance.registered.blocks.push(record)
       return {
         changed() {

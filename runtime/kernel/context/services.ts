@@ -4,7 +4,7 @@ import type { PluginContext, ServiceToken } from '../../plugin.js'
 import { currentOwner } from '../instance/attribution.js'
 import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
-import type { ContextHost } from './host.js'
+import { argument, type ContextHost } from './host.js'
 
 /** `ctx.services`: services that plugins offer to each other. */
 export function servicesOf(instance: Instance, host: ContextHost): PluginContext['services'] {
@@ -39,6 +39,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       if (instance.inSetup) {
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} watches ${token.id} in setup: watch it from start on`)
       }
+      argument(`watch of ${token.id}: its function`, fn, 'function')
       const call = onBehalf(instance, host.clock, `watch of ${token.id}`, fn)
       return host.watchService(instance, token.id, (service) => call(service as T | undefined))
     },

@@ -14,6 +14,8 @@ export function commandsOf(instance: Instance): PluginContext['commands'] {
       named(instance, 'command', command)
       argument(`command ${command}: its help`, help, 'string')
       argument(`command ${command}: its function`, run, 'function')
+      argument(`command ${command}: its words`, words, 'list')
+      argument(`command ${command}: its caution`, caution, 'string')
       commands.push({ owner: instance, name: command, help, value, caution, words, run })
     },
   }
@@ -54,6 +56,8 @@ export function httpOf(instance: Instance): PluginContext['http'] {
     },
     upgrade(path, fn, { role = 'operator' } = {}) {
       registering(instance, `upgrade ${path}`)
+      argument('upgrade: its path', path, 'string')
+      argument(`upgrade ${path}: its function`, fn, 'function')
       if (upgrades.has(path)) {
         throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${instance.name} registers the upgrade of ${path} twice`)
       }
@@ -69,6 +73,7 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
   return {
     on(topic, fn) {
       registering(instance, 'topic')
+      if (typeof topic !== 'function') argument('topic: its name', topic, 'string')
       argument('topic: its function', fn, 'function')
       const wanted = onBehalf(instance, host.clock, 'topic', () =>
         topicOf(typeof topic === 'function' ? topic() : topic),
@@ -82,6 +87,7 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
     },
     describe(topic) {
       registering(instance, 'description of a topic')
+      argument('description of a topic', topic, 'object')
       registered.topicDescriptions.push({ owner: instance, topic })
     },
   }
