@@ -112,10 +112,22 @@ function serveClient(socket: Socket, table: Record<string, Method>, sockets: Set
   })
 }
 
+/** @throws RTK_ERR_USAGE */
+function requestOf(line: string): { id?: unknown; method?: unknown; params?: Params } {
+  let request: unknown
+  try {
+    request = JSON.parse(line)
+  } catch (error) {
+    throw new RtkError('RTK_ERR_USAGE', `a request is JSON: ${messageOf(error)}`, { cause: error })
+  }
+  if (typeof request !== 'object' || request === null) throw new RtkError('RTK_ERR_USAGE', 'a request is an object')
+  return request
+}
+
 async function answer(line: string, socket: Socket, table: Record<string, Method>, signal: AbortSignal): Promise<void> {
   let id: unknown
   try {
-    const request = JSON.parse(line) as { id?: unknown; method?: unknown; params?: Params }
+    const request = requestOf(line)
     id = request.id
     const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
     if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
@@ -127,9 +139,8 @@ async function answer(line: string, socket: Socket, table: Record<string, Method
     }
     socket.write(`${text}\n`)
   } catch (error) {
-    // What nobody foresaw is no mistake of the caller, unless it is no JSON.
-    const code =
-      error instanceof RtkError ? error.code : error instanceof SyntaxError ? 'RTK_ERR_USAGE' : 'RTK_ERR_INTERNAL'
+    // What nobody foresaw is no mistake of the caller.
+    const code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
     socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
   }
 }

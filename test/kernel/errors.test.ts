@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { createTestStation, probe } from 'rtk-base/testing'
@@ -8,6 +10,7 @@ import system from '../../plugins/system/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
 import { ControlClient } from '../../runtime/control/client.js'
+import { reachControl } from '../../runtime/control/protocol.js'
 import { serveControl } from '../../runtime/control/server.js'
 import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js'
 import { refusal } from '../../runtime/http/access.js'
@@ -200,6 +203,28 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
   await t.rejects(client.call('nothing' as never), { code: 'RTK_ERR_USAGE' })
   client.close()
 })
+
+t.test(
+  'C7: a file of the station that is no JSON is no mistake of the user, a request that is none is one',
+  async (t) => {
+    const data = t.testdir()
+    const station = { plugins: () => JSON.parse('{"cut off'), commands: () => [] }
+    const close = await serveControl(data, { station } as unknown as Runtime, pino({ level: 'silent' }))
+    t.teardown(close)
+    const client = await ControlClient.open(data)
+    await t.rejects(client.call('list'), { code: 'RTK_ERR_INTERNAL' })
+    client.close()
+    const reach = reachControl(data)
+    t.teardown(reach.release)
+    for (const line of ['{"cut off', 'null', '5']) {
+      const socket = connect(reach.path)
+      socket.write(`${line}\n`)
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      t.match(JSON.parse(answer.toString()), { error: { code: 'RTK_ERR_USAGE', message: /^a request is/ } }, line)
+      socket.destroy()
+    }
+  },
+)
 
 t.test('an error has its parts, and one text of both for the document', async (t) => {
   let raise: PluginContext['errors']['raise'] = () => {}
