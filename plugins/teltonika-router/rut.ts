@@ -4,7 +4,7 @@ import { fieldOf, isObject } from './operations/parse.js'
 import type { Router } from './router.js'
 import { limits_ms } from './transport/call.js'
 import { parsedJson } from './transport/json.js'
-import { isDenied } from './transport/ubus.js'
+import { isDenied, isDone } from './transport/ubus.js'
 
 /** For the turn. */
 const patience_ms = 30_000
@@ -46,7 +46,7 @@ async function forwarded(router: Router, request: unknown): Promise<string> {
     'rut',
     async (performer, signal, transport) => {
       const text = await transport.forward(request, limit_ms, signal)
-      if (!isAllDenied(text)) return text
+      if (!isSessionDenied(text)) return text
       await performer.renew(signal)
       return transport.forward(request, limit_ms, signal)
     },
@@ -54,10 +54,10 @@ async function forwarded(router: Router, request: unknown): Promise<string> {
   )
 }
 
-/** Every part was refused: the session, not one missing right. */
-function isAllDenied(text: string): boolean {
+/** The session was refused, not one missing right: nothing was done. A router looks up an object before it looks at the session. */
+function isSessionDenied(text: string): boolean {
   const answers = [parsedJson(text)].flat()
-  return answers.length > 0 && answers.every(isDenied)
+  return answers.some(isDenied) && !answers.some(isDone)
 }
 
 /**

@@ -173,6 +173,9 @@ function shown(answer: unknown, secrets: Secrets): string {
 export const isDenied = (answer: unknown): boolean =>
   fieldOf(answer, 'error', 'code') === rpcCode.accessDenied || fieldOf(answer, 'result', 0) === permissionDenied
 
+/** Whether a call was done: its session is good. */
+export const isDone = (answer: unknown): boolean => fieldOf(answer, 'result', 0) === 0
+
 /** Evaluates the answer of a call. */
 function outcomeOf(answer: unknown, call: UbusCall, secrets: Secrets): Outcome {
   const failed = (kind: Exclude<Outcome, { ok: true }>['kind'], text: string): Outcome => ({

@@ -216,6 +216,10 @@ for (const endedAs of ['error', 'status'] as const) {
     router.expire()
     t.match(await rut(rig, rpc('system', 'info')), { status: 200, text: /99000/ }, 'POST /rut is answered')
     t.equal(router.logins.length, before + 1)
+    router.expire()
+    const batch = `[${rpc('nothing', 'info')},${rpc('system', 'info')}]`
+    t.match(await rut(rig, batch), { status: 200, text: /99000/ }, 'also beside an object that the router lacks')
+    t.equal(router.logins.length, before + 2)
   })
 }
 
