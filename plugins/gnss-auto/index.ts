@@ -148,7 +148,8 @@ class Search {
     const ports = this.#places().filter((port) => port !== this.#port)
     const { receivers, reasons } = await this.#probe(ports)
     if (this.#ctx.signal.aborted) return
-    if (receivers.length === 0 || !this.#isAway) return this.#watch()
+    // Of several none takes its place: only a person knows which, and its own may come back.
+    if (receivers.length !== 1 || !this.#isAway) return this.#watch()
     if (await this.#decide(receivers, ports, reasons)) this.#loaded()
     else this.#later(again_ms, () => void this.#look())
   }

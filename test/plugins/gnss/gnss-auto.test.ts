@@ -142,6 +142,57 @@ t.test('P9: an outage of minutes leaves the driver loaded; a receiver at another
   )
 })
 
+t.test('P9: two receivers at other ports do not take the place of one that is away, and comes back', async (t) => {
+  const [first, ...others] = [await freeTcpPort(), await freeTcpPort(), await freeTcpPort()]
+  const lines = new Set<Socket>()
+  let isAway = false
+  const server = createServer((line) => {
+    if (isAway) return void line.destroy()
+    const far = connect(first as number, '127.0.0.1')
+    for (const socket of [line, far]) lines.add(socket.on('error', () => {}))
+    line.pipe(far).pipe(line)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.teardown(() => {
+    for (const socket of lines) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  const sources = { 'simulated-receiver': { tcp: first }, rtcm: {}, integrity: {}, 'survey-in': {} }
+  const station = await stationWith(t, sources, [place(port), ...others.map(place)])
+  await passing(station, () => running(station).join() === 'gnss-zed', 'its driver')
+  const isThere = () => station.field('gnss.state.status') !== 'offline'
+  await passing(station, isThere, 'the receiver is there')
+  isAway = true
+  for (const socket of lines) socket.destroy()
+  await passing(station, () => !isThere(), 'away')
+  const beside = await Promise.all(
+    others.map((tcp) => createTestStation({ sources: { gnss: {}, 'simulated-um980': { tcp } } })),
+  )
+  t.teardown(() => Promise.all(beside.map((other) => other.stop())))
+  const pass = (condition: () => unknown, what: string) =>
+    passing(
+      station,
+      async () => {
+        await Promise.all(beside.map((other) => other.clock.advance(100)))
+        return condition()
+      },
+      what,
+      1_000,
+    )
+  const end_ms = station.clock.monotonic() + 180_000
+  await pass(() => station.clock.monotonic() > end_ms, 'three minutes')
+  t.strictSame(running(station), ['gnss-zed'], 'the driver stays')
+  isAway = false
+  await pass(isThere, 'back')
+  // One of the two is taken away: the other one would have its place.
+  await beside[0]?.stop()
+  const later_ms = station.clock.monotonic() + 60_000
+  await pass(() => station.clock.monotonic() > later_ms, 'a minute')
+  t.strictSame(running(station), ['gnss-zed'], 'its driver is still there')
+  t.notOk(hasError(station, 'receivers-found'))
+})
+
 t.test('what is no receiver is not taken for one, and is told nothing but questions', async (t) => {
   const heard: Buffer[] = []
   const server = createServer((socket) => {
