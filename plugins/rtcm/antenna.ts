@@ -1,6 +1,7 @@
 /** The antenna parameters, and the messages that announce them to rovers: 1008, 1033, and 1006 instead of 1005. */
 import { decodeRtcm, encodeRtcm } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
+import { antennaCode } from 'rtk-base/rinex'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import { Type } from 'typebox'
 
@@ -82,7 +83,7 @@ export function antennaMessages(
   if (descriptor === '') return []
   const antenna = {
     stationId,
-    antennaDescriptor: fitting(descriptor),
+    antennaDescriptor: fitting(inColumns(descriptor)),
     antennaSetupId: 0,
     antennaSerial: fitting(serial),
   }
@@ -97,6 +98,10 @@ export function antennaMessages(
     }),
   ]
 }
+
+/** A name and a radome in the columns of the IGS, by which rovers look the antenna up; anything else as it was entered. */
+const inColumns = (descriptor: string): string =>
+  (/\s/.test(descriptor.trim()) && antennaCode(descriptor)) || descriptor
 
 /** As much of a text as a message can hold. */
 function fitting(value: string): string {

@@ -925,6 +925,27 @@ t.test('the antenna that is entered', async (t) => {
     t.match(station.field('gnss.rtcm.antenna'), { descriptor: entered['gnss-antenna-descriptor'] }, 'as entered')
   })
 
+  t.test('N5: name and radome stand in the columns by which rovers look them up', async (t) => {
+    const { gate, receiver, stream, station } = await setUp(t)
+    const judge = gate.judge()
+    const rover = listener(stream)
+    for (const [typed, sent] of [
+      ['TRM57971.00 NONE', 'TRM57971.00     NONE'],
+      ['TRM57971.00     NONE', 'TRM57971.00     NONE'],
+      ['ADVNULLANTENNA', 'ADVNULLANTENNA'],
+      ['three words here', 'three words here'],
+    ] as const) {
+      t.match(await set(station, { 'gnss-antenna-descriptor': typed }), { result: 'ok' })
+      judge.hold('another antenna')
+      judge.trust({ arp: here, stationId: 7, point: 'arp' })
+      receiver.emit(arpFrame(here, 7))
+      for (const type of [1008, 1033]) {
+        const named = rover.frames.findLast((frame) => frame.type === type)
+        t.match(named && decodeRtcm(named.bytes), { antennaDescriptor: sent }, `${typed} in ${type}`)
+      }
+    }
+  })
+
   t.test('goes out as 1008 and 1033 behind the position, every 10 s, to newcomers and to MQTT too', async (t) => {
     const { clock, receiver, stream, station } = await setUp(t)
     receiver.become({
