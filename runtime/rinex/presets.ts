@@ -18,8 +18,11 @@ export const rinexPresets = {
   full: { text: 'everything, as it was observed', version: '3.05', interval_s: undefined, systems: undefined },
   '30s': { text: 'all constellations, every 30 s', version: '3.05', interval_s: 30, systems: undefined },
   'csrs-ppp': { text: 'CSRS-PPP of NRCan', version: '3.05', interval_s: 30, systems: ['G', 'R', 'E'], longest_h: 24 },
-  auspos: { text: 'AUSPOS of Geoscience Australia', version: '2.11', interval_s: 30, systems: ['G'] },
-  opus: { text: 'OPUS of the NGS', version: '2.11', interval_s: 30, systems: ['G'] },
+  auspos: {
+    ...{ text: 'AUSPOS of Geoscience Australia', version: '2.11', interval_s: 30, systems: ['G'] },
+    longest_h: 168,
+  },
+  opus: { text: 'OPUS of the NGS', version: '2.11', interval_s: 30, systems: ['G'], longest_h: 48 },
   ign: { text: 'IGN, and Centipede with it', version: '2.11', interval_s: 30, systems: ['G'] },
 } as const satisfies Readonly<Record<string, RinexPreset>>
 export type RinexPresetName = keyof typeof rinexPresets

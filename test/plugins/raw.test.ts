@@ -15,7 +15,7 @@ import raw from '../../plugins/raw/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { rinexCommand } from '../../runtime/cli/rinex.js'
 import { decodeMsm, decodeRtcm, encodeMsm, Framer, isMsm } from '../../runtime/gnss/index.js'
-import { readRaw } from '../../runtime/rinex/index.js'
+import { readRaw, spanTrouble } from '../../runtime/rinex/index.js'
 import { Random } from '../../runtime/simulation/random.js'
 import { readObservations } from '../gnss/support/rinex-reader.js'
 import { settled } from '../harness/drive.js'
@@ -370,6 +370,9 @@ t.test('a base records, and gives RINEX of it', async (t) => {
     const long = await ask('/rinex?preset=csrs-ppp&from=2026-01-01T00:00:00Z&to=2026-01-02T01:00:00Z', 'GET')
     t.equal(long.status, 422)
     t.match(await long.text(), /CSRS-PPP of NRCan takes at most 24 h, and this is 25\.0 h/, 'N10: a service takes 24 h')
+    const three = await ask('/rinex?preset=opus&from=2026-01-01T00:00:00Z&to=2026-01-04T00:00:00Z', 'GET')
+    t.match(await three.text(), /OPUS of the NGS takes at most 48 h, and this is 72\.0 h/, 'N10: OPUS takes 48 h')
+    t.match(spanTrouble('auspos', 8 * 86_400), /AUSPOS .* takes at most 168 h/, 'N10: AUSPOS takes seven days')
   })
 
   t.test('the same by the command line, from the downloaded bytes', async (t) => {
