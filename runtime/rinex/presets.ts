@@ -19,7 +19,10 @@ export const rinexPresets = {
   '30s': { text: 'all constellations, every 30 s', version: '3.05', interval_s: 30, systems: undefined },
   'csrs-ppp': { text: 'CSRS-PPP of NRCan', version: '3.05', interval_s: 30, systems: ['G', 'R', 'E'], longest_h: 24 },
   auspos: {
-    ...{ text: 'AUSPOS of Geoscience Australia', version: '2.11', interval_s: 30, systems: ['G'] },
+    text: 'AUSPOS of Geoscience Australia',
+    version: '2.11',
+    interval_s: 30,
+    systems: ['G'],
     longest_h: 168,
   },
   opus: { text: 'OPUS of the NGS', version: '2.11', interval_s: 30, systems: ['G'], longest_h: 48 },
