@@ -13,6 +13,8 @@ import { bodyLines, type Line, linesOf } from './text.js'
 const tokens = { operator: 'recorded-operator-token', viewer: 'recorded-viewer-token' }
 export type Role = keyof typeof tokens | 'nobody'
 
+const drawn = Math.random
+
 /** An answer that does not end within so many seconds of the clock goes on for ever, as a stream does. */
 const answer_s = 90
 
@@ -38,6 +40,8 @@ export class RecordedStation {
   static async start(
     given: { plugins?: Record<string, object | null>; changes?: Record<string, unknown> } = {},
   ): Promise<RecordedStation> {
+    // The runs beside each other must not draw the same ports.
+    Math.random = drawn
     const ports = { mqtt: await freeTcpPort(), udp: await freeUdpPort(), caster: await freeTcpPort() }
     // Jitter and names that are drawn are the same each time.
     const random = new Random(1)
