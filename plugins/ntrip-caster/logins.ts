@@ -22,7 +22,7 @@ export interface Login {
   most: number
 }
 
-/** Whether a mountpoint of a login, in whatever letters it was entered, is the one that a client asks for. */
+/** Whether a mountpoint of a login, as it was entered, is the one that a client asks for. */
 type IsAsked = (mount: string) => boolean
 
 /** A client waiting for its login check. */

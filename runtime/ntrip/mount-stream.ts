@@ -72,7 +72,7 @@ export class MountStream {
   #begun_ms = 0
   #good_ms = 0
   #gga_ms = Number.NEGATIVE_INFINITY
-  /** Of the source, whatever the connection: some intervals are longer than a first silence may be. */
+  /** Of the source, over all its connections: some intervals are longer than a first silence may be. */
   #interval = new ObservationInterval()
   #wantsGga = false
   frames = 0
