@@ -139,7 +139,8 @@ for (const [view, viewport] of Object.entries(views)) {
     compare(`W1: ${view}, ${path}: one band of the day`, await page.locator('.day-band, svg.band').count(), 1)
     const text = await page.locator('main').innerText()
     const legend = await page.locator('main .day-axis + .legend').innerText()
-    const shares = [...legend.matchAll(/(\d+) %/g)].map(([, percent]) => Number(percent))
+    // "< 1 %" is one that is rounded to none.
+    const shares = [...legend.matchAll(/(< )?(\d+) %/g)].map(([, less, percent]) => (less ? 0 : Number(percent)))
     compare(
       `W1: ${view}, ${path}: shares add up`,
       shares.reduce((sum, one) => sum + one, 0),
