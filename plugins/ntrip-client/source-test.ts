@@ -63,7 +63,7 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
   }
   if (!source.mount && !here) return known('no-position')
   const table = await visit(ctx, { ...common, mount: '', row })
-  // Every caster has a source table: who has a page there, or knows no such place, is none.
+  // Every caster has a source table: a peer that has a page there, or nothing, is none.
   const isWeb = table.kind === 'failed' && (table.code === 'web' || table.code === 'mount')
   if (isWeb && !source.mount) return result('web', webServer)
   // A caster may keep its table to itself, and still give the stream.

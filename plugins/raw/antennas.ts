@@ -5,8 +5,9 @@
 import { createHash } from 'node:crypto'
 import { lstat, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { antennaCode } from 'rtk-base/gnss'
 import { badValue, nodeFileSystem, RtkError, readPlain, replaceFile, syncFolder } from 'rtk-base/plugin'
-import { antennaCode, readAntex } from 'rtk-base/rinex'
+import { readAntex } from 'rtk-base/rinex'
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
 

@@ -1,6 +1,6 @@
-import { offsetEnu } from 'rtk-base/gnss'
+import { antennaCode, offsetEnu } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import { antennaCode, type StationFacts } from 'rtk-base/rinex'
+import type { StationFacts } from 'rtk-base/rinex'
 import { procedureStatus, receiver, station } from 'rtk-base/services'
 
 /** As entered; an IGS code of 20 characters, or ''. */

@@ -1,7 +1,6 @@
 /** The antenna parameters, and the messages that announce them to rovers: 1008, 1033, and 1006 instead of 1005. */
-import { decodeRtcm, encodeRtcm } from 'rtk-base/gnss'
+import { antennaCode, decodeRtcm, encodeRtcm } from 'rtk-base/gnss'
 import type { PluginContext } from 'rtk-base/plugin'
-import { antennaCode } from 'rtk-base/rinex'
 import type { Receiver, RtcmFrame } from 'rtk-base/services'
 import { Type } from 'typebox'
 

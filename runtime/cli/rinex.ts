@@ -3,9 +3,9 @@ import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { RtkError } from '../errors.js'
+import { antennaCode } from '../gnss/antenna-code.js'
 import { gpsSeconds, knownLeap_s, unixToGps } from '../gnss/gnss-time.js'
 import {
-  antennaCode,
   type RinexVersion,
   readRaw,
   rinexName,

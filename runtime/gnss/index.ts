@@ -1,4 +1,6 @@
 /** The GNSS library for plugin authors (`rtk-base/gnss`): pure functions and small classes without I/O. */
+
+export { antennaCode } from './antenna-code.js'
 export * from './datum/index.js'
 export * from './framer.js'
 export { sbf, septentrioReply } from './framings/septentrio.js'

@@ -1,4 +1,5 @@
 /** Antenna calibrations in ANTEX files (ANTEX 1.4, 15 September 2010, IGS, the version of `igs20.atx`). */
+import { antennaCode } from '../gnss/antenna-code.js'
 
 /** The mean phase centre relative to the antenna reference point, in millimetres. */
 export interface PhaseCentre {
@@ -153,20 +154,6 @@ export async function* readAntex(
     } else if (open) readers.get(label)?.(open, line)
   }
   return { isAntex: isAntex ?? false, isComplete: last === 'END OF ANTENNA', leftOut }
-}
-
-/**
- * Brings a typed antenna name into the columns of the IGS code: 16 for the model, 4 for the radome.
- * @param typed model and radome, in these columns or separated by spaces; without a radome, `NONE` is added
- * @returns '' if it is empty, too long, or of more than two words
- */
-export function antennaCode(typed: string): string {
-  const text = typed.trim()
-  if (text.length === 20 && !/\s/.test(text.slice(16))) return text
-  const [model = '', radome = 'NONE', more] = text.split(/\s+/)
-  return model === '' || more !== undefined || model.length > 16 || radome.length > 4
-    ? ''
-    : `${model.padEnd(16)}${radome.padEnd(4)}`
 }
 
 /**

@@ -5,7 +5,6 @@
 export {
   type AntennaCalibration,
   type AntexSummary,
-  antennaCode,
   findAntenna,
   type PhaseCentre,
   readAntex,

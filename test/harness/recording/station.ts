@@ -15,7 +15,7 @@ export type Role = keyof typeof tokens | 'nobody'
 
 const drawn = Math.random
 
-/** An answer that does not end within so many seconds of the clock goes on for ever, as a stream does. */
+/** An answer that does not end within so many seconds of the clock has no end, as a stream. */
 const answer_s = 90
 
 /** What differs from one installation to the next, and says nothing. */
@@ -102,14 +102,14 @@ export class RecordedStation {
     const type = String(answer.headers['content-type'] ?? '')
     await settled()
     for (let second = 0; !isOver && second < answer_s && type !== 'text/event-stream'; second++) await this.seconds(1)
-    const goesOn = !isOver
+    const isEndless = !isOver
     asked.destroy()
     const said = Object.entries(answer.headers).filter(([name]) => !unsaid.has(name))
     return [
       ['status', String(answer.statusCode)],
       ...said.flatMap(([name, value]) => linesOf(value, name)),
       ...bodyLines(type, Buffer.concat(chunks)),
-      ...(goesOn ? [['goes on', 'true'] as const] : []),
+      ...(isEndless ? [['end', 'none'] as const] : []),
     ]
   }
 

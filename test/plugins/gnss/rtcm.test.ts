@@ -925,7 +925,7 @@ t.test('the antenna that is entered', async (t) => {
     t.match(station.field('gnss.rtcm.antenna'), { descriptor: entered['gnss-antenna-descriptor'] }, 'as entered')
   })
 
-  t.test('N5: name and radome stand in the columns by which rovers look them up', async (t) => {
+  t.test('N5: name and radome are in the columns by which rovers look them up', async (t) => {
     const { gate, receiver, stream, station } = await setUp(t)
     const judge = gate.judge()
     const rover = listener(stream)
