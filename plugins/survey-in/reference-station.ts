@@ -35,7 +35,7 @@ import {
   untransformedText,
 } from './procedure/texts.js'
 import { datedPosition, differs, isUndeclared, surveyDatum } from './reference/datum.js'
-import { overrideOf, whereText } from './reference/override.js'
+import { type Override, overrideOf, whereText } from './reference/override.js'
 import { type Reference, signatureOf } from './reference/reference.js'
 import { References } from './reference/references.js'
 import { ReferenceStore } from './reference-store.js'
@@ -394,14 +394,21 @@ export class ReferenceStation implements ProcedureStatus {
    */
   async changed(by: string, isChoice = false): Promise<void> {
     if (this.listening) return
-    const tookBack = isChoice && this.references.override !== undefined
-    if (tookBack) await this.references.takeBack()
+    const takenBack = isChoice ? this.references.override : undefined
+    if (takenBack) await this.references.takeBack()
     await this.references.noteManual(by)
     this.#reports.clear('gnss-reference-moved')
     await this.#store.set('elsewhere', undefined)
     await this.#store.set('confirmation', undefined)
     this.compareFrames()
-    this.#referenceMayHaveChanged(tookBack)
+    if (takenBack?.evidence) await this.#suspectAgain(takenBack)
+    else this.#referenceMayHaveChanged(takenBack !== undefined)
+  }
+
+  /** What a person had answered is open again: positions alone do not see a move below some metres. */
+  async #suspectAgain({ evidence: text, distance_m: size_m, move }: Override): Promise<void> {
+    await this.#integrity?.suspect({ text, size_m, ...(move && { move }) })
+    this.#run?.dispatch('move suspected')
   }
 
   /** Uses an earlier survey-in as the surveyed reference. */

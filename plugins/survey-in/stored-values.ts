@@ -41,6 +41,22 @@ export const historyEntry = Type.Object({
   evidence: optional(text),
 })
 
+const Move = Type.Object({
+  by: Type.Union([Type.Literal('phases'), Type.Literal('code')]),
+  t: number,
+  size_m: count,
+  isLeast: flag,
+  moves: count,
+  vector: optional(
+    Type.Object({
+      east_m: number,
+      north_m: number,
+      up_m: number,
+      covariance: Type.Tuple([count, number, number, count, number, count]),
+    }),
+  ),
+})
+
 export const storedValues = {
   survey: Type.Object({
     state: Type.Union(['none', 'running', 'complete', 'incomplete', 'aborted'].map((state) => Type.Literal(state))),
@@ -71,6 +87,7 @@ export const storedValues = {
     distance_m: count,
     offset: EnuShape,
     evidence: text,
+    move: optional(Move),
     place: optional(Type.Object({ arp: EcefShape, acc_m: count, corr: flag })),
   }),
   confirmation: Type.Object({ reference: text, t: number, by: text }),

@@ -15,6 +15,8 @@ export interface Override {
   offset: Enu
   /** Why the station had not believed it. */
   evidence: string
+  /** The move that the evidence measured: suspected again if the person takes the word back. */
+  move?: AntennaMove
   /**
    * Where positions saw the antenna: it is recognised there after a restart. Omitted where they agreed with the reference: then this
    * is compared, for the errors of that moment are no place.
@@ -47,6 +49,7 @@ export function overrideOf(
     ...said,
     distance_m: roundTo(Math.hypot(east, north, up), 3),
     offset: { east: roundTo(east, 3), north: roundTo(north, 3), up: roundTo(up, 3) },
+    ...(move && { move }),
     ...(comparison.agrees !== true && { place: { arp: live.position, acc_m: live.acc_m, corr: live.corrected } }),
   }
 }

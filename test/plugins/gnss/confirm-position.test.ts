@@ -128,20 +128,48 @@ t.test(
 t.test(
   'a person takes a confirmation back by sending the choice again: the reference is checked without it',
   async (t) => {
-    const far = roundEcef(offsetEnu(home, { east: 40, north: 0, up: 0 }))
-    const rig = await setUp(t, { plugins, changes: manual(far) })
-    await rig.until(() => rig.state() === 'moved', 300)
-    await rig.command('confirm-position')
-    await rig.until(isFixed(rig), 60)
-    await rig.change({ 'gnss-ref-manual-acc': 0.03 })
-    t.match(rig.field('ref.override'), { distance: Number }, 'another parameter leaves it')
-    await rig.until(isFixed(rig), 120)
-    await rig.change({ 'gnss-ref-chosen': 'manual' })
-    t.equal(rig.field('ref.override'), undefined)
-    await rig.until(() => rig.state() === 'moved', 300)
-    t.match(rig.errors(), [/no RTCM is sent; if the antenna is where it was, send confirm-position/])
+    for (const east of [40, 5]) {
+      const far = roundEcef(offsetEnu(home, { east, north: 0, up: 0 }))
+      const rig = await setUp(t, { plugins, changes: manual(far) })
+      await rig.until(() => rig.state() === 'moved', 900)
+      await rig.command('confirm-position')
+      await rig.until(isFixed(rig), 60)
+      await rig.change({ 'gnss-ref-manual-acc': 0.03 })
+      t.match(rig.field('ref.override'), { distance: Number }, 'another parameter leaves it')
+      await rig.until(isFixed(rig), 120)
+      await rig.change({ 'gnss-ref-chosen': 'manual' })
+      t.equal(rig.field('ref.override'), undefined)
+      rig.sent.length = 0
+      await rig.until(() => rig.state() === 'moved', 900)
+      t.match(rig.errors(), [/no RTCM is sent; if the antenna is where it was, send confirm-position/])
+      t.equal(rig.sent.length, 0, `W4: ${east} m`)
+    }
   },
 )
+
+t.test('W4: a move that positions do not see is suspected again when its confirmation is taken back', async (t) => {
+  const rig = await fixed(t)
+  rig.base.move(0.6)
+  await rig.until(() => rig.state() === 'moved', 10)
+  await rig.seconds(20)
+  const isMoved = [/the carrier phases show a move of (59|60)\.\d ± \d\.\d cm east: no RTCM is sent/]
+  t.match(rig.errors(), isMoved)
+  const { values } = rig.station.device.errors()[0] ?? {}
+  await rig.command('confirm-position')
+  await rig.until(isFixed(rig), 60)
+  const after = await restarted(t, rig)
+  await after.until(isFixed(after), 300)
+  await after.change({ 'gnss-ref-chosen': 'survey' })
+  t.equal(after.field('ref.override'), undefined)
+  t.equal(after.state(), 'moved', 'at once')
+  t.match(after.errors(), isMoved)
+  t.strictSame(after.station.device.errors()[0]?.values, values, 'W3: with its size')
+  after.sent.length = 0
+  await after.seconds(1_300)
+  t.equal(after.sent.length, 0, 'positions that agree are no return')
+  t.equal((await after.command('confirm-position')).status, 200, 'it can be answered again')
+  await after.until(isFixed(after), 60)
+})
 
 t.test('the start-up check found another place and surveys: a person ends that', async (t) => {
   const rig = await fixed(t)
