@@ -1,9 +1,12 @@
 import type { Dispose, PluginContext } from 'rtk-base/plugin'
 import { fleetBroker } from 'rtk-base/services'
 
-/** Publications are counted over this time. */
-const window_ms = 30_000
+/** Publications are counted over this time at least. */
+const window_s = 30
 const mostKept = 200
+
+/** Seconds after which a station that publishes so often has been observed. */
+export const observation_s = (rate_s: number): number => Math.max(window_s, 2.5 * rate_s)
 
 /** Counts the RTCM publications of the stations that are being changed, at the broker: what a rover there would get. */
 export class EpochWatch {
@@ -38,7 +41,7 @@ export class EpochWatch {
   count(serial: string, rate_s: number): number | undefined {
     const found = this.#watched.get(serial)
     const now_ms = this.#ctx.clock.monotonic()
-    const length_ms = Math.max(window_ms, rate_s * 2_500)
+    const length_ms = 1_000 * observation_s(rate_s)
     if (!found || now_ms - found.since_ms < length_ms) return undefined
     return found.times.filter((at_ms) => now_ms - at_ms <= length_ms).length
   }

@@ -13,6 +13,7 @@
  * | undone | another one failed while this one was on trial: it was told to go back | |
  */
 import { type FleetJudgement, type FleetStation, isPositionWrong } from 'rtk-base/services'
+import { observation_s } from './epochs.js'
 import { isOpen, type Plan } from './plan.js'
 
 export type TargetState = 'waiting' | 'measuring' | 'asked' | 'proving' | 'done' | 'failed' | 'undone'
@@ -145,7 +146,7 @@ function stepOf(target: Target, { plan }: Rollout, view: View): { target: Target
     case 'measuring': {
       const epochs = view.epochs(target.serial)
       if (now_s - target.since_s < measure_s || epochs === undefined) {
-        return now_s - target.since_s > 4 * measure_s
+        return now_s - target.since_s > 4 * Math.max(measure_s, observation_s(station?.rtcm.rate_s ?? 0))
           ? { target: to('waiting', 'it could not be observed') }
           : undefined
       }

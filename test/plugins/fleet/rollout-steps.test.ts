@@ -1,6 +1,7 @@
 /** The steps of a rollout, on simulated stations: pure, so that every order of events can be tried. */
 import fc from 'fast-check'
 import t from 'tap'
+import { observation_s } from '../../../plugins/fleet-rollout/epochs.js'
 import { neighboursAt, neighboursOf } from '../../../plugins/fleet-rollout/neighbours.js'
 import { isOpen, type Plan, planOf, wavesOf } from '../../../plugins/fleet-rollout/plan.js'
 import {
@@ -68,14 +69,20 @@ class World {
     this.stations.set(serial, { ...(this.stations.get(serial) as FleetStation), ...facts })
   }
 
+  #epochs(serial: string): number | undefined {
+    const { since_s, state } = this.targets.find((target) => target.serial === serial) as Target
+    const { rtcm, version } = this.stations.get(serial) as FleetStation
+    if (state === 'measuring' && this.now_s - since_s < observation_s(rtcm.rate_s)) return undefined
+    return this.fates.get(serial) === 'no RTCM' && version === '2.0.0' ? 0 : 30
+  }
+
   /** @param forgets the instance is killed after it stored the step, before it did anything */
   step(forgets = false): Action[] {
     const stored = JSON.parse(JSON.stringify(this.targets)) as Target[]
     const actions = next(this.rollout, stored, {
       now_s: this.now_s,
       station: (serial) => this.stations.get(serial),
-      epochs: (serial) =>
-        this.fates.get(serial) === 'no RTCM' && this.stations.get(serial)?.version === '2.0.0' ? 0 : 30,
+      epochs: (serial) => this.#epochs(serial),
       rovers: (serial) => this.rovers.get(serial) ?? 0,
       judgement: (serial) => {
         const cause = { kind: this.surveyed.has(serial) ? 'survey' : 'height', values: {}, text: '' }
@@ -164,6 +171,14 @@ t.test('a good image reaches every station, wave by wave', async (t) => {
   t.equal(world.of('done').length, 40)
   t.equal(world.told.length, 40, 'each was told once')
   t.ok(world.busiest <= 20)
+})
+
+t.test('P1: a station that publishes rarely is observed for as long as that takes', async (t) => {
+  const stations = grid(3).map((station) => ({ ...station, rtcm: { signed: false, rate_s: 300 } }))
+  const world = new World(planWith({ soak_s: 60 }), stations)
+  world.run(60_000)
+  t.equal(world.rollout.state, 'done')
+  t.equal(world.told.length, 3)
 })
 
 t.test('a station whose position is newly contradicted is not proven, and one that was before is', async (t) => {
