@@ -57,15 +57,16 @@ export function sourceRoutes(
   ctx.http.route({
     method: 'POST',
     url: '/ntrip-client/test',
+    config: { timeout_ms: 120_000 },
     schema: {
       summary: 'Tests a caster for corrections: source table, login, stream, position of its base',
       description:
-        'Takes up to 22 s, one at a time. Nothing is stored. A missing password is taken from the stored source, as for PUT.',
+        'Takes up to 22 s, with a base of rare observations up to 100 s, one at a time. Nothing is stored. A missing password is taken from the stored source, as for PUT.',
       body: Sent,
       response: { 200: SourceTested },
     },
     handler: async (request) => {
-      if (isTesting) throw unavailable('another caster is being tested: try again in 20 s')
+      if (isTesting) throw unavailable('another caster is being tested: try again when that is done')
       isTesting = true
       try {
         return await testSource(ctx, sentOf(request), here())

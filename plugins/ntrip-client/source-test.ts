@@ -1,5 +1,5 @@
 /** Tries a source of corrections once, before or after it is saved. Nothing is stored or corrected. */
-import { distance, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
+import { distance, flowLimit_ms, isMsm, messageNumber, referencePoint } from 'rtk-base/gnss'
 import { ggaOf, type Nearest, nearer, type StreamRow, visit, webServer } from 'rtk-base/ntrip'
 import type { PluginContext } from 'rtk-base/plugin'
 import { device, type Ecef } from 'rtk-base/services'
@@ -9,16 +9,26 @@ import type { Source } from './source.js'
 /** A base further away corrects no survey-in, see `survey-in`. */
 const far_m = 100_000
 /** Some bases send their position every 30 s only: the test does not wait for it so long. */
-const stream_ms = 12_000
+const shortest_ms = 12_000
+/** Longer intervals than this one are not waited for. */
+const longest_s = 30
 /** GPS and GLONASS before MSM, which RTCM 3.0 casters send. */
 const legacy = [1001, 1002, 1003, 1004, 1009, 1010, 1011, 1012]
 const isObservation = (type: number): boolean => isMsm(type) || legacy.includes(type)
+
+/** How long observations are waited for: as long as a stream of the interval in the source table may be silent. */
+function patience_ms(row: StreamRow | undefined): number {
+  const announced = [...(row?.details ?? '').matchAll(/(\d{4})\((\d+(?:\.\d+)?)\)/g)]
+  const intervals_s = announced.flatMap(([, type, s]) => (isObservation(Number(type)) ? [Number(s)] : []))
+  const interval_s = intervals_s.length === 0 ? 0 : Math.min(longest_s, ...intervals_s)
+  return flowLimit_ms(1_000 * interval_s, shortest_ms)
+}
 
 const texts = {
   ok: 'observations arrive',
   far: 'observations arrive, but the base is more than 100 km away: it corrects no survey-in',
   unplaced: 'observations arrive, but no position of their base yet',
-  silent: 'the mountpoint sends nothing',
+  silent: 'no observations came from the mountpoint',
   'no-position': 'the nearest mountpoint cannot be found before the receiver has a position',
   'no-stream': 'the source table has no stream of RTCM 3 with a position',
 }
@@ -43,7 +53,7 @@ export const SourceTested = Type.Object({
 })
 export type SourceTested = Static<typeof SourceTested>
 
-/** Takes up to 22 s. @param here for the nearest mountpoint, the distance, and casters that ask for a position */
+/** Takes up to 22 s, with a base of rare observations up to 100 s. @param here for the nearest mountpoint, the distance, and casters that ask for a position */
 export async function testSource(ctx: PluginContext, source: Source, here: Ecef | undefined): Promise<SourceTested> {
   const { host, port, tls, version = 2, user, password, gga } = source
   const own = ctx.services.use(device)
@@ -80,7 +90,7 @@ export async function testSource(ctx: PluginContext, source: Source, here: Ecef 
     return arp !== undefined && [...messages].some(isObservation)
   }
   const sent = wantsPosition && here ? ggaOf(here, own.utc_ms()) : undefined
-  const stream = await visit(ctx, { ...common, mount, frame, gga: sent, limit_ms: stream_ms })
+  const stream = await visit(ctx, { ...common, mount, frame, gga: sent, limit_ms: patience_ms(listed ?? nearest?.row) })
   const more = { mount, messages: [...messages].sort((a, b) => a - b) }
   if (stream.kind === 'failed' && isWeb && !isUnreached(stream.code)) return result('web', webServer, more)
   if (stream.kind === 'failed') return result(stream.code, stream.text, more)

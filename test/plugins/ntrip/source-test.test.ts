@@ -97,6 +97,18 @@ t.test('what can be wrong, by code', async (t) => {
   t.match(await tried({ host: '127.0.0.1', port: 1 }), { ok: false, code: 'no-position' })
 })
 
+t.test('P1: a base with rare observations is waited for as long as its row says', async (t) => {
+  const { clock, tried } = await setUp(t)
+  const rare = row('NET', 52).replace('RTCM 3.2;;', 'RTCM 3.2;1005(10),1074(30);')
+  const caster = await fakeCaster(t, ({ head, socket }) => {
+    if (/^GET \/ /.test(head)) return void socket.end(table(rare))
+    socket.write(Buffer.concat([Buffer.from('ICY 200 OK\r\n\r\n'), arpFrame(north)]))
+    clock.timer(29_000, () => void socket.write(msmFrame(1074, 1_000, false)))
+  })
+  const answer = await during(clock, tried({ host: '127.0.0.1', port: caster.port, mount: 'NET' }), 'the answer')
+  t.match(answer, { ok: true, code: 'ok', messages: [1005, 1074] })
+})
+
 t.test('N8: a web server is named as one, and as no caster', async (t) => {
   const { tried } = await setUp(t)
   const page = (status: string, type = 'text/html') => `HTTP/1.1 ${status}\r\nContent-Type: ${type}\r\n\r\n<html>`

@@ -614,7 +614,7 @@ export const de: Texts = {
     'Beobachtungen kommen an, aber die Basis ist über 100 km entfernt. Die Einmessung kann sie nicht nutzen.',
   'source.test.unplaced':
     'Beobachtungen kommen an. Die Basis hat ihre Position noch nicht gesendet, daher ist die Entfernung unbekannt.',
-  'source.test.silent': 'Der Mountpoint sendet nichts.',
+  'source.test.silent': 'Vom Mountpoint kamen keine Beobachtungen.',
   'source.test.no-position':
     'Der Empfänger hat noch keine Position. Einen Mountpoint eingeben oder später erneut versuchen.',
   'source.test.no-stream': 'Der Caster führt keinen RTCM-3-Strom mit Position. Einen Mountpoint eingeben.',

@@ -106,7 +106,7 @@ export const pages = {
   'source.test.ok': 'Observations arrive.',
   'source.test.far': 'Observations arrive, but the base is more than 100 km away. The survey-in cannot use them.',
   'source.test.unplaced': 'Observations arrive. The base has not sent its position yet, so its distance is unknown.',
-  'source.test.silent': 'The mountpoint sends nothing.',
+  'source.test.silent': 'No observations came from the mountpoint.',
   'source.test.no-position': 'The receiver has no position yet. Enter a mountpoint, or try again later.',
   'source.test.no-stream': 'The caster lists no RTCM 3 stream with a position. Enter a mountpoint.',
   'source.test.dns': 'The host name is not known. Check it, and the internet connection.',
