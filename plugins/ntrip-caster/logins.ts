@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
+import { loginForm } from 'rtk-base/ntrip'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 
 const derive = promisify(scrypt) as (password: string, salt: Buffer, length: number) => Promise<Buffer>
@@ -70,8 +71,8 @@ export class Logins {
   /** Durable when it resolves. Both are kept in the form of `basicLogin`. */
   async set(entered: string, password: string, mounts: string[], most: number): Promise<void> {
     const salt = randomBytes(16)
-    const name = entered.normalize('NFC')
-    const hash = (await derive(password.normalize('NFC'), salt, 32)).toString('hex')
+    const name = loginForm(entered)
+    const hash = (await derive(loginForm(password), salt, 32)).toString('hex')
     await this.#changes.runExclusive(async () => {
       if (!this.has(name) && this.count >= this.#most) {
         throw new RtkError('RTK_ERR_COMMAND_VALUE', `there are ${this.#most} already: delete one first`)
@@ -82,7 +83,7 @@ export class Logins {
 
   /** @returns false: there was none */
   async delete(entered: string): Promise<boolean> {
-    const name = entered.normalize('NFC')
+    const name = loginForm(entered)
     return this.#changes.runExclusive(async () => {
       if (!this.has(name)) return false
       const { [name]: _gone, ...rest } = this.#all

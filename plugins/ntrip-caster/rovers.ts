@@ -200,10 +200,14 @@ export class Rovers {
       const { connection } = rover
       if (connection.closed) return
       const now_ms = clock.monotonic()
-      const lines = (partial + bytes.toString('latin1')).split(/[\r\n]+/)
-      // A checksum ends a sentence where the line has no end.
-      if (!/\*[0-9A-F]{2}$/i.test(lines.at(-1) ?? '')) partial = (lines.pop() ?? '').slice(-longestLine)
-      else partial = ''
+      const lines = (partial + bytes.toString('latin1')).split(lineEnds)
+      // A checksum ends a sentence where the line has no end, and so does the last of its fields where it has neither.
+      const last = lines.at(-1) ?? ''
+      if (/\*[0-9A-F]{2}$/i.test(last)) partial = ''
+      else {
+        partial = last.slice(-longestLine)
+        if (!hasAllFields(last)) lines.pop()
+      }
       const newest = lines
         .map((line) => line.trim())
         .findLast((line) => line.length <= longestLine && positionIn(line) !== undefined)
@@ -215,6 +219,11 @@ export class Rovers {
     }
   }
 }
+
+/** Programs exist that end no sentence: the next one ends it. */
+const lineEnds = /[\r\n]+|(?=\$)/
+/** The separator before the last field of GGA is there, and no checksum begins: what may follow changes no position. */
+const hasAllFields = (line: string) => /^ *\$..GGA(,[^,*]*){14}$/.test(line)
 
 const isOf = (rover: Rover, user: string, isSourced: boolean) =>
   rover.user === user && (rover.isSourced ?? false) === isSourced

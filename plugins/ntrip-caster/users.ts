@@ -1,4 +1,5 @@
 /** Sets and deletes the logins of rovers, for commands and routes. A change takes effect at once: its clients log in again. */
+import { loginForm } from 'rtk-base/ntrip'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
 
@@ -16,7 +17,8 @@ interface User {
 }
 
 /** @returns the connections that were ended, and the named mountpoints that are not there: they may come later */
-export async function setUser(caster: Caster, users: Logins, { name, password, mounts: entered, most }: User) {
+export async function setUser(caster: Caster, users: Logins, { name: typed, password, mounts: entered, most }: User) {
+  const name = loginForm(typed)
   const mounts = entered.map((mount) => caster.spelt(mount))
   await users.set(name, password, mounts, most)
   const unknown = mounts.filter((mount) => !caster.mountNames.includes(mount))
@@ -24,6 +26,7 @@ export async function setUser(caster: Caster, users: Logins, { name, password, m
 }
 
 /** @returns undefined: there was none */
-export async function deleteUser(caster: Caster, users: Logins, name: string): Promise<{ ended: number } | undefined> {
+export async function deleteUser(caster: Caster, users: Logins, typed: string): Promise<{ ended: number } | undefined> {
+  const name = loginForm(typed)
   return (await users.delete(name)) ? { ended: caster.rovers.endUser(name) } : undefined
 }

@@ -1,4 +1,15 @@
-import { Host, hostHeader, MountName, Password, Port, selectionFields, Tls, User } from 'rtk-base/ntrip'
+import {
+  basicAuthorization,
+  Host,
+  hostHeader,
+  loginForm,
+  MountName,
+  Password,
+  Port,
+  selectionFields,
+  Tls,
+  User,
+} from 'rtk-base/ntrip'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 
@@ -92,10 +103,10 @@ export function requestOf(target: Target, version: string): string {
   const { host, port = 2101, mount, user = '', password = '' } = target
   const agent = `NTRIP rtk-base/${version}`
   // No slash: most casters strip it, some do not.
-  if ((target.version ?? 1) === 1) return `SOURCE ${password} ${mount}\r\nSource-Agent: ${agent}\r\nSTR: \r\n\r\n`
-  const login = Buffer.from(`${user}:${password}`).toString('base64')
+  if ((target.version ?? 1) === 1)
+    return `SOURCE ${loginForm(password)} ${mount}\r\nSource-Agent: ${agent}\r\nSTR: \r\n\r\n`
   return (
-    `POST /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: ${agent}\r\nAuthorization: Basic ${login}\r\n` +
+    `POST /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\nUser-Agent: ${agent}\r\nAuthorization: ${basicAuthorization(user, password)}\r\n` +
     'Content-Type: gnss/data\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
   )
 }

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { asciiHost } from '../net/host-name.js'
 import { type Answer, AnswerHead, readAnswer } from './answer.js'
 import { ChunkReader } from './chunked.js'
+import { basicAuthorization } from './head.js'
 
 /** A table of a large network has hundreds of kilobytes. */
 const mostChunk_bytes = 4_194_304
@@ -29,8 +30,7 @@ export const hostHeader = (host: string, port: number): string =>
 
 /** The request, in one piece. */
 export function getRequest({ host, port = 2101, mount, version, user = '', password = '', agent }: GetOptions): string {
-  const login =
-    user || password ? `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n` : ''
+  const login = user || password ? `Authorization: ${basicAuthorization(user, password)}\r\n` : ''
   const name = `User-Agent: NTRIP ${agent}\r\n`
   if (version === 1) return `GET /${mount} HTTP/1.0\r\n${name}${login}\r\n`
   return `GET /${mount} HTTP/1.1\r\nHost: ${hostHeader(host, port)}\r\nNtrip-Version: Ntrip/2.0\r\n${name}${login}Connection: close\r\n\r\n`

@@ -161,8 +161,15 @@ export function parseHeaders(lines: readonly string[]): HeadHeaders {
   return headers
 }
 
-/** UTF-8 (RFC 7617); of old clients, ISO 8859-1. In one form: a Mac types `ü` as two characters. */
-const decodedLogin = (bytes: Buffer): string => bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1').normalize('NFC')
+/** A user or a password in the one form in which it is sent, stored and compared (RFC 8265): a Mac types `ü` as two characters. */
+export const loginForm = (typed: string): string => typed.normalize('NFC')
+
+/** UTF-8 (RFC 7617); of old clients, ISO 8859-1. */
+const decodedLogin = (bytes: Buffer): string => loginForm(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'))
+
+/** The value of `Authorization` (RFC 7617). */
+export const basicAuthorization = (user: string, password: string): string =>
+  `Basic ${Buffer.from(loginForm(`${user}:${password}`)).toString('base64')}`
 
 /** User and password of `Authorization: Basic`; undefined without one. */
 export function basicLogin(headers: HeadHeaders): { user: string; password: string } | undefined {

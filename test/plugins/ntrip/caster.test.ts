@@ -349,7 +349,10 @@ t.test('N3: names and passwords in any script', async (t) => {
     await until(() => base.text.includes('ICY 200 OK'), `${user}: ${base.text}`)
     base.socket.destroy()
     await until(() => caster().bases[0]?.connected === false, 'gone')
-    await command(`ntrip-user=${user}`)
+    const client = await rover(heads[0] ?? '')
+    await until(() => client.types().length === 1, 'connected')
+    t.match(await command(`ntrip-user=${user.normalize('NFD')}`), { text: /deleted, 1 connection ended/ })
+    await until(() => caster().connected === 0, 'its connection is ended')
   }
   t.match(await command('ntrip-user=a b:s3cret'), { status: 400 })
   t.match(await command('ntrip-user=anna:s3\u0007cret'), { status: 400 })

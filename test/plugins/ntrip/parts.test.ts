@@ -279,8 +279,29 @@ t.test('N4: a sentence that is whole enough for a position gives one, any other 
       t.equal(shown(), expected, `${way}: ${form}`)
     }
     say(known)
+    say(summed(form).trim())
+    t.equal(shown(), expected, `N9: without a line end: ${form}`)
+    say('\r\n')
+    say(known.trim())
+    say(summed(form).trim() + summed(form).trim())
+    t.equal(shown(), expected, `N9: two without line ends in one packet: ${form}`)
+    say('\r\n')
+    say(known)
     say(summed(form).replace(/\*(.)./, (_, first) => `*${first}${first === '0' ? 'F' : '?'}`))
     t.equal(shown(), before, `a wrong checksum: ${form}`)
+  }
+  const bare = '$GPGGA,120000.00,5200.5,N,00430.0,E,4,12,0.7,8.0,M,42.0,M,1.0,0001'
+  for (const [packets, expected] of [
+    [[bare], '52.008333 4.500000 4'],
+    [[bare.slice(0, 30), bare.slice(30)], '52.008333 4.500000 4'],
+    [[bare, bare.replace('5200.5', '5300.0')], '53.000000 4.500000 4'],
+    [[bare.slice(0, -12)], before],
+    // The rest of the sentence has a wrong checksum: it may come in a packet of its own.
+    [[`${bare}*0`], before],
+  ] as const) {
+    say(`\r\n${known}`)
+    for (const packet of packets) say(packet)
+    t.equal(shown(), expected, `N9: neither a checksum nor a line end: ${packets.join(' | ')}`)
   }
   const whole = summed('GPGGA,120000.00,5200.5000000,N,00430.0000000,E,4,12,0.7,8.000,M,42.000,M,,').trim()
   fc.assert(
@@ -853,6 +874,16 @@ t.test('N3: logins are sent as UTF-8', (t) => {
   t.match(requestOf(target, '1'), 'SOURCE 密碼 M')
   for (const version of [1, 2] as const)
     t.match(getRequest({ ...target, version, agent: 'x' }), `Authorization: Basic ${login}`)
+  // As a Mac types it.
+  const typed = {
+    ...target,
+    user: target.user.normalize('NFD'),
+    password: 'geheim ü'.normalize('NFD').replace(' ', ''),
+  }
+  const sent = Buffer.from('jürgen:geheimü').toString('base64')
+  t.match(requestOf({ ...typed, version: 2 }, '1'), `Authorization: Basic ${sent}`)
+  t.match(requestOf(typed, '1'), 'SOURCE geheimü M')
+  t.match(getRequest({ ...typed, version: 2, agent: 'x' }), `Authorization: Basic ${sent}`)
   t.end()
 })
 
