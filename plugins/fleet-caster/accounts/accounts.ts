@@ -149,7 +149,8 @@ export class Accounts {
   #judge(row: Row, password: string, mount: string): MountLogin | undefined {
     if (!isSame(row.hash, hashOf(password)) || !this.#isValid(row)) return undefined
     const mounts = mountsOf(row)
-    return mounts.length === 0 || mounts.includes(mount) ? { user: row.name, most: row.most } : undefined
+    const isOpen = mounts.length === 0 || mounts.some((one) => one.toLowerCase() === mount.toLowerCase())
+    return isOpen ? { user: row.name, most: row.most } : undefined
   }
 
   #isValid({ from_s, until_s }: Row): boolean {

@@ -1,4 +1,5 @@
 /** HTTP: accounts of rovers, and the rovers of this instance. */
+import { loginForm } from 'rtk-base/ntrip'
 import { forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fleet, fleetAccess } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -91,7 +92,8 @@ export function accountRoutes(ctx: PluginContext, { accounts, near, connections,
     },
     handler: async (request) => {
       const by = demand(request)
-      const { name, ...given } = request.body as { name: string } & Partial<Terms>
+      const { name: typed, ...given } = request.body as { name: string } & Partial<Terms>
+      const name = loginForm(typed)
       inOrder(given)
       const password = await accounts.add(name, { mounts: [], most: 1, from_s: 0, until_s: 0, note: '', ...given })
       record(`rover account ${name} added`, by)
@@ -110,7 +112,7 @@ export function accountRoutes(ctx: PluginContext, { accounts, near, connections,
     },
     handler: async (request) => {
       const by = demand(request)
-      const { name } = request.params as { name: string }
+      const name = loginForm((request.params as { name: string }).name)
       const { password, ...given } = request.body as Partial<Terms> & { password?: 'new' }
       inOrder(given)
       const changed = await accounts.change(name, given, password === 'new')
@@ -130,7 +132,7 @@ export function accountRoutes(ctx: PluginContext, { accounts, near, connections,
     },
     handler: async (request) => {
       const by = demand(request)
-      const { name } = request.params as { name: string }
+      const name = loginForm((request.params as { name: string }).name)
       if (!(await accounts.delete(name))) throw missing(name)
       record(`rover account ${name} deleted`, by)
       return { name }

@@ -545,6 +545,12 @@ t.test('rover accounts', async (t) => {
   t.equal(await refused(await rover('A1', bob)), 'HTTP/1.0 401 Unauthorized')
   t.equal((await json('DELETE', `${accounts}/bob`)).status, 404)
   t.equal((await json('PATCH', `${accounts}/bob`, { most: 1 })).status, 404)
+  const typed = await add({ name: 'jürgen'.normalize('NFD'), mounts: ['a1'] })
+  t.equal((await json('POST', accounts, { name: 'jürgen' })).status, 400, 'N3: it is the same name')
+  const jurgen = await rover('A1', typed)
+  t.match(jurgen.text, 'ICY 200 OK', 'P2: an account takes its mountpoint in any letters')
+  t.equal((await json('DELETE', `${accounts}/${encodeURIComponent('jürgen'.normalize('NFD'))}`)).status, 200)
+  await until(() => jurgen.closed, 'ended')
 
   const tom = await add({ name: 'tom', most: 2 })
   let resolve = () => {}
