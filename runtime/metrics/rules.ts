@@ -1,5 +1,5 @@
 import { RtkError } from '../errors.js'
-import type { HistogramOptions, MetricOptions } from './types.js'
+import type { GaugeOptions, HistogramOptions, MetricOptions } from './types.js'
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram'
 
@@ -21,8 +21,14 @@ function unit(base: string, others: string): Record<string, string> {
 }
 
 /** The whole name of a metric. @throws RTK_ERR_METRIC when Prometheus would not like it */
-export function fullName(kind: MetricKind, { name, help, labels = [] }: MetricOptions): string {
+export function fullName(kind: MetricKind, options: MetricOptions & Pick<GaugeOptions, 'collect'>): string {
+  const { name, help, labels = [], zeros = [], maxSeries = 0, collect } = options ?? {}
   const bad = (what: string) => new RtkError('RTK_ERR_METRIC', `metric "${name}": ${what}`)
+  // Plugins are not type-checked when they are loaded.
+  if (typeof name !== 'string' || typeof help !== 'string') throw bad('its name and its help are strings')
+  if (!Array.isArray(labels) || !Array.isArray(zeros)) throw bad('its labels and its zeros are lists')
+  if (collect !== undefined && typeof collect !== 'function') throw bad('its collect is a function')
+  if (!Number.isInteger(maxSeries)) throw bad('its maxSeries is a whole number')
   if (!nameRule.test(name)) throw bad('a name has lower-case words with underscores between them')
   if (name.startsWith(prefix)) throw bad(`${prefix} is put before it by the runtime`)
   if (help.trim() === '') throw bad('it has no help')
@@ -36,7 +42,7 @@ export function fullName(kind: MetricKind, { name, help, labels = [] }: MetricOp
   const kinds = words.find((word) => types.includes(word))
   if (kinds) throw bad(`${kinds} is not allowed in a name`)
   for (const label of labels) {
-    const isReserved = label === 'le' || label === 'quantile' || label.startsWith('__')
+    const isReserved = label === 'le' || label === 'quantile'
     if (!nameRule.test(label) || isReserved) throw bad(`"${label}" can't be a label`)
   }
   if (new Set(labels).size < labels.length) throw bad('two of its labels have the same name')
@@ -45,9 +51,9 @@ export function fullName(kind: MetricKind, { name, help, labels = [] }: MetricOp
 
 /** @throws RTK_ERR_METRIC */
 export function checkBuckets({ name, buckets }: HistogramOptions): void {
-  const ascending = buckets.every(
+  const ascending = buckets?.every?.(
     (bound, index) => Number.isFinite(bound) && (index === 0 || bound > buckets[index - 1]),
   )
-  if (buckets.length > 0 && buckets.length <= 50 && ascending) return
+  if (Array.isArray(buckets) && buckets.length > 0 && buckets.length <= 50 && ascending) return
   throw new RtkError('RTK_ERR_METRIC', `metric "${name}": buckets are 1 to 50 ascending numbers`)
 }

@@ -15,6 +15,14 @@ export function topicMatches(filter: string, topic: string): boolean {
   return wanted.length === levels.length
 }
 
+/** Whether a client may subscribe to it: the wildcards are whole levels, `#` is the last one (MQTT 5, section 4.7.1). */
+export function isFilter(filter: string): boolean {
+  const levels = filter.split('/')
+  const isLevel = (level: string, index: number) =>
+    level === '+' || (level === '#' && index === levels.length - 1) || !/[+#\0]/.test(level)
+  return filter !== '' && levels.every(isLevel)
+}
+
 /** Topic handlers and publishing. It contains no client: a plugin attaches the driver of a real link. */
 export class Bus implements MqttBus {
   readonly #log: Logger

@@ -1415,20 +1415,29 @@ t.test('/nvs', async (t) => {
 t.test('C11: an argument at the wrong place is told when the plugin is loaded', async (t) => {
   type Anything = { [name: string]: (...given: unknown[]) => unknown }
   const call = (fn: unknown, ...given: unknown[]) => (fn as (...given: unknown[]) => unknown)(...given)
+  const commandWith = (options: unknown) => (ctx: Record<string, Anything>) =>
+    ctx.commands?.add?.('go', 'goes', () => '', options)
+  const parameterWith = (options: object) => (ctx: Record<string, Anything>) =>
+    ctx.config?.define?.('key', Type.String(), { default: '', ...options })
+  const gauge = { name: 'x', help: 'Some figure' }
+  const door = { name: 'a', host: '127.0.0.1', port: 0 }
   const wrong: [what: RegExp, register: (ctx: Record<string, Anything>) => unknown][] = [
     [/command go: its help is a string, not function/, ({ commands }) => commands?.add?.('go', () => 'gone')],
     [/command go: its function is a function, not object/, ({ commands }) => commands?.add?.('go', 'goes', {})],
     [/rule of key: its function is a function, not undefined/, ({ config }) => config?.rule?.(['key'])],
-    [/rule: its parameters is a list, not string/, ({ config }) => config?.rule?.('key', () => {})],
+    [/rule: its parameters is a list of strings, not string/, ({ config }) => config?.rule?.('key', () => {})],
     [/action act: its function/, ({ config }) => config?.action?.('act', Type.Integer())],
     [/parameter key: its options is an object, not undefined/, ({ config }) => config?.define?.('key', Type.Integer())],
     [/topic: its function is a function, not undefined/, ({ mqtt }) => mqtt?.on?.('base/{SN}/x')],
     [/timer: its time is a number, not function/, ({ timers }) => timers?.after?.(() => {}, 5)],
     [/block b: what builds it is an object, not string/, ({ info }) => info?.block?.('b', 'c')],
-    [/block b: its static part is a function, not object/, ({ info }) => info?.block?.('b', { static: { a: 1 } })],
-    [/block b: its config part is a function/, ({ info }) => info?.block?.('b', { detail: { config: 'c' } })],
+    [/block b: its static is a function, not object/, ({ info }) => info?.block?.('b', { static: { a: 1 } })],
     [
-      /command go: its words is a list, not string/,
+      /block b: its detail: its config is a function, not string/,
+      ({ info }) => info?.block?.('b', { detail: { config: 'c' } }),
+    ],
+    [
+      /command go: its words is a list of strings, not string/,
       ({ commands }) => commands?.add?.('go', 'goes', () => '', { words: 'a' }),
     ],
     [/upgrade \/ws: its function is a function, not undefined/, ({ http }) => http?.upgrade?.('/ws')],
@@ -1437,9 +1446,73 @@ t.test('C11: an argument at the wrong place is told when the plugin is loaded', 
     [/banner page: its text is a function, not string/, (ctx) => call(ctx.banner, 'page', '{http}/page')],
     [/defer: its function is a function, not undefined/, (ctx) => call(ctx.defer)],
     [/listener: its function is a function, not undefined/, (ctx) => call(ctx.on, () => () => {})],
+    [/command go: its caution is a string, not boolean/, commandWith({ caution: true })],
+    [/command go: its words is a list of strings, not a list with number/, commandWith({ words: [5] })],
+    [/command go: its value is true or false, not string/, commandWith({ value: 'no' })],
+    [/command go has no cautoin \(did you mean "caution"\?\)/, commandWith({ cautoin: 'Careful' })],
+    [/command go: its options is an object, not null/, commandWith(null)],
+    [/parameter: its name is a string, not undefined/, ({ config }) => config?.define?.(undefined, Type.Integer(), {})],
+    [/parameter key: its boundTo is a list of strings, not string/, parameterWith({ boundTo: 'host' })],
+    [/parameter key has no secrt \(did you mean "secret"\?\)/, parameterWith({ secrt: true })],
+    [/parameter key: its trial is an object, not boolean/, parameterWith({ trial: true })],
+    [/parameter key: its trial.reaches is a function, not undefined/, parameterWith({ trial: {} })],
+    [
+      /tap on onChange: its stage is a number, not string/,
+      ({ hooks }) => call(Object(hooks?.onChange).tap, () => {}, { stage: 'late' }),
+    ],
+    [
+      /route \/a: its role is viewer or operator, not "admin"/,
+      ({ http }) => http?.route?.({ method: 'GET', url: '/a', config: { role: 'admin' }, handler: async () => '' }),
+    ],
+    [
+      /upgrade \/ws: its role is viewer or operator, not "none"/,
+      ({ http }) => http?.upgrade?.('/ws', () => {}, { role: 'none' }),
+    ],
+    [/topic "a\/#\/b": \+ is a whole level/, ({ mqtt }) => mqtt?.on?.('a/#/b', () => {})],
+    [/description of a topic: its address is a string, not undefined/, ({ mqtt }) => mqtt?.describe?.({})],
+    [
+      /description of a: it is from station or client, not "me"/,
+      ({ mqtt }) => mqtt?.describe?.({ address: 'a', summary: 'b', from: 'me' }),
+    ],
+    [/block b has no runtme \(did you mean "runtime"\?\)/, ({ info }) => info?.block?.('b', { runtme: () => ({}) })],
+    [/block b: its detail is an object, not function/, ({ info }) => info?.block?.('b', { detail: () => ({}) })],
+    [/metric "x": its labels and its zeros are lists/, ({ metrics }) => metrics?.gauge?.({ ...gauge, labels: 'a' })],
+    [/metric "x": its collect is a function/, ({ metrics }) => metrics?.gauge?.({ ...gauge, collect: 5 })],
+    [/metric "x": its name and its help are strings/, ({ metrics }) => metrics?.gauge?.({ name: 'x' })],
+    [/provided service is named by its token .*, not "radar"/, ({ services }) => services?.provide?.('radar', {})],
+    [/timer: its time is a number, not NaN/, ({ timers }) => timers?.every?.(Number.NaN, () => {})],
   ]
-  for (const [what, register] of wrong) {
-    const station = await stationWith(t, { wrong: plugin('wrong', (ctx) => void register(ctx as never)) })
+  const atStart: [what: RegExp, register: (ctx: Record<string, Anything>) => unknown][] = [
+    [/watch of radar: its function is a function, not undefined/, ({ services }) => services?.watch?.({ id: 'radar' })],
+    [/watched service is named by its token .*, not "radar"/, ({ services }) => services?.watch?.('radar', () => {})],
+    [/service is named by its token .*, not undefined/, ({ services }) => services?.find?.()],
+    [/callback: its function is a function, not string/, ({ services }) => services?.callback?.('x')],
+    [/listener: its options is an object, not undefined/, ({ net }) => net?.listen?.()],
+    [
+      /listener: its name is a string, not undefined/,
+      ({ net }) => net?.listen?.({ ...door, name: undefined }, () => {}),
+    ],
+    [/listener a: its function is a function, not undefined/, ({ net }) => net?.listen?.(door)],
+    [/listener a: its host is a string, not undefined/, ({ net }) => net?.listen?.({ name: 'a', port: 0 }, () => {})],
+    [/listener a: its port is a number, not string/, ({ net }) => net?.listen?.({ ...door, port: '0' }, () => {})],
+    [/listener a: its port is 0 to 65535, not 99999/, ({ net }) => net?.listen?.({ ...door, port: 99_999 }, () => {})],
+    [
+      /listener a: its port is 0 to 65535, not undefined/,
+      ({ net }) => net?.listen?.({ name: 'a', host: '::' }, () => {}),
+    ],
+    [/listener a: its tls is an object, not boolean/, ({ net }) => net?.listen?.({ ...door, tls: true }, () => {})],
+  ]
+  for (const [what, register] of [...wrong, ...atStart]) {
+    const now = (ctx: PluginContext) => void register(ctx as never)
+    const setup = wrong.some(([one]) => one === what) ? now : () => {}
+    const definition = definePlugin({
+      name: 'wrong',
+      version: '1.0.0',
+      api: '^1.0.0',
+      setup,
+      start: setup === now ? () => {} : now,
+    })
+    const station = await stationWith(t, { wrong: definition })
     t.match(
       station.station.plugins().find(({ name }) => name === 'wrong'),
       { state: 'failed', reason: what },

@@ -1,9 +1,18 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import type { ConfigKey, PluginContext } from '../../plugin.js'
+import type { ConfigKey, ConfigOptions, PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import type { ParameterRecord } from '../instance/registrations.js'
-import { argument, type ContextHost, named, registering } from './host.js'
+import { argument, type ContextHost, members, named, registering } from './host.js'
+
+/** Besides the default, which the schema checks. */
+const parameterOptions = {
+  title: 'string',
+  secret: 'boolean',
+  boundTo: 'strings',
+  endsLink: 'boolean',
+  trial: 'object',
+} as const
 
 /** `ctx.config`: parameters, actions, rules. */
 export function configOf(instance: Instance, host: ContextHost): PluginContext['config'] {
@@ -14,8 +23,12 @@ export function configOf(instance: Instance, host: ContextHost): PluginContext['
       named(instance, 'parameter', key)
       argument(`parameter ${key}: its schema`, schema, 'object')
       argument(`parameter ${key}: its options`, options, 'object')
-      if (!Value.Check(schema, options.default)) {
-        throw new Error(`parameter ${key}: its default ${JSON.stringify(options.default)} does not fit its own schema`)
+      const { default: preset, ...rest } = options
+      members(`parameter ${key}`, rest, parameterOptions)
+      const { trial } = rest as ConfigOptions<unknown>
+      if (trial !== undefined) argument(`parameter ${key}: its trial.reaches`, trial.reaches, 'function')
+      if (!Value.Check(schema, preset)) {
+        throw new Error(`parameter ${key}: its default ${JSON.stringify(preset)} does not fit its own schema`)
       }
       const record: ParameterRecord = { owner: instance, name: key, schema, options, listeners: [] }
       registered.parameters.push(record)
@@ -36,13 +49,13 @@ export function configOf(instance: Instance, host: ContextHost): PluginContext['
     },
     rule(names, check) {
       registering(instance, 'rule')
-      argument('rule: its parameters', names, 'list')
+      argument('rule: its parameters', names, 'strings')
       argument(`rule of ${names}: its function`, check, 'function')
       registered.rules.push({ owner: instance, names, check })
     },
     onChange(names, fn) {
       registering(instance, 'onChange')
-      argument('onChange: its parameters', names, 'list')
+      argument('onChange: its parameters', names, 'strings')
       argument(`onChange of ${names}: its function`, fn, 'function')
       const foreign = names.find((name) => !isOwn(name))
       if (foreign !== undefined) throw new Error(`onChange of "${foreign}": only own parameters, after their define`)

@@ -1,5 +1,6 @@
 import { RtkError } from '../../errors.js'
 import type { MetricRegistry } from '../../metrics/index.js'
+import { didYouMean } from '../../nearest.js'
 import type { Network } from '../../net/index.js'
 import type { Dispose, PublishOptions, PublishResult } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
@@ -41,19 +42,48 @@ export function opening(instance: Instance, what: string): void {
   if (instance.inSetup) throw new Error(`${what} in setup: open it in start`)
 }
 
+const kinds = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  function: 'a function',
+  object: 'an object',
+  list: 'a list',
+  strings: 'a list of strings',
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || Number.isNaN(value)) return String(value)
+  return Array.isArray(value) ? `a list with ${value.map((one) => typeof one).join(', ') || 'nothing'}` : typeof value
+}
+
+function isA(kind: keyof typeof kinds, value: unknown): boolean {
+  if (kind === 'list') return Array.isArray(value)
+  if (kind === 'strings') return Array.isArray(value) && value.every((one) => typeof one === 'string')
+  return typeof value === kind && value !== null && !Number.isNaN(value)
+}
+
 /**
  * Plugins need not be type-checked: a value at the wrong place is told at load, not when it is used for the first time.
  * @param what names the argument in the message, as `command reset: its function`
  */
-export function argument(
-  what: string,
-  value: unknown,
-  kind: 'string' | 'number' | 'function' | 'object' | 'list',
-): void {
-  const isRight = kind === 'list' ? Array.isArray(value) : typeof value === kind && value !== null
-  if (isRight) return
-  const article = kind === 'object' ? 'an' : 'a'
-  throw new Error(`${what} is ${article} ${kind}, not ${value === null ? 'null' : typeof value}`)
+export function argument(what: string, value: unknown, kind: keyof typeof kinds): void {
+  if (!isA(kind, value)) throw new Error(`${what} is ${kinds[kind]}, not ${kindOf(value)}`)
+}
+
+/** The same for the members of an object that may be left out. A misspelt one would be left out as well. */
+export function members(what: string, value: object, known: Readonly<Record<string, keyof typeof kinds>>): void {
+  argument(`${what}: its options`, value, 'object')
+  for (const [name, one] of Object.entries(value)) {
+    if (!Object.hasOwn(known, name)) throw new Error(`${what} has no ${name}${didYouMean(name, Object.keys(known))}`)
+    if (one !== undefined) argument(`${what}: its ${name}`, one, known[name])
+  }
+}
+
+/** A service is named by its token, not by a text. */
+export function tokenOf(what: string, token: { readonly id: string }): void {
+  if (typeof token?.id === 'string') return
+  throw new Error(`${what} is named by its token (see defineService), not ${JSON.stringify(token)}`)
 }
 
 const nameRule = /^[A-Za-z0-9][A-Za-z0-9-]*$/
@@ -63,11 +93,13 @@ const pathRule = /^[A-Za-z0-9][\w-]*(\.[A-Za-z0-9][\w-]*)*$/
 /** A name that cannot be requested is a mistake of its author. */
 export function named(instance: Instance, what: 'parameter' | 'action' | 'command', name: string): void {
   registering(instance, `${what} ${name}`)
+  argument(`${what}: its name`, name, 'string')
   if (!nameRule.test(name)) throw new Error(`${what} "${name}": a name has letters, digits and dashes`)
 }
 
 export function placed(instance: Instance, path: string): void {
   registering(instance, `block ${path}`)
+  argument('block: its path', path, 'string')
   if (pathRule.test(path)) return
   throw new Error(
     `block "${path}": a path has names of letters, digits, dashes and underscores, with dots between them`,

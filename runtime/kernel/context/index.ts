@@ -3,7 +3,7 @@ import type { PluginContext } from '../../plugin.js'
 import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { configOf } from './config.js'
-import { argument, type ContextHost, registering } from './host.js'
+import { argument, type ContextHost, members, registering } from './host.js'
 import { fetchOf, netOf } from './network.js'
 import { processOf } from './process.js'
 import { errorsOf, infoOf, metricsOf, statusOf } from './reports.js'
@@ -50,10 +50,12 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
     errors,
     status: statusOf(instance, host),
     metrics: metricsOf(instance, host.metrics),
-    banner(label, text, { onTerminal = false } = {}) {
+    banner(label, text, options = {}) {
       registering(instance, 'banner')
       argument('banner: its label', label, 'string')
       argument(`banner ${label}: its text`, text, 'function')
+      members(`banner ${label}`, options, { onTerminal: 'boolean' })
+      const { onTerminal = false } = options
       registered.banner.push({ label, text, onTerminal })
     },
     ui: uiOf(instance),

@@ -1,9 +1,33 @@
 import type { Trouble } from '../../../schemas/services.js'
 import { Fetcher } from '../../fetch/index.js'
+import type { ListenOptions } from '../../net/types.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Instance } from '../instance/instance.js'
-import { argument, type ContextHost, opening } from './host.js'
+import { argument, type ContextHost, members, opening } from './host.js'
+
+const listenMembers = {
+  name: 'string',
+  host: 'string',
+  port: 'number',
+  setting: 'string',
+  maxConnections: 'number',
+  maxPerAddress: 'number',
+  maxBuffered_bytes: 'number',
+  rate: 'object',
+  idle_ms: 'number',
+  handover: 'boolean',
+} as const
+
+function checkListener({ tls, ...options }: ListenOptions): void {
+  const what = `listener ${options.name}`
+  members(what, options, listenMembers)
+  argument(`${what}: its host`, options.host, 'string')
+  const { port } = options
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(`${what}: its port is 0 to 65535, not ${JSON.stringify(port)}`)
+  if (tls !== undefined && typeof tls !== 'function') argument(`${what}: its tls`, tls, 'object')
+}
 
 /** `ctx.net`: listeners with sockets owned by the runtime. */
 export function netOf(
@@ -13,7 +37,10 @@ export function netOf(
 ): PluginContext['net'] {
   return {
     listen(options, onConnection) {
+      argument('listener: its options', options, 'object')
+      argument('listener: its name', options.name, 'string')
       opening(instance, `listener ${options.name}`)
+      checkListener(options)
       argument(`listener ${options.name}: its function`, onConnection, 'function')
       const code = `listen-${options.name}`
       const report = (trouble: Trouble | undefined) => {

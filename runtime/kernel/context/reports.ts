@@ -4,18 +4,21 @@ import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
 import { stationError } from '../../station-error.js'
 import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
-import { argument, type ContextHost, placed } from './host.js'
+import { argument, type ContextHost, members, placed } from './host.js'
 
 /** The parts of a block, in merge order. */
 function infoParts(path: string, build: InfoBuilder | InfoParts): InfoPart[] {
   if (typeof build === 'function') return [{ class: 'runtime', detail: false, fallback: false, build }]
+  const groups = { static: 'function', runtime: 'function', config: 'function' } as const
+  members(`block ${path}`, build, { ...groups, detail: 'object', fallback: 'object' })
+  for (const group of ['detail', 'fallback'] as const)
+    members(`block ${path}: its ${group}`, build[group] ?? {}, groups)
   const parts: InfoPart[] = []
   for (const group of ['basic', 'detail', 'fallback'] as const) {
     const builders = group === 'basic' ? build : build[group]
     for (const part of ['static', 'runtime', 'config'] as const) {
       const builder = builders?.[part]
       if (!builder) continue
-      argument(`block ${path}: its ${part} part`, builder, 'function')
       parts.push({ class: part, detail: group === 'detail', fallback: group === 'fallback', build: builder })
     }
   }

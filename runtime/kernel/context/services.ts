@@ -4,7 +4,7 @@ import type { PluginContext, ServiceToken } from '../../plugin.js'
 import { currentOwner } from '../instance/attribution.js'
 import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
-import { argument, type ContextHost } from './host.js'
+import { argument, type ContextHost, tokenOf } from './host.js'
 
 /** `ctx.services`: services that plugins offer to each other. */
 export function servicesOf(instance: Instance, host: ContextHost): PluginContext['services'] {
@@ -12,6 +12,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
   const find = (id: string) => host.findService(id, instance)
   return {
     provide<T>(token: ServiceToken<T>, value: T) {
+      tokenOf('provided service', token)
       if (!instance.definition.provides?.some(({ id }) => id === token.id)) {
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} provides ${token.id} but does not name it in provides`)
       }
@@ -25,6 +26,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       instance.services.set(token.id, value)
     },
     use<T>(token: ServiceToken<T>): T {
+      tokenOf('used service', token)
       if (instance.inSetup) {
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} uses ${token.id} in setup: use it from start on`)
       }
@@ -34,8 +36,12 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       }
       return value as T
     },
-    find: <T>(token: ServiceToken<T>) => find(token.id) as T | undefined,
+    find<T>(token: ServiceToken<T>) {
+      tokenOf('service', token)
+      return find(token.id) as T | undefined
+    },
     watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown) {
+      tokenOf('watched service', token)
       if (instance.inSetup) {
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} watches ${token.id} in setup: watch it from start on`)
       }
@@ -44,6 +50,7 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
       return host.watchService(instance, token.id, (service) => call(service as T | undefined))
     },
     callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined {
+      argument('callback: its function', fn, 'function')
       return onBehalf(currentOwner() ?? instance, host.clock, 'callback', fn)
     },
   }

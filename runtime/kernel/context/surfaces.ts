@@ -1,21 +1,22 @@
 /** Where others reach the plugin: commands, hooks, HTTP, MQTT. */
 import { RtkError } from '../../errors.js'
+import { isFilter } from '../../mqtt/bus.js'
 import type { PluginContext } from '../../plugin.js'
 import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
-import { argument, type ContextHost, named, registering } from './host.js'
+import { argument, type ContextHost, members, named, registering } from './host.js'
 
 /** `ctx.commands` */
 export function commandsOf(instance: Instance): PluginContext['commands'] {
   const { commands } = instance.registered
   return {
-    add(command, help, run, { value = true, words = [], caution = '' } = {}) {
+    add(command, help, run, options = {}) {
       named(instance, 'command', command)
       argument(`command ${command}: its help`, help, 'string')
       argument(`command ${command}: its function`, run, 'function')
-      argument(`command ${command}: its words`, words, 'list')
-      argument(`command ${command}: its caution`, caution, 'string')
+      members(`command ${command}`, options, { value: 'boolean', words: 'strings', caution: 'string' })
+      const { value = true, words = [], caution = '' } = options
       commands.push({ owner: instance, name: command, help, value, caution, words, run })
     },
   }
@@ -28,6 +29,7 @@ export function hooksOf(instance: Instance): PluginContext['hooks'] {
     tap(fn: (...args: never[]) => unknown, options: { stage?: number } = {}) {
       registering(instance, `tap on ${hook}`)
       argument(`tap on ${hook}: its function`, fn, 'function')
+      members(`tap on ${hook}`, options, { stage: 'number' })
       taps[hook].push({ owner: instance, stage: options.stage ?? 0, fn })
     },
   })
@@ -39,6 +41,12 @@ export function hooksOf(instance: Instance): PluginContext['hooks'] {
   }
 }
 
+/** A misspelt role would be one that nobody has. */
+function roleOf(what: string, role: unknown): void {
+  if (role === undefined || role === 'viewer' || role === 'operator') return
+  throw new Error(`${what}: its role is viewer or operator, not ${JSON.stringify(role)}`)
+}
+
 /** `ctx.http` */
 export function httpOf(instance: Instance): PluginContext['http'] {
   const { routes, httpPlugins, upgrades } = instance.registered
@@ -47,17 +55,22 @@ export function httpOf(instance: Instance): PluginContext['http'] {
       argument('route: its options', options, 'object')
       registering(instance, `route ${options.url}`)
       argument(`route ${options.url}: its handler`, options.handler, 'function')
+      roleOf(`route ${options.url}`, options.config?.role)
       routes.push(options)
     },
     register(plugin, options) {
       registering(instance, 'Fastify plugin')
       argument('Fastify plugin', plugin, 'function')
+      if (options !== undefined) argument('Fastify plugin: its options', options, 'object')
       httpPlugins.push({ plugin, options: options ?? {} })
     },
-    upgrade(path, fn, { role = 'operator' } = {}) {
+    upgrade(path, fn, options = {}) {
       registering(instance, `upgrade ${path}`)
       argument('upgrade: its path', path, 'string')
       argument(`upgrade ${path}: its function`, fn, 'function')
+      members(`upgrade ${path}`, options, { role: 'string' })
+      const { role = 'operator' } = options
+      roleOf(`upgrade ${path}`, role)
       if (upgrades.has(path)) {
         throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${instance.name} registers the upgrade of ${path} twice`)
       }
@@ -70,15 +83,18 @@ export function httpOf(instance: Instance): PluginContext['http'] {
 export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mqtt'] {
   const { registered, scope } = instance
   const topicOf = (topic: string) => topic.replaceAll('{SN}', host.serial)
+  const filterOf = (topic: string) => {
+    argument('topic: its name', topic, 'string')
+    if (topic === '' || isFilter(topic)) return topicOf(topic)
+    throw new Error(`topic "${topic}": + is a whole level, # a whole level at the end`)
+  }
   return {
     on(topic, fn) {
       registering(instance, 'topic')
-      if (typeof topic !== 'function') argument('topic: its name', topic, 'string')
       argument('topic: its function', fn, 'function')
-      const wanted = onBehalf(instance, host.clock, 'topic', () =>
-        topicOf(typeof topic === 'function' ? topic() : topic),
-      )
-      registered.topics.push({ owner: instance, filter: () => wanted() ?? '', fn })
+      const fixed = typeof topic === 'function' ? undefined : filterOf(topic)
+      const wanted = onBehalf(instance, host.clock, 'topic', () => filterOf((topic as () => string)()))
+      registered.topics.push({ owner: instance, filter: () => fixed ?? wanted() ?? '', fn })
     },
     publish(topic, payload, { beside, ...options } = {}) {
       if (scope.closed) return 'offline'
@@ -88,6 +104,11 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
     describe(topic) {
       registering(instance, 'description of a topic')
       argument('description of a topic', topic, 'object')
+      const { address, from, summary } = topic
+      argument('description of a topic: its address', address, 'string')
+      argument(`description of ${address}: its summary`, summary, 'string')
+      if (from !== 'station' && from !== 'client')
+        throw new Error(`description of ${address}: it is from station or client, not ${JSON.stringify(from)}`)
       registered.topicDescriptions.push({ owner: instance, topic })
     },
   }
