@@ -1,5 +1,5 @@
 /** Single plugins in another version than the bundle has them: on trial first, dropped by another bundle. */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { access, mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -181,6 +181,8 @@ export class UpdatedPlugins implements PluginUpdates {
     const { folder } = this.#deps
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#sweep()
+    // Before the first folder: folders without a list are a lost list at the next start, and unpacking may be killed.
+    if (!(await exists(this.#file))) await this.#save()
     const numbers = (await readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
     const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
     this.#preparing.add(basename(path))
@@ -199,40 +201,46 @@ export class UpdatedPlugins implements PluginUpdates {
     const version = await versionIn(folder, name)
     await syncFolder(folder, nodeFileSystem)
     await syncFolder(this.#deps.folder, nodeFileSystem)
-    const before = structuredClone(this.#index)
-    const old = before.updates[source]
+    const old = this.#index.updates[source]
+    const reason = this.#index.failed[name]
     // Only a confirmed version is worth returning to.
     const former = old?.confirmed ? { version: old.version, folder: old.folder } : old?.former
-    this.#index.updates[source] = {
-      name,
-      version,
-      folder: basename(folder),
-      tries: 1,
-      confirmed: false,
-      ...(former && { former }),
-    }
-    delete this.#index.failed[name]
-    try {
-      await this.#save()
-    } catch (error) {
-      this.#index = before
-      throw error
-    }
-    this.#preparing.delete(basename(folder))
-    this.#since.delete(source)
+    // From here on the state of the plugin is not that of the new version.
     this.#installing = source
     try {
-      await this.#deps.plugins().reload(name)
-    } catch (error) {
-      this.#giveUp(source, messageOf(error))
-      await this.#save()
-      throw error
+      this.#index.updates[source] = {
+        name,
+        version,
+        folder: basename(folder),
+        tries: 1,
+        confirmed: false,
+        ...(former && { former }),
+      }
+      delete this.#index.failed[name]
+      try {
+        await this.#save()
+      } catch (error) {
+        // Only this entry: others may have changed meanwhile.
+        this.#putBack(source, old)
+        if (reason !== undefined) this.#index.failed[name] = reason
+        throw error
+      }
+      this.#preparing.delete(basename(folder))
+      this.#since.delete(source)
+      try {
+        await this.#deps.plugins().reload(name)
+      } catch (error) {
+        // The version before keeps running, and stays on trial if it was.
+        this.#giveUp(source, messageOf(error), old)
+        await this.#save()
+        throw error
+      }
     } finally {
       this.#installing = undefined
+      this.#watch()
     }
     this.#deps.clear(codeOf(name))
     this.#deps.clear(lostCode)
-    this.#watch()
     return { version }
   }
 
@@ -242,11 +250,16 @@ export class UpdatedPlugins implements PluginUpdates {
     throw new RtkError('RTK_ERR_NOT_LOADED', `this station has no plugin ${name}, so it cannot be updated`)
   }
 
-  /** Puts the version before back into the index. */
-  #giveUp(source: string, reason: string): void {
-    const { name, version, former } = this.#index.updates[source] as Update
-    if (former) this.#index.updates[source] = { name, ...former, tries: 0, confirmed: true }
+  #putBack(source: string, update: Update | undefined): void {
+    if (update) this.#index.updates[source] = update
     else delete this.#index.updates[source]
+  }
+
+  /** Puts the version before back into the index. @param before default: the last one that was confirmed */
+  #giveUp(source: string, reason: string, before?: Update): void {
+    const { name, version, former: confirmed } = this.#index.updates[source] as Update
+    const former = before ?? (confirmed && { name, ...confirmed, tries: 0, confirmed: true })
+    this.#putBack(source, former)
     this.#since.delete(source)
     this.#unseen.delete(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
@@ -370,6 +383,12 @@ export class UpdatedPlugins implements PluginUpdates {
     return this.#preparing.has(place) || updates.some((one) => one.folder === place || one.former?.folder === place)
   }
 }
+
+const exists = (file: string) =>
+  access(file).then(
+    () => true,
+    () => false,
+  )
 
 function fits(loaded: Loaded, check: OptionsCheck): boolean {
   try {

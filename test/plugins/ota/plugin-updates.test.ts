@@ -119,6 +119,32 @@ t.test('an update of one plugin', async (t) => {
     t.ok(readdirSync(folder).includes(basename(place)), 'the new one is there')
   })
 
+  t.test('C1: that is refused while the version before is on trial leaves that one, and its trial', async (t) => {
+    const rig = await setUp(t)
+    t.match(await rig.post(await image(t, '1.1.0')), { status: 200 })
+    const bad = await image(t, '1.2.0', { setup: 'throw new Error("no mast")' })
+    t.match((await rig.post(bad)).text, /no mast/)
+    t.equal(rig.running(), '1.1.0')
+    t.match(rig.reasons(), /mast 1\.2\.0 was given up: .*no mast.*; 1\.1\.0 runs again/)
+    await rig.station.clock.advance(70_000)
+    await until(async () => rig.station.lines.some(({ msg }) => msg === 'the update is confirmed'), 'the confirmation')
+    await rig.station.stop()
+    const next = await rig.again()
+    t.equal(next.running(), '1.1.0', 'after a restart, too')
+  })
+
+  t.test('C1: the first one that is killed while it is unpacked is no lost list', async (t) => {
+    const found: { updates?: PluginUpdates } = {}
+    const ears = probe([pluginUpdates], (ctx) => {
+      found.updates = ctx.services.use(pluginUpdates)
+    })
+    const rig = await setUp(t, { plugins: { probe: ears } })
+    await found.updates?.prepare('mast')
+    await rig.station.stop()
+    const next = await rig.again()
+    t.equal(next.reasons(), '')
+  })
+
   t.test('that cannot start is refused, and the version before goes on', async (t) => {
     const rig = await setUp(t)
     for (const bad of [{ setup: 'throw new Error("no mast")' }, { start: 'throw new Error("no mast")' }]) {
