@@ -135,7 +135,7 @@ async function answer(line: string, socket: Socket, table: Record<string, Method
     const text = JSON.stringify({ id, result })
     if (text.length > longestAnswer) {
       const problem = `the answer has ${text.length} characters, at most ${longestAnswer} are sent`
-      throw new RtkError('RTK_ERR_USAGE', problem)
+      throw new RtkError('RTK_ERR_INTERNAL', problem)
     }
     socket.write(`${text}\n`)
   } catch (error) {

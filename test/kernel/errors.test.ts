@@ -10,7 +10,7 @@ import system from '../../plugins/system/index.js'
 import { packageRoot } from '../../runtime/build/release.js'
 import { parseVariant, readVariant } from '../../runtime/cli/variant-file.js'
 import { ControlClient } from '../../runtime/control/client.js'
-import { reachControl } from '../../runtime/control/protocol.js'
+import { longestAnswer, reachControl } from '../../runtime/control/protocol.js'
 import { serveControl } from '../../runtime/control/server.js'
 import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js'
 import { refusal } from '../../runtime/http/access.js'
@@ -196,10 +196,16 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
   const plugins = () => {
     throw new TypeError('x is not a function')
   }
-  const close = await serveControl(data, { station: { plugins } } as unknown as Runtime, pino({ level: 'silent' }))
+  const document = () => 'x'.repeat(longestAnswer)
+  const close = await serveControl(
+    data,
+    { station: { plugins, document } } as unknown as Runtime,
+    pino({ level: 'silent' }),
+  )
   t.teardown(close)
   const client = await ControlClient.open(data)
   await t.rejects(client.call('list'), { code: 'RTK_ERR_INTERNAL', message: 'x is not a function' })
+  await t.rejects(client.call('document'), { code: 'RTK_ERR_INTERNAL', message: /^the answer has \d+ characters/ })
   await t.rejects(client.call('nothing' as never), { code: 'RTK_ERR_USAGE' })
   client.close()
 })
