@@ -1,5 +1,5 @@
 import type { BaseMount, MountConnection, MountLogin, MountSource, NearMount } from 'rtk-base/services'
-import type { Accounts } from './accounts/accounts.js'
+import type { Accounts, IsAsked } from './accounts/accounts.js'
 import type { Connections } from './accounts/connections.js'
 import type { Bases } from './bases/bases.js'
 import type { Near } from './near/near.js'
@@ -34,11 +34,16 @@ export class FleetMounts implements MountSource {
   }
 
   known(user: string, password: string, mount: string): MountLogin | undefined {
-    return this.#accounts.known(user, password, mount)
+    return this.#accounts.known(user, password, this.#isAsked(mount))
   }
 
   login(user: string, password: string, mount: string): Promise<MountLogin | undefined> {
-    return this.#accounts.login(user, password, mount)
+    return this.#accounts.login(user, password, this.#isAsked(mount))
+  }
+
+  /** An account may have been entered before its mountpoint was there, in any letters. */
+  #isAsked(mount: string): IsAsked {
+    return (entered) => (this.find(entered)?.name ?? entered) === mount
   }
 
   elsewhere(user: string): Promise<number> {

@@ -6,6 +6,7 @@ import {
   HeadReader,
   type NtripRequest,
   parseRequest,
+  spelledLike,
   tableText,
 } from 'rtk-base/ntrip'
 import type { Connection, Dispose, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
@@ -473,10 +474,7 @@ export class Caster {
   }
 }
 
-/** By its exact name, or in other letters, as people type what they read: two that differ in nothing else are told apart. */
-function alike<T>(mounts: ReadonlyMap<string, T>, name: string): T | undefined {
-  const other = [...mounts.keys()].find((one) => one.toLowerCase() === name.toLowerCase())
-  return mounts.get(name) ?? mounts.get(other ?? '')
-}
+const alike = <T>(mounts: ReadonlyMap<string, T>, name: string): T | undefined =>
+  mounts.get(spelledLike(mounts.keys(), name) ?? '')
 
 const tooMany = 'too many wrong passwords: wait 10 min'

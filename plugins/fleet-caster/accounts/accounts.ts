@@ -75,6 +75,9 @@ const isSame = (one: string, other: string) => {
   const [left, right] = [Buffer.from(one), Buffer.from(other)]
   return left.length === right.length && timingSafeEqual(left, right)
 }
+/** Whether a mountpoint of an account, in whatever letters it was entered, is the one that a client asks for. */
+export type IsAsked = (mount: string) => boolean
+
 const columns = 'name, hash, mounts, most, from_s, until_s, note, revision, created'
 const mountsOf = ({ mounts }: Row) => JSON.parse(mounts) as string[]
 const asAccount = (row: Row): Account => ({
@@ -124,14 +127,14 @@ export class Accounts {
 
   // ── logins ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  known(user: string, password: string, mount: string): MountLogin | undefined {
+  known(user: string, password: string, isAsked: IsAsked): MountLogin | undefined {
     const known = this.#known.get(user)
     const age_ms = known ? this.#ctx.clock.monotonic() - known.at_ms : 0
     if (!known || age_ms > (this.#database.connected ? fresh_ms : known_ms)) return undefined
-    return this.#judge(known.row, password, mount)
+    return this.#judge(known.row, password, isAsked)
   }
 
-  async login(user: string, password: string, mount: string): Promise<MountLogin | undefined> {
+  async login(user: string, password: string, isAsked: IsAsked): Promise<MountLogin | undefined> {
     if (user.length > 64 || password.length > 128) return undefined
     let row: Row | undefined
     try {
@@ -139,18 +142,17 @@ export class Accounts {
     } catch (error) {
       const known = this.#known.get(user)
       if (!known || this.#ctx.clock.monotonic() - known.at_ms > known_ms) throw error
-      return this.#judge(known.row, password, mount)
+      return this.#judge(known.row, password, isAsked)
     }
-    const login = row && this.#judge(row, password, mount)
+    const login = row && this.#judge(row, password, isAsked)
     if (row && login) this.#keep(row)
     return login
   }
 
-  #judge(row: Row, password: string, mount: string): MountLogin | undefined {
+  #judge(row: Row, password: string, isAsked: IsAsked): MountLogin | undefined {
     if (!isSame(row.hash, hashOf(password)) || !this.#isValid(row)) return undefined
     const mounts = mountsOf(row)
-    const isOpen = mounts.length === 0 || mounts.some((one) => one.toLowerCase() === mount.toLowerCase())
-    return isOpen ? { user: row.name, most: row.most } : undefined
+    return mounts.length === 0 || mounts.some(isAsked) ? { user: row.name, most: row.most } : undefined
   }
 
   #isValid({ from_s, until_s }: Row): boolean {

@@ -1,4 +1,5 @@
 import { ecefToGeodetic } from 'rtk-base/gnss'
+import { spelledLike } from 'rtk-base/ntrip'
 import type { EventSource, PluginContext } from 'rtk-base/plugin'
 import { type BaseMount, type FleetStation, fleet, fleetBroker, type LatLon, type OpenMount } from 'rtk-base/services'
 import type { Settings } from '../options.js'
@@ -111,8 +112,14 @@ export class Bases {
   }
 
   find(name: string): BaseMount | undefined {
-    const serial = this.#serialOf(name)
+    const serial = this.#serialOf(name) ?? this.#serialOf(spelledLike(this.#names(), name) ?? '')
     return serial === undefined ? undefined : this.mount(serial)
+  }
+
+  /** Everything that a mountpoint may be asked for by. */
+  *#names(): Generator<string> {
+    for (const { serial } of this.#stations.stations()) yield serial
+    yield* this.#labels?.keys() ?? []
   }
 
   /** Those that may serve rovers. */

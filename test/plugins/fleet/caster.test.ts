@@ -498,7 +498,8 @@ t.test('rover accounts', async (t) => {
   const refused = async (client: Client) => (await client.ends()).split('\r\n')[0]
 
   t.equal(await refused(await rover('A1')), 'HTTP/1.0 401 Unauthorized', 'nobody without one')
-  const bob = await add({ name: 'bob', mounts: ['A1'], most: 2 })
+  // P2: entered in other letters than the mountpoint has.
+  const bob = await add({ name: 'bob', mounts: ['a1'], most: 2 })
   t.equal((await json('POST', accounts, { name: 'bob' })).status, 400, 'the name is taken')
   t.equal((await json('POST', accounts, { name: 'x y' })).status, 400)
   t.equal((await json('POST', accounts, { name: 'eve', from_s: 5, until_s: 4 })).status, 400)
@@ -515,7 +516,7 @@ t.test('rover accounts', async (t) => {
     'both are counted',
   )
   t.equal(await refused(await rover('A1', bob)), 'HTTP/1.0 503 Service Unavailable', 'two on all instances')
-  t.match((await json('GET', accounts)).body, [{ name: 'bob', most: 2, mounts: ['A1'], note: '' }])
+  t.match((await json('GET', accounts)).body, [{ name: 'bob', most: 2, mounts: ['a1'], note: '' }])
   t.notMatch(JSON.stringify((await json('GET', accounts)).body), bob.password)
   t.equal((await json('PATCH', `${accounts}/bob`, { note: 'tractor' })).status, 200)
   await seconds(1, base)
@@ -659,6 +660,8 @@ t.test('mountpoints by label; a serial number counts before a label', async (t) 
   await get(client, 'an epoch', base)
   const same = await rover('A1')
   await get(same, 'its serial number too', base)
+  await get(await rover('Munich'), 'P2: in other letters, as of the caster of a station', base)
+  await get(await rover('a1'), 'P2: the serial number, too', base)
   const table = await (await rover('')).ends()
   t.match(table, /STR;MUNICH;/)
   t.match(table, /STR;B2;/)
