@@ -30,6 +30,7 @@ import {
   driftText,
   elsewhereText,
   frameText,
+  sameReferenceText,
   stoppedReason,
   stoppedText,
   untransformedText,
@@ -323,7 +324,7 @@ export class ReferenceStation implements ProcedureStatus {
     if (this.state === 'survey' || this.state === 'idle') this.#survey?.done()
     else {
       this.#reports.clear('gnss-survey')
-      if (this.references.noteChosen()) this.#run?.dispatch('reference changed')
+      if (this.references.noteChosen() !== 'none') this.#run?.dispatch('reference changed')
     }
     return 'the incomplete survey-in is the surveyed reference'
   }
@@ -399,10 +400,13 @@ export class ReferenceStation implements ProcedureStatus {
     await this.references.noteManual(by)
     this.#reports.clear('gnss-reference-moved')
     await this.#store.set('elsewhere', undefined)
+    const isUnconfirmed = this.#store.get('confirmation') !== undefined
     await this.#store.set('confirmation', undefined)
     this.compareFrames()
-    if (takenBack?.evidence) await this.#suspectAgain(takenBack)
+    if (takenBack?.evidence && !this.#integrity?.suspicion) await this.#suspectAgain(takenBack)
     else this.#referenceMayHaveChanged(takenBack !== undefined)
+    // The report said that it was confirmed.
+    if (isUnconfirmed && this.#integrity?.suspicion) this.#run?.dispatch('move suspected')
   }
 
   /** What a person had answered is open again: positions alone do not see a move below some metres. */
@@ -419,8 +423,13 @@ export class ReferenceStation implements ProcedureStatus {
 
   /** @param isDoubted the same reference is checked again */
   #referenceMayHaveChanged(isDoubted = false): void {
-    // Sending the same reference again while a move is suspected confirms it.
-    if (!this.references.noteChosen() && !isDoubted && !this.#integrity?.suspicion) return
+    const change = this.references.noteChosen()
+    // To state the same position again is no evidence that the antenna is at it, and no confirmation of a person.
+    if (change !== 'another' && this.#integrity?.suspicion) {
+      this.#ctx.log.warn(sameReferenceText)
+      return
+    }
+    if (change === 'none' && !isDoubted) return
     this.#integrity?.settle()
     this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')

@@ -171,6 +171,7 @@ export const table: readonly Row[] = [
   ['any', 'constellations changed', 'configure', ['hold', 'set rover']],
 
   ['moved', 'agreed for 10 min', 'base', ['hold', 'set base']],
+  ['moved', 'move suspected', 'moved', ['report move', 'set rover']],
   ['moved', 'position confirmed', 'base', ['hold', 'set base']],
   ['moved', 'receiver restarted', 'moved', ['set rover']],
   ['moved', 'not taken', 'moved', ['set rover']],

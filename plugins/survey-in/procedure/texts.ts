@@ -21,6 +21,9 @@ const movedAdvice = {
     'if the antenna is where it was, send confirm-position; if it moved, enter the new position, or set gnss-ref-chosen to survey and send start-survey-in',
 }
 
+export const sameReferenceText =
+  'the chosen reference is the same, and the suspected move stands: to say that the antenna is where it was, send confirm-position; to use another position, survey or enter it'
+
 /** A height above the sea was entered, or the geoid separation added twice: the monitor recognises it, and to confirm it would keep the error. */
 const heightAdvice = 'correct gnss-ref-manual-alt: it is the height above the ellipsoid'
 const isHeightError = (method: Reference['method'], hint: string): boolean =>

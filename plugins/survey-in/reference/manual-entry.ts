@@ -25,8 +25,8 @@ export interface ReferenceSettings {
   chosen(): 'manual' | 'survey'
 }
 
-/** How far the two ways of entering one position may be apart. */
-const agreement_m = 0.01
+/** How far two ways of stating one position may be apart. */
+export const agreement_m = 0.01
 
 const isSet = (...values: (number | null)[]): boolean => values.every((value) => value !== null)
 

@@ -1,13 +1,19 @@
 /** The available references, the chosen one, and the history of those used. */
-import type { Enu } from 'rtk-base/gnss'
+import { distance, type Enu } from 'rtk-base/gnss'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { announcedReference, seenAt } from './datum.js'
 import { ReferenceHistory } from './history.js'
-import { manualPosition, type ReferenceSettings } from './manual-entry.js'
+import { agreement_m, manualPosition, type ReferenceSettings } from './manual-entry.js'
 import type { Override } from './override.js'
 import { type Reference, signatureOf } from './reference.js'
 import { SavedPositions } from './saved.js'
+
+/**
+ * What a change makes of the chosen reference. `restated`: the same position of the antenna in other words, e.g. rounded or in another
+ * announced frame.
+ */
+export type ReferenceChange = 'none' | 'restated' | 'another'
 
 export class References {
   readonly history: ReferenceHistory
@@ -17,6 +23,7 @@ export class References {
   readonly #store: ReferenceStore
   readonly #utc_s: () => number
   #signature = ''
+  #noted: Reference | undefined
 
   /** @param most entries of the history */
   constructor(
@@ -43,17 +50,21 @@ export class References {
 
   /** As announced; undefined until one group of coordinates is complete. */
   get manual(): Reference | undefined {
+    const entered = this.#entered
+    return entered && this.#announced(entered)
+  }
+
+  get #entered(): Reference | undefined {
     const entry = this.#settings.manual()
     const arp = manualPosition(entry)
     if (!arp) return undefined
     const { t = 0, by = 'plugin' } = this.#store.get('manual') ?? {}
     const { acc: acc_m, corr, datum, source } = entry
-    const entered = {
+    return {
       ...{ method: 'manual' as const, arp, acc_m, corr, t, by, samples: 0, elapsed_s: 0 },
       ...(datum && { datum }),
       ...(source && { source }),
     }
-    return this.#announced(entered)
   }
 
   get chosenMethod(): Reference['method'] {
@@ -62,9 +73,13 @@ export class References {
 
   /** The chosen one, as announced; undefined while there is none. */
   get chosen(): Reference | undefined {
-    if (this.chosenMethod === 'manual') return this.manual
-    const { reference } = this.#surveyor
-    return reference && this.#announced(reference)
+    const determined = this.#determined
+    return determined && this.#announced(determined)
+  }
+
+  /** The chosen one as entered or surveyed. */
+  get #determined(): Reference | undefined {
+    return this.chosenMethod === 'manual' ? this.#entered : this.#surveyor.reference
   }
 
   #announced(reference: Reference): Reference {
@@ -83,12 +98,16 @@ export class References {
     await this.#store.set('manual', { entry, t: this.#utc_s(), by })
   }
 
-  /** Stores the current chosen reference. @returns whether it differs from the stored one */
-  noteChosen(): boolean {
-    const before = this.#signature
+  /** Stores the current chosen reference. @returns how it differs from the stored one */
+  noteChosen(): ReferenceChange {
+    const [signature, noted] = [this.#signature, this.#noted]
     this.#signature = signatureOf(this.chosen)
+    this.#noted = this.#determined
     if (this.#store.get('override') && !this.override) void this.#store.set('override', undefined)
-    return this.#signature !== before
+    if (this.#signature === signature) return 'none'
+    const now = this.#noted
+    const isSame = noted?.method === now?.method && noted && now && distance(noted.arp, now.arp) <= agreement_m
+    return isSame ? 'restated' : 'another'
   }
 
   /** A person's word about the chosen reference; undefined without one. */

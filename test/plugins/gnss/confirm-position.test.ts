@@ -171,6 +171,57 @@ t.test('W4: a move that positions do not see is suspected again when its confirm
   await after.until(isFixed(after), 60)
 })
 
+t.test('W4: to send the same reference again is no confirmation of a move that positions do not see', async (t) => {
+  for (const chosen of gateOnly ? (['survey'] as const) : (['survey', 'manual'] as const)) {
+    const rig = await fixed(t, chosen === 'manual' ? { changes: manual() } : {})
+    const { station } = rig
+    rig.base.move(0.6)
+    await rig.until(() => rig.state() === 'moved', 10)
+    await rig.seconds(20)
+    const isMoved = [/the carrier phases show a move of (59|60)\.\d ± \d\.\d cm east: no RTCM is sent/]
+    t.match(rig.errors(), isMoved)
+    rig.sent.length = 0
+    const choice = { 'gnss-ref-chosen': chosen }
+    for (const source of ['mqtt', 'console'] as const) await station.station.change(choice, { source })
+    const init = { method: 'POST', body: JSON.stringify(choice) }
+    t.match((await station.request('/change', init)).json(), { result: 'ok' })
+    const used = (await history(rig)).find(({ what }) => what === 'used')
+    t.equal((await station.request(`/reference/history/${used?.id}`, { method: 'POST' })).status, 200, 'of the history')
+    await rig.change({ 'gnss-ref-manual-hp': false, 'gnss-ref-manual-acc': 0.05 })
+    await rig.seconds(300)
+    t.equal(rig.sent.length, 0, chosen)
+    t.equal(rig.state(), 'moved')
+    t.match(rig.errors(), isMoved, 'it stays, with what to do')
+    t.ok(
+      rig.station.lines.some(({ msg }) =>
+        /the chosen reference is the same.* send confirm-position; to use another position, /.test(msg),
+      ),
+      'and says so',
+    )
+    const after = await restarted(t, rig)
+    await after.seconds(300)
+    t.equal(after.state(), 'moved', 'after a restart too')
+    await after.change(manual(roundEcef(after.base.truth)))
+    await after.until(isFixed(after), 120)
+    t.same(after.errors(), [], 'another reference is one')
+  }
+})
+
+t.test('W4: the same reference takes a confirmation back that is not checked yet, and the move stands', async (t) => {
+  const rig = await fixed(t)
+  rig.base.move(0.5)
+  await rig.until(() => rig.state() === 'moved', 10)
+  t.match(await rig.command('confirm-position'), { text: /is checked as soon as/ })
+  await rig.change({ 'gnss-ref-chosen': 'survey' })
+  t.match(rig.errors(), [/the carrier phases show a move .*if the antenna is where it was, send confirm-position/])
+  rig.sent.length = 0
+  await rig.seconds(300)
+  t.equal(rig.state(), 'moved')
+  t.equal(rig.sent.length, 0)
+  t.equal((await rig.command('confirm-position')).status, 200)
+  await rig.until(isFixed(rig), 60)
+})
+
 t.test('the start-up check found another place and surveys: a person ends that', async (t) => {
   const rig = await fixed(t)
   const [reference] = rig.arps().slice(-1)
