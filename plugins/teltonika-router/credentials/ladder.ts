@@ -39,6 +39,7 @@ export interface LadderDeps {
 /** Routers as shipped; those of the legacy generation log in as `root`, with the password of the label. */
 const usualUsers = ['admin', 'root'] as const
 const retry_ms = 30_000
+const deniesText = 'the router denies logins, as one does that starts'
 
 /** The users that a password is tried with. */
 export const usersOf = (user: string): readonly string[] => (user === '' ? usualUsers : [user])
@@ -81,7 +82,7 @@ export class CredentialLadder {
     const answer = await this.try(transport, chosen, signal)
     if (answer === 'accepted') return { candidate: chosen }
     if (answer === 'denied') {
-      return next(guardLimits.denied_ms, 'the router denies logins, as one does that starts')
+      return next(guardLimits.denied_ms, deniesText)
     }
     log.info({ user: chosen.user, from: chosen.rung }, 'the router rejected a login: the next credentials are tried')
     const next_ms = Math.max(guard.wait_ms(byPerson), 1)
@@ -93,13 +94,18 @@ export class CredentialLadder {
 
   /**
    * A login with the pair that worked last, unless the guard has to rest.
-   * @throws RTK_ERR_ROUTER_LOGIN when that is rejected
+   * @throws RTK_ERR_ROUTER_LOGIN where it was rejected, denied, or not made
    */
   async renew(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<void> {
-    const rests = this.#deps.guard.wait_ms(false) > 0
-    if (!rests && (await this.try(transport, candidate, signal)) === 'accepted') return
-    const text = `${transport.origin}: the router rejects the password that it accepted before: the other ones are tried`
-    throw new RtkError('RTK_ERR_ROUTER_LOGIN', text)
+    const failed = (text: string) => new RtkError('RTK_ERR_ROUTER_LOGIN', `${transport.origin}: ${text}`)
+    const wait_ms = this.#deps.guard.wait_ms(false)
+    // The password may be right: nothing was said of it.
+    if (wait_ms > guardLimits.gap_ms) throw failed(`the session ended: ${this.#whyWaiting(wait_ms)}`)
+    if (wait_ms > 0) throw failed(`the session ended: another login follows in ${Math.ceil(wait_ms / 1000)} s`)
+    const answer = await this.try(transport, candidate, signal)
+    if (answer === 'denied') throw failed(`${deniesText}: another login follows`)
+    if (answer === 'rejected')
+      throw failed('the router rejects the password that it accepted before: the other ones are tried')
   }
 
   /**

@@ -793,6 +793,29 @@ t.test('a step of the ladder', async (t) => {
     await t.rejects(renew(), { code: 'RTK_ERR_ROUTER_LOGIN' })
     t.equal(rig.logins.length, 3)
   })
+
+  t.test('N11: a login that was not made, or was only denied, does not say that the password is wrong', async (t) => {
+    const pair = { rung: 'override', user: 'admin', pswd: 'mine' } as const
+    const code = 'RTK_ERR_ROUTER_LOGIN'
+    const late = new RtkError('RTK_ERR_ROUTER_TIMEOUT', 'late')
+    const rig = await ladderOf({ answers: ['denied', late, late, 'rejected'] })
+    const renew = () => rig.ladder.renew(rig.transport, pair, signalOff)
+    await t.rejects(renew(), { code, message: /^http:\/\/router: the router denies logins, as one does that starts/ })
+    for (let n = 0; n < 2; n++) {
+      await t.rejects(renew(), { code, message: 'http://router: the session ended: another login follows in 10 s' })
+      await rig.clock.advance(guardLimits.gap_ms)
+      await t.rejects(renew(), late)
+    }
+    t.equal(rig.logins.length, 3)
+    await rig.clock.advance(guardLimits.gap_ms)
+    await t.rejects(renew(), {
+      code,
+      message: /^http:\/\/router: the session ended: the router gave no answer to 3, and more would make it block/,
+    })
+    t.equal(rig.logins.length, 3, 'the guard rests')
+    await rig.clock.advance(60 * minute_ms)
+    await t.rejects(renew(), { code, message: /rejects the password that it accepted before/ })
+  })
 })
 
 t.test('the pair that was kept is written when it or what is known of it changed', async (t) => {
