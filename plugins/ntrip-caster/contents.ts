@@ -2,8 +2,11 @@ import { bandOf, constellationOf, decodeMsmHeader, msmSignalName } from 'rtk-bas
 import type { PluginContext } from 'rtk-base/plugin'
 import type { ConstellationName } from 'rtk-base/services'
 
-/** A message that did not come for so long is not offered any more. */
+/** A message that came less often than this, and than three of its intervals, is not offered any more. */
 const shown_ms = 60_000
+const shownIntervals = 3
+/** The longest interval that a selection can have: for so long a message may be the first of its kind. */
+const longestInterval_ms = 3_600_000
 const window_ms = 120_000
 
 /** Observations of GPS and GLONASS before MSM (RTCM 10403.3, 1001-1004 and 1009-1012): two numbers with L1 only, then two with L1 and L2. */
@@ -22,8 +25,8 @@ function bandsOf(type: number, frame: Uint8Array | undefined): readonly string[]
 /** Measured contents of a mountpoint: messages with their intervals, bits per second. */
 export class Contents {
   readonly #clock: PluginContext['clock']
-  /** By message number: monotonic ms of the last one, seconds between the last two, and its bands. */
-  readonly #seen = new Map<number, { last_ms: number; interval_s: number; bands: readonly string[] }>()
+  /** By message number: monotonic ms of the last one, ms between the last two if there were two, and its bands. */
+  readonly #seen = new Map<number, { last_ms: number; interval_ms: number | undefined; bands: readonly string[] }>()
   #bytes = 0
   #since_ms: number
 
@@ -36,8 +39,8 @@ export class Contents {
   count(type: number, bytes: number, frame?: Uint8Array): void {
     const now_ms = this.#clock.monotonic()
     const before = this.#seen.get(type)
-    const interval_s = before ? (now_ms - before.last_ms) / 1000 : 0
-    this.#seen.set(type, { last_ms: now_ms, interval_s, bands: bandsOf(type, frame) })
+    const interval_ms = before && now_ms - before.last_ms
+    this.#seen.set(type, { last_ms: now_ms, interval_ms, bands: bandsOf(type, frame) })
     this.#bytes += bytes
     if (now_ms - this.#since_ms > window_ms) {
       this.#bytes /= 2
@@ -51,10 +54,13 @@ export class Contents {
     this.#since_ms = this.#clock.monotonic()
   }
 
-  /** Of the last minute, by message number. */
-  get messages(): { type: number; interval_s: number }[] {
+  /** By message number. Of a message that came once only, no interval is known. */
+  get messages(): { type: number; interval_s?: number }[] {
     return this.#shown
-      .map(([type, { interval_s }]) => ({ type, interval_s: Math.max(1, Math.round(interval_s)) }))
+      .map(([type, { interval_ms }]) => ({
+        type,
+        ...(interval_ms !== undefined && { interval_s: Math.max(1, Math.round(interval_ms / 1000)) }),
+      }))
       .sort((one, other) => one.type - other.type)
   }
 
@@ -66,7 +72,10 @@ export class Contents {
 
   get #shown() {
     const now_ms = this.#clock.monotonic()
-    return [...this.#seen].filter(([, { last_ms }]) => now_ms - last_ms < shown_ms)
+    return [...this.#seen].filter(
+      ([, { last_ms, interval_ms = longestInterval_ms / shownIntervals }]) =>
+        now_ms - last_ms < Math.max(shown_ms, shownIntervals * interval_ms),
+    )
   }
 
   /** Bits a second, of the last minute or two. */

@@ -49,7 +49,7 @@ export function tableLines(mounts: readonly MountPoint[], facts: TableFacts): st
   ]
 }
 
-/** As measured: messages not sent in the last minute are not listed. */
+/** As measured: messages that are not sent any more are not listed. */
 export function rowOf(mount: MountPoint, { serial, place, country, generator, needsLogin }: TableFacts): StreamRow {
   const { messages, bitrate, carrier } = mount.contents
   const { lat, lon } = mount.arp ? ecefToGeodetic(mount.arp) : { lat: 0, lon: 0 }
@@ -59,7 +59,7 @@ export function rowOf(mount: MountPoint, { serial, place, country, generator, ne
     identifier: mount.unverified ? mount.name : (mount.place ?? place),
     // Clients exist that refuse any other 3.x.
     format: 'RTCM 3.2',
-    details: messages.map(({ type, interval_s }) => `${type}(${interval_s})`).join(','),
+    details: messages.map(({ type, interval_s: s }) => (s === undefined ? `${type}` : `${type}(${s})`)).join(','),
     carrier,
     systems: systems
       .filter(([family]) => has(family))

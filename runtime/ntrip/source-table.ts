@@ -10,7 +10,7 @@ export interface StreamRow {
   identifier: string
   /** e.g. `RTCM 3.2`: clients exist that refuse another 3.x. */
   format: string
-  /** e.g. `1005(1),1074(1)`: seconds in brackets. */
+  /** e.g. `1005(1),1074(1),1230`: seconds in brackets where they are known. */
   details: string
   /** 0 no phases, 1 L1, 2 L1 and L2 or more. */
   carrier: number

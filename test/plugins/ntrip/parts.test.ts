@@ -368,7 +368,7 @@ t.test('what a mountpoint sends is measured', async (t) => {
   const clock = new ManualClock()
   const contents = new Contents(clock)
   contents.count(1074, 500)
-  t.same(contents.messages, [{ type: 1074, interval_s: 1 }])
+  t.same(contents.messages, [{ type: 1074 }], 'P1: of one message no interval is known')
   for (let s = 0; s < 10; s++) {
     await clock.advance(5000)
     contents.count(1074, 500)
@@ -383,6 +383,21 @@ t.test('what a mountpoint sends is measured', async (t) => {
   t.equal(contents.messages.length, 2)
   await clock.advance(1)
   t.equal(contents.messages.length, 0, 'what did not come for a minute is not offered')
+  for (const interval_s of [60, 300, 3_600]) {
+    const rare = new Contents(clock)
+    for (let n = 0; n < 3; n++) {
+      rare.count(1005, 25)
+      const wanted = { type: 1005, ...(n > 0 && { interval_s }) }
+      for (let part = 0; part < 4; part++) {
+        t.same(rare.messages, [wanted], `P1: every ${interval_s} s: it stays in the table`)
+        await clock.advance(250 * interval_s)
+      }
+    }
+    await clock.advance(2_000 * interval_s - 1)
+    t.same(rare.messages, [{ type: 1005, interval_s }])
+    await clock.advance(1)
+    t.same(rare.messages, [], 'P1: after three of its intervals it is not')
+  }
   for (let s = 0; s < 600; s++) {
     await clock.advance(1000)
     contents.count(1074, 1000)
@@ -453,7 +468,7 @@ t.test('a row of the table says what was measured', async (t) => {
     return rowOf(mount, { ...facts, generator: 'rtk-base', needsLogin: true })
   }
   t.match(row([1005, 1074, 1094, 1124]), {
-    ...{ identifier: 'Delft', format: 'RTCM 3.2', details: '1005(1),1074(1),1094(1),1124(1)', carrier: 2 },
+    ...{ identifier: 'Delft', format: 'RTCM 3.2', details: '1005,1074,1094,1124', carrier: 2 },
     ...{ systems: 'GPS+GAL+BDS', lat: 0, generator: 'rtk-base', authentication: 'B', misc: '' },
   })
   t.match(row([1084], { arp: here, unverified: true, generator: 'u' }), {
