@@ -252,9 +252,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . - */
     mount: string
-    /** printable characters of any script without a colon */
+    /** printable characters of any script without a colon; invisible characters, which pasted text may have at its ends, are refused */
     user?: string
-    /** printable characters of any script without a space */
+    /** printable characters of any script without a space; invisible characters, which pasted text may have at its ends, are refused */
     password?: string
     /** NTRIP 1 or 2; 2 */
     version?: 1 | 2
@@ -284,9 +284,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . -; empty: the nearest of the source table */
     mount?: "" | string
-    /** printable characters of any script without a colon */
+    /** printable characters of any script without a colon; invisible characters, which pasted text may have at its ends, are refused */
     user?: string
-    /** printable characters of any script without a space */
+    /** printable characters of any script without a space; invisible characters, which pasted text may have at its ends, are refused */
     password?: string
     /** NTRIP 1 or 2; 2 */
     version?: 1 | 2
@@ -303,9 +303,9 @@ export type Change = {
     port?: number
     /** letters, digits, _ . - */
     mount: string
-    /** printable characters of any script without a colon */
+    /** printable characters of any script without a colon; invisible characters, which pasted text may have at its ends, are refused */
     user?: string
-    /** printable characters of any script without a space */
+    /** printable characters of any script without a space; invisible characters, which pasted text may have at its ends, are refused */
     password?: string
     /** NTRIP 1 (SOURCE) or 2 (POST); 1 */
     version?: 1 | 2
@@ -325,9 +325,9 @@ export type Change = {
     proof?: "off" | "table" | "echo"
     /** a rover’s login for the echo; default: user and password */
     echo?: {
-      /** printable characters of any script without a colon */
+      /** printable characters of any script without a colon; invisible characters, which pasted text may have at its ends, are refused */
       user: string
-      /** printable characters of any script without a space */
+      /** printable characters of any script without a space; invisible characters, which pasted text may have at its ends, are refused */
       password: string
     }
   }>

@@ -1,3 +1,4 @@
+import { unseenRefused } from 'rtk-base/ntrip'
 import { badValue, type PluginContext } from 'rtk-base/plugin'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
@@ -36,7 +37,7 @@ function addUserCommands(ctx: PluginContext, { caster, users }: Owners): void {
       }
       if (!isName || password === undefined || !userPassword.test(password) || !/^[1-9]\d{0,3}$/.test(most))
         throw badValue(
-          'ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon',
+          `ntrip-user=NAME:PASSWORD[:MOUNT,MOUNT][:CONNECTIONS], a password of 4 to 64 printable characters without a colon; ${unseenRefused}`,
         )
       const named = mounts.split(',').filter(Boolean)
       const { ended, unknown } = await setUser(caster, users, { name, password, mounts: named, most: Number(most) })
@@ -73,7 +74,9 @@ function addBaseCommands(ctx: PluginContext, { caster, bases }: Owners): void {
         return isGone ? `mountpoint ${mount} deleted` : `no base may push to ${mount}`
       }
       if (!isName || !userPassword.test(password ?? ''))
-        throw badValue('ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space')
+        throw badValue(
+          `ntrip-base=MOUNT:PASSWORD, a password of 4 to 64 printable characters without a space; ${unseenRefused}`,
+        )
       if (caster.isOwn(mount)) throw badValue(`${mount} is a mountpoint of the station itself: choose another name`)
       await bases.set(mount, password as string, [mount], 1)
       caster.basePasswordChanged(mount)

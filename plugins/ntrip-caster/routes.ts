@@ -1,11 +1,17 @@
 /** HTTP: the rovers' logins, listed without passwords, set and deleted one by one. */
+import { unseenRefused } from 'rtk-base/ntrip'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
 import { deleteUser, setUser, userName, userPassword } from './users.js'
 
-const Name = Type.Object({ name: Type.String({ pattern: userName.source, description: 'Name of the login' }) })
+const Name = Type.Object({
+  name: Type.String({
+    pattern: userName.source,
+    description: `Letters of any script, digits, _ . @ -; ${unseenRefused}`,
+  }),
+})
 const mounts = Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,32}$' }), {
   maxItems: 16,
   description: 'Mountpoints of this login; empty: every mountpoint',
@@ -28,7 +34,7 @@ const Sent = Type.Object(
   {
     password: Type.String({
       pattern: userPassword.source,
-      description: '4 to 64 printable characters of any script, no space',
+      description: `4 to 64 printable characters of any script, no space; ${unseenRefused}`,
     }),
     mounts: Type.Optional(mounts),
     most: Type.Optional(most),

@@ -1,11 +1,11 @@
 /** Sets and deletes the logins of rovers, for commands and routes. A change takes effect at once: its clients log in again. */
-import { loginForm } from 'rtk-base/ntrip'
+import { loginForm, loginNamePattern, loginPasswordPattern } from 'rtk-base/ntrip'
 import type { Caster } from './caster.js'
 import type { Logins } from './logins.js'
 
 /** Letters of any script: logins are UTF-8 (RFC 7617). */
-export const userName = /^[A-Za-z0-9_.@\u00a1-\uffff-]{1,64}$/
-export const userPassword = /^[!-~\u00a1-\uffff]{4,64}$/
+export const userName = new RegExp(loginNamePattern, 'u')
+export const userPassword = new RegExp(loginPasswordPattern, 'u')
 
 interface User {
   readonly name: string

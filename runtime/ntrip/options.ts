@@ -1,6 +1,7 @@
 /** Schemas shared by NTRIP options and parameters. */
 import Type from 'typebox'
 import type { ChangeAnswer } from '../../schemas/station.js'
+import { passwordPattern, unseenRefused, userPattern } from './login-characters.js'
 
 export { Host } from '../net/host.js'
 
@@ -9,8 +10,8 @@ const text = (pattern: string, description: string) => Type.String({ pattern, de
 export const Port = Type.Integer({ minimum: 1, maximum: 65_535, description: '2101 where it is left out' })
 export const MountName = text('^[A-Za-z0-9_.-]{1,100}$', 'letters, digits, _ . -')
 /** Sent as UTF-8 (RFC 7617). */
-export const User = text('^[!-9;-~\\u00a1-\\uffff]{0,64}$', 'printable characters of any script without a colon')
-export const Password = text('^[!-~\\u00a1-\\uffff]{0,64}$', 'printable characters of any script without a space')
+export const User = text(userPattern, `printable characters of any script without a colon; ${unseenRefused}`)
+export const Password = text(passwordPattern, `printable characters of any script without a space; ${unseenRefused}`)
 export const Tls = Type.Boolean({ description: 'TLS; the certificate of the other end is checked' })
 
 /** Schema fields that select the outgoing stream. Spread them into the object of a mountpoint or target. */

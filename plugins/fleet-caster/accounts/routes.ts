@@ -1,12 +1,15 @@
 /** HTTP: accounts of rovers, and the rovers of this instance. */
-import { loginForm } from 'rtk-base/ntrip'
+import { loginForm, loginNamePattern, unseenRefused } from 'rtk-base/ntrip'
 import { forViewer, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { fleet, fleetAccess } from 'rtk-base/services'
 import { Type } from 'typebox'
 import type { NearRover } from '../near/near.js'
 import type { Accounts, Terms } from './accounts.js'
 
-const Name = Type.String({ pattern: '^[A-Za-z0-9_.@\\u00a1-\\uffff-]{1,64}$', description: 'Name of the account' })
+const Name = Type.String({
+  pattern: loginNamePattern,
+  description: `Letters of any script, digits, _ . @ -; ${unseenRefused}`,
+})
 const time = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 99_999_999_999, description: `${description}: UTC seconds, 0: no limit` })
 const terms = {

@@ -153,6 +153,12 @@ t.test('the form of a caster: presets, pasted addresses, and what is wrong, by f
     user: 'user',
     password: 'password',
   })
+  for (const unseen of ['\u200b', '\u2009', '\u3000', '\ufeff']) {
+    const pasted = { ...wrong, user: `anna${unseen}`, password: `s3cret${unseen}` }
+    t.match(troublesOf(pasted, true), { user: 'user', password: 'password' }, 'N3')
+    t.match(loginTroubles(`anna${unseen}`, `s3cret${unseen}`, []), { name: 'name', password: 'password' }, 'N3')
+  }
+  t.strictSame(loginTroubles('jürgen', '密碼密碼', []), {}, 'N3')
   for (const port of ['', '0', '1.5', '-1', '0x10', '65536'])
     t.strictSame(troublesOf({ ...wrong, port }, true).port, 'port', `port ${port || 'empty'}`)
 })

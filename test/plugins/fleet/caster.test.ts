@@ -548,6 +548,10 @@ t.test('rover accounts', async (t) => {
   t.equal((await json('PATCH', `${accounts}/bob`, { most: 1 })).status, 404)
   const typed = await add({ name: 'jürgen'.normalize('NFD'), mounts: ['a1'] })
   t.equal((await json('POST', accounts, { name: 'jürgen' })).status, 400, 'N3: it is the same name')
+  for (const name of ['bob\u200b', '\u3000bob']) {
+    const { status, body } = await json('POST', accounts, { name })
+    t.match([status, JSON.stringify(body)], [400, /invisible characters/], 'N3')
+  }
   const jurgen = await rover('A1', typed)
   t.match(jurgen.text, 'ICY 200 OK', 'P2: an account takes its mountpoint in any letters')
   t.equal((await json('DELETE', `${accounts}/${encodeURIComponent('jürgen'.normalize('NFD'))}`)).status, 200)

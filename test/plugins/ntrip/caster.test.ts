@@ -356,6 +356,9 @@ t.test('N3: names and passwords in any script', async (t) => {
   }
   t.match(await command('ntrip-user=a b:s3cret'), { status: 400 })
   t.match(await command('ntrip-user=anna:s3\u0007cret'), { status: 400 })
+  for (const unseen of ['\u200b', '\u2009', '\u3000', '\ufeff'])
+    for (const login of [`user=anna:s3cret${unseen}`, `user=${unseen}anna:s3cret`, `base=EAST:s3cret${unseen}`])
+      t.match(await command(`ntrip-${login}`), { status: 400, text: /invisible characters/ })
 })
 
 t.test('mountpoints', async (t) => {

@@ -144,6 +144,17 @@ t.test('a mountpoint that is silent gets the position at the next attempt, unles
   }
 })
 
+t.test('N3: a login with a character that nobody sees is refused with the reason', async (t) => {
+  const { set } = await setUp(t)
+  const login = { host: '127.0.0.1', port: 2101, mount: 'NET', user: 'me', password: 's3cret' }
+  for (const field of ['user', 'password'] as const)
+    for (const text of ['s3cret\u200b', '\ufeffs3cret', 's3\u2009cret', '\u3000s3cret'])
+      t.match(await set({ ...login, [field]: text }), {
+        result: 'failed',
+        errors: [{ message: /invisible characters/ }],
+      })
+})
+
 for (const interval_s of [20, 40])
   t.test(`P1: a stream with an epoch every ${interval_s} s is silent after three of them`, async (t) => {
     const caster = await fakeCaster(t, ({ socket }) =>

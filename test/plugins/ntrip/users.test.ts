@@ -61,6 +61,23 @@ t.test('logins are listed without passwords, set and deleted, and the list says 
   t.notMatch(JSON.stringify(station.lines), /secret1|secret2/)
 })
 
+/** A blank of each kind, and characters that are shown as nothing. */
+const unseen = ['\u00a0', '\u00ad', '\u2009', '\u200b', '\u200d', '\u2060', '\u3000', '\u3164', '\ufe0f', '\ufeff']
+
+t.test('N3: a character that nobody sees is refused with the reason, where people paste it', async (t) => {
+  const { ask } = await setUp(t)
+  for (const one of unseen) {
+    const code = one.codePointAt(0)?.toString(16)
+    for (const text of [`${one}secret1`, `secret1${one}`, `sec${one}ret1`]) {
+      const refused = { status: 400, text: /invisible characters/ }
+      t.match(await ask('PUT', '/bob', { password: text }), refused, `password, ${code}`)
+      t.match(await ask('PUT', `/${encodeURIComponent(text)}`, { password: 'secret1' }), refused, `name, ${code}`)
+    }
+  }
+  t.same((await ask('GET')).json.users, [])
+  t.equal((await ask('PUT', `/${encodeURIComponent('測量')}`, { password: '密碼密碼😀' })).status, 200)
+})
+
 t.test('what is refused', async (t) => {
   const { ask } = await setUp(t)
   for (const [path, body] of [

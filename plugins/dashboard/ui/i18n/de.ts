@@ -682,8 +682,10 @@ export const de: Texts = {
     'Ein Hostname oder eine Adresse, zum Beispiel caster.example.org. Der Port hat ein eigenes Feld.',
   'casters.trouble.port': 'Eine Zahl von 1 bis 65535.',
   'casters.trouble.mount': 'Bis zu 100 Buchstaben, Ziffern, _ . und -.',
-  'casters.trouble.user': 'Bis zu 64 Zeichen ohne Leerzeichen, Umlaute und Doppelpunkt.',
-  'casters.trouble.password': 'Bis zu 64 Zeichen ohne Leerzeichen und Umlaute.',
+  'casters.trouble.user':
+    'Bis zu 64 sichtbare Zeichen ohne Leerzeichen und Doppelpunkt. Unsichtbare Zeichen kommen oft beim Einfügen mit.',
+  'casters.trouble.password':
+    'Bis zu 64 sichtbare Zeichen ohne Leerzeichen. Unsichtbare Zeichen kommen oft beim Einfügen mit.',
   'casters.switch': 'Senden an {name}',
   'casters.more': 'Einzelheiten, ändern, entfernen',
   'casters.edit': 'Ändern',
@@ -704,9 +706,11 @@ export const de: Texts = {
   'logins.removeLast':
     'Die Rover mit diesem Zugang werden getrennt. Es ist der letzte Zugang: Danach erhält jeder Rover im Netz die Korrekturen.',
   'logins.trouble.missing': 'Dieses Feld ist leer.',
-  'logins.trouble.name': 'Buchstaben, Ziffern, _ . @ und -, bis zu 64.',
+  'logins.trouble.name':
+    'Buchstaben, Ziffern, _ . @ und -, bis zu 64. Unsichtbare Zeichen kommen oft beim Einfügen mit.',
   'logins.trouble.taken': 'Diesen Namen gibt es schon. Ihn zuerst entfernen, oder einen anderen wählen.',
-  'logins.trouble.password': '4 bis 64 Zeichen ohne Leerzeichen, Umlaute und Doppelpunkt.',
+  'logins.trouble.password':
+    '4 bis 64 sichtbare Zeichen ohne Leerzeichen und Doppelpunkt. Unsichtbare Zeichen kommen oft beim Einfügen mit.',
   'logins.enter': 'Dies im Rover eingeben',
   'logins.entry.host': 'Host',
   'logins.entry.port': 'Port',

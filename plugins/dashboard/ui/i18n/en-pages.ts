@@ -171,8 +171,9 @@ export const pages = {
   'casters.trouble.host': 'A host name or address, for example caster.example.org. The port has a field of its own.',
   'casters.trouble.port': 'A number from 1 to 65535.',
   'casters.trouble.mount': 'Up to 100 letters, digits, _ . and -.',
-  'casters.trouble.user': 'Up to 64 characters without spaces, umlauts and colon.',
-  'casters.trouble.password': 'Up to 64 characters without spaces and umlauts.',
+  'casters.trouble.user':
+    'Up to 64 visible characters without spaces and colon. Pasted text often has invisible characters.',
+  'casters.trouble.password': 'Up to 64 visible characters without spaces. Pasted text often has invisible characters.',
   'casters.switch': 'Push to {name}',
   'casters.more': 'Details, edit, remove',
   'casters.edit': 'Edit',
@@ -209,9 +210,10 @@ export const pages = {
   'logins.removeLast':
     'The rovers with this login are disconnected. It is the last login: afterwards every rover in the network gets the corrections.',
   'logins.trouble.missing': 'This field is empty.',
-  'logins.trouble.name': 'Letters, digits, _ . @ and -, up to 64.',
+  'logins.trouble.name': 'Letters, digits, _ . @ and -, up to 64. Pasted text often has invisible characters.',
   'logins.trouble.taken': 'This name exists. Remove it first, or choose another one.',
-  'logins.trouble.password': '4 to 64 characters without spaces, umlauts and colon.',
+  'logins.trouble.password':
+    '4 to 64 visible characters without spaces and colon. Pasted text often has invisible characters.',
   'logins.enter': 'Enter this in the rover',
   'logins.entry.host': 'Host',
   'logins.entry.port': 'Port',

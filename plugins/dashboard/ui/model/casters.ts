@@ -1,5 +1,6 @@
 /** Casters to push to: what is known of the common ones, and the form of one. Pure. */
 import { hostOf, hostPattern } from '../../../../runtime/net/host-name.js'
+import { passwordPattern, userPattern } from '../../../../runtime/ntrip/login-characters.js'
 
 export const presetNames = ['rtk2go', 'onocoy', 'centipede', 'own'] as const
 export type PresetName = (typeof presetNames)[number]
@@ -92,6 +93,8 @@ export function cleanHost(text: string): { host: string; port?: string } {
 }
 
 const pattern = new RegExp(hostPattern, 'u')
+const validUser = new RegExp(userPattern, 'u')
+const validPassword = new RegExp(passwordPattern, 'u')
 
 /** @param keepsPassword an empty password means the stored one */
 export const troublesOf = (form: CasterForm, keepsPassword: boolean): CasterTroubles =>
@@ -113,9 +116,9 @@ function wrongFields(form: CasterForm, needed: readonly CasterField[], mayLackPa
   else if (!pattern.test(host)) troubles.host = 'host'
   if (!/^\d{1,5}$/.test(form.port.trim()) || port < 1 || port > 65_535) troubles.port = 'port'
   if (mount !== '' && !/^[A-Za-z0-9_.-]{1,100}$/.test(mount)) troubles.mount = 'mount'
-  if (user !== '' && !/^[!-9;-~\u00a1-\uffff]{1,64}$/.test(user)) troubles.user = 'user'
+  if (!validUser.test(user)) troubles.user = 'user'
   if (password === '' && !mayLackPassword) troubles.password = 'missing'
-  else if (!/^[!-~\u00a1-\uffff]{0,64}$/.test(password)) troubles.password = 'password'
+  else if (!validPassword.test(password)) troubles.password = 'password'
   for (const field of needed) if (form[field as 'mount' | 'user'] === '') troubles[field] = 'missing'
   return troubles
 }

@@ -1,4 +1,5 @@
 /** The login of a rover: names, passwords, and what to enter in the rover. Pure. */
+import { loginNamePattern, loginPasswordPattern } from '../../../../runtime/ntrip/login-characters.js'
 
 export type LoginTrouble = 'missing' | 'name' | 'password' | 'taken'
 
@@ -8,9 +9,9 @@ export function loginTroubles(
   password: string,
   names: readonly string[],
 ): { name?: LoginTrouble; password?: LoginTrouble } {
-  const isName = /^[A-Za-z0-9_.@\u00a1-\uffff-]{1,64}$/.test(name)
+  const isName = new RegExp(loginNamePattern, 'u').test(name)
   // No colon: NTRIP sends name and password with one between them.
-  const isPassword = /^[!-9;-~\u00a1-\uffff]{4,64}$/.test(password)
+  const isPassword = new RegExp(loginPasswordPattern, 'u').test(password) && !password.includes(':')
   return {
     ...(name === '' ? { name: 'missing' } : !isName ? { name: 'name' } : names.includes(name) ? { name: 'taken' } : {}),
     ...(!isPassword && { password: 'password' }),
