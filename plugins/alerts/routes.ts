@@ -19,7 +19,8 @@ const AlertRow = Type.Object({
   advice: Type.String(),
   since: Type.Integer({ description: 'UTC seconds; 0 unknown' }),
   state: Type.Enum(['pending', 'lapsed', 'active', 'ending'], {
-    description: 'active: a notice told of it. pending and lapsed: not yet. ending: its end has not held long enough',
+    description:
+      'active: it has held long enough for a notice. pending and lapsed: it has not. ending: its end has not',
   }),
   flaps: Type.Integer({ description: 'How often it came back since it began' }),
   acknowledged: Type.Optional(Type.Object({ by: Type.String(), t: Type.Integer({ description: 'UTC seconds' }) })),

@@ -84,7 +84,7 @@ export function AlertsPage() {
                           ([name, { reason, state }]) =>
                             `${name}: ${word('notice', state)}${reason ? ` (${reason})` : ''}`,
                         )
-                        .join(' · ')}
+                        .join(' · ') || t('notice.nobody')}
                     </p>
                   </li>
                 ))}
