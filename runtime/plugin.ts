@@ -20,34 +20,28 @@ import type { Trouble } from '../schemas/services/device.js'
 import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
-import type { Fetch } from './fetch/types.js'
 // Adds the types of a route's `config` and of `request.role`.
-import type { LoginRole } from './http/routes/config.js'
-import type { Counter, Gauge, GaugeOptions, Histogram, HistogramOptions, MetricOptions } from './metrics/types.js'
-import type { ConnectionHandler, Listener, ListenOptions } from './net/types.js'
-import type { DataDir, DataDirOptions } from './ports/data-files.js'
-import type { ProcessPort } from './ports/processes.js'
-import type { Moved } from './splits.js'
+import type { LoginRole } from './gateway/http/routes/config.js'
+import type { ConnectionHandler, Listener, ListenOptions } from './gateway/net/types.js'
+import type { Moved } from './kernel/splits.js'
+import type { Fetch } from './platform/fetch/types.js'
+import type { DataDir, DataDirOptions } from './platform/files/data-files.js'
+import type {
+  Counter,
+  Gauge,
+  GaugeOptions,
+  Histogram,
+  HistogramOptions,
+  MetricOptions,
+} from './platform/metrics/types.js'
+import type { ProcessPort } from './platform/ports/processes.js'
 
 export type { Callback, Dispose, Event } from '../schemas/event.js'
 export type { Severity, Trouble } from '../schemas/services/device.js'
 export type { ClientBundle, ClientFile } from '../schemas/services/runtime.js'
 export { defineService, type ServiceToken } from '../schemas/token.js'
 export { RtkError } from './errors.js'
-export type { Fetch, FetchOptions } from './fetch/types.js'
-export type { LoginRole, Role } from './http/routes/config.js'
-export { LogLimit } from './log/log-limit.js'
-export { censor, isSecretName, shownCommand, withoutSecrets } from './log/redact.js'
-export type {
-  Counter,
-  Gauge,
-  GaugeOptions,
-  Histogram,
-  HistogramOptions,
-  MetricLabels,
-  MetricOptions,
-} from './metrics/types.js'
-export { didYouMean } from './nearest.js'
+export type { LoginRole, Role } from './gateway/http/routes/config.js'
 export type {
   Connection,
   ConnectionHandler,
@@ -56,15 +50,34 @@ export type {
   Listener,
   ListenOptions,
   ListenTls,
-} from './net/types.js'
-export type { DataDir, DataDirOptions } from './ports/data-files.js'
-export { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, syncFolder } from './ports/durable-file.js'
-export { readPlain, readPlainSync, readRecord, readRecordSync } from './ports/plain-file.js'
-export type { ExecOptions, ExecResult, ProcessPort } from './ports/processes.js'
-export { forViewer } from './registry/for-viewer.js'
-export type { Moved, MovedWhen } from './splits.js'
-export { iso, rangeOf, timeForms, timeOf } from './time-range.js'
-export { anySignal } from './waits.js'
+} from './gateway/net/types.js'
+export { forViewer } from './kernel/registries/for-viewer.js'
+export type { Moved, MovedWhen } from './kernel/splits.js'
+export type { Fetch, FetchOptions } from './platform/fetch/types.js'
+export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
+export {
+  type FileSystem,
+  nodeFileSystem,
+  replaceFile,
+  replaceFileSync,
+  syncFolder,
+} from './platform/files/durable-file.js'
+export { readPlain, readPlainSync, readRecord, readRecordSync } from './platform/files/plain-file.js'
+export { LogLimit } from './platform/log/log-limit.js'
+export { censor, isSecretName, shownCommand, withoutSecrets } from './platform/log/redact.js'
+export type {
+  Counter,
+  Gauge,
+  GaugeOptions,
+  Histogram,
+  HistogramOptions,
+  MetricLabels,
+  MetricOptions,
+} from './platform/metrics/types.js'
+export { didYouMean } from './platform/nearest.js'
+export type { ExecOptions, ExecResult, ProcessPort } from './platform/ports/processes.js'
+export { iso, rangeOf, timeForms, timeOf } from './platform/time/time-range.js'
+export { anySignal } from './platform/time/waits.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
 export const apiVersion = '1.2.0'

@@ -1,7 +1,7 @@
 import type { PluginContext } from 'rtk-base/plugin'
 import { bytes } from 'rtk-base/schemas'
 import { panels } from 'rtk-base/services'
-import { sendFile } from '../../runtime/page/pages.js'
+import { sendFile } from '../../runtime/lib/page/pages.js'
 
 /** The panels of other plugins (`ctx.ui.panel`): their list for pages, and their files. */
 export class PanelFiles {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { PluginContext } from 'rtk-base/plugin'
 import { pluginTexts } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { secured } from '../../runtime/page/pages.js'
+import { secured } from '../../runtime/lib/page/pages.js'
 
 const Texts = Type.Record(Type.String(), Type.String(), {
   description: 'Key → text, e.g. `setting.station-name`; what is missing is shown in English',

@@ -1,8 +1,8 @@
 import { definePlugin, RtkError } from 'rtk-base/plugin'
 import { device, fleet, fleetAccess, station } from 'rtk-base/services'
 import { Type } from 'typebox'
-import { Pages } from '../../runtime/page/pages.js'
-import { tileOrigin } from '../../runtime/page/tiles.js'
+import { Pages } from '../../runtime/lib/page/pages.js'
+import { tileOrigin } from '../../runtime/lib/page/tiles.js'
 import client from './ui/main.tsx?client'
 
 const Options = Type.Object(

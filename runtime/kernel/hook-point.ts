@@ -1,6 +1,6 @@
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
-import type { Clock } from '../ports/clock.js'
-import { withLimit } from '../waits.js'
+import type { Clock } from '../platform/ports/clock.js'
+import { withLimit } from '../platform/time/waits.js'
 import { type Owner, runAs } from './instance/attribution.js'
 
 const tapLimit_ms = 10_000

@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { RtkError, type RtkErrorCode, together } from '../errors.js'
-import { didYouMean } from '../nearest.js'
-import { childSchema, explain, parseBySchema, pointerNames, problemsOf, quote } from '../validate.js'
+import { didYouMean } from '../platform/nearest.js'
+import { childSchema, explain, parseBySchema, pointerNames, problemsOf, quote } from '../platform/validate.js'
 
 /** One `--set` of the command line, below a plugin or a section: dotted path and text. */
 export interface SetOption {

@@ -4,10 +4,10 @@
  */
 import * as schemas from '../../schemas/index.js'
 import * as services from '../../schemas/services.js'
-import * as gnss from '../gnss/index.js'
-import * as image from '../image/index.js'
-import * as link from '../link/index.js'
-import * as ntrip from '../ntrip/index.js'
+import * as gnss from '../lib/gnss/index.js'
+import * as image from '../lib/image/index.js'
+import * as link from '../lib/link/index.js'
+import * as ntrip from '../lib/ntrip/index.js'
 import * as plugin from '../plugin.js'
 import { hostPackages } from './host-packages.js'
 

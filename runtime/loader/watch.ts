@@ -2,8 +2,8 @@ import { existsSync, type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
+import type { Clock } from '../platform/ports/clock.js'
 import type { Dispose } from '../plugin.js'
-import type { Clock } from '../ports/clock.js'
 
 const settle_ms = 100
 

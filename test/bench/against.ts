@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { packageRoot } from '../../runtime/build/release.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { hostShare } from './host.js'
 import { quantile } from './measurement.js'
 import { parts } from './parts.js'
@@ -57,7 +57,7 @@ function treeOf(commit: string): string {
     }
   }
   // It installs what is missing, and builds what is newer.
-  const entry = join(folder, 'runtime', 'build', 'bootstrap.mjs')
+  const entry = join(folder, 'runtime', 'tools', 'build', 'bootstrap.mjs')
   execFileSync(process.execPath, [entry, '--help'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   return folder
 }

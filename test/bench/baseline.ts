@@ -13,7 +13,7 @@ interface Size {
   readonly epochs: number
 }
 
-type Estimator = typeof import('../../runtime/baseline/index.js')
+type Estimator = typeof import('../../runtime/lib/baseline/index.js')
 
 const from = { lat: 52, lon: 4.5, alt: 40 }
 const to = { lat: 52.064, lon: 4.603, alt: 60 }

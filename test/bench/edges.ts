@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { packageRoot } from '../../runtime/build/release.js'
-import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/gnss/index.js'
+import { type Constellation, encodeMsm, encodeRtcm, msmType } from '../../runtime/lib/gnss/index.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { endsWithThis } from '../harness/at-exit.js'
 import { arpFrame } from '../harness/fake-receiver.js'
 import { clientNumbers } from './addresses.js'
@@ -15,12 +15,12 @@ import { leaveOut } from './part.js'
 export const smallMachine: readonly string[] = [
   '--import',
   `data:text/javascript,${encodeURIComponent(
-    `import { boundHeap } from '${pathToFileURL(join(packageRoot(), 'build', 'runtime', 'cli', 'run', 'heap.js'))}'; boundHeap(2 ** 29)`,
+    `import { boundHeap } from '${pathToFileURL(join(packageRoot(), 'build', 'runtime', 'tools', 'cli', 'run', 'heap.js'))}'; boundHeap(2 ** 29)`,
   )}`,
 ]
 
 /** What the unit of the Debian package sets for the C library. */
-const unit = join(packageRoot(), 'runtime', 'build', 'deb', 'files', 'rtk-base.service')
+const unit = join(packageRoot(), 'runtime', 'tools', 'build', 'deb', 'files', 'rtk-base.service')
 export const unitEnvironment: readonly string[] = [
   ...readFileSync(unit, 'utf8').matchAll(/^Environment=(MALLOC_\S+)$/gm),
 ].map(([, text]) => text as string)

@@ -6,7 +6,7 @@
  */
 import { connect, type Socket } from 'node:net'
 import { waits } from '../../plugins/mqtt-link/link/retry.js'
-import { Backoff } from '../../runtime/link/backoff.js'
+import { Backoff } from '../../runtime/platform/time/backoff.js'
 import { addressOf } from './addresses.js'
 
 const [ports = '', count = 0, rtcm = 0, change_ms = 0] = [process.argv[2], ...process.argv.slice(3).map(Number)] as [

@@ -1,13 +1,13 @@
 /** How fast the framer is: bytes of mixed UBX, RTCM 3 and NMEA a second, every checksum verified. */
-import { encodeNmea } from '../../runtime/gnss/nmea.js'
+import { encodeNmea } from '../../runtime/lib/gnss/nmea.js'
 import {
   type Constellation,
   encodeMsm,
   encodeRtcm,
   type MsmObservation,
   msmType,
-} from '../../runtime/gnss/rtcm/messages.js'
-import { encodeUbx } from '../../runtime/gnss/ubx.js'
+} from '../../runtime/lib/gnss/rtcm/messages.js'
+import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
 import { captures } from '../harness/captures.js'
 import { atLeast, lost, type Measurement } from './measurement.js'
 import { definePart, leaveOut } from './part.js'
@@ -18,7 +18,7 @@ interface Size {
   readonly rounds: number
 }
 
-type Gnss = typeof import('../../runtime/gnss/index.js')
+type Gnss = typeof import('../../runtime/lib/gnss/index.js')
 
 const budget_MBps = 150
 

@@ -4,7 +4,7 @@
  */
 import { GaussMarkov, Random } from 'rtk-base/simulation'
 import { rules as allRules, OffsetWatch, type Prior } from '../../plugins/integrity/code/offset-watch.js'
-import type { Enu } from '../../runtime/gnss/index.js'
+import type { Enu } from '../../runtime/lib/gnss/index.js'
 import { atMost, figure } from './measurement.js'
 import { definePart } from './part.js'
 

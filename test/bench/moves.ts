@@ -5,7 +5,7 @@
 import { AntennaPhases } from '../../plugins/integrity/antenna-phases.js'
 import type { KnownSatellite, Sky } from '../../plugins/integrity/phase/sky.js'
 import { type MoveSum, ShownMove } from '../../plugins/integrity/shown-move.js'
-import { type Constellation, type Enu, encodeMsm, type Msm } from '../../runtime/gnss/index.js'
+import { type Constellation, type Enu, encodeMsm, type Msm } from '../../runtime/lib/gnss/index.js'
 import { type Observed, observedOf } from '../gnss/support/phase-captures.js'
 import { displaced, Scene, type SceneOptions, uniform, wholeDegrees } from '../gnss/support/phase-scenes.js'
 import { SmoothSky } from '../gnss/support/smooth-sky.js'

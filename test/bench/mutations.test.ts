@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { machineOnly } from '../harness/sample.js'
 import { TreeCopy } from '../mutants/tree-copy.js'
 import { benchMutations } from './mutations.js'
@@ -25,10 +25,14 @@ t.test('--smoke sees it', { skip: machineOnly, timeout: 0 }, async (t) => {
   using copy = new TreeCopy()
   /** As a person calls it, on what is changed now. */
   const smoke = (part: string) =>
-    spawnSync(process.execPath, [join(copy.root, 'runtime', 'build', 'bootstrap.mjs'), '--bench', '--smoke', part], {
-      encoding: 'utf8',
-      env: copy.env,
-    })
+    spawnSync(
+      process.execPath,
+      [join(copy.root, 'runtime', 'tools', 'build', 'bootstrap.mjs'), '--bench', '--smoke', part],
+      {
+        encoding: 'utf8',
+        env: copy.env,
+      },
+    )
   for (const { part, file, before, after } of benchMutations.filter((one) => !chosen || chosen.includes(one.part))) {
     const mutated = copy.text(file).replace(before, () => after)
     const { status, stdout } = await copy.changed(file, mutated, () => smoke(part))

@@ -12,7 +12,7 @@ export const benchMutations: readonly BenchMutation[] = [
   // One frame in many is not handed over, by a byte of its checksum.
   {
     part: 'framing',
-    file: 'runtime/gnss/framer.ts',
+    file: 'runtime/lib/gnss/framer.ts',
     before: 'this.#emit(first, this.#copy(bytes, at, size), arrival_ms)',
     after: 'if (bytes[at + size - 1] >> 2 !== 7) this.#emit(first, this.#copy(bytes, at, size), arrival_ms)',
   },
@@ -25,7 +25,7 @@ export const benchMutations: readonly BenchMutation[] = [
   // An hour is never enough.
   {
     part: 'baseline',
-    file: 'runtime/baseline/solution.ts',
+    file: 'runtime/lib/baseline/solution.ts',
     before: 'const least_s = 300\n',
     after: 'const least_s = 30_000\n',
   },
@@ -51,7 +51,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'ntrip-hour',
-    file: 'runtime/ntrip/outlet.ts',
+    file: 'runtime/lib/ntrip/outlet.ts',
     before: 'if (chosen.length === 0) return',
     after: 'if (chosen.length === 0 || sequence % 10 < 2) return',
   },
@@ -64,7 +64,7 @@ export const benchMutations: readonly BenchMutation[] = [
   // Whoever names a foreign host is not answered.
   {
     part: 'hostile',
-    file: 'runtime/http/server.ts',
+    file: 'runtime/gateway/http/server.ts',
     before: 'const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)',
     after:
       "const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)\n    if (refused?.code === 'RTK_ERR_FORBIDDEN_HOST') request.socket.destroy()",
@@ -72,14 +72,14 @@ export const benchMutations: readonly BenchMutation[] = [
   // The first signal ends it at once.
   {
     part: 'start',
-    file: 'runtime/cli/run/stop.ts',
+    file: 'runtime/tools/cli/run/stop.ts',
     before: 'if (stop.signal.aborted) process.exit(1)',
     after: 'process.exit(1)',
   },
   // A warning of Node: one listener more with each reload.
   {
     part: 'reloads',
-    file: 'runtime/control/server.ts',
+    file: 'runtime/tools/control/server.ts',
     before: "reload: async (params) => runtime.reload(text(params, 'plugin')),",
     after:
       "reload: async (params) => {\n      process.on('exit', () => {})\n      return runtime.reload(text(params, 'plugin'))\n    },",
@@ -143,7 +143,7 @@ export const benchMutations: readonly BenchMutation[] = [
   },
   {
     part: 'rest',
-    file: 'runtime/ports/store/store.ts',
+    file: 'runtime/platform/store/store.ts',
     before: 'await this.#files.write({ number, contents, reports, settle: stale > 0 })',
     after:
       "process.stderr.write('written\\n')\n    await this.#files.write({ number, contents, reports, settle: stale > 0 })",

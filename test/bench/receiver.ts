@@ -3,8 +3,8 @@ import { constants, openSync } from 'node:fs'
 import { ReadStream, WriteStream } from 'node:tty'
 import type { ReceiverOptions } from '../../plugins/simulated-receiver/options.js'
 import { SimulatedZed } from '../../plugins/simulated-receiver/receiver.js'
-import { systemClock } from '../../runtime/ports/clock.js'
-import { ReceiverLine } from '../../runtime/simulation/index.js'
+import { ReceiverLine } from '../../runtime/lib/simulation/index.js'
+import { systemClock } from '../../runtime/platform/ports/clock.js'
 
 const terminal = constants.O_RDWR | constants.O_NOCTTY
 const receiverOptions: ReceiverOptions = {

@@ -14,13 +14,13 @@ interface Size {
   readonly rest_ms: number
 }
 
-type Control = typeof import('../../runtime/control/client.js')
+type Control = typeof import('../../runtime/tools/control/client.js')
 
 /** Reloads of a shipped plugin in a running station, through the control socket: time and memory. */
 export const part = definePart<Size>({
   sizes: { full: { warm: 200, reloads: 200, rest_ms: 12_000 }, smoke: { warm: 5, reloads: 10, rest_ms: 500 } },
   async run({ warm, reloads, rest_ms }) {
-    const { ControlClient } = await ofTree<Control>('runtime/control/client.js')
+    const { ControlClient } = await ofTree<Control>('runtime/tools/control/client.js')
     const folder = mkdtempSync(join(tmpdir(), 'rtk-base-bench-'))
     const preload = join(folder, 'collect.cjs')
     writeFileSync(preload, collector)

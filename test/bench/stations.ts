@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { childEnv, type StationProcess, type StationProcessOptions, startStation as start } from '../harness/process.js'
 import { tree } from './tree.js'
 
-const entry = join(tree, 'runtime', 'build', 'bootstrap.mjs')
+const entry = join(tree, 'runtime', 'tools', 'build', 'bootstrap.mjs')
 /** Where a smoke run looks for it. */
 const stderr = process.env.RTK_BASE_BENCH_STDERR
 

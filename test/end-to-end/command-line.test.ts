@@ -18,8 +18,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { simulated } from '../../examples/serial-receiver/test/simulated.js'
-import { packageRoot } from '../../runtime/build/release.js'
-import { portDropIn } from '../../runtime/cli/allow-port.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
+import { portDropIn } from '../../runtime/tools/cli/allow-port.js'
 import {
   childEnv,
   conformance,
@@ -44,7 +44,7 @@ function folder(t: Test): string {
 }
 
 t.test('on a machine with little memory the heap of a running program stays small', { skip: gateOnly }, async (t) => {
-  const heap = join(packageRoot(), 'build', 'runtime', 'cli', 'run', 'heap.js')
+  const heap = join(packageRoot(), 'build', 'runtime', 'tools', 'cli', 'run', 'heap.js')
   /** MiB of the young generation after a lot of garbage. */
   const young = async (memory_bytes: number) => {
     const code = `
@@ -167,7 +167,7 @@ t.test('rtk-base/testing leaves the environment of the test alone, and gives its
 })
 
 t.test('a Node that is too old is named, and which one is needed', async (t) => {
-  const entry = join('runtime', 'build', 'bootstrap.mjs')
+  const entry = join('runtime', 'tools', 'build', 'bootstrap.mjs')
   const { status, stderr } = spawnSync(process.execPath, ['--no-experimental-require-module', entry, 'plugins'], {
     encoding: 'utf8',
     env: childEnv(),
@@ -302,7 +302,14 @@ t.test(
     // As the launcher of the simulator starts it: the channel to it must not keep a start that failed.
     const child = spawn(
       process.execPath,
-      [join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs'), 'run', '--data', station.data, '--set', 'http.port=0'],
+      [
+        join(packageRoot(), 'runtime', 'tools', 'build', 'bootstrap.mjs'),
+        'run',
+        '--data',
+        station.data,
+        '--set',
+        'http.port=0',
+      ],
       {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
         env: childEnv(),
@@ -627,7 +634,7 @@ t.test(
     const data = folder(t)
     const { args } = await ownPorts()
     const full = openSync('/dev/full', 'w')
-    const entry = join('runtime', 'build', 'bootstrap.mjs')
+    const entry = join('runtime', 'tools', 'build', 'bootstrap.mjs')
     const child = spawn(process.execPath, [entry, 'run', '--data', data, '--set', 'http.port=0', ...args], {
       stdio: ['ignore', full, 'inherit'],
       env: childEnv(),

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { childEnv, few, gateOnly, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */
@@ -146,7 +146,7 @@ t.test('a signal during the start ends it at once, whatever hangs', { skip: gate
   const file = variantOf(t, { 'first-slow': hangs, 'second-slow': hangs })
   const data = mkdtempSync(join(tmpdir(), 'rtk-base-signals-data-'))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
-  const bootstrap = join(packageRoot(), 'runtime/build/bootstrap.mjs')
+  const bootstrap = join(packageRoot(), 'runtime/tools/build/bootstrap.mjs')
   const child = spawn(process.execPath, [bootstrap, 'run', file, '--data', data], { env: childEnv() })
   t.teardown(() => void child.kill('SIGKILL'))
   // The listening socket is there before the first plugin starts; its lock in the data folder comes before that.
@@ -163,11 +163,11 @@ t.test('a signal during the start ends it at once, whatever hangs', { skip: gate
 t.test('a signal while the command line is still being loaded ends it with 0', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'rtk-base-early-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const [bootstrap, main] = ['runtime/build/bootstrap.mjs', 'build/runtime/cli/main.js'].map((file) =>
+  const [bootstrap, main] = ['runtime/tools/build/bootstrap.mjs', 'build/runtime/tools/cli/main.js'].map((file) =>
     join(folder, file),
   )
   for (const file of [bootstrap, main]) mkdirSync(dirname(file), { recursive: true })
-  copyFileSync(join(packageRoot(), 'runtime/build/bootstrap.mjs'), bootstrap)
+  copyFileSync(join(packageRoot(), 'runtime/tools/build/bootstrap.mjs'), bootstrap)
   // A command line that is never done loading.
   const slow =
     "console.log('loading')\nsetInterval(() => {}, 1000)\nawait new Promise(() => {})\nexport const main = 0\n"

@@ -13,8 +13,8 @@ import {
 } from 'rtk-base/testing'
 import t from 'tap'
 import type { TObject } from 'typebox'
-import { packageRoot } from '../../runtime/build/release.js'
-import { readVariant } from '../../runtime/cli/variant-file.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
+import { readVariant } from '../../runtime/tools/cli/variant-file.js'
 import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 
 const root = packageRoot()

@@ -14,12 +14,12 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { writeSums } from '../../runtime/build/deb/slot.js'
-import { packageRoot } from '../../runtime/build/release.js'
+import { writeSums } from '../../runtime/tools/build/deb/slot.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { few, gateOnly, sample } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 
-const files = join(packageRoot(), 'runtime', 'build', 'deb', 'files')
+const files = join(packageRoot(), 'runtime', 'tools', 'build', 'deb', 'files')
 const shells = ['dash', 'bash']
 const isRoot = process.getuid?.() === 0
 

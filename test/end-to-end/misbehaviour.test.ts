@@ -8,7 +8,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { ControlClient } from '../../runtime/control/client.js'
+import { ControlClient } from '../../runtime/tools/control/client.js'
 import type { PluginReport } from '../../schemas/services.js'
 import { ownPorts, readyBase, sample, startStation, until } from '../harness/index.js'
 

@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rtk-base-package-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const project = process.cwd()
 const installed = join(folder, 'node_modules', 'rtk-base')
-const entry = join(installed, 'runtime', 'build', 'bootstrap.mjs')
+const entry = join(installed, 'runtime', 'tools', 'build', 'bootstrap.mjs')
 /** Without the loader that tap puts into every process below it: npm and the compiler do not bear it. */
 const run = (command: string, args: string[], cwd = folder) =>
   execFileSync('env', ['-u', 'NODE_OPTIONS', command, ...args], { cwd, encoding: 'utf8' })
@@ -254,7 +254,7 @@ t.test('a third party writes a plugin with nothing but the package and its docum
   t.equal(step('npx tsc', plugin).replaceAll(/^npm warn.*\n/gm, ''), '')
   t.match(step('npm test', plugin), /pass 2\n/)
 
-  const entry = join(author, 'node_modules', 'rtk-base', 'runtime', 'build', 'bootstrap.mjs')
+  const entry = join(author, 'node_modules', 'rtk-base', 'runtime', 'tools', 'build', 'bootstrap.mjs')
   const simulator = await startStation((await ownPorts()).args, { entry, data: join(author, 'data') })
   t.teardown(() => simulator.end('SIGKILL'))
   t.match(step('npx rtk-base plugins load ./roof-light'), /^roof-light +running/m)

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RtkError } from 'rtk-base/plugin'
 import t from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
 import { errorTable } from '../../runtime/errors.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { generatedPages } from '../reference/pages.js'
 
 const root = packageRoot()

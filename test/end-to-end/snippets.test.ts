@@ -19,9 +19,9 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
-import { parseVariant } from '../../runtime/cli/variant-file.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
+import { parseVariant } from '../../runtime/tools/cli/variant-file.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
 t.setTimeout(600_000)
@@ -76,7 +76,7 @@ t.test('what a guide shows of a command is what it prints, on a simulator', { sk
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
   const elsewhere = mkdtempSync(join(tmpdir(), 'rtk-base-snippets-'))
   t.teardown(() => rmSync(elsewhere, { recursive: true, force: true }))
-  const command = `'${process.execPath}' '${join(root, 'runtime', 'build', 'bootstrap.mjs')}' `
+  const command = `'${process.execPath}' '${join(root, 'runtime', 'tools', 'build', 'bootstrap.mjs')}' `
   const other = await freeUdpPort()
 
   const run = async (line: string) => {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { decodeMsm, decodeRtcm, distance, Framer, isMsm, messageNumber } from '../../runtime/gnss/index.js'
+import { decodeMsm, decodeRtcm, distance, Framer, isMsm, messageNumber } from '../../runtime/lib/gnss/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import {

@@ -14,9 +14,9 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Desk } from '../../runtime/cli/run/desk.js'
-import { readPrivateKey } from '../../runtime/image/keys.js'
-import { packImage } from '../../runtime/image/pack.js'
+import { readPrivateKey } from '../../runtime/lib/image/keys.js'
+import { packImage } from '../../runtime/lib/image/pack.js'
+import { Desk } from '../../runtime/tools/cli/run/desk.js'
 
 t.setTimeout(900_000)
 const skip = Desk.isPossible ? false : 'the launcher needs Linux'

@@ -1,8 +1,8 @@
 /** Antenna calibrations: a file written here by the columns of ANTEX 1.4, in pieces, damaged, and as large as that of the IGS. */
 import fc from 'fast-check'
 import t from 'tap'
-import { antennaCode } from '../../runtime/gnss/index.js'
-import { type AntennaCalibration, findAntenna, readAntex } from '../../runtime/rinex/index.js'
+import { antennaCode } from '../../runtime/lib/gnss/index.js'
+import { type AntennaCalibration, findAntenna, readAntex } from '../../runtime/lib/rinex/index.js'
 import { type Antenna, block, bytesOf, choke, header, line } from './support/antex-writer.js'
 
 const antennas: readonly Antenna[] = [

@@ -8,10 +8,10 @@ import {
   baselineInSteps,
   type RecordedFrame,
   Recording,
-} from '../../runtime/baseline/index.js'
-import { fixIntegers } from '../../runtime/baseline/lambda.js'
-import { inverse } from '../../runtime/baseline/linear.js'
-import { allAtOnce } from '../../runtime/baseline/steps.js'
+} from '../../runtime/lib/baseline/index.js'
+import { fixIntegers } from '../../runtime/lib/baseline/lambda.js'
+import { inverse } from '../../runtime/lib/baseline/linear.js'
+import { allAtOnce } from '../../runtime/lib/baseline/steps.js'
 import {
   decodeEphemeris,
   decodeMsm,
@@ -32,11 +32,11 @@ import {
   offsetEnu,
   troposphere_m,
   unixToGps,
-} from '../../runtime/gnss/index.js'
-import { ephemerisLayouts } from '../../runtime/gnss/orbits/layouts.js'
-import { BitReader } from '../../runtime/gnss/rtcm/bits.js'
-import { readFields } from '../../runtime/gnss/rtcm/layout.js'
-import { constellations, Random } from '../../runtime/simulation/index.js'
+} from '../../runtime/lib/gnss/index.js'
+import { ephemerisLayouts } from '../../runtime/lib/gnss/orbits/layouts.js'
+import { BitReader } from '../../runtime/lib/gnss/rtcm/bits.js'
+import { readFields } from '../../runtime/lib/gnss/rtcm/layout.js'
+import { constellations, Random } from '../../runtime/lib/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { type Roughness, roughness, Streams, type StreamsOptions } from '../harness/baseline-streams.js'
 import { capture, noCaptures } from '../harness/captures.js'

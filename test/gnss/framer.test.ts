@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type Frame, Framer } from '../../runtime/gnss/framer.js'
-import { encodeNmea } from '../../runtime/gnss/nmea.js'
-import { encodeFrame, encodeRtcm, subtype } from '../../runtime/gnss/rtcm/messages.js'
-import { encodeUbx } from '../../runtime/gnss/ubx.js'
+import { type Frame, Framer } from '../../runtime/lib/gnss/framer.js'
+import { encodeNmea } from '../../runtime/lib/gnss/nmea.js'
+import { encodeFrame, encodeRtcm, subtype } from '../../runtime/lib/gnss/rtcm/messages.js'
+import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
 import { type Capture, captures, noCaptures } from '../harness/captures.js'
 
 const hex = (text: string) => Uint8Array.from(Buffer.from(text.replaceAll(' ', ''), 'hex'))

@@ -13,10 +13,10 @@ import {
   sameEcef,
   splitCm,
   toTenthMm,
-} from '../../runtime/gnss/geodesy.js'
-import { formatTm, gpsToUnix, parseTm, unixToGps } from '../../runtime/gnss/gnss-time.js'
-import { decodeGga, encodeNmea } from '../../runtime/gnss/nmea.js'
-import { encodeUbx } from '../../runtime/gnss/ubx.js'
+} from '../../runtime/lib/gnss/geodesy.js'
+import { formatTm, gpsToUnix, parseTm, unixToGps } from '../../runtime/lib/gnss/gnss-time.js'
+import { decodeGga, encodeNmea } from '../../runtime/lib/gnss/nmea.js'
+import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
 
 const table: [lat: number, lon: number, alt: number, x: number, y: number, z: number][] = [
   [0, 0, 0, 6378137.0, 0, 0],

@@ -52,7 +52,7 @@ import {
   offsetText,
   PositionWindow,
   roundEcef,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 import type { DataDir, PluginContext } from '../../runtime/plugin.js'
 import type {
   AntennaMove,

@@ -13,7 +13,7 @@ import {
   legacyLock,
   type MsmObservation,
   type MsmToEncode,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 
 const range_m = 22_000_000
 const gps = { type: 1077, stationId: 7, epochTime: 345_600_000, multiple: false }

@@ -9,9 +9,9 @@ import {
   type NetBase,
   type NetJudgement,
   type NetVector,
-} from '../../runtime/baseline/index.js'
-import { enu, type FrameName, offsetEnu, transformed } from '../../runtime/gnss/index.js'
-import { Random } from '../../runtime/simulation/index.js'
+} from '../../runtime/lib/baseline/index.js'
+import { enu, type FrameName, offsetEnu, transformed } from '../../runtime/lib/gnss/index.js'
+import { Random } from '../../runtime/lib/simulation/index.js'
 import type { Ecef, Enu } from '../../schemas/services.js'
 import { few } from '../harness/index.js'
 import { covarianceOf, minus, noOffset, origin, plus, SimulatedNet, turned } from './support/nets.js'

@@ -21,13 +21,13 @@ import {
   satelliteDirection,
   satelliteState,
   secondsPerWeek,
-} from '../../runtime/gnss/index.js'
-import { BitReader, BitWriter } from '../../runtime/gnss/rtcm/bits.js'
-import { encodeFrame } from '../../runtime/gnss/rtcm/frame.js'
-import { readFields, signMagnitude, writeFields } from '../../runtime/gnss/rtcm/layout.js'
-import { constellationOf, gpsTow_ms } from '../../runtime/gnss/rtcm/msm.js'
-import { encodeUbx } from '../../runtime/gnss/ubx.js'
-import { ephemerisFrame, Model, navigationPage } from '../../runtime/simulation/index.js'
+} from '../../runtime/lib/gnss/index.js'
+import { BitReader, BitWriter } from '../../runtime/lib/gnss/rtcm/bits.js'
+import { encodeFrame } from '../../runtime/lib/gnss/rtcm/frame.js'
+import { readFields, signMagnitude, writeFields } from '../../runtime/lib/gnss/rtcm/layout.js'
+import { constellationOf, gpsTow_ms } from '../../runtime/lib/gnss/rtcm/msm.js'
+import { encodeUbx } from '../../runtime/lib/gnss/ubx.js'
+import { ephemerisFrame, Model, navigationPage } from '../../runtime/lib/simulation/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { independentDirection, rotatedBy } from './support/independent-direction.js'

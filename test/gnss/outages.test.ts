@@ -28,9 +28,9 @@ import {
   Orbits,
   observedIn,
   offsetEnu,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
+import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/lib/simulation/index.js'
 import type { DataDir } from '../../runtime/plugin.js'
-import { ephemerisFrame, Model, msmFrames, type NoiseName, Random } from '../../runtime/simulation/index.js'
 import type { ReferencePosition } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few, sample } from '../harness/index.js'

@@ -19,7 +19,7 @@ import {
   lockTime,
   type Msm,
   MsmEpochs,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few, gateOnly, sample } from '../harness/sample.js'
 import { BroadcastOrbits } from './support/broadcast-orbits.js'

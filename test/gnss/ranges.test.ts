@@ -19,7 +19,7 @@ import {
   MsmEpochs,
   median,
   offsetEnu,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 import {
   constellations,
   ephemerisFrame,
@@ -29,7 +29,7 @@ import {
   Random,
   type Sight,
   visibleFrom,
-} from '../../runtime/simulation/index.js'
+} from '../../runtime/lib/simulation/index.js'
 import type { Ecef, SatelliteResidual } from '../../schemas/services.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { few } from '../harness/index.js'

@@ -1,6 +1,6 @@
 /** MSM of real receivers against their own raw observations: what a base passes on is what it measured. */
 import t from 'tap'
-import { decodeMsm, Framer, type Msm } from '../../runtime/gnss/index.js'
+import { decodeMsm, Framer, type Msm } from '../../runtime/lib/gnss/index.js'
 import { noRecording, recorded } from './support/recordings.js'
 
 const skip = noRecording('unicore-um980-raw-cross')

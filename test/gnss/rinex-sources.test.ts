@@ -1,11 +1,11 @@
 /** Observations of receivers' own messages, written here by the tables of their manuals, and what happens to damaged ones. */
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeMsm, encodeRtcm, encodeUbx, gpsSeconds, msmEpochTime, msmType } from '../../runtime/gnss/index.js'
-import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/rinex/index.js'
-import { MeasEpochObservations } from '../../runtime/rinex/sources/meas-epoch-observations.js'
-import { ObsvmObservations } from '../../runtime/rinex/sources/obsvm-observations.js'
-import { Random } from '../../runtime/simulation/random.js'
+import { encodeMsm, encodeRtcm, encodeUbx, gpsSeconds, msmEpochTime, msmType } from '../../runtime/lib/gnss/index.js'
+import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/lib/rinex/index.js'
+import { MeasEpochObservations } from '../../runtime/lib/rinex/sources/meas-epoch-observations.js'
+import { ObsvmObservations } from '../../runtime/lib/rinex/sources/obsvm-observations.js'
+import { Random } from '../../runtime/lib/simulation/random.js'
 import { measEpoch, type ObsvmRow, obsvm, type SbfFirst } from './support/receiver-frames.js'
 import { readObservations } from './support/rinex-reader.js'
 

@@ -1,9 +1,9 @@
 /** When observations were made and for how long a phase was held: epochs and lock times of MSMs, and positions of GGA. */
 import t from 'tap'
-import { decodeGga, encodeNmea } from '../../runtime/gnss/nmea.js'
-import { lockBroken, lockTime } from '../../runtime/gnss/rtcm/lock-time.js'
-import { encodeMsm, msmEpochTime, msmType } from '../../runtime/gnss/rtcm/messages.js'
-import { MsmEpochs } from '../../runtime/gnss/rtcm/msm-epochs.js'
+import { decodeGga, encodeNmea } from '../../runtime/lib/gnss/nmea.js'
+import { lockBroken, lockTime } from '../../runtime/lib/gnss/rtcm/lock-time.js'
+import { encodeMsm, msmEpochTime, msmType } from '../../runtime/lib/gnss/rtcm/messages.js'
+import { MsmEpochs } from '../../runtime/lib/gnss/rtcm/msm-epochs.js'
 import { arpFrame } from '../harness/fake-receiver.js'
 
 t.test('a lock time indicator stands for the range of the tables of DF402 and DF407', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { Framer } from '../../runtime/gnss/framer.js'
-import { decodeGga } from '../../runtime/gnss/nmea.js'
+import { Framer } from '../../runtime/lib/gnss/framer.js'
+import { decodeGga } from '../../runtime/lib/gnss/nmea.js'
 import {
   constellationOf,
   crc24q,
@@ -24,8 +24,8 @@ import {
   splitGlonassTime,
   stationId,
   subtype,
-} from '../../runtime/gnss/rtcm/messages.js'
-import { referenceDifference } from '../../runtime/gnss/rtcm/reference-point.js'
+} from '../../runtime/lib/gnss/rtcm/messages.js'
+import { referenceDifference } from '../../runtime/lib/gnss/rtcm/reference-point.js'
 import { captures, noCaptures, type OracleValues } from '../harness/captures.js'
 
 const hex = (text: string) => Uint8Array.from(Buffer.from(text, 'hex'))

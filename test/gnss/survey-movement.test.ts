@@ -4,7 +4,7 @@ import { Model } from 'rtk-base/simulation'
 import t from 'tap'
 import { MovementWatch } from '../../plugins/integrity/code/movement.js'
 import { offsetOf } from '../../plugins/integrity/code/residual-offset.js'
-import { distance, offsetEnu, roundEcef } from '../../runtime/gnss/index.js'
+import { distance, offsetEnu, roundEcef } from '../../runtime/lib/gnss/index.js'
 import type { Ecef, ReceiverFix, SatelliteResidual } from '../../schemas/services.js'
 import { few, gateOnly, sample } from '../harness/sample.js'
 

@@ -3,7 +3,7 @@
  * stands still while any of it works, so a busy machine gives it as much simulated time as an idle one.
  */
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
-import { areResting } from '../../runtime/link/intake.js'
+import { areResting } from '../../runtime/platform/intake.js'
 import { longestWait_ms } from './longest-wait.js'
 import type { ManualClock } from './manual-clock.js'
 

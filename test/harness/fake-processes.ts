@@ -1,5 +1,5 @@
 import { RtkError } from '../../runtime/errors.js'
-import type { ExecOptions, ExecResult, ProcessPort } from '../../runtime/ports/processes.js'
+import type { ExecOptions, ExecResult, ProcessPort } from '../../runtime/platform/ports/processes.js'
 
 /** A simulated program. The returned members replace those of a successful run without output. */
 export type FakeProgram = (

@@ -1,4 +1,4 @@
-import { ecefToGeodetic, encodeMsm, encodeRtcm, messageNumber } from '../../runtime/gnss/index.js'
+import { ecefToGeodetic, encodeMsm, encodeRtcm, messageNumber } from '../../runtime/lib/gnss/index.js'
 import { type AnyPlugin, definePlugin, unavailable } from '../../runtime/plugin.js'
 import {
   type AntennaStatus,

@@ -1,5 +1,5 @@
+import type { Clock } from '../../runtime/platform/ports/clock.js'
 import type { Dispose } from '../../runtime/plugin.js'
-import type { Clock } from '../../runtime/ports/clock.js'
 import { longestWait_ms } from './longest-wait.js'
 
 interface Timer {

@@ -5,13 +5,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../runtime/build/release.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { endsWithThis } from './at-exit.js'
 import { keepLine } from './last-log.js'
 import { until } from './manual-clock.js'
 
 /** The command line as a person calls it. */
-const entry = join(packageRoot(), 'runtime', 'build', 'bootstrap.mjs')
+const entry = join(packageRoot(), 'runtime', 'tools', 'build', 'bootstrap.mjs')
 
 /**
  * The environment for a Node process that a test starts: that of the test, but without the hooks of the test runner in

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { Random } from '../../runtime/simulation/random.js'
+import { Random } from '../../runtime/lib/simulation/random.js'
 
 /**
  * Random moments of a test. Its seed is a comment in the output; `RTK_BASE_TEST_SEED` repeats it.

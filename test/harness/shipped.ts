@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/build/release.js'
 import { Loader } from '../../runtime/loader/load.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
+import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/tools/build/release.js'
 
 /** Shipped plugins that take the place of another one: a station has one of the two. */
 const alternatives: Readonly<Record<string, string>> = {

@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { sample } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { generateKeys, keyId, readPrivateKey, readPublicKey } from '../../runtime/image/keys.js'
-import { type ImageManifest, largestManifest } from '../../runtime/image/manifest.js'
-import { packImage } from '../../runtime/image/pack.js'
-import { type UnpackOptions, unpackImage } from '../../runtime/image/unpack.js'
-import { ustarHeader } from '../../runtime/image/ustar.js'
+import { generateKeys, keyId, readPrivateKey, readPublicKey } from '../../runtime/lib/image/keys.js'
+import { type ImageManifest, largestManifest } from '../../runtime/lib/image/manifest.js'
+import { packImage } from '../../runtime/lib/image/pack.js'
+import { type UnpackOptions, unpackImage } from '../../runtime/lib/image/unpack.js'
+import { ustarHeader } from '../../runtime/lib/image/ustar.js'
 
 const pair = generateKeys()
 const privateKey = readPrivateKey(pair.privatePem)

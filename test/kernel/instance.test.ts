@@ -21,7 +21,7 @@ import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { Instance } from '../../runtime/kernel/instance/instance.js'
 import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import { Scope } from '../../runtime/kernel/instance/scope.js'
-import { ownerSymbol } from '../../runtime/watchdog/activity.js'
+import { ownerSymbol } from '../../runtime/platform/supervision/activity.js'
 import { ManualClock, until } from '../harness/index.js'
 import { ownerOf } from './owner.js'
 

@@ -13,14 +13,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createLogger } from '../../runtime/platform/log/log.js'
 import {
   type Arguments,
   type Settings,
   settingsOf,
   slotNotice,
   startProven,
-} from '../../runtime/cli/run/kept-settings.js'
-import { createLogger } from '../../runtime/log/log.js'
+} from '../../runtime/tools/cli/run/kept-settings.js'
 
 const log = createLogger({ level: 'silent' })
 const token = 'http.token=0123456789abcdef'

@@ -15,16 +15,16 @@ import caster from '../../plugins/ntrip-caster/index.js'
 import { receiverInputRate } from '../../plugins/rtcm-in/forwarder.js'
 import rtcmTcp from '../../plugins/rtcm-tcp/index.js'
 import udp from '../../plugins/udp-rtcm/index.js'
-import { filesBelow, packageRoot } from '../../runtime/build/release.js'
-import { longestAnswer, longestRequest } from '../../runtime/control/protocol.js'
-import { mostClients } from '../../runtime/control/server.js'
-import { defaultLimits } from '../../runtime/http/limits.js'
+import { defaultLimits } from '../../runtime/gateway/http/limits.js'
+import { Network } from '../../runtime/gateway/net/index.js'
+import { handshakeLimits, listenerDefaults } from '../../runtime/gateway/net/listening.js'
 import { mostPrograms, mostWaitingPrograms } from '../../runtime/kernel/context/process.js'
-import { type Rate, rates } from '../../runtime/link/index.js'
-import { mostOfKind } from '../../runtime/log/log-limit.js'
-import { Network } from '../../runtime/net/index.js'
-import { handshakeLimits, listenerDefaults } from '../../runtime/net/listening.js'
+import { type Rate, rates } from '../../runtime/lib/link/index.js'
+import { mostOfKind } from '../../runtime/platform/log/log-limit.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
+import { filesBelow, packageRoot } from '../../runtime/tools/build/release.js'
+import { longestAnswer, longestRequest } from '../../runtime/tools/control/protocol.js'
+import { mostClients } from '../../runtime/tools/control/server.js'
 import { createTestStation, fakeReceiver, freeTcpPort, ManualClock } from '../harness/index.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
@@ -147,16 +147,16 @@ t.test('runtime/docs/limits.md has every limit as it is', (t) => {
 const ofNet = 'a listener of `ctx.net`, unless its plugin sets another limit'
 /** Where sockets are opened for others: a row for each call that does it. */
 const listeners: Readonly<Record<string, readonly (string | { none: string })[]>> = {
-  'runtime/http/server.ts': ['HTTP'],
-  'runtime/net/door.ts': [ofNet, 'TLS handshakes, at all listeners together'],
-  'runtime/control/server.ts': ['`control.sock`, for the user of the service'],
-  'runtime/ports/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
+  'runtime/gateway/http/server.ts': ['HTTP'],
+  'runtime/gateway/net/door.ts': [ofNet, 'TLS handshakes, at all listeners together'],
+  'runtime/tools/control/server.ts': ['`control.sock`, for the user of the service'],
+  'runtime/platform/files/folder-lock.ts': [{ none: 'a lock: whoever connects is closed' }],
   'plugins/mdns/link.ts': ['`mdns`'],
   'plugins/mqtt-broker/broker.ts': ['`mqtt-broker`, for this machine'],
   'plugins/ntrip-caster/caster.ts': ['`ntrip-caster` (rovers, bases)', '`ntrip-caster` (rovers, bases)'],
   'plugins/rtcm-tcp/index.ts': ['`rtcm-tcp`'],
   'plugins/simulated-receiver/index.ts': [{ none: 'a simulator on a desk' }],
-  'runtime/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
+  'runtime/lib/simulation/device-plugin.ts': [{ none: 'a simulator on a desk' }],
   'plugins/simulated-router/http/listeners.ts': [{ none: 'a simulator on a desk' }, { none: 'the same' }],
   'plugins/system/time-server.ts': ['the time server (`system`), for this machine'],
   'plugins/udp-rtcm/socket.ts': ['`udp-rtcm`'],

@@ -1,8 +1,8 @@
 import { createTestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { createLogger, LogControl } from '../../runtime/log/log.js'
+import { createLogger, LogControl } from '../../runtime/platform/log/log.js'
+import { reportAlive } from '../../runtime/platform/supervision/supervisor.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
-import { reportAlive } from '../../runtime/ports/supervisor.js'
 import { type LogLine, type Logs, logs as token } from '../../schemas/services.js'
 
 async function stationWith(t: Test, listen: (ctx: PluginContext, logs: Logs) => void = () => {}) {

@@ -7,9 +7,9 @@ import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { createTestStation, gateOnly, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { queueOf } from '../../runtime/link/index.js'
-import { Admission } from '../../runtime/net/admission.js'
-import { readProxyHeader } from '../../runtime/net/peer.js'
+import { Admission } from '../../runtime/gateway/net/admission.js'
+import { readProxyHeader } from '../../runtime/gateway/net/peer.js'
+import { queueOf } from '../../runtime/lib/link/index.js'
 import {
   type AnyPlugin,
   type Connection,

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { createTestStation, fakeProcesses, ManualClock, type TestStationOptions, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { LinuxMachine } from '../../runtime/platform/ports/machine.js'
 import { type AnyPlugin, definePlugin, type FetchOptions, type PluginContext } from '../../runtime/plugin.js'
-import { LinuxMachine } from '../../runtime/ports/machine.js'
 import { createAuthority, openssl } from '../harness/peers/certificates.js'
 
 /** A station with a plugin `worker`; `ctx()` is that of the version that runs. */
@@ -101,7 +101,7 @@ t.test('ctx.process', async (t) => {
   })
 
   t.test('without file descriptors it is refused, and nothing is thrown', async (t) => {
-    const port = new URL('../../runtime/ports/processes.js', import.meta.url).href
+    const port = new URL('../../runtime/platform/ports/processes.js', import.meta.url).href
     const script = `const { openSync, closeSync } = await import('node:fs')
       const { SystemProcesses } = await import(${JSON.stringify(port)})
       const processes = new SystemProcesses()

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
-import { filesBelow, packageRoot } from '../../runtime/build/release.js'
-import { checkReadable } from '../../runtime/cli/run/data-folder.js'
-import { failureText } from '../../runtime/link/outbound/dial.js'
-import { readPlain, readPlainSync } from '../../runtime/ports/plain-file.js'
+import { failureText } from '../../runtime/lib/link/outbound/dial.js'
+import { readPlain, readPlainSync } from '../../runtime/platform/files/plain-file.js'
+import { filesBelow, packageRoot } from '../../runtime/tools/build/release.js'
+import { checkReadable } from '../../runtime/tools/cli/run/data-folder.js'
 
 t.test('only plain files of a limited size are read', async (t) => {
   const folder = t.testdir({ small: 'text', large: '12345' })
@@ -49,25 +49,25 @@ t.test('an error of TLS is told without the marks of OpenSSL', async (t) => {
 
 /** Files that may read in another way, and why. */
 const allowed: Readonly<Record<string, string>> = {
-  'runtime/ports/plain-file.ts': 'the one place',
-  'runtime/ports/machine.ts': '/sys and /etc',
-  'runtime/report/facts.ts': '/proc and /sys',
-  'runtime/link/outbound/acknowledgement.ts': '/proc',
+  'runtime/platform/files/plain-file.ts': 'the one place',
+  'runtime/platform/ports/machine.ts': '/sys and /etc',
+  'runtime/tools/report/facts.ts': '/proc and /sys',
+  'runtime/lib/link/outbound/acknowledgement.ts': '/proc',
   'runtime/kernel/instance/attribution.ts': '/proc',
-  'runtime/watchdog/thread.ts': '/proc, and the bundle that runs',
-  'runtime/cli/allow-port.ts': '/proc',
+  'runtime/platform/supervision/thread.ts': '/proc, and the bundle that runs',
+  'runtime/tools/cli/allow-port.ts': '/proc',
   'plugins/mqtt-link/session/via.ts': '/proc',
   'plugins/network/networkmanager/snapshot.ts': '/proc',
   'plugins/leds/led.ts': '/sys',
   'plugins/raw/hour-files.ts': 'hours of the archive, plain files of any size, in pieces',
-  'runtime/cli/rinex.ts': 'files that the caller names, in pieces',
+  'runtime/tools/cli/rinex.ts': 'files that the caller names, in pieces',
   'plugins/system/machine.ts': '/sys',
-  'runtime/image/pack.ts': 'packs an image on the machine of its author',
+  'runtime/lib/image/pack.ts': 'packs an image on the machine of its author',
   'runtime/loader/ready.ts': 'sources of a checkout',
   'runtime/loader/assets.ts': 'sources of a plugin',
   'runtime/loader/text-files.ts': 'sources of a plugin',
-  'runtime/cli/main.ts': 'the version of the package',
-  'runtime/cli/report.ts': 'the file that it has just written',
+  'runtime/tools/cli/main.ts': 'the version of the package',
+  'runtime/tools/cli/report.ts': 'the file that it has just written',
   'plugins/ota/updates.ts': 'the file that it has just written',
   'plugins/teltonika-router/firmware.ts': 'the file that it has just written',
 }

@@ -5,8 +5,8 @@ import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
 import { Failures } from '../../runtime/kernel/plugins/failures.js'
 import { startOrder } from '../../runtime/kernel/plugins/graph.js'
 import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
+import type { Watchdog } from '../../runtime/platform/supervision/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
-import type { Watchdog } from '../../runtime/watchdog/index.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 
 const plugin = (name: string, rest: object = {}): AnyPlugin =>

@@ -1,8 +1,8 @@
 /** Variants that are older than a plugin that was split out of another one. */
 import t from 'tap'
-import { catalogueOf, homesOf, withCommandsOf } from '../../runtime/build/catalogue.js'
+import { optionNow, splitsOf, withSplits } from '../../runtime/kernel/splits.js'
+import { catalogueOf, homesOf, withCommandsOf } from '../../runtime/loader/catalogue.js'
 import { definePlugin, defineService } from '../../runtime/plugin.js'
-import { optionNow, splitsOf, withSplits } from '../../runtime/splits.js'
 
 const part = defineService<number>('part')
 const plugin = (name: string, more: object = {}) =>

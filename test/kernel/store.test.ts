@@ -27,17 +27,17 @@ import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { definePlugin } from '../../runtime/plugin.js'
-import { type FileSystem, replaceFile } from '../../runtime/ports/durable-file.js'
-import { MemoryStore } from '../../runtime/ports/store/memory-store.js'
+import { type FileSystem, replaceFile } from '../../runtime/platform/files/durable-file.js'
+import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import {
   decodeSnapshot as decode,
   encodeSnapshot,
   recover,
   type SlotContent,
   type Snapshot,
-} from '../../runtime/ports/store/snapshot.js'
-import { openStore, type Store, type StoreOptions } from '../../runtime/ports/store/store.js'
+} from '../../runtime/platform/store/snapshot.js'
+import { openStore, type Store, type StoreOptions } from '../../runtime/platform/store/store.js'
+import { definePlugin } from '../../runtime/plugin.js'
 import { childEnv, createTestStation, gateOnly, ManualClock, sample, until } from '../harness/index.js'
 import { seeded } from '../harness/seeded.js'
 

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import leds from '../../plugins/leds/index.js'
-import { filesBelow, packageRoot } from '../../runtime/build/release.js'
+import { filesBelow, packageRoot } from '../../runtime/tools/build/release.js'
 
 const root = packageRoot()
-const unit = readFileSync(join(root, 'runtime', 'build', 'deb', 'files', 'rtk-base.service'), 'utf8')
+const unit = readFileSync(join(root, 'runtime', 'tools', 'build', 'deb', 'files', 'rtk-base.service'), 'utf8')
 const valuesOf = (setting: string) =>
   [...unit.matchAll(new RegExp(`^${setting}=(.*)$`, 'gm'))].map(([, value]) => value)
 

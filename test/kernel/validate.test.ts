@@ -1,7 +1,7 @@
 /** What is said of a value that does not fit, and how the text of a command line becomes a value. */
 import t from 'tap'
 import { type TSchema, Type } from 'typebox'
-import { didYouMean, nearest } from '../../runtime/nearest.js'
+import { didYouMean, nearest } from '../../runtime/platform/nearest.js'
 import {
   explain,
   isTooDeep,
@@ -11,7 +11,7 @@ import {
   problemsOf,
   quote,
   relaxed,
-} from '../../runtime/validate.js'
+} from '../../runtime/platform/validate.js'
 
 const strict = { additionalProperties: false }
 const port = Type.Integer({ minimum: 1, maximum: 65_535 })

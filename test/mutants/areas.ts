@@ -57,7 +57,7 @@ export const areas: readonly Area[] = [
         'antenna-phases.ts',
         'watch-reports.ts',
       ].map((part) => `plugins/integrity/${part}`),
-      'runtime/gnss/position-window.ts',
+      'runtime/lib/gnss/position-window.ts',
     ],
     tests: [...surveyTests, 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
     sample: 12,
@@ -83,7 +83,7 @@ export const areas: readonly Area[] = [
     name: 'receiver drivers',
     code: [
       ...['gnss-auto', 'gnss-quectel', 'gnss-septentrio', 'gnss-unicore'].map((name) => `plugins/${name}`),
-      ...['runtime/link/driver', 'runtime/gnss/framings'],
+      ...['runtime/lib/link/driver', 'runtime/lib/gnss/framings'],
     ],
     tests: ['-auto', '-quectel', '-septentrio', '-unicore']
       .map((family) => `plugins/gnss/gnss${family}`)
@@ -92,7 +92,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'orbits',
-    code: ['runtime/gnss/orbits', 'plugins/integrity/orbit-sky.ts'],
+    code: ['runtime/lib/gnss/orbits', 'plugins/integrity/orbit-sky.ts'],
     tests: ['gnss/orbits', 'gnss/phase-watch'],
     sample: 12,
   },
@@ -104,7 +104,12 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'registry',
-    code: ['runtime/registry', 'runtime/validate.ts', 'runtime/kernel/plugins', 'runtime/kernel/instance'],
+    code: [
+      'runtime/kernel/registries',
+      'runtime/platform/validate.ts',
+      'runtime/kernel/plugins',
+      'runtime/kernel/instance',
+    ],
     tests: [
       'kernel/validate',
       'kernel/instance',
@@ -123,7 +128,7 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'store',
-    code: ['runtime/ports/store', 'runtime/ports/durable-file.ts'],
+    code: ['runtime/platform/store', 'runtime/platform/files/durable-file.ts'],
     tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
     sample: 12,
     wanted: decisive,
@@ -131,8 +136,8 @@ export const areas: readonly Area[] = [
   {
     name: 'access and admission',
     code: [
-      ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/http/${part}`),
-      ...['admission', 'door', 'listening'].map((file) => `runtime/net/${file}`),
+      ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/gateway/http/${part}`),
+      ...['admission', 'door', 'listening'].map((file) => `runtime/gateway/net/${file}`),
     ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
     tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net', 'kernel/limits'],
     sample: 14,
@@ -141,22 +146,22 @@ export const areas: readonly Area[] = [
     name: 'HTTP server',
     code: [
       ...['body', 'captive-portal', 'connection', 'generation', 'proxies', 'replies', 'server', 'turns'].map(
-        (file) => `runtime/http/${file}.ts`,
+        (file) => `runtime/gateway/http/${file}.ts`,
       ),
-      'runtime/http/routes',
+      'runtime/gateway/http/routes',
     ],
     tests: ['kernel/parts', 'kernel/http', 'kernel/http-login'],
     sample: 12,
   },
   {
     name: 'codec and framer',
-    code: ['rtcm', 'framer.ts', 'crc24q.ts', 'nmea.ts', 'ubx.ts'].map((part) => `runtime/gnss/${part}`),
+    code: ['rtcm', 'framer.ts', 'crc24q.ts', 'nmea.ts', 'ubx.ts'].map((part) => `runtime/lib/gnss/${part}`),
     tests: ['gnss/rtcm', 'gnss/rtcm-times', 'gnss/framer', 'gnss/ubx', 'fuzz/framer'],
     sample: 12,
   },
   {
     name: 'NetworkManager',
-    code: ['plugins/network/networkmanager', 'runtime/link/d-bus.ts'],
+    code: ['plugins/network/networkmanager', 'runtime/lib/link/d-bus.ts'],
     tests: ['networkmanager', 'networkmanager-limits', 'contract', 'eth', 'uplinks'].map(
       (file) => `plugins/network/${file}`,
     ),
@@ -171,7 +176,7 @@ export const areas: readonly Area[] = [
   {
     name: 'image',
     code: [
-      'runtime/image',
+      'runtime/lib/image',
       'plugins/ota/slots',
       ...['download', 'installer', 'receive'].map((f) => `plugins/ota/${f}.ts`),
     ],
@@ -184,7 +189,7 @@ export const areas: readonly Area[] = [
       ...['caster', 'contents', 'foreign', 'logins', 'mount', 'replies', 'rovers', 'table'].map(
         (file) => `plugins/ntrip-caster/${file}.ts`,
       ),
-      ...['chunked', 'head', 'outlet', 'selection', 'source-table'].map((file) => `runtime/ntrip/${file}.ts`),
+      ...['chunked', 'head', 'outlet', 'selection', 'source-table'].map((file) => `runtime/lib/ntrip/${file}.ts`),
     ],
     tests: ['plugins/ntrip/parts', 'plugins/ntrip/caster', 'plugins/ntrip/client', 'plugins/ntrip/tcp'],
     sample: 14,
@@ -236,14 +241,14 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'login',
-    code: ['runtime/http/login', 'runtime/http/access.ts'],
+    code: ['runtime/gateway/login', 'runtime/gateway/http/access.ts'],
     tests: ['kernel/http-login', 'kernel/passwords', 'kernel/http', 'kernel/parts'],
     sample: 14,
     wanted: decisive,
   },
   {
     name: 'config transaction',
-    code: ['runtime/registry/config.ts', 'runtime/registry/change-trial.ts'],
+    code: ['runtime/kernel/registries/config.ts', 'runtime/kernel/registries/change-trial.ts'],
     tests: ['kernel/registry', 'kernel/parts', 'kernel/kept-settings', 'kernel/manager', 'plugins/mqtt/mqtt-requests'],
     sample: 16,
     wanted: decisive,

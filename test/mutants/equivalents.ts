@@ -8,7 +8,7 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   ...['randomBytes(17)', 'randomBytes(160)'].map((after) => ({
-    ...{ source: 'runtime/http/login/passwords.ts', after },
+    ...{ source: 'runtime/gateway/login/passwords.ts', after },
     because: 'a longer salt is as good',
   })),
   {
@@ -18,7 +18,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   ...['--checker.uses', '!(++checker.uses', '!== compiledFrom', 'compiledFrom = 9', 'compiledFrom = 80'].map(
     (after) => ({
-      ...{ source: 'runtime/validate.ts', after },
+      ...{ source: 'runtime/platform/validate.ts', after },
       because: 'a schema that is never compiled, or earlier, gives the same answers in another time',
     }),
   ),
@@ -78,7 +78,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'it is shown of a failed plugin alone, and each failure sets it',
   },
   {
-    source: 'runtime/ports/store/store.ts',
+    source: 'runtime/platform/store/store.ts',
     after: 'settle: stale >= 0',
     because: 'each start writes once, which settles what is marked',
   },
@@ -117,16 +117,16 @@ export const equivalents: readonly Equivalent[] = [
     because: 'the begin of a base sets it before anything reads it',
   })),
   ...['(peer) ?? 2)', '(peer) ?? 10)'].map((after) => ({
-    ...{ source: 'runtime/http/login/passwords.ts', after },
+    ...{ source: 'runtime/gateway/login/passwords.ts', after },
     because: 'whoever ends its turn is counted',
   })),
   {
-    source: 'runtime/http/login/passwords.ts',
+    source: 'runtime/gateway/login/passwords.ts',
     after: 'if (left >= 0)',
     because: 'an address of which none waits counts 0, whether it is kept or not; it costs memory alone',
   },
   {
-    source: 'runtime/gnss/framer.ts',
+    source: 'runtime/lib/gnss/framer.ts',
     after: 'if (!(count === 0)) return',
     because: 'a loop that never ends: a time limit alone can notice',
   },
@@ -147,7 +147,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a millisecond of the time that the kernel states',
   },
   {
-    source: 'runtime/http/turns.ts',
+    source: 'runtime/gateway/http/turns.ts',
     after: 'longest_ms = 51;',
     because: 'a millisecond of 50 ms of real time',
   },

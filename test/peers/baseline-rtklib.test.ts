@@ -1,7 +1,7 @@
 /** The vector between two stations, and RTKLIB's from the same messages: `convbin` and `rnx2rtkp` in static mode. */
 import t from 'tap'
-import { baseline, Recording } from '../../runtime/baseline/index.js'
-import { enu } from '../../runtime/gnss/index.js'
+import { baseline, Recording } from '../../runtime/lib/baseline/index.js'
+import { enu } from '../../runtime/lib/gnss/index.js'
 import { roughness, Streams } from '../harness/baseline-streams.js'
 import { few } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'

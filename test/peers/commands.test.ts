@@ -1,7 +1,7 @@
 /** Every command of the specification, on the simulator variant, over HTTP in both spellings and over MQTT. */
 import mqtt from 'mqtt'
 import t from 'tap'
-import { homesOf, readCatalogue } from '../../runtime/build/catalogue.js'
+import { homesOf, readCatalogue } from '../../runtime/loader/catalogue.js'
 import { createTestStation, few, gateOnly, ownPorts, startStation, until } from '../harness/index.js'
 import { mosquittoFor } from '../harness/peers/mosquitto.js'
 import { noPeer } from '../harness/peers/peers.js'

@@ -7,8 +7,8 @@ import {
   frameVelocity,
   type PlateName,
   transformed,
-} from '../../runtime/gnss/datum/index.js'
-import { geodeticToEcef } from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/datum/index.js'
+import { geodeticToEcef } from '../../runtime/lib/gnss/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const skip = noPeer('cct')

@@ -13,7 +13,7 @@ import {
   LegacyEncoder,
   legacyConstellation,
   messageNumber,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 import { capture, noCaptures } from '../harness/captures.js'
 import { noPeer } from '../harness/peers/peers.js'
 

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { childEnv, gateOnly, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/build/release.js'
-import { NotifySupervisor } from '../../runtime/ports/notify-supervisor.js'
+import { NotifySupervisor } from '../../runtime/platform/supervision/notify-supervisor.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const root = packageRoot()
-const notifyExec = join(root, 'runtime', 'build', 'deb', 'files', 'notify-exec')
+const notifyExec = join(root, 'runtime', 'tools', 'build', 'deb', 'files', 'notify-exec')
 const skip = noPeer('perl')
 
 /** Prints each datagram as a line. */
@@ -22,7 +22,7 @@ while (defined recv($s, my $text, 4096, 0)) { print "$text\\n" }`
 
 /** Does what it reads, a line each, by a clock that it is told, and answers with a line. */
 const service = `import { createInterface } from 'node:readline'
-import { NotifySupervisor } from '${join(root, 'build', 'runtime', 'ports', 'notify-supervisor.js')}'
+import { NotifySupervisor } from '${join(root, 'build', 'runtime', 'platform', 'supervision', 'notify-supervisor.js')}'
 let now_ms = 0
 const supervisor = NotifySupervisor.of(process.env, () => now_ms)
 for await (const line of createInterface({ input: process.stdin })) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { Framer, isMsm } from '../../runtime/gnss/index.js'
+import { Framer, isMsm } from '../../runtime/lib/gnss/index.js'
 import { freeTcpPort, gateOnly, ownPorts, readyBase, startStation, until } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 

@@ -22,7 +22,7 @@ import {
   SubframeAssembler,
   satelliteDirection,
   satelliteState,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
 import type { Ecef } from '../../schemas/services.js'
 import { independentDirection, rotatedBy } from '../gnss/support/independent-direction.js'
 import { knownFrames } from '../gnss/support/orbit-pages.js'

@@ -1,7 +1,7 @@
 /** RINEX out of receivers' own messages against `convbin` of RTKLIB, and against the MSM of the same receivers; RINEX 2.11; cut epochs. */
 import t from 'tap'
-import { gpsSeconds, isMsm, messageNumber, unixToGps } from '../../runtime/gnss/index.js'
-import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/rinex/index.js'
+import { gpsSeconds, isMsm, messageNumber, unixToGps } from '../../runtime/lib/gnss/index.js'
+import { type RinexVersion, readRaw, type StationFacts } from '../../runtime/lib/rinex/index.js'
 import { framesOf, noRecording, recorded } from '../gnss/support/recordings.js'
 import { compared, converted, type Format } from '../gnss/support/rinex-compare.js'
 import { type ReadEpoch, type ReadObservations, readObservations } from '../gnss/support/rinex-reader.js'

@@ -13,9 +13,9 @@ import {
   offsetEnu,
   referencePoint,
   unixToGps,
-} from '../../runtime/gnss/index.js'
-import { Selector } from '../../runtime/ntrip/selection.js'
-import { readRaw } from '../../runtime/rinex/index.js'
+} from '../../runtime/lib/gnss/index.js'
+import { Selector } from '../../runtime/lib/ntrip/selection.js'
+import { readRaw } from '../../runtime/lib/rinex/index.js'
 import type { Ecef, RtcmFrame } from '../../schemas/services.js'
 import { few, type ManualClock } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'

@@ -6,10 +6,10 @@ import { gateOnly, machineOnly, sample, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import leds from '../../plugins/leds/index.js'
 import radio from '../../plugins/radio/index.js'
-import { dropIn } from '../../runtime/build/deb/index.js'
-import { writeSums } from '../../runtime/build/deb/slot.js'
-import { packageRoot } from '../../runtime/build/release.js'
 import type { PluginDefinition } from '../../runtime/plugin.js'
+import { dropIn } from '../../runtime/tools/build/deb/index.js'
+import { writeSums } from '../../runtime/tools/build/deb/slot.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { copyFor, debian13, inCopy, type Machine, noMachine, startMachine } from '../harness/peers/machine.js'
 import { noPeer } from '../harness/peers/peers.js'
 import { buildField, realUpdates } from './real-updates.js'
@@ -143,7 +143,7 @@ async function underSystemd(t: Test, base: string): Promise<void> {
 
 t.test('the unit exposes little', { skip: noPeer('systemd-analyze') || gateOnly }, async (t) => {
   const folder = t.testdir()
-  const files = join(packageRoot(), 'runtime', 'build', 'deb', 'files')
+  const files = join(packageRoot(), 'runtime', 'tools', 'build', 'deb', 'files')
   const unit = join(folder, 'rtk-base.service')
   const dropIns = `${unit}.d`
   copyFileSync(join(files, 'rtk-base.service'), unit)

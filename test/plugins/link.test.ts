@@ -17,9 +17,9 @@ import {
   Intake,
   KeptPort,
   type PortSink,
-} from '../../runtime/link/index.js'
-import { withRemedy } from '../../runtime/link/port/exclusive.js'
-import { SerialDevice } from '../../runtime/link/port/serial.js'
+} from '../../runtime/lib/link/index.js'
+import { withRemedy } from '../../runtime/lib/link/port/exclusive.js'
+import { SerialDevice } from '../../runtime/lib/link/port/serial.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
 import { openPty } from '../harness/peers/pty.js'

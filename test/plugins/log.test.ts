@@ -18,8 +18,8 @@ import httpApi from '../../plugins/http-api/index.js'
 import log from '../../plugins/log/index.js'
 import { LogRing } from '../../plugins/log/ring.js'
 import system from '../../plugins/system/index.js'
+import { bootId, RunRecord, runEndOf } from '../../runtime/platform/supervision/run-record.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
-import { bootId, RunRecord, runEndOf } from '../../runtime/ports/run-record.js'
 import { station as stationToken } from '../../schemas/services.js'
 
 async function setUp(t: Test, options: TestStationOptions & { log?: Record<string, unknown> } = {}) {

@@ -23,9 +23,9 @@ import {
   messageNumber,
   offsetEnu,
   transformed,
-} from '../../runtime/gnss/index.js'
+} from '../../runtime/lib/gnss/index.js'
+import { Random } from '../../runtime/lib/simulation/index.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
-import { Random } from '../../runtime/simulation/index.js'
 import type { GnssNeighbours } from '../../schemas/index.js'
 import {
   type Ecef,

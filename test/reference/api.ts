@@ -1,20 +1,20 @@
 /** A page of the API reference for each entry of the package. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../runtime/build/release.js'
+import { packageRoot } from '../../runtime/tools/build/release.js'
 import { type Declaration, type Entry, type Module, readEntries } from './declarations.js'
 
 /** Entry of the package → its source and purpose. */
 const entries = {
   plugin: ['runtime/plugin.ts', 'what every plugin imports'],
   services: ['schemas/services.ts', 'services of the runtime and of the shipped plugins'],
-  gnss: ['runtime/gnss/index.ts', 'framing, RTCM, geodesy, time'],
-  link: ['runtime/link/index.ts', 'ports, dialogs, outbound connections'],
-  ntrip: ['runtime/ntrip/index.ts', 'parts of NTRIP casters and clients'],
-  image: ['runtime/image/index.ts', 'signed images: updates of the service or of one plugin'],
-  simulation: ['runtime/simulation/index.ts', 'simulated receivers'],
-  baseline: ['runtime/baseline/index.ts', 'the vector between two stations by their phases'],
-  rinex: ['runtime/rinex/index.ts', 'RINEX files from raw data'],
+  gnss: ['runtime/lib/gnss/index.ts', 'framing, RTCM, geodesy, time'],
+  link: ['runtime/lib/link/index.ts', 'ports, dialogs, outbound connections'],
+  ntrip: ['runtime/lib/ntrip/index.ts', 'parts of NTRIP casters and clients'],
+  image: ['runtime/lib/image/index.ts', 'signed images: updates of the service or of one plugin'],
+  simulation: ['runtime/lib/simulation/index.ts', 'simulated receivers'],
+  baseline: ['runtime/lib/baseline/index.ts', 'the vector between two stations by their phases'],
+  rinex: ['runtime/lib/rinex/index.ts', 'RINEX files from raw data'],
   testing: ['test/harness/index.ts', 'tests of plugins'],
   runtime: ['runtime/index.ts', 'the whole station, for programs that embed it'],
 } as const

@@ -1,6 +1,6 @@
 /** What a station with every shipped plugin offers, asked of a running one. */
 import { createTestStation, freeUdpPort, type TestStationOptions } from 'rtk-base/testing'
-import { readVariant } from '../../runtime/cli/variant-file.js'
+import { readVariant } from '../../runtime/tools/cli/variant-file.js'
 import type { Station } from '../../schemas/services.js'
 import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 

@@ -1,8 +1,8 @@
 /** The figures of the day that plots need. Pure. */
 import { type Fitness, fitnesses, valueAt } from 'rtk-base/schemas'
 import type { Reception, SatelliteEpoch } from 'rtk-base/services'
-import type { Json } from '../../../runtime/ui/station/document.js'
-import { roversOf } from '../../../runtime/ui/station/links.js'
+import type { Json } from '../../../runtime/lib/page/ui/station/document.js'
+import { roversOf } from '../../../runtime/lib/page/ui/station/links.js'
 import type { Figure } from './ring.js'
 
 /** Input of the series: safety from the services, the rest from the document. Undefined: unknown. */

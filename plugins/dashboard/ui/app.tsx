@@ -1,7 +1,7 @@
 import { render } from 'preact'
-import { Choices } from '../../../runtime/ui/parts/choices.js'
-import { Later } from '../../../runtime/ui/parts/loaded.js'
-import { Outlet } from '../../../runtime/ui/parts/outlet.js'
+import { Choices } from '../../../runtime/lib/page/ui/parts/choices.js'
+import { Later } from '../../../runtime/lib/page/ui/parts/loaded.js'
+import { Outlet } from '../../../runtime/lib/page/ui/parts/outlet.js'
 import { loadPageTexts, t } from './i18n/index.js'
 import { TrialBar } from './parts/bars.js'
 import { Header } from './shell/header.js'
@@ -12,7 +12,7 @@ import { loginWanted } from './station/api.js'
 import { hello, isOutdated, listen, panels } from './station/live.js'
 
 const loadLogin = async () => {
-  const { Login } = await import('../../../runtime/ui/parts/login.js')
+  const { Login } = await import('../../../runtime/lib/page/ui/parts/login.js')
   return () => <Login isEnded={hello.value !== undefined} done={listen} />
 }
 

@@ -1,16 +1,16 @@
 import { useEffect } from 'preact/hooks'
-import { isStarting, loginWanted } from '../../../runtime/ui/http.js'
-import { figure } from '../../../runtime/ui/i18n.js'
-import { Choices } from '../../../runtime/ui/parts/choices.js'
-import { Icon } from '../../../runtime/ui/parts/icon.js'
-import { Later } from '../../../runtime/ui/parts/loaded.js'
-import { Outlet } from '../../../runtime/ui/parts/outlet.js'
+import { isStarting, loginWanted } from '../../../runtime/lib/page/ui/http.js'
+import { figure } from '../../../runtime/lib/page/ui/i18n.js'
+import { Choices } from '../../../runtime/lib/page/ui/parts/choices.js'
+import { Icon } from '../../../runtime/lib/page/ui/parts/icon.js'
+import { Later } from '../../../runtime/lib/page/ui/parts/loaded.js'
+import { Outlet } from '../../../runtime/lib/page/ui/parts/outlet.js'
 import { about, inContact, isLoaded, listen, me, readSelf, stationOf, stations } from './fleet/live.js'
 import { t } from './i18n/index.js'
 import { entryHere, menu, serialHere } from './pages/index.js'
 
 const loadLogin = async () => {
-  const { Login } = await import('../../../runtime/ui/parts/login.js')
+  const { Login } = await import('../../../runtime/lib/page/ui/parts/login.js')
   const done = () => {
     listen()
     void readSelf().catch(() => {})

@@ -1,3 +1,3 @@
-import { placeFrom } from '../../../runtime/ui/place.js'
+import { placeFrom } from '../../../runtime/lib/page/ui/place.js'
 
 export const place = placeFrom('overview')

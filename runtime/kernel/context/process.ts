@@ -1,7 +1,7 @@
 import { RtkError } from '../../errors.js'
+import type { ProcessPort } from '../../platform/ports/processes.js'
+import { anySignal } from '../../platform/time/waits.js'
 import type { PluginContext } from '../../plugin.js'
-import type { ProcessPort } from '../../ports/processes.js'
-import { anySignal } from '../../waits.js'
 import type { Instance } from '../instance/instance.js'
 
 /** Programs that a plugin runs at the same time; further programs are queued. */

@@ -1,7 +1,7 @@
 /** A plugin's reports about itself: its block of the status document, its errors, its status, its metrics. */
-import type { MetricRegistry } from '../../metrics/index.js'
+import type { MetricRegistry } from '../../platform/metrics/index.js'
+import { stationError } from '../../platform/station-error.js'
 import type { InfoBuilder, InfoParts, PluginContext } from '../../plugin.js'
-import { stationError } from '../../station-error.js'
 import type { Instance } from '../instance/instance.js'
 import type { InfoPart } from '../instance/registrations.js'
 import { argument, type ContextHost, members, placed } from './host.js'

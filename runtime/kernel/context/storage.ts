@@ -1,5 +1,5 @@
+import { pluginNamespace, type Store } from '../../platform/store/store.js'
 import type { PluginContext, PluginStore } from '../../plugin.js'
-import { pluginNamespace, type Store } from '../../ports/store/store.js'
 import type { Instance } from '../instance/instance.js'
 import { type ContextHost, opening } from './host.js'
 

@@ -1,5 +1,5 @@
+import type { Clock } from '../../platform/ports/clock.js'
 import type { Dispose, PluginContext } from '../../plugin.js'
-import type { Clock } from '../../ports/clock.js'
 import { isThenable } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { argument } from './host.js'

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
+import { enter, leave, ownerSymbol } from '../../platform/supervision/activity.js'
 import type { Dispose } from '../../plugin.js'
-import { enter, leave, ownerSymbol } from '../../watchdog/activity.js'
 
 /** The owner of running code: one life of a plugin. */
 export interface Owner {

@@ -1,6 +1,6 @@
+import type { Clock } from '../../platform/ports/clock.js'
+import { withLimit } from '../../platform/time/waits.js'
 import type { Callback, Dispose, Event, EventSource } from '../../plugin.js'
-import type { Clock } from '../../ports/clock.js'
-import { withLimit } from '../../waits.js'
 import { currentOwner, type Owner, runAs } from './attribution.js'
 
 /** A listener or a timer that returns a promise has so long. */

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { MqttTopic } from '../../../schemas/mqtt/topics.js'
 import type { ClientBundle } from '../../../schemas/services/runtime.js'
-import type { Upgrade } from '../../http/routes/owner.js'
+import type { Upgrade } from '../../gateway/http/routes/owner.js'
 import type {
   CommandCall,
   ConfigOptions,

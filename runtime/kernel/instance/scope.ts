@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import { withLimit } from '../../platform/time/waits.js'
 import type { Dispose } from '../../plugin.js'
-import type { Clock } from '../../ports/clock.js'
-import { withLimit } from '../../waits.js'
 import { isThenable } from './events.js'
 
 const disposeLimit_ms = 5_000

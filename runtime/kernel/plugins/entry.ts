@@ -1,5 +1,5 @@
 import type { PluginReport, PluginStateName } from '../../../schemas/services.js'
-import type { Generation } from '../../http/generation.js'
+import type { Generation } from '../../gateway/http/generation.js'
 import type { Dispose, PluginDefinition } from '../../plugin.js'
 import type { ErrorsLeft, Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
-import type { Clock } from '../../ports/clock.js'
-import { stationError } from '../../station-error.js'
-import type { Blocker } from '../../watchdog/stalls.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import { stationError } from '../../platform/station-error.js'
+import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Entry } from './entry.js'
 import type { PluginSet } from './plugin-set.js'
 

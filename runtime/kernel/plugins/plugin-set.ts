@@ -1,6 +1,6 @@
 import type { PluginStateName } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
-import { didYouMean } from '../../nearest.js'
+import { didYouMean } from '../../platform/nearest.js'
 import type { PluginDefinition } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'

@@ -4,9 +4,9 @@
  * It is test support: the service has directions from its receiver.
  */
 import { type Direction, msmSatellite, type Sky } from '../../../plugins/integrity/phase/sky.js'
-import { type Constellation, distance, enu, messageNumber } from '../../../runtime/gnss/index.js'
-import { BitReader } from '../../../runtime/gnss/rtcm/bits.js'
-import { type Field, readFields, reserved, signed, uint, unsigned } from '../../../runtime/gnss/rtcm/layout.js'
+import { type Constellation, distance, enu, messageNumber } from '../../../runtime/lib/gnss/index.js'
+import { BitReader } from '../../../runtime/lib/gnss/rtcm/bits.js'
+import { type Field, readFields, reserved, signed, uint, unsigned } from '../../../runtime/lib/gnss/rtcm/layout.js'
 import type { Ecef } from '../../../schemas/services.js'
 
 const semicircle = (name: string, bits: number, shift: number) => signed(name, bits, 2 ** shift)

@@ -1,7 +1,7 @@
 /** Simulated nets of bases: true and announced positions, and vectors with honest noise. */
-import type { NetBase, NetVector } from '../../../runtime/baseline/index.js'
-import { enu, offsetEnu } from '../../../runtime/gnss/index.js'
-import type { Random } from '../../../runtime/simulation/index.js'
+import type { NetBase, NetVector } from '../../../runtime/lib/baseline/index.js'
+import { enu, offsetEnu } from '../../../runtime/lib/gnss/index.js'
+import type { Random } from '../../../runtime/lib/simulation/index.js'
 import type { Ecef, Enu } from '../../../schemas/services.js'
 
 export const origin: Ecef = { x: 3_912_000, y: 309_000, z: 5_013_000 }

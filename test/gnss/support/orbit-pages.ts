@@ -3,9 +3,9 @@
  * `rs=`). Pages: RXM-SFRBX payloads of semuconsulting/pygnssutils, tests/pygpsdata_testobsnavdata.log (BSD-3-Clause).
  * Frames: payloads of RTCM messages of station STR24 over the end of GPS week 2009.
  */
-import type { OrbitConstellation } from '../../../runtime/gnss/index.js'
-import { encodeFrame } from '../../../runtime/gnss/rtcm/frame.js'
-import { encodeUbx } from '../../../runtime/gnss/ubx.js'
+import type { OrbitConstellation } from '../../../runtime/lib/gnss/index.js'
+import { encodeFrame } from '../../../runtime/lib/gnss/rtcm/frame.js'
+import { encodeUbx } from '../../../runtime/lib/gnss/ubx.js'
 
 const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'))
 const pages = (...payloads: string[]) => payloads.map((payload) => encodeUbx(0x02, 0x13, bytes(payload)))

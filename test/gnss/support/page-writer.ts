@@ -4,9 +4,9 @@
  * checks them.
  */
 
-import { bitsAt } from '../../../runtime/gnss/rtcm/bits.js'
-import { encodeUbx } from '../../../runtime/gnss/ubx.js'
-import { bdsWords, lnavWords, pagesOf, put } from '../../../runtime/simulation/subframes.js'
+import { bitsAt } from '../../../runtime/lib/gnss/rtcm/bits.js'
+import { encodeUbx } from '../../../runtime/lib/gnss/ubx.js'
+import { bdsWords, lnavWords, pagesOf, put } from '../../../runtime/lib/simulation/subframes.js'
 
 const sfrbx = (gnssId: number, satellite: number, words: readonly number[]) => {
   const payload = new Uint8Array(8 + 4 * words.length)

@@ -2,7 +2,7 @@
 import { decode as decodeUbx } from '../../../plugins/gnss-zed/ubx/layout.js'
 import { navSat } from '../../../plugins/gnss-zed/ubx/layouts-nav.js'
 import { type Sky, skyOf } from '../../../plugins/integrity/phase/sky.js'
-import { Framer, knownLeap_s, type MsmEpoch, MsmEpochs, referencePoint } from '../../../runtime/gnss/index.js'
+import { Framer, knownLeap_s, type MsmEpoch, MsmEpochs, referencePoint } from '../../../runtime/lib/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { capture } from '../../harness/captures.js'
 import { BroadcastOrbits, GsvSky } from './broadcast-orbits.js'

@@ -10,8 +10,8 @@ import {
   type MsmObservation,
   msmEpochTime,
   msmType,
-} from '../../../runtime/gnss/index.js'
-import { Random } from '../../../runtime/simulation/random.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { Random } from '../../../runtime/lib/simulation/random.js'
 import type { Ecef } from '../../../schemas/services.js'
 import type { Observed } from './phase-captures.js'
 

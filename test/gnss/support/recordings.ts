@@ -1,7 +1,7 @@
 /** Recordings of real receivers, one frame a line. They are not part of the project: tests that need them skip without. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Frame, Framer, sbf, unicoreLog } from '../../../runtime/gnss/index.js'
+import { type Frame, Framer, sbf, unicoreLog } from '../../../runtime/lib/gnss/index.js'
 
 const folder = join(resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures'), 'receivers')
 

@@ -1,7 +1,7 @@
 /** Real observations of two stations at the same time, RINEX 2 of GPS, as RTCM. They are not part of the project: tests that need them skip without. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { carrier_hz, encodeEphemeris, encodeMsm, type MsmObservation } from '../../../runtime/gnss/index.js'
+import { carrier_hz, encodeEphemeris, encodeMsm, type MsmObservation } from '../../../runtime/lib/gnss/index.js'
 
 const folder = join(resolve(process.env.RTK_BASE_CAPTURES ?? '../shared/captures'), 'pairs')
 

@@ -1,6 +1,6 @@
 /** Where the satellites of a capture stand at each epoch, without the steps of what its receiver says of them. */
 import type { Direction, Sky } from '../../../plugins/integrity/phase/sky.js'
-import type { Constellation } from '../../../runtime/gnss/index.js'
+import type { Constellation } from '../../../runtime/lib/gnss/index.js'
 import type { Observed } from './phase-captures.js'
 
 /** Directions are read so often, in epochs. */

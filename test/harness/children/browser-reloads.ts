@@ -1,5 +1,5 @@
 /** Run in a network of its own: every plugin is reloaded while the page is open. */
-import { ControlClient } from '../../../runtime/control/client.js'
+import { ControlClient } from '../../../runtime/tools/control/client.js'
 import { until } from '../manual-clock.js'
 import { compare, localStation, openTab, startBrowser } from './browser-rig.js'
 

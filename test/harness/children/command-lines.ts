@@ -2,11 +2,11 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot } from '../../../runtime/build/release.js'
+import { packageRoot } from '../../../runtime/tools/build/release.js'
 
 const build = join(packageRoot(), 'build')
 const bundled = join(build, 'checkout', 'runtime', 'main.js')
-const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'cli', 'main.js')
+const entry = existsSync(bundled) ? bundled : join(build, 'runtime', 'tools', 'cli', 'main.js')
 const { main } = (await import(pathToFileURL(entry).href)) as { main(args: string[]): Promise<void> }
 
 // Each run listens for signals, and its process would end with it.

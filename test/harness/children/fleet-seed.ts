@@ -1,6 +1,6 @@
 /** Stations of a fleet that exist only as messages: they publish what a station publishes, and answer changes and commands. */
 import { connectAsync, type MqttClient } from 'mqtt'
-import { geodeticToEcef } from '../../../runtime/gnss/geodesy.js'
+import { geodeticToEcef } from '../../../runtime/lib/gnss/geodesy.js'
 
 export interface SeededStation {
   readonly serial: string

@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
-import { openStore } from '../../../runtime/ports/store/store.js'
+import { openStore } from '../../../runtime/platform/store/store.js'
 
 const [folder = '', count = '0', leave = '', namespace = 'loop'] = process.argv.slice(2)
 const store = await openStore(folder, pino({ level: 'silent' }))

@@ -1,5 +1,12 @@
 /** What a receiver must stand, one function each, in the order in which it is asked for. */
-import { constellationOf, distance, isMsm, median, referencePoint, sameReference } from '../../../runtime/gnss/index.js'
+import {
+  constellationOf,
+  distance,
+  isMsm,
+  median,
+  referencePoint,
+  sameReference,
+} from '../../../runtime/lib/gnss/index.js'
 import type { Ecef, ReceiverOutput, ReceiverTarget } from '../../../schemas/services.js'
 import type { Bench } from './bench.js'
 import { checkFaults, checkReports } from './fault-checks.js'

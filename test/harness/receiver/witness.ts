@@ -1,5 +1,5 @@
 /** Hears everything that a receiver says over its service, and notes what no receiver may say. */
-import { crc24q, messageNumber, referencePoint } from '../../../runtime/gnss/index.js'
+import { crc24q, messageNumber, referencePoint } from '../../../runtime/lib/gnss/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import {
   integrity,

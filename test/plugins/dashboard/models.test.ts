@@ -74,17 +74,17 @@ import {
 } from '../../../plugins/dashboard/ui/model/series.js'
 import { api, commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
-import { packageRoot } from '../../../runtime/build/release.js'
-import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
-import { Host, OptionalHost } from '../../../runtime/net/host.js'
+import { Host, OptionalHost } from '../../../runtime/gateway/net/host.js'
+import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/lib/gnss/index.js'
+import { linearAxis, logAxis, timeAxis } from '../../../runtime/lib/page/ui/model/axis.js'
+import { tilesOf } from '../../../runtime/lib/page/ui/model/tiles.js'
+import { chainOf, firstBroken } from '../../../runtime/lib/page/ui/station/chain.js'
+import { certificateOf, fixOf, type Rover, toneOf } from '../../../runtime/lib/page/ui/station/links.js'
+import { outputsOf } from '../../../runtime/lib/page/ui/station/outputs.js'
+import { goesOut, kindOf, messagesOf, msmOf, rateOf, stationIdOf } from '../../../runtime/lib/page/ui/station/rtcm.js'
+import { isNew } from '../../../runtime/lib/page/ui/station/set-up.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { linearAxis, logAxis, timeAxis } from '../../../runtime/ui/model/axis.js'
-import { tilesOf } from '../../../runtime/ui/model/tiles.js'
-import { chainOf, firstBroken } from '../../../runtime/ui/station/chain.js'
-import { certificateOf, fixOf, type Rover, toneOf } from '../../../runtime/ui/station/links.js'
-import { outputsOf } from '../../../runtime/ui/station/outputs.js'
-import { goesOut, kindOf, messagesOf, msmOf, rateOf, stationIdOf } from '../../../runtime/ui/station/rtcm.js'
-import { isNew } from '../../../runtime/ui/station/set-up.js'
+import { packageRoot } from '../../../runtime/tools/build/release.js'
 import {
   device,
   procedureStatus,
@@ -1308,7 +1308,10 @@ t.test('a class of a page is defined in one style sheet: another one would chang
 })
 
 function oneOwner(t: Test, page: string): void {
-  const folders = [join(packageRoot(), 'plugins', page, 'ui', 'styles'), join(packageRoot(), 'runtime', 'ui', 'styles')]
+  const folders = [
+    join(packageRoot(), 'plugins', page, 'ui', 'styles'),
+    join(packageRoot(), 'runtime', 'lib', 'page', 'ui', 'styles'),
+  ]
   const sheets = folders.flatMap((folder) =>
     readdirSync(folder)
       .filter((name) => name.endsWith('.css'))

@@ -29,9 +29,9 @@ import {
 } from '../../../plugins/dashboard/ui/model/rover-login.js'
 import { Source } from '../../../plugins/ntrip-client/source.js'
 import { completed, SentTarget, Target } from '../../../plugins/ntrip-server/target.js'
-import { chainOf } from '../../../runtime/ui/station/chain.js'
-import { roversOf } from '../../../runtime/ui/station/links.js'
-import { isNew } from '../../../runtime/ui/station/set-up.js'
+import { chainOf } from '../../../runtime/lib/page/ui/station/chain.js'
+import { roversOf } from '../../../runtime/lib/page/ui/station/links.js'
+import { isNew } from '../../../runtime/lib/page/ui/station/set-up.js'
 
 const push = { host: 'caster.example.org', port: 2101, mount: 'ROOF', state: 'acknowledged' }
 const subscriber = (via: string, name: string) => ({ via, name, ip: '', seen: 0 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { speakerOf } from '../../../runtime/ui/station/speaker.js'
+import { speakerOf } from '../../../runtime/lib/page/ui/station/speaker.js'
 
 t.test('the texts of plugins are found by case, with values in the notation of the reader', async (t) => {
   const { find, say } = speakerOf(

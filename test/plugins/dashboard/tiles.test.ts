@@ -1,7 +1,7 @@
 /** The map server that the page may load pictures from. */
 import { createTestStation, until } from 'rtk-base/testing'
 import t from 'tap'
-import { tileOrigin, tilesFault } from '../../../runtime/page/tiles.js'
+import { tileOrigin, tilesFault } from '../../../runtime/lib/page/tiles.js'
 import { openEvents } from '../../harness/peers/event-stream.js'
 import { shippedPlugin } from '../../harness/shipped.js'
 

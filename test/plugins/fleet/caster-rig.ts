@@ -6,9 +6,9 @@ import type { Test } from 'tap'
 import fleetCaster from '../../../plugins/fleet-caster/index.js'
 import httpApi from '../../../plugins/http-api/index.js'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
-import { encodeNmea, signedBytes } from '../../../runtime/gnss/index.js'
+import { encodeNmea, signedBytes } from '../../../runtime/lib/gnss/index.js'
+import { Model, rtcmMessages } from '../../../runtime/lib/simulation/index.js'
 import { type AnyPlugin, definePlugin, type EventSource, RtkError, unavailable } from '../../../runtime/plugin.js'
-import { Model, rtcmMessages } from '../../../runtime/simulation/index.js'
 import {
   type FleetBroker,
   type FleetDatabase,

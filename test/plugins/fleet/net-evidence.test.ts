@@ -7,10 +7,10 @@ import { probableCause, rangedOf, withMovement } from '../../../plugins/fleet-ne
 import { type Reference, referenceOf } from '../../../plugins/fleet-net/judgement/reference.js'
 import { announcedVectors, byStation, netVectors } from '../../../plugins/fleet-net/judgement/vectors.js'
 import type { StoredVector } from '../../../plugins/fleet-net/store/store.js'
-import { allAtOnce, type NetCause, type NetJudgement, type Steps } from '../../../runtime/baseline/index.js'
-import { pairsOf } from '../../../runtime/baseline/net/pairs.js'
-import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/gnss/index.js'
-import { Random } from '../../../runtime/simulation/index.js'
+import { allAtOnce, type NetCause, type NetJudgement, type Steps } from '../../../runtime/lib/baseline/index.js'
+import { pairsOf } from '../../../runtime/lib/baseline/net/pairs.js'
+import { announcedAs, distance, geodeticToEcef, offsetEnu } from '../../../runtime/lib/gnss/index.js'
+import { Random } from '../../../runtime/lib/simulation/index.js'
 import type { Ecef, Enu, FleetStation } from '../../../schemas/services.js'
 
 const arp = geodeticToEcef({ lat: 52, lon: 4.3, alt: 50 })

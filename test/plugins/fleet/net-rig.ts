@@ -12,9 +12,9 @@ import {
   messageNumber,
   offsetEnu,
   roundEcef,
-} from '../../../runtime/gnss/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { referenceFrame } from '../../../runtime/lib/simulation/rtcm.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
-import { referenceFrame } from '../../../runtime/simulation/rtcm.js'
 import { type Ecef, type Enu, type FleetNet, fleetNet } from '../../../schemas/services.js'
 import { NetStreams, type NetStreamsOptions, roughness } from '../../harness/baseline-streams.js'
 import { createTestStation, probe, until } from '../../harness/index.js'

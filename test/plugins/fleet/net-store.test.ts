@@ -6,8 +6,8 @@ import { storePairs } from '../../../plugins/fleet-net/pairs/pair-store.js'
 import { SettledPlaces, settle_ms } from '../../../plugins/fleet-net/pairs/settled.js'
 import { claim, finish, vectorsSince } from '../../../plugins/fleet-net/store/store.js'
 import { tables } from '../../../plugins/fleet-net/store/tables.js'
-import { median } from '../../../runtime/gnss/index.js'
-import { Random } from '../../../runtime/simulation/index.js'
+import { median } from '../../../runtime/lib/gnss/index.js'
+import { Random } from '../../../runtime/lib/simulation/index.js'
 import { openDatabase } from '../../harness/peers/embedded-database.js'
 
 const day_s = 86_400

@@ -22,7 +22,7 @@ import { hoursFrom, offsetCurves } from '../../../plugins/fleet-page/ui/model/of
 import { canary, planFrom, wavesOf } from '../../../plugins/fleet-page/ui/model/plan.js'
 import { gapsOf, spansOf, sumsOf } from '../../../plugins/fleet-page/ui/model/timeline.js'
 import { PlanRequest } from '../../../plugins/fleet-rollout/plan.js'
-import type { BaselineReason, NetCause, NetReason } from '../../../runtime/baseline/index.js'
+import type { BaselineReason, NetCause, NetReason } from '../../../runtime/lib/baseline/index.js'
 
 const row = (serial: string, given: Partial<StationRow> = {}): StationRow => ({
   ...{ serial, name: '', group: '', labels: {}, online: 'online', verdict: 'fit', cause: 'ok', since: 0 },

@@ -1,7 +1,7 @@
 /** The frame and epoch that a reference is announced in, whatever it was determined in. */
 import t, { type Test } from 'tap'
 import type { HistoryEntry } from '../../../plugins/survey-in/reference/history.js'
-import { decimalYear, distance, offsetEnu, roundEcef, transformed } from '../../../runtime/gnss/index.js'
+import { decimalYear, distance, offsetEnu, roundEcef, transformed } from '../../../runtime/lib/gnss/index.js'
 import { ManualClock } from '../../harness/index.js'
 import { home, quick, type Rig, setUp } from './survey-in-rig.js'
 

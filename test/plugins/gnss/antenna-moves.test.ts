@@ -3,7 +3,7 @@
  * is in whole degrees. What counts is what leaves: no observation later than 4 s after the antenna is 5 cm away.
  */
 import t, { type Test } from 'tap'
-import { isMsm } from '../../../runtime/gnss/index.js'
+import { isMsm } from '../../../runtime/lib/gnss/index.js'
 import { gateOnly, sample } from '../../harness/index.js'
 import { setUp } from './simulator-rig.js'
 

@@ -29,9 +29,9 @@ import {
   roundEcef,
   sameEcef,
   stationId,
-} from '../../../runtime/gnss/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import {
   type AntennaReading,
   antennaStatuses,

@@ -17,8 +17,8 @@ import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
 import { runCommand } from '../../../plugins/simulated-receiver/firmware/commands.js'
 import { ConfigStore } from '../../../plugins/simulated-receiver/firmware/config-store.js'
-import { decodeGga, encodeMsm, type Gga } from '../../../runtime/gnss/index.js'
-import { stationError } from '../../../runtime/station-error.js'
+import { decodeGga, encodeMsm, type Gga } from '../../../runtime/lib/gnss/index.js'
+import { stationError } from '../../../runtime/platform/station-error.js'
 import type {
   ReceiverFix,
   ReceiverTarget,

@@ -6,9 +6,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { UbxDialog } from '../../../plugins/gnss-zed/link/ubx-dialog.js'
 import * as ubx from '../../../plugins/gnss-zed/ubx/index.js'
-import type { Frame } from '../../../runtime/gnss/index.js'
-import { AwakeClock, Backoff, type BytePort, type Edges, type PortSink, portFrom } from '../../../runtime/link/index.js'
-import { linkTick_ms, ReceiverLink } from '../../../runtime/link/port/receiver-link.js'
+import type { Frame } from '../../../runtime/lib/gnss/index.js'
+import {
+  AwakeClock,
+  Backoff,
+  type BytePort,
+  type Edges,
+  type PortSink,
+  portFrom,
+} from '../../../runtime/lib/link/index.js'
+import { linkTick_ms, ReceiverLink } from '../../../runtime/lib/link/port/receiver-link.js'
 import { ManualClock, until } from '../../harness/index.js'
 
 const frame = ubx.encodeFrame(ubx.navEoe, { iTOW_ms: 1 })

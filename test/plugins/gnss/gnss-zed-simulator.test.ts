@@ -23,8 +23,8 @@ import {
   sameEcef,
   sameReference,
   toTenthMm,
-} from '../../../runtime/gnss/index.js'
-import { ReceiverLine } from '../../../runtime/simulation/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { ReceiverLine } from '../../../runtime/lib/simulation/index.js'
 import { ManualClock } from '../../harness/index.js'
 
 const key = ubx.keyId

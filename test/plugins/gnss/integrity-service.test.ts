@@ -1,9 +1,9 @@
 /** The plugin `integrity` beside `survey-in`: what it answers, what a reload of it costs, and data folders of other releases. */
 import t, { type Test } from 'tap'
 import integrityPlugin from '../../../plugins/integrity/index.js'
-import { isMsm } from '../../../runtime/gnss/index.js'
+import { isMsm } from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { type Integrity, integrity, type Receiver, receiver } from '../../../schemas/services.js'
 import { conformance, createTestStation, gateOnly, ManualClock, until } from '../../harness/index.js'
 import { type Definition, FakeBase, home, type Rig, setUp } from './survey-in-rig.js'

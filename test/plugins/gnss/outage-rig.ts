@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { um980Control } from '../../../plugins/simulated-um980/control.js'
 import { SimulatedUm980 } from '../../../plugins/simulated-um980/receiver.js'
+import { deviceControl, type NoiseName, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import { deviceControl, type NoiseName, ReceiverLine } from '../../../runtime/simulation/index.js'
 import {
   type ProcedureStatus,
   procedureStatus,

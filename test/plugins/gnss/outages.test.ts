@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { isMsm } from '../../../runtime/gnss/index.js'
+import { isMsm } from '../../../runtime/lib/gnss/index.js'
 import { few, gateOnly, machineOnly, sample } from '../../harness/index.js'
 import { type Kind, type OutageRig, outageRig } from './outage-rig.js'
 
@@ -105,7 +105,7 @@ t.test('what must not count', async (t) => {
   const rig = await outageRig(t, { seed: 4 })
   await rig.fixed()
   t.beforeEach(() => rig.seconds(60))
-  /** As `runtime/ports/data-files.ts` names it. */
+  /** As `runtime/platform/files/data-files.ts` names it. */
   const fileOf = ({ data }: OutageRig) => {
     const digest = createHash('sha256').update(resolve(data)).digest('hex').slice(0, 16)
     return join('/dev/shm', `rtk-base-${process.getuid?.()}-${digest}`, 'integrity', 'outage', 'outage.json')

@@ -1,7 +1,7 @@
 /** Every family of receivers behind the same gate: what the driver of each must stand with its simulator, and what may leave. */
 import { distance, isMsm, referencePoint } from 'rtk-base/gnss'
 import t from 'tap'
-import { Random } from '../../../runtime/simulation/index.js'
+import { Random } from '../../../runtime/lib/simulation/index.js'
 import type { BytePort } from '../../../schemas/byte-port.js'
 import { gateOnly, receiverConformance, sample } from '../../harness/index.js'
 import { baseOf, definitionOf, deviceOf, families } from './receiver-rig.js'

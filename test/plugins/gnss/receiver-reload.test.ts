@@ -1,6 +1,6 @@
 /** A reload of the receiver's plugin, whichever it is: RTCM is back within seconds where the carrier phases bridge the gap, and only there. */
 import t, { type Test } from 'tap'
-import { isMsm } from '../../../runtime/gnss/index.js'
+import { isMsm } from '../../../runtime/lib/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import type { ReceiverIdentity } from '../../../schemas/services.js'
 import { gateOnly, ManualClock } from '../../harness/index.js'

@@ -1,6 +1,6 @@
 /** The families of receivers, each with its driver and its simulator, and a base of one. */
 import type { Test } from 'tap'
-import { isMsm } from '../../../runtime/gnss/index.js'
+import { isMsm } from '../../../runtime/lib/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   type ProcedureStatus,

@@ -7,7 +7,7 @@ import { Forwarder, receiverInputRate } from '../../../plugins/rtcm-in/forwarder
 import rtcmIn from '../../../plugins/rtcm-in/index.js'
 import { Corrections, framesOf } from '../../../plugins/rtcm-in/input.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
-import { distance, encodeRtcm, offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
+import { distance, encodeRtcm, offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { arpFrame, conformance, gateOnly, ManualClock, msmFrame, until } from '../../harness/index.js'
 import { freeUdpPort } from '../../harness/process.js'

@@ -8,8 +8,8 @@ import { StationMessages } from '../../../plugins/rtcm/station-messages.js'
 import { Subscribers } from '../../../plugins/rtcm/subscribers.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
 import { Peers } from '../../../plugins/udp-rtcm/peers.js'
-import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/gnss/index.js'
-import { LocalNetwork } from '../../../runtime/http/local-network.js'
+import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
+import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/lib/gnss/index.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   procedureStatus,

@@ -1,8 +1,8 @@
 /** Positions with a name: kept without being used, used on demand, renamed, deleted. */
 import t, { type Test } from 'tap'
 import { mostSaved, SavedPositions } from '../../../plugins/survey-in/reference/saved.js'
-import { offsetEnu, roundEcef } from '../../../runtime/gnss/index.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))

@@ -1,6 +1,6 @@
 /** The move that is shown, on the whole application with the simulated receiver and the manual clock. */
 import t, { type Test } from 'tap'
-import type { Enu } from '../../../runtime/gnss/index.js'
+import type { Enu } from '../../../runtime/lib/gnss/index.js'
 import { uniform } from '../../gnss/support/phase-scenes.js'
 import { sample } from '../../harness/index.js'
 import { setUp } from './simulator-rig.js'

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import gnssZed from '../../../plugins/gnss-zed/index.js'
 import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
-import { Framer } from '../../../runtime/gnss/index.js'
+import { Framer } from '../../../runtime/lib/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { type Device, device, type Receiver, receiver } from '../../../schemas/services.js'
 import {

@@ -14,14 +14,14 @@ import {
   expectedRange,
   geodeticToEcef,
   messageNumber,
-} from '../../../runtime/gnss/index.js'
+} from '../../../runtime/lib/gnss/index.js'
 import {
   type DeviceOptions,
   ephemerisFrame,
   type LineDevice,
   ReceiverLine,
   visibleFrom,
-} from '../../../runtime/simulation/index.js'
+} from '../../../runtime/lib/simulation/index.js'
 import { conformance, freeTcpPort, ManualClock } from '../../harness/index.js'
 import { shippedPlugin } from '../../harness/shipped.js'
 
@@ -497,7 +497,7 @@ t.test('mosaic', async (t) => {
     if (!measured) return t.fail('no block')
     const light_mps = 299_792_458
     const found = heard.findLast((item) => item.kind === 'rtcm' && item.type === 1077)
-    const { decodeMsm } = await import('../../../runtime/gnss/index.js')
+    const { decodeMsm } = await import('../../../runtime/lib/gnss/index.js')
     const msm = found?.kind === 'rtcm' ? decodeMsm(found.bytes) : undefined
     let compared = 0
     for (let at = 20, left = Number(measured[14]); left > 0; left--) {

@@ -13,7 +13,7 @@ import {
   geodeticToEcef,
   messageNumber,
   offsetEnu,
-} from '../../../runtime/gnss/index.js'
+} from '../../../runtime/lib/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { conformance, createTestStation, freeTcpPort, until } from '../../harness/index.js'
 import {

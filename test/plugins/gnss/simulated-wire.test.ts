@@ -13,7 +13,7 @@ import {
   uniqIdPayload,
 } from '../../../plugins/simulated-receiver/ubx/messages.js'
 import { type Field, frameOf, type Message, parts, write } from '../../../plugins/simulated-receiver/ubx/wire.js'
-import { Framer } from '../../../runtime/gnss/index.js'
+import { Framer } from '../../../runtime/lib/gnss/index.js'
 import { capture, noCaptures } from '../../harness/captures.js'
 
 /** Message → the driver's layout, and the driver's names where they are others; in pairs that the driver reads as one value. */

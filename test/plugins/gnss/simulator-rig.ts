@@ -6,9 +6,9 @@ import rtcm from '../../../plugins/rtcm/index.js'
 import rtcmIn from '../../../plugins/rtcm-in/index.js'
 import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
 import surveyIn from '../../../plugins/survey-in/index.js'
-import { decodeRtcm } from '../../../runtime/gnss/index.js'
+import { decodeRtcm } from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
 import {
   type Ecef,

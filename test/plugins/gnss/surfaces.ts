@@ -2,8 +2,8 @@
 
 import { pageOf } from '../../../plugins/dashboard/ui/model/error-pages.js'
 import { guideOf } from '../../../plugins/dashboard/ui/model/guide.js'
-import { chainOf, firstBroken } from '../../../runtime/ui/station/chain.js'
-import { listAt, type StationError, verdictOf } from '../../../runtime/ui/station/document.js'
+import { chainOf, firstBroken } from '../../../runtime/lib/page/ui/station/chain.js'
+import { listAt, type StationError, verdictOf } from '../../../runtime/lib/page/ui/station/document.js'
 import type { MqttBus } from '../../../schemas/services.js'
 
 type Published = Record<string, unknown>

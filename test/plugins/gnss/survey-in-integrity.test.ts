@@ -5,8 +5,8 @@
 
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
-import { distance, isMsm, referencePoint } from '../../../runtime/gnss/index.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { distance, isMsm, referencePoint } from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { gateOnly, sample } from '../../harness/index.js'
 import { home, setUp } from './survey-in-rig.js'

@@ -14,10 +14,10 @@ import {
   msmEpochTime,
   msmType,
   offsetEnu,
-} from '../../../runtime/gnss/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
+import type { Supervisor } from '../../../runtime/platform/supervision/supervisor.js'
 import { definePlugin, type PluginDefinition } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
-import type { Supervisor } from '../../../runtime/ports/supervisor.js'
 import {
   type Ecef,
   type MqttBus,

@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import surveyIn from '../../../plugins/survey-in/index.js'
 import { type Event, printed, rowOf, type State, states, table } from '../../../plugins/survey-in/procedure/table.js'
 import { ReferenceHistory } from '../../../plugins/survey-in/reference/history.js'
-import { packageRoot } from '../../../runtime/build/release.js'
 import {
   distance,
   ecefToGeodetic,
@@ -15,8 +14,9 @@ import {
   geodeticToEcef,
   offsetEnu,
   roundEcef,
-} from '../../../runtime/gnss/index.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
+import { packageRoot } from '../../../runtime/tools/build/release.js'
 import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 

@@ -5,8 +5,8 @@ import t from 'tap'
 import { um980Control } from '../../../plugins/simulated-um980/control.js'
 import type { Um980Options } from '../../../plugins/simulated-um980/options.js'
 import { SimulatedUm980 } from '../../../plugins/simulated-um980/receiver.js'
-import { crc24q, decodeRtcm, geodeticToEcef, messageNumber } from '../../../runtime/gnss/index.js'
-import { deviceControl, ReceiverLine } from '../../../runtime/simulation/index.js'
+import { crc24q, decodeRtcm, geodeticToEcef, messageNumber } from '../../../runtime/lib/gnss/index.js'
+import { deviceControl, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
 import { ManualClock } from '../../harness/index.js'
 
 // ── the parser ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,8 +20,8 @@ import { mostAtOnce } from '../../../plugins/mqtt-link/session/inspection.js'
 import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session.js'
 import { OldBrokers } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.js'
-import { Backoff } from '../../../runtime/link/index.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { Backoff } from '../../../runtime/lib/link/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { drive, pass } from '../../harness/drive.js'
 import {
   connected,

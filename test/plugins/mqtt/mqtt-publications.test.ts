@@ -9,7 +9,7 @@ import api from '../../../plugins/mqtt-api/index.js'
 import { Publications, payloadLimit } from '../../../plugins/mqtt-api/publications.js'
 import { period_ms } from '../../../plugins/mqtt-api/triggers.js'
 import { WorkQueue } from '../../../plugins/mqtt-api/work-queue.js'
-import { homesOf, readCatalogue } from '../../../runtime/build/catalogue.js'
+import { homesOf, readCatalogue } from '../../../runtime/loader/catalogue.js'
 import { verdict } from '../../../schemas/services.js'
 import { fakeBroker, isUp, message, sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 

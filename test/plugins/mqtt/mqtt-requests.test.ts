@@ -4,7 +4,7 @@ import t from 'tap'
 import Type from 'typebox'
 import { commandText, mostWaiting } from '../../../plugins/mqtt-api/command-requests.js'
 import { isOwnResponseTopic, Refusals } from '../../../plugins/mqtt-api/responses.js'
-import { stationError } from '../../../runtime/station-error.js'
+import { stationError } from '../../../runtime/platform/station-error.js'
 import type { Trouble } from '../../../schemas/services.js'
 import { sn, startBroker, startLinkStation } from '../../harness/peers/brokers.js'
 

@@ -27,9 +27,9 @@ import {
   stepOf,
   succeeded,
   untried,
-} from '../../../runtime/link/index.js'
+} from '../../../runtime/lib/link/index.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext, unavailable } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { LinksInfo } from '../../../schemas/info/links.js'
 import { startRig } from './rig.js'
 

@@ -13,6 +13,7 @@ import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Logins } from '../../../plugins/ntrip-caster/logins.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import { WrongLogins } from '../../../plugins/ntrip-caster/wrong-logins.js'
+import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
 import {
   decodeLegacy,
   decodeMsm,
@@ -23,12 +24,11 @@ import {
   encodeRtcm,
   messageNumber,
   moreFollows,
-} from '../../../runtime/gnss/index.js'
-import { LocalNetwork } from '../../../runtime/http/local-network.js'
-import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/ntrip/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/lib/ntrip/index.js'
+import { SimulatedMachine } from '../../../runtime/platform/ports/machine.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
-import { SimulatedMachine } from '../../../runtime/ports/machine.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { drive } from '../../harness/drive.js'
 import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
 import rtcmTcp from '../../../plugins/rtcm-tcp/index.js'
-import { decodeGga, decodeMsmHeader } from '../../../runtime/gnss/index.js'
+import { decodeGga, decodeMsmHeader } from '../../../runtime/lib/gnss/index.js'
 import {
   chunkOf,
   ggaOf,
@@ -12,7 +12,7 @@ import {
   parseTable,
   readAnswer,
   TableReader,
-} from '../../../runtime/ntrip/index.js'
+} from '../../../runtime/lib/ntrip/index.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { correctionInput, correctionStatus, type Ecef, procedureStatus, receiver } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'

@@ -14,7 +14,7 @@ import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
 import { nameOf, requestOf, Target } from '../../../plugins/ntrip-server/target.js'
-import { decodeGga, encodeMsm, encodeNmea, geodeticToEcef, isMsm } from '../../../runtime/gnss/index.js'
+import { decodeGga, encodeMsm, encodeNmea, geodeticToEcef, isMsm } from '../../../runtime/lib/gnss/index.js'
 import {
   basicLogin,
   ChunkReader,
@@ -32,7 +32,7 @@ import {
   streamLine,
   TableReader,
   tableText,
-} from '../../../runtime/ntrip/index.js'
+} from '../../../runtime/lib/ntrip/index.js'
 import type { Connection, PluginContext } from '../../../runtime/plugin.js'
 import type { RtcmFrame, RtcmStream } from '../../../schemas/services.js'
 import { arpFrame, ManualClock, msmFrame, sample } from '../../harness/index.js'

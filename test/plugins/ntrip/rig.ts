@@ -2,9 +2,9 @@
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import rtcm from '../../../plugins/rtcm/index.js'
-import { encodeMsm, Framer, messageNumber } from '../../../runtime/gnss/index.js'
-import { tcpQueues } from '../../../runtime/link/index.js'
-import { ChunkReader } from '../../../runtime/ntrip/index.js'
+import { encodeMsm, Framer, messageNumber } from '../../../runtime/lib/gnss/index.js'
+import { tcpQueues } from '../../../runtime/lib/link/index.js'
+import { ChunkReader } from '../../../runtime/lib/ntrip/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { drive, pass } from '../../harness/drive.js'
 import {

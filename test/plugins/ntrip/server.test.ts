@@ -18,10 +18,10 @@ import {
 } from '../../../plugins/ntrip-server/retry.js'
 import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
-import { encodeRtcm } from '../../../runtime/gnss/index.js'
-import { findQueue } from '../../../runtime/link/outbound/acknowledgement.js'
+import { encodeRtcm } from '../../../runtime/lib/gnss/index.js'
+import { findQueue } from '../../../runtime/lib/link/outbound/acknowledgement.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import {
   type Link,
   links,

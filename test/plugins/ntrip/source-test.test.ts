@@ -1,7 +1,7 @@
 /** The caster for corrections over HTTP: shown without its password, changed, and tried before it is saved. */
 import t, { type Test } from 'tap'
 import ntripClient from '../../../plugins/ntrip-client/index.js'
-import { encodeFrame } from '../../../runtime/gnss/index.js'
+import { encodeFrame } from '../../../runtime/lib/gnss/index.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { during } from '../../harness/drive.js'
 import { arpFrame, msmFrame } from '../../harness/index.js'

@@ -17,10 +17,10 @@ import {
   isMsm,
   messageNumber,
   moreFollows,
-} from '../../../runtime/gnss/index.js'
-import { dial, type Outbound } from '../../../runtime/link/index.js'
-import { asciiHost, hostOf } from '../../../runtime/net/host-name.js'
-import { getRequest, Host, Selector } from '../../../runtime/ntrip/index.js'
+} from '../../../runtime/lib/gnss/index.js'
+import { dial, type Outbound } from '../../../runtime/lib/link/index.js'
+import { getRequest, Host, Selector } from '../../../runtime/lib/ntrip/index.js'
+import { asciiHost, hostOf } from '../../../runtime/platform/address/host-name.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
 import { arpFrame, freeTcpPort, gateOnly, msmFrame, openPty, sample, until } from '../../harness/index.js'

@@ -9,7 +9,7 @@ import { few, gateOnly, machineOnly, sample } from 'rtk-base/testing'
 import t from 'tap'
 import { Download } from '../../../plugins/ota/download.js'
 import { Slots } from '../../../plugins/ota/slots/index.js'
-import { Desk } from '../../../runtime/cli/run/desk.js'
+import { Desk } from '../../../runtime/tools/cli/run/desk.js'
 import { Ext4Disk, noExt4 } from './ext4-disk.js'
 import { Killed, MemoryDisk, type Survivors } from './memory-disk.js'
 import { bundleFiles, imageOf, maker, scratch } from './rig.js'
@@ -48,7 +48,7 @@ for (const [path, text] of Object.entries(withSums(versions.factory as Record<st
 }
 writeFileSync(join(lib, 'notify-exec'), '#!/bin/sh\necho "$RTK_BASE_SLOT:$RTK_TRIAL"\n')
 chmodSync(join(lib, 'notify-exec'), 0o755)
-const launch = join('runtime', 'build', 'deb', 'files', 'launch')
+const launch = join('runtime', 'tools', 'build', 'deb', 'files', 'launch')
 const careless = join(place, 'careless')
 writeFileSync(
   careless,

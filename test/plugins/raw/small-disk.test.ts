@@ -9,7 +9,7 @@ import { Archive } from '../../../plugins/raw/archive.js'
 import { excess, reserveOf, shortText } from '../../../plugins/raw/bounds.js'
 import { epochTime_ms } from '../../../plugins/raw/contents.js'
 import type { ArchivedHour } from '../../../plugins/raw/hour-files.js'
-import { encodeMsm, Framer } from '../../../runtime/gnss/index.js'
+import { encodeMsm, Framer } from '../../../runtime/lib/gnss/index.js'
 import { hour_ms, scratch } from './push-rig.js'
 
 const mega = 1_048_576

@@ -2,8 +2,8 @@
 import type { Test } from 'tap'
 import httpApi from '../../../plugins/http-api/index.js'
 import teltonika from '../../../plugins/teltonika-router/index.js'
+import type { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
-import type { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
 import { metrics } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'
 import {

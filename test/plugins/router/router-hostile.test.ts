@@ -2,7 +2,7 @@
 import t from 'tap'
 import { guardLimits } from '../../../plugins/teltonika-router/credentials/guard.js'
 import { parsedJson } from '../../../plugins/teltonika-router/transport/json.js'
-import { MemoryStore } from '../../../runtime/ports/store/memory-store.js'
+import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { cellularModem } from '../../../schemas/services.js'
 import { gateOnly } from '../../harness/sample.js'
 import { FakeRouter } from './fake-router.js'

@@ -1,4 +1,4 @@
-import { shared } from '../../../../runtime/ui/texts/de.js'
+import { shared } from '../../../../runtime/lib/page/ui/texts/de.js'
 import type { Texts } from './en.js'
 
 export const de: Texts = {

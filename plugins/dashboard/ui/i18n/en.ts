@@ -1,4 +1,4 @@
-import { shared } from '../../../../runtime/ui/texts/en.js'
+import { shared } from '../../../../runtime/lib/page/ui/texts/en.js'
 import type { pages } from './en-pages.js'
 
 /** Texts of the page that the first screen may need. Each other language is one whole file; the compiler reports missing keys. */

@@ -1,8 +1,8 @@
 /** The texts of this page, and how numbers and times are written. */
-import { addEnglish, type Fill, setTexts, textOf } from '../../../../runtime/ui/i18n.js'
+import { addEnglish, type Fill, setTexts, textOf } from '../../../../runtime/lib/page/ui/i18n.js'
 import { en, type TextKey } from './en.js'
 
-export * from '../../../../runtime/ui/i18n.js'
+export * from '../../../../runtime/lib/page/ui/i18n.js'
 export type { TextKey } from './en.js'
 export const t: (key: TextKey, values?: Fill) => string = textOf
 

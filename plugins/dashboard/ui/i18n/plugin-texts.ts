@@ -1,11 +1,11 @@
 /** Texts of the plugins in the language of the reader, by key and values. Without one, the plugin's English is shown. */
-import { sentence, speaker } from '../../../../runtime/ui/spoken.js'
-import type { StationError, Values, Verdict } from '../../../../runtime/ui/station/document.js'
+import { sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.js'
+import type { StationError, Values, Verdict } from '../../../../runtime/lib/page/ui/station/document.js'
 import { isMoved } from '../model/moved.js'
 import type { Command, Parameter } from '../station/api.js'
 import { t } from './index.js'
 
-export { said, sentence, speaker } from '../../../../runtime/ui/spoken.js'
+export { said, sentence, speaker } from '../../../../runtime/lib/page/ui/spoken.js'
 
 const textFor = (key: string, values: Values = {}) => speaker.value?.find(key, values)
 

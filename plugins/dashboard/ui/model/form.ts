@@ -1,5 +1,5 @@
 /** Derives a form field from the JSON Schema of its parameter, and converts its text to a value. Pure. */
-import { hostOf, isHostSchema } from '../../../../runtime/net/host-name.js'
+import { hostOf, isHostSchema } from '../../../../runtime/platform/address/host-name.js'
 import type { Parameter, Schema } from '../station/api.js'
 
 /** `object`, `list`: of fields without further ones in them; `json`: everything else. */

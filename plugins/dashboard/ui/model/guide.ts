@@ -1,7 +1,7 @@
 /** Set-up progress, derived from the station's state only. Pure. */
-import { at, type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
-import { outputsOf } from '../../../../runtime/ui/station/outputs.js'
-import { hasReference, referenceAccuracy, surveyFollows } from '../../../../runtime/ui/station/set-up.js'
+import { at, type Json, numberAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
+import { outputsOf } from '../../../../runtime/lib/page/ui/station/outputs.js'
+import { hasReference, referenceAccuracy, surveyFollows } from '../../../../runtime/lib/page/ui/station/set-up.js'
 import type { SkySatellite } from '../station/messages.js'
 
 export const guideSteps = ['access', 'antenna', 'position', 'outputs', 'network'] as const

@@ -1,6 +1,6 @@
 /** A map without tiles: everything in metres from the station. Pure. */
-import { type Json, listAt, numberAt } from '../../../../runtime/ui/station/document.js'
-import { fixOf, type Rover } from '../../../../runtime/ui/station/links.js'
+import { type Json, listAt, numberAt } from '../../../../runtime/lib/page/ui/station/document.js'
+import { fixOf, type Rover } from '../../../../runtime/lib/page/ui/station/links.js'
 import type { Point } from '../station/messages.js'
 import { distance_m, enuOf, toEcef, toGeodetic } from './gnss/geodesy.js'
 import type { HistoryRow } from './gnss/positions.js'

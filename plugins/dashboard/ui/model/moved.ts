@@ -1,5 +1,5 @@
 /** "The antenna has moved", and the answers to it. Pure. */
-import { errorsOf, type Json, numberAt, textAt, type Values } from '../../../../runtime/ui/station/document.js'
+import { errorsOf, type Json, numberAt, textAt, type Values } from '../../../../runtime/lib/page/ui/station/document.js'
 
 const movedCode = /^(gnss-)?(reference-)?moved$/
 

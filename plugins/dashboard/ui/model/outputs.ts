@@ -1,7 +1,7 @@
 /** Every way on which corrections leave the station, and the rovers on it. Pure. */
-import { at, type Json, listAt, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
-import { type Push, roversOf, toneOf } from '../../../../runtime/ui/station/links.js'
-import { type OutputFact, type OutputName, outputsOf } from '../../../../runtime/ui/station/outputs.js'
+import { at, type Json, listAt, numberAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
+import { type Push, roversOf, toneOf } from '../../../../runtime/lib/page/ui/station/links.js'
+import { type OutputFact, type OutputName, outputsOf } from '../../../../runtime/lib/page/ui/station/outputs.js'
 
 /** `unset`: nobody has set it up, so nothing is wrong with it. `down`: it is wanted and does not work now. `waiting`: it will try. */
 export type OutputState = 'on' | 'down' | 'waiting' | 'off' | 'unset'

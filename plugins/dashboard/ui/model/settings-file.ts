@@ -1,5 +1,5 @@
 /** Settings as a file: what this station has set, and what a file would change here. Pure. */
-import { nearest } from '../../../../runtime/nearest.js'
+import { nearest } from '../../../../runtime/platform/nearest.js'
 import type { Parameter } from '../station/api.js'
 
 /** `t`: UTC seconds. `changes`: values by name, without secrets. */

@@ -1,8 +1,8 @@
 /** The day of a station as bands: when corrections went out, and why not. Pure. */
-import { type BandKind as CauseKind, kinds } from '../../../../runtime/ui/model/band-kinds.js'
+import { type BandKind as CauseKind, kinds } from '../../../../runtime/lib/page/ui/model/band-kinds.js'
 import { percentsOf } from './series.js'
 
-export { type BandKind as CauseKind, kinds } from '../../../../runtime/ui/model/band-kinds.js'
+export { type BandKind as CauseKind, kinds } from '../../../../runtime/lib/page/ui/model/band-kinds.js'
 
 /** Of `GET /record/timeline`: contiguous, oldest first; times are UTC milliseconds. */
 export interface Span {

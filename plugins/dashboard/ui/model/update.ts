@@ -1,5 +1,11 @@
 /** Where an update is: from the document alone, so that it is the same for whoever opens the page. Pure. */
-import { type Json, listAt, numberAt, type StationError, textAt } from '../../../../runtime/ui/station/document.js'
+import {
+  type Json,
+  listAt,
+  numberAt,
+  type StationError,
+  textAt,
+} from '../../../../runtime/lib/page/ui/station/document.js'
 
 export const updateSteps = ['transfer', 'verify', 'install', 'restart', 'trial'] as const
 export type UpdateStep = (typeof updateSteps)[number]

@@ -1,6 +1,13 @@
 /** What the verdict means for who uses the corrections. Pure. */
-import { at, type Json, numberAt, textAt, type Verdict, verdictOf } from '../../../../runtime/ui/station/document.js'
-import { hasReference, referenceAccuracy } from '../../../../runtime/ui/station/set-up.js'
+import {
+  at,
+  type Json,
+  numberAt,
+  textAt,
+  type Verdict,
+  verdictOf,
+} from '../../../../runtime/lib/page/ui/station/document.js'
+import { hasReference, referenceAccuracy } from '../../../../runtime/lib/page/ui/station/set-up.js'
 import { toGeodetic } from './gnss/geodesy.js'
 
 /** Beyond this rovers notice that the whole map is shifted. */

@@ -1,4 +1,4 @@
-import { Card, Tone } from '../../../../runtime/ui/parts/card.js'
+import { Card, Tone } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../i18n/index.js'
 import { PasswordForm } from '../parts/forms/password-form.js'
 import { session } from '../station/api.js'

@@ -1,4 +1,4 @@
-import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../i18n/index.js'
 import { ShowKeys } from '../parts/show-keys.js'
 import { places } from '../shell/navigation.js'

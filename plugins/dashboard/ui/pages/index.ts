@@ -3,8 +3,8 @@
  * pages for experts are listed on one page of the last.
  */
 import type { FunctionComponent } from 'preact'
-import type { IconName } from '../../../../runtime/ui/parts/icon.js'
-import { placeFrom } from '../../../../runtime/ui/place.js'
+import type { IconName } from '../../../../runtime/lib/page/ui/parts/icon.js'
+import { placeFrom } from '../../../../runtime/lib/page/ui/place.js'
 import type { TextKey } from '../i18n/index.js'
 import { StatusPage } from './status.js'
 

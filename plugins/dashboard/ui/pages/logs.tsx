@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { locale, t } from '../i18n/index.js'
 import { logText } from '../model/log-file.js'
 import { droppedLines, hello, type LogLine, logLines } from '../station/live.js'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { useLoaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { helpOf, labelOf } from '../i18n/plugin-texts.js'
 import { matches } from '../model/form.js'

@@ -1,9 +1,9 @@
 /** Where corrections for a survey-in come from: entered, tried, then saved. With them the position is known to centimetres. */
 import { useState } from 'preact/hooks'
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { Card, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
-import { at, type Json, textAt } from '../../../../runtime/ui/station/document.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, Tone, type ToneName } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import { at, type Json, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
 import { figure, t, word } from '../i18n/index.js'
 import { said, sentence } from '../i18n/plugin-texts.js'
 import {

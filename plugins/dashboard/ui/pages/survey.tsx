@@ -1,7 +1,13 @@
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { Card, FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
-import { type Json, listAt, numberAt, type StationError, textAt } from '../../../../runtime/ui/station/document.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, FigureList, Tone, type ToneName } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import {
+  type Json,
+  listAt,
+  numberAt,
+  type StationError,
+  textAt,
+} from '../../../../runtime/lib/page/ui/station/document.js'
 import { duration, figure, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { errorText } from '../i18n/plugin-texts.js'

@@ -1,5 +1,5 @@
-import { Card } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { QrDrawing } from './qr-code.js'

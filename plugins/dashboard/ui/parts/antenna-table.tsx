@@ -1,8 +1,8 @@
 /** The table of antennas: which file it is of, whether it has the station's antenna, and another file instead. */
 import { useId, useState } from 'preact/hooks'
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { Outcome, Tone } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Outcome, Tone } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { ownAntenna } from '../station/antennas.js'
 import { api } from '../station/api.js'

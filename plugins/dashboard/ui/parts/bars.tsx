@@ -1,7 +1,7 @@
 /** Above every page: a change on trial. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
-import { at, errorsOf } from '../../../../runtime/ui/station/document.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import { at, errorsOf } from '../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { adviceText, errorText, labelOf } from '../i18n/plugin-texts.js'
 import { api } from '../station/api.js'

@@ -1,4 +1,4 @@
-import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
 
 /** A raw block of the document, for plugins without their own page. Units are in the names (`_m`, `_s`). */
 export const BlockCard = ({ name, value }: { name: string; value: unknown }) => (

@@ -1,4 +1,4 @@
-import { errorsOf, type Json, type StationError } from '../../../../runtime/ui/station/document.js'
+import { errorsOf, type Json, type StationError } from '../../../../runtime/lib/page/ui/station/document.js'
 import { moment, t } from '../i18n/index.js'
 import { errorText, movedText } from '../i18n/plugin-texts.js'
 import { pageOf } from '../model/error-pages.js'

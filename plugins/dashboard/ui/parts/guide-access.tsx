@@ -1,7 +1,7 @@
 /** The first step of the guide: one button saves what was entered and opens the next step. */
 import { useState } from 'preact/hooks'
-import { Tone } from '../../../../runtime/ui/parts/card.js'
-import type { Loaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Tone } from '../../../../runtime/lib/page/ui/parts/card.js'
+import type { Loaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { api, type Parameter, session } from '../station/api.js'
 import { leastPassword, PasswordForm } from './forms/password-form.js'

@@ -1,9 +1,9 @@
 /** What the station found of a step of the guide that is done: nobody has to believe a tick. */
 
-import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
-import { roversOf } from '../../../../runtime/ui/station/links.js'
-import { outputsOf } from '../../../../runtime/ui/station/outputs.js'
-import { referenceAccuracy } from '../../../../runtime/ui/station/set-up.js'
+import { type Json, numberAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
+import { roversOf } from '../../../../runtime/lib/page/ui/station/links.js'
+import { outputsOf } from '../../../../runtime/lib/page/ui/station/outputs.js'
+import { referenceAccuracy } from '../../../../runtime/lib/page/ui/station/set-up.js'
 import { figure, t } from '../i18n/index.js'
 import { type GuideStep, networksOf } from '../model/guide.js'
 

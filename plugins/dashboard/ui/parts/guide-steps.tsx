@@ -1,9 +1,9 @@
 /** The steps of the guide. */
 
-import { FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
-import { type Loaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
-import { type Json, numberAt, textAt } from '../../../../runtime/ui/station/document.js'
-import { type OutputFact, outputsOf } from '../../../../runtime/ui/station/outputs.js'
+import { FigureList, Tone, type ToneName } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { type Loaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Json, numberAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
+import { type OutputFact, outputsOf } from '../../../../runtime/lib/page/ui/station/outputs.js'
 import { figure, t, word } from '../i18n/index.js'
 import { toGeodetic } from '../model/gnss/geodesy.js'
 import { referenceOf } from '../model/gnss/positions.js'

@@ -1,5 +1,5 @@
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { type Json, textAt } from '../../../../runtime/ui/station/document.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { type Json, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { moveOf } from '../model/moved.js'

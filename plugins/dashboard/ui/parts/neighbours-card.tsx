@@ -1,8 +1,8 @@
 /** The comparison with neighbouring bases: the result, each neighbour, and how the station moved relative to it. */
-import { Card, FigureList, Tone, type ToneName } from '../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
-import { type Json, listAt, textAt } from '../../../../runtime/ui/station/document.js'
+import { Card, FigureList, Tone, type ToneName } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/lib/page/ui/parts/data-table.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import { type Json, listAt, textAt } from '../../../../runtime/lib/page/ui/station/document.js'
 import { t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'

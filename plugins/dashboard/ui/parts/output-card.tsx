@@ -1,8 +1,8 @@
 /** Satellites and messages of the receiver, as sentences and fields of what it takes. */
 import { useId, useState } from 'preact/hooks'
-import { Confirm } from '../../../../runtime/ui/parts/action.js'
-import { Card, Outcome } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Confirm } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, Outcome } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../i18n/index.js'
 import { fieldOf } from '../model/form.js'
 import {

@@ -1,8 +1,8 @@
 /** A position from a PPP service: asked for, waited for, looked at, used. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { Card, FigureList, Tone } from '../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, moment, t, word } from '../i18n/index.js'
 import { enuText, lengthText } from '../i18n/lengths.js'
 import { sentence } from '../i18n/plugin-texts.js'

@@ -1,8 +1,8 @@
 /** Raw data by day, as RINEX: the way to a position that is exact. */
 import { useState } from 'preact/hooks'
-import { Card, Tone } from '../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
+import { Card, Tone } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/lib/page/ui/parts/data-table.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, t, word } from '../i18n/index.js'
 import { type RawDay, type RawFiles, type RawPreset, rawDays, rawPresets, rinexLink } from '../model/raw-days.js'
 import { antennaCodes } from '../station/antennas.js'

@@ -1,6 +1,6 @@
 /** A position of another service, from its report. */
 import { useId, useState } from 'preact/hooks'
-import { Outcome } from '../../../../runtime/ui/parts/card.js'
+import { Outcome } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../i18n/index.js'
 import { api } from '../station/api.js'
 import { hello } from '../station/live.js'

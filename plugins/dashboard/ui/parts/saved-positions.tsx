@@ -1,7 +1,7 @@
 /** Positions that a person keeps under a name: use, rename, delete. */
 import { useState } from 'preact/hooks'
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { FigureList } from '../../../../runtime/ui/parts/card.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { FigureList } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { figure, moment, t } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { distance_m, toGeodetic } from '../model/gnss/geodesy.js'

@@ -1,5 +1,5 @@
-import { Card, FigureList } from '../../../../runtime/ui/parts/card.js'
-import { numberAt } from '../../../../runtime/ui/station/document.js'
+import { Card, FigureList } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { numberAt } from '../../../../runtime/lib/page/ui/station/document.js'
 import { figure, t } from '../i18n/index.js'
 import { meanCno } from '../model/guide.js'
 import { document$, satellites } from '../station/live.js'

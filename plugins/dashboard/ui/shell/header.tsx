@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { Icon } from '../../../../runtime/ui/parts/icon.js'
+import { Icon } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import { t } from '../i18n/index.js'
 import { moodOf, nameOf, placeText } from '../model/verdict.js'
 import { document$, hello, inContact } from '../station/live.js'

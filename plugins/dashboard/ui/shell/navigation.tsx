@@ -1,4 +1,4 @@
-import { Icon } from '../../../../runtime/ui/parts/icon.js'
+import { Icon } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import { t } from '../i18n/index.js'
 import { groups, type PageEntry, type PageGroup, place } from '../pages/index.js'
 import { panels } from '../station/live.js'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useLoaded } from '../../../../runtime/ui/parts/loaded.js'
-import { useModal } from '../../../../runtime/ui/parts/modal.js'
+import { useLoaded } from '../../../../runtime/lib/page/ui/parts/loaded.js'
+import { useModal } from '../../../../runtime/lib/page/ui/parts/modal.js'
 import { allTexts, t, word } from '../i18n/index.js'
 import { helpOf, labelOf, partOf } from '../i18n/plugin-texts.js'
 import { fieldOf, unitOf } from '../model/form.js'

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { Later } from '../../../../runtime/ui/parts/loaded.js'
+import { Later } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { loadPageTexts } from '../i18n/index.js'
 
 /** Whether the search is shown. */

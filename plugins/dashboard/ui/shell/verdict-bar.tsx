@@ -1,4 +1,4 @@
-import { Icon } from '../../../../runtime/ui/parts/icon.js'
+import { Icon } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'

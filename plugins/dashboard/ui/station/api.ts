@@ -1,7 +1,15 @@
 /** The station's operations, over the same HTTP interface that programs use. */
-import { ask, json, type LoginRole, post, type Session, sessions, withBody } from '../../../../runtime/ui/http.js'
+import {
+  ask,
+  json,
+  type LoginRole,
+  post,
+  type Session,
+  sessions,
+  withBody,
+} from '../../../../runtime/lib/page/ui/http.js'
 
-export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../runtime/ui/http.js'
+export { type LoginRole, loginWanted, Refused, type Session, session } from '../../../../runtime/lib/page/ui/http.js'
 
 export interface Parameter {
   name: string

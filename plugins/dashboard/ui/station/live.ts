@@ -1,8 +1,8 @@
 /** The live part: what the station says each second. */
 import { batch, computed, signal } from '@preact/signals'
-import { EventStream } from '../../../../runtime/ui/event-stream.js'
-import { isReadOnly, session, sessions } from '../../../../runtime/ui/http.js'
-import { type Json, verdictOf } from '../../../../runtime/ui/station/document.js'
+import { EventStream } from '../../../../runtime/lib/page/ui/event-stream.js'
+import { isReadOnly, session, sessions } from '../../../../runtime/lib/page/ui/http.js'
+import { type Json, verdictOf } from '../../../../runtime/lib/page/ui/station/document.js'
 import type { CurvePoint, Hello, LogLine, PanelEntry, SkySatellite } from './messages.js'
 
 export type { CurvePoint, Hello, LogLine, Point, SkySatellite, SkySignal } from './messages.js'

@@ -13,7 +13,7 @@ effect(() => {
   }
   Promise.all([
     api.get<Record<string, string>>(`/texts/${wanted}`),
-    import('../../../../runtime/ui/station/speaker.js'),
+    import('../../../../runtime/lib/page/ui/station/speaker.js'),
   ]).then(
     ([texts, { speakerOf }]) => {
       if (language.value === wanted) speaker.value = speakerOf(texts, notation)

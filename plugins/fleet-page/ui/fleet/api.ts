@@ -1,6 +1,6 @@
 /** The routes of the fleet, and what they answer. Every text in it may come from a station: it is shown as text only. */
-import { json, post, withBody } from '../../../../runtime/ui/http.js'
-import type { Json } from '../../../../runtime/ui/station/document.js'
+import { json, post, withBody } from '../../../../runtime/lib/page/ui/http.js'
+import type { Json } from '../../../../runtime/lib/page/ui/station/document.js'
 
 export const verdicts = ['unfit', 'degraded', 'unknown', 'fit'] as const
 export type VerdictName = (typeof verdicts)[number]

@@ -1,7 +1,7 @@
 /** The stations as the fleet tells them: the whole list after each connection, then what changes. */
 import { batch, computed, signal } from '@preact/signals'
-import { EventStream } from '../../../../runtime/ui/event-stream.js'
-import { isReadOnly, loginWanted, session, sessions } from '../../../../runtime/ui/http.js'
+import { EventStream } from '../../../../runtime/lib/page/ui/event-stream.js'
+import { isReadOnly, loginWanted, session, sessions } from '../../../../runtime/lib/page/ui/http.js'
 import { type About, type Entry, type FleetRole, fleetApi, type Me, type StationRow } from './api.js'
 
 type Change = StationRow | { readonly serial: string; readonly gone: true }

@@ -1,5 +1,5 @@
 /** The routes of the plugin `fleet-net`, and their answers. */
-import { json, post } from '../../../../runtime/ui/http.js'
+import { json, post } from '../../../../runtime/lib/page/ui/http.js'
 
 /** Metres. */
 export interface Enu {

@@ -1,8 +1,8 @@
 /** The texts of this page. */
-import { type Fill, setTexts, textOf } from '../../../../runtime/ui/i18n.js'
+import { type Fill, setTexts, textOf } from '../../../../runtime/lib/page/ui/i18n.js'
 import { en, type TextKey } from './en.js'
 
-export { chooseLanguage } from '../../../../runtime/ui/i18n.js'
+export { chooseLanguage } from '../../../../runtime/lib/page/ui/i18n.js'
 export type { TextKey } from './en.js'
 export const t: (key: TextKey, values?: Fill) => string = textOf
 

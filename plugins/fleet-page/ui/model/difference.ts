@@ -1,6 +1,6 @@
 /** What changed between two documents of a station. Pure. */
 
-import type { Json } from '../../../../runtime/ui/station/document.js'
+import type { Json } from '../../../../runtime/lib/page/ui/station/document.js'
 import { lasting } from '../../../fleet-registry/stations/lasting.js'
 
 export interface Difference {

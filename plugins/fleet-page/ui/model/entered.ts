@@ -1,5 +1,5 @@
 /** What people enter as one text: values of parameters, labels. Pure. */
-import type { Json } from '../../../../runtime/ui/station/document.js'
+import type { Json } from '../../../../runtime/lib/page/ui/station/document.js'
 
 /** A number, `true`, `false`, `null` and JSON as such; anything else is a text. */
 export function enteredValue(text: string): unknown {

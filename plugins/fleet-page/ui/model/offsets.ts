@@ -1,5 +1,5 @@
 /** Daily offsets of a station as curves, and the hours of an acceptance test. Pure. */
-import { type Axis, linearAxis, timeAxis } from '../../../../runtime/ui/model/axis.js'
+import { type Axis, linearAxis, timeAxis } from '../../../../runtime/lib/page/ui/model/axis.js'
 import { axes, type Day, type Enu } from '../fleet/net-api.js'
 
 const day_s = 86_400

@@ -1,5 +1,5 @@
 /** The last days of a station from the record of the fleet: when it could serve rovers, and why not. Pure. */
-import type { BandKind } from '../../../../runtime/ui/model/band-kinds.js'
+import type { BandKind } from '../../../../runtime/lib/page/ui/model/band-kinds.js'
 import type { Entry, OnlineName, StationRow, VerdictName } from '../fleet/api.js'
 
 export interface Span {

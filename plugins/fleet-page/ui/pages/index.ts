@@ -1,6 +1,6 @@
 /** Every page: its place in the address, its title, and where its code is. All but the first are loaded when one is opened. */
 import type { FunctionComponent } from 'preact'
-import type { IconName } from '../../../../runtime/ui/parts/icon.js'
+import type { IconName } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import type { FleetRole } from '../fleet/api.js'
 import { hasPart, may } from '../fleet/live.js'
 import type { TextKey } from '../i18n/index.js'

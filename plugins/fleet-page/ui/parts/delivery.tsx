@@ -1,8 +1,8 @@
 import { useCallback } from 'preact/hooks'
-import { figure } from '../../../../runtime/ui/i18n.js'
-import { Card } from '../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
-import { useLoaded, Waiting } from '../../../../runtime/ui/parts/loaded.js'
+import { figure } from '../../../../runtime/lib/page/ui/i18n.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../runtime/lib/page/ui/parts/data-table.js'
+import { useLoaded, Waiting } from '../../../../runtime/lib/page/ui/parts/loaded.js'
 import { fleetApi } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
 

@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks'
-import { isReadOnly } from '../../../../runtime/ui/http.js'
-import { Confirm } from '../../../../runtime/ui/parts/action.js'
-import { Outcome } from '../../../../runtime/ui/parts/card.js'
+import { isReadOnly } from '../../../../runtime/lib/page/ui/http.js'
+import { Confirm } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Outcome } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../i18n/index.js'
 
 /** A field for a line or, with `rows`, for several. */

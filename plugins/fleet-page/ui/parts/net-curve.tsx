@@ -1,7 +1,7 @@
 /** The offset of a station by its neighbours, day by day; a table shows the same data. */
 import { useState } from 'preact/hooks'
-import { figure, locale } from '../../../../runtime/ui/i18n.js'
-import { DataTable } from '../../../../runtime/ui/parts/data-table.js'
+import { figure, locale } from '../../../../runtime/lib/page/ui/i18n.js'
+import { DataTable } from '../../../../runtime/lib/page/ui/parts/data-table.js'
 import { axes, type Day } from '../fleet/net-api.js'
 import { t } from '../i18n/index.js'
 import { offsetCurves } from '../model/offsets.js'

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { figure } from '../../../../runtime/ui/i18n.js'
+import { figure } from '../../../../runtime/lib/page/ui/i18n.js'
 import { isNetLoading, isNetShown, netAgain_ms, netTrouble, readNet } from '../fleet/net.js'
 import { t } from '../i18n/index.js'
 import { type DrawnNet, lineKinds, mostLines } from '../model/net.js'

@@ -1,6 +1,6 @@
 /** Words and lengths of the comparison with neighbours. */
-import { figure, word } from '../../../../runtime/ui/i18n.js'
-import type { ToneName } from '../../../../runtime/ui/parts/card.js'
+import { figure, word } from '../../../../runtime/lib/page/ui/i18n.js'
+import type { ToneName } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { type AcceptanceOutcome, axes, type Enu, type NetState } from '../fleet/net-api.js'
 import { t } from '../i18n/index.js'
 

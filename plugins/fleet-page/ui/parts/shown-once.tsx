@@ -1,4 +1,4 @@
-import { CopyButton } from '../../../../runtime/ui/parts/copy-button.js'
+import { CopyButton } from '../../../../runtime/lib/page/ui/parts/copy-button.js'
 import { t } from '../i18n/index.js'
 
 /** A secret that can be read now and never again. */

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { Action } from '../../../../runtime/ui/parts/action.js'
-import { Card } from '../../../../runtime/ui/parts/card.js'
+import { Action } from '../../../../runtime/lib/page/ui/parts/action.js'
+import { Card } from '../../../../runtime/lib/page/ui/parts/card.js'
 import { fleetApi, type StationDetail } from '../fleet/api.js'
 import { may } from '../fleet/live.js'
 import { t } from '../i18n/index.js'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { duration, figure, word } from '../../../../runtime/ui/i18n.js'
+import { duration, figure, word } from '../../../../runtime/lib/page/ui/i18n.js'
 import type { StationRow } from '../fleet/api.js'
 import { t } from '../i18n/index.js'
 import { verdictNow } from '../model/filter.js'

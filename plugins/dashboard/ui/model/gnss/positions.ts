@@ -1,6 +1,6 @@
 /** The reference history, and the effect of an entered position. Pure. */
-import { type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
-import { hasReference } from '../../../../../runtime/ui/station/set-up.js'
+import { type Json, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { hasReference } from '../../../../../runtime/lib/page/ui/station/set-up.js'
 import type { Point } from '../../station/messages.js'
 import { distance_m, type Enu, enuOf, type Geodetic, toEcef, toGeodetic } from './geodesy.js'
 import type { ReadPosition } from './position-text.js'

@@ -1,5 +1,5 @@
 /** Progress and scatter of a survey-in. Pure. */
-import { type Json, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
+import { type Json, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import type { CurvePoint, Point } from '../../station/messages.js'
 import { type Enu, enuOf } from './geodesy.js'
 

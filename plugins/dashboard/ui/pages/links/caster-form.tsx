@@ -1,6 +1,6 @@
 /** One caster to push to: entered, tried, then saved. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Tone, type ToneName } from '../../../../../runtime/ui/parts/card.js'
+import { Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { sentence } from '../../i18n/plugin-texts.js'
 import {

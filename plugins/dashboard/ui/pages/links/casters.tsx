@@ -1,11 +1,11 @@
 /** The casters that this station pushes to: whether each has the stream, its switch, and a new one. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Action } from '../../../../../runtime/ui/parts/action.js'
-import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
-import { at, type Json, listAt } from '../../../../../runtime/ui/station/document.js'
-import { type Push, toneOf } from '../../../../../runtime/ui/station/links.js'
-import { goesOut } from '../../../../../runtime/ui/station/rtcm.js'
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
+import { at, type Json, listAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { type Push, toneOf } from '../../../../../runtime/lib/page/ui/station/links.js'
+import { goesOut } from '../../../../../runtime/lib/page/ui/station/rtcm.js'
 import { duration, figure, localTimes, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
 import {

@@ -1,7 +1,7 @@
-import { Action } from '../../../../../runtime/ui/parts/action.js'
-import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/ui/parts/card.js'
-import { at, type Json, listAt, numberAt } from '../../../../../runtime/ui/station/document.js'
-import { fixOf, type Rover, type RoverFix, roversOf } from '../../../../../runtime/ui/station/links.js'
+import { Action } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { Card, FigureList, Tone, type ToneName } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { at, type Json, listAt, numberAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { fixOf, type Rover, type RoverFix, roversOf } from '../../../../../runtime/lib/page/ui/station/links.js'
 import { ago, figure, moment, t } from '../../i18n/index.js'
 import { api } from '../../station/api.js'
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { CopyButton } from '../../../../../runtime/ui/parts/copy-button.js'
-import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
+import { CopyButton } from '../../../../../runtime/lib/page/ui/parts/copy-button.js'
+import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { t } from '../../i18n/index.js'
 import { entryText, hostForRover, type RoverLoginList } from '../../model/rover-login.js'
 import { QrCode } from '../../parts/qr-code.js'

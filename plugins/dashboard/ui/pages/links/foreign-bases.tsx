@@ -1,7 +1,7 @@
-import { Card, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
-import { type Json, listAt } from '../../../../../runtime/ui/station/document.js'
-import type { ForeignBase } from '../../../../../runtime/ui/station/links.js'
+import { Card, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { type Json, listAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import type { ForeignBase } from '../../../../../runtime/lib/page/ui/station/links.js'
 import { duration, figure, t } from '../../i18n/index.js'
 
 /** Their streams are relayed unverified. */

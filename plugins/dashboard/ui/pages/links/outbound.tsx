@@ -1,6 +1,6 @@
-import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
-import { type Output, toneOf } from '../../../../../runtime/ui/station/links.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { type Output, toneOf } from '../../../../../runtime/lib/page/ui/station/links.js'
 import { duration, figure, moment, t, word } from '../../i18n/index.js'
 import { said } from '../../i18n/plugin-texts.js'
 

@@ -1,7 +1,7 @@
-import { Card, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
-import { type Json, listAt, numberAt } from '../../../../../runtime/ui/station/document.js'
-import { toneOf } from '../../../../../runtime/ui/station/links.js'
+import { Card, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
+import { type Json, listAt, numberAt } from '../../../../../runtime/lib/page/ui/station/document.js'
+import { toneOf } from '../../../../../runtime/lib/page/ui/station/links.js'
 import { figure, t, word } from '../../i18n/index.js'
 
 interface TcpPush {

@@ -1,7 +1,7 @@
 /** The cable, the access point and the router: how each is, in a sentence, and the few settings that people change. */
 
-import { Card, FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/ui/station/document.js'
+import { Card, FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { at, type Json, listAt, numberAt, textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { duration, t } from '../../i18n/index.js'
 import { SettingForm } from '../../parts/forms/setting-form.js'
 import type { Parameter } from '../../station/api.js'

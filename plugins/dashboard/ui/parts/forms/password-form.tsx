@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Tone } from '../../../../../runtime/ui/parts/card.js'
+import { Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { api, type LoginRole, Refused, session } from '../../station/api.js'
 import { hello } from '../../station/live.js'

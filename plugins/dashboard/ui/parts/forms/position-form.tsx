@@ -1,8 +1,8 @@
 /** A position that a person knows: pasted, looked at, then sent. The station judges it. */
 import { useState } from 'preact/hooks'
-import { Confirm } from '../../../../../runtime/ui/parts/action.js'
-import { FigureList, Tone } from '../../../../../runtime/ui/parts/card.js'
-import { useLoaded } from '../../../../../runtime/ui/parts/loaded.js'
+import { Confirm } from '../../../../../runtime/lib/page/ui/parts/action.js'
+import { FigureList, Tone } from '../../../../../runtime/lib/page/ui/parts/card.js'
+import { useLoaded } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { figure, t } from '../../i18n/index.js'
 import { enuText, lengthText } from '../../i18n/lengths.js'
 import { type PositionReading, readPosition } from '../../model/gnss/position-text.js'

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
-import { Outcome } from '../../../../../runtime/ui/parts/card.js'
+import { Outcome } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { partOf } from '../../i18n/plugin-texts.js'
 import { changesOf, fieldOf, textOf } from '../../model/form.js'

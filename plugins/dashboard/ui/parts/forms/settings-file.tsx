@@ -1,6 +1,6 @@
 /** The settings to a file of this device, and back. */
 import { useRef, useState } from 'preact/hooks'
-import { textAt } from '../../../../../runtime/ui/station/document.js'
+import { textAt } from '../../../../../runtime/lib/page/ui/station/document.js'
 import { t } from '../../i18n/index.js'
 import { labelOf } from '../../i18n/plugin-texts.js'
 import { type LoadedSettings, mostFile, readSettings, settingsFile } from '../../model/settings-file.js'

@@ -1,5 +1,5 @@
 /** When corrections went out and why not: the one colouring of a time, wherever it is shown. */
-import { Bands } from '../../../../../runtime/ui/parts/bands.js'
+import { Bands } from '../../../../../runtime/lib/page/ui/parts/bands.js'
 import { locale, t } from '../../i18n/index.js'
 import { shareText } from '../../model/series.js'
 import { type Band, bandsOf, beginOf, day_ms, kindShares, type Span } from '../../model/timeline.js'

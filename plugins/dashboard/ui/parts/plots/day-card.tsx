@@ -1,4 +1,4 @@
-import { Card } from '../../../../../runtime/ui/parts/card.js'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { hasValues, type Values } from '../../model/series.js'
 import { CauseBands, dayBands, loadDay } from './cause-bands.js'

@@ -1,6 +1,6 @@
 /** Curves of the last 24 h, from the station's own history. */
 import { useEffect } from 'preact/hooks'
-import { type Loaded, useLoaded, Waiting } from '../../../../../runtime/ui/parts/loaded.js'
+import { type Loaded, useLoaded, Waiting } from '../../../../../runtime/lib/page/ui/parts/loaded.js'
 import { duration, t } from '../../i18n/index.js'
 import { coverage_s, day_s, hasValues, timesOf } from '../../model/series.js'
 import { api } from '../../station/api.js'

@@ -1,4 +1,4 @@
-import { Card } from '../../../../../runtime/ui/parts/card.js'
+import { Card } from '../../../../../runtime/lib/page/ui/parts/card.js'
 import { t } from '../../i18n/index.js'
 import { hasValues } from '../../model/series.js'
 import { type DayCurve, DayPlot, dayOf, dayTitle, useDay } from './day-plot.js'

@@ -1,7 +1,7 @@
 /** Curves over time, drawn; a table shows the same data. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Axis, linearAxis, logAxis, timeAxis } from '../../../../../runtime/ui/model/axis.js'
-import { DataTable } from '../../../../../runtime/ui/parts/data-table.js'
+import { type Axis, linearAxis, logAxis, timeAxis } from '../../../../../runtime/lib/page/ui/model/axis.js'
+import { DataTable } from '../../../../../runtime/lib/page/ui/parts/data-table.js'
 import { duration, figure, locale, moment, t } from '../../i18n/index.js'
 import { extentOf, thinned, type Values } from '../../model/series.js'
 

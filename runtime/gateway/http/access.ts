@@ -1,0 +1,150 @@
+/**
+ * Decides which requests may use the HTTP interface. The local network needs no login, so the service rejects
+ * everything from outside it: foreign peers, names that an attacker's DNS points here (rebinding), and pages of other
+ * sites and ports. Pure functions; the HTTP server calls them before routing and before every upgrade.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { networkInterfaces } from 'node:os'
+import { RtkError } from '../../errors.js'
+import { normalAddress } from '../../platform/address/address.js'
+import { isForeignOrigin } from './origin.js'
+
+const local = new BlockList()
+local.addSubnet('127.0.0.0', 8)
+local.addSubnet('10.0.0.0', 8) // RFC 1918
+local.addSubnet('172.16.0.0', 12)
+local.addSubnet('192.168.0.0', 16)
+local.addSubnet('169.254.0.0', 16) // link-local, RFC 3927
+local.addAddress('::1', 'ipv6')
+local.addSubnet('fe80::', 10, 'ipv6') // link-local, RFC 4291
+local.addSubnet('fc00::', 7, 'ipv6') // unique local, RFC 4193
+
+/** The prefixes of the machine's own interfaces. */
+export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): BlockList {
+  const list = new BlockList()
+  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
+    const [address = '', prefix = ''] = (cidr ?? '').split('/')
+    // A prefix of length 0 contains every address, so it does not define a local network.
+    if (Number(prefix) > 0) list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+/**
+ * Remembers answers by the object that they depend on and a text of the request: both checks run for every request, and
+ * a client asks with the same address and name again and again. Bounded, as a stranger chooses the texts.
+ */
+function remembered<K extends object>(answer: (text: string, key: K) => boolean): (text: string, key: K) => boolean {
+  const caches = new WeakMap<K, Map<string, boolean>>()
+  return (text, key) => {
+    let cache = caches.get(key)
+    if (cache === undefined || cache.size > 256) {
+      cache = new Map()
+      caches.set(key, cache)
+    }
+    let verdict = cache.get(text)
+    if (verdict === undefined) {
+      verdict = answer(text, key)
+      cache.set(text, verdict)
+    }
+    return verdict
+  }
+}
+
+/** Inside a prefix of one of its own interfaces, loopback among them. */
+export const isNeighbour = (address: string, own: BlockList): boolean => {
+  const plain = normalAddress(address)
+  return isIP(plain) !== 0 && own.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+}
+
+/** Loopback, link-local, private, or inside a prefix of one of its own interfaces. */
+export const isLocalPeer = remembered((address: string, own: BlockList): boolean => {
+  const plain = normalAddress(address)
+  const family = isIP(plain)
+  if (family === 0) return false
+  const type = family === 6 ? 'ipv6' : 'ipv4'
+  return local.check(plain, type) || own.check(plain, type)
+})
+
+/** The host of a `Host` header in lower case, without port, brackets and final dot; undefined when it is malformed. */
+export function hostOf(header: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{0,5})?$/i.exec(header)
+  return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '')
+}
+
+const localSuffixes = ['.local', '.lan', '.home.arpa', '.internal']
+
+/** A host that no foreign DNS server can answer for: an attacker's name that points here is none of these. */
+export const isLocalHost = remembered((header: string, names: readonly string[]): boolean => {
+  const host = hostOf(header)
+  if (host === undefined || host === '') return false
+  return (
+    isIP(host) !== 0 ||
+    !host.includes('.') ||
+    localSuffixes.some((suffix) => host.endsWith(suffix)) ||
+    names.some((name) => name.toLowerCase() === host)
+  )
+})
+
+const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** A method that changes nothing. */
+export const isReading = (method: string) => readOnly.has(method)
+
+/** Whether a request can change state: an upgraded connection can carry anything, with any method. */
+export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !isReading(method)
+
+/**
+ * An event stream only reads, but it holds one of few places while it is open: a foreign page, which gains nothing from
+ * it, would block its visitor's own pages. A browser always identifies an `EventSource` (HTML, section 9.2).
+ */
+const asksForEvents = ({ accept }: IncomingHttpHeaders) => accept?.includes('text/event-stream') === true
+
+export interface AccessRequest {
+  method: string
+  /** As on the request line. */
+  url: string
+  headers: IncomingHttpHeaders
+  /** Name, value, name, value … as received. */
+  rawHeaders: readonly string[]
+  peer: string
+  upgrade: boolean
+}
+
+export interface AccessRules {
+  /** Prefixes of own interfaces. */
+  own: BlockList
+  /** Own and configured host names. */
+  names: readonly string[]
+  /** Tokens are set: they decide instead of the peer's address. */
+  login: boolean
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+/** Why a request is refused before anybody asks who it is from; undefined when it is allowed. */
+export function refusal(request: AccessRequest, rules: AccessRules): RtkError | undefined {
+  const { headers } = request
+  if (!rules.login && !isLocalPeer(request.peer, rules.own))
+    return new RtkError('RTK_ERR_FORBIDDEN_PEER', `${request.peer} is not on the local network`)
+  // An absolute request target would have to win over Host; no client of a plain server sends one.
+  if (countHosts(request.rawHeaders) > 1 || !/^[/*]/.test(request.url))
+    return new RtkError('RTK_ERR_FORBIDDEN_HOST', 'the request does not name one host')
+  // HTTP/1.0 may leave Host out; a browser, which rebinding needs, never does.
+  if (headers.host !== undefined && !isLocalHost(headers.host, rules.names))
+    return new RtkError('RTK_ERR_FORBIDDEN_HOST', `${JSON.stringify(headers.host)} is not a name of this station`)
+  if ((isStateChanging(request.method, request.upgrade) || asksForEvents(headers)) && isForeignOrigin(headers))
+    return new RtkError(
+      'RTK_ERR_FORBIDDEN_ORIGIN',
+      `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it, not one of this station`,
+    )
+  return undefined
+}

@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { Budget } from '../../platform/intake.js'
+
+const key = Symbol('connection')
+const replyKey = Symbol('reply')
+
+/** Notes the reply of an answer, which knows route and owner. On the answer itself, for the same reason as below. */
+export function noteReply(reply: FastifyReply): void {
+  ;(reply.raw as { [replyKey]?: FastifyReply })[replyKey] = reply
+}
+
+const replyOf = (answer: ServerResponse) => (answer as { [replyKey]?: FastifyReply })[replyKey]
+
+/** A stream that was handed over is an answer that has begun, also before its first byte takes the head along. */
+const hasBegun = (answer: ServerResponse) => answer.headersSent || answer.listenerCount('unpipe') > 0
+
+/** Since when an answer is waited for: answers of slow handlers alone are in it. */
+const waitingSince_ms = new WeakMap<ServerResponse, number>()
+
+/** The HTTP server's state of a connection. Stored on the socket: a map lookup for every request would be expensive. */
+export class Connection {
+  readonly #socket: Socket
+  /** Answers under way, in the order of their requests; the newest stays when it is out. */
+  #answers: ServerResponse[] = []
+  readonly #budget: Budget | undefined
+  /**
+   * Its address exceeded the request rate: it closes after the answer that reports this, and further data is ignored.
+   */
+  isRefused = false
+  #moved = 0
+  #still_ms = 0
+
+  /** @param budget of requests of its address; default: they are not counted */
+  constructor(socket: Socket, budget?: Budget) {
+    this.#socket = socket
+    this.#budget = budget
+    Object.assign(socket, { [key]: this })
+  }
+
+  static of(socket: Duplex): Connection | undefined {
+    return (socket as { [key]?: Connection })[key]
+  }
+
+  /** Whether its address may ask now. Node reads on once an answer is sent, so a pause here holds back no client. */
+  get mayAsk(): boolean {
+    return this.#budget?.admits(0, performance.now()) ?? true
+  }
+
+  /** A request came; a client may send the next one before its answer (pipelining). */
+  begin(answer: ServerResponse): void {
+    if (this.#answers.at(-1)?.closed === false)
+      this.#answers = [...this.#answers.filter(({ closed }) => !closed), answer]
+    else this.#answers = [answer]
+  }
+
+  /** Whether the head of a request came. */
+  get hasAsked(): boolean {
+    return this.#answers.length > 0
+  }
+
+  /** An answer may be half out: a malformed request behind it must not be answered into its middle. */
+  get isAnswering(): boolean {
+    return this.#answers.some(
+      (answer, index) => !answer.writableFinished && (answer.headersSent || index < this.#answers.length - 1),
+    )
+  }
+
+  get underWay(): ServerResponse[] {
+    return this.#answers.filter(({ closed }) => !closed)
+  }
+
+  /** Answers of this instance's routes that are under way. */
+  answersOf(instance: object): ServerResponse[] {
+    return this.underWay.filter((answer) => replyOf(answer)?.routeOptions.config.owner?.key === instance)
+  }
+
+  /** Replies with a handler that has had the whole request for longer than its limit and has not begun to answer. */
+  overdue(now_ms: number, limit_ms: number): FastifyReply[] {
+    return this.#answers.flatMap((answer) => {
+      const reply = replyOf(answer)
+      if (reply === undefined || answer.closed || hasBegun(answer) || !answer.req.complete) return []
+      const since_ms = waitingSince_ms.get(answer)
+      if (since_ms === undefined) waitingSince_ms.set(answer, now_ms)
+      const waited_ms = now_ms - (since_ms ?? now_ms)
+      return waited_ms >= (reply.routeOptions.config.timeout_ms ?? limit_ms) ? [reply] : []
+    })
+  }
+
+  /**
+   * The connection has closed. Node reports it only to the answer at the front; without this, the answers behind it
+   * would count as open for ever.
+   */
+  end(): void {
+    for (const answer of this.#answers) if (answer.socket === null && !answer.closed) answer.emit('close')
+  }
+
+  /** Ends a connection in the middle of a request or an answer that moved no byte for `limit_ms`; a quiet stream is fine. */
+  look(now_ms: number, limit_ms: number): void {
+    const socket = this.#socket
+    const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength
+    if (moved !== this.#moved || this.#still_ms === 0) {
+      this.#moved = moved
+      this.#still_ms = now_ms
+    } else if (now_ms - this.#still_ms >= limit_ms) {
+      const newest = this.#answers.at(-1)
+      const receiving = newest === undefined || !newest.req.complete
+      if (receiving || socket.writableLength > 0 || newest.closed) socket.destroy()
+    }
+  }
+}

@@ -1,0 +1,313 @@
+/** One Fastify instance, built off-line from the registrations of the live plugins. It does not listen on its own. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+  type onRequestHookHandler,
+  type onSendHookHandler,
+  type RouteOptions,
+} from 'fastify'
+import type { Logger } from 'pino'
+import type { HttpRoute } from '../../../schemas/services.js'
+import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
+import { didYouMean } from '../../platform/nearest.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import { type Login, roleRefusal, starting } from '../login/login.js'
+import { passwordPath, sessionPath, sessionRoutes } from '../login/session.js'
+import { bodyParser, RequestError, ValidationError, validatorCompiler } from './body.js'
+import { noteReply } from './connection.js'
+import type { HttpLimits } from './limits.js'
+import type { Proxies } from './proxies.js'
+import { errorBody, errorText, headersOf, statusOf } from './replies.js'
+import type { Role } from './routes/config.js'
+import type { RouteOwner } from './routes/owner.js'
+import { neededRole, RouteTable, routeTaken } from './routes/table.js'
+import { UpgradeTable } from './routes/upgrades.js'
+
+export interface GenerationDeps {
+  log: Logger
+  clock: Clock
+  limits: HttpLimits
+  login: Login
+  proxies: Proxies
+}
+
+/**
+ * Fastify makes these once for each generation. Response schemas document; compiling a serialiser per route costs more
+ * start-up than it saves at run time.
+ */
+const compilers = {
+  buildValidator: () => validatorCompiler as never,
+  buildSerializer: () => () => (data: unknown) => JSON.stringify(data),
+}
+
+/** Made by `buildGeneration`, put to work by `HttpServer.commit`. */
+export class Generation {
+  readonly #app: FastifyInstance
+  readonly upgrades: UpgradeTable
+  readonly routes: readonly HttpRoute[]
+  #inFlight = 0
+  #idle: { promise: Promise<void>; resolve: () => void } | undefined
+  #closed: Promise<void> | undefined
+  /** One listener for all answers: a closure for each is paid with every request. */
+  readonly #ended = () => {
+    this.#inFlight--
+    if (this.#inFlight > 0 || this.#idle === undefined) return
+    this.#idle.resolve()
+    this.#idle = undefined
+  }
+
+  constructor(app: FastifyInstance, upgrades: UpgradeTable, routes: readonly HttpRoute[]) {
+    this.#app = app
+    this.upgrades = upgrades
+    this.routes = routes
+  }
+
+  /** Requests that it has not answered to the end. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#inFlight++
+    response.on('close', this.#ended)
+    this.#app.routing(request, response)
+  }
+
+  /** Resolves when the last answer ended, at once when none is under way. Any number of callers may wait. */
+  async idle(): Promise<void> {
+    if (this.#inFlight === 0) return
+    this.#idle ??= deferred()
+    await this.#idle.promise
+  }
+
+  /** Runs the `onClose` hooks; answers under way continue. */
+  close(): Promise<void> {
+    this.#closed ??= this.#app.close()
+    return this.#closed
+  }
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+const roleKey = Symbol('role')
+
+/** Notes what the caller may do, before a generation gets the request. */
+export function noteRole(request: IncomingMessage, role: Role): void {
+  ;(request as { [roleKey]?: Role })[roleKey] = role
+}
+
+/** Undefined: the request was admitted while there was no login. */
+export const notedRole = (request: IncomingMessage): Role | undefined => (request as { [roleKey]?: Role })[roleKey]
+
+/**
+ * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for any other refusal by Fastify, naming the owner.
+ */
+export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
+  const { log, clock, limits, login, proxies } = deps
+  const app: FastifyInstance = fastify({
+    loggerInstance: requestLogger(log),
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.body,
+    pluginTimeout: 10_000,
+    // The HTTP server closes connections, never a generation.
+    forceCloseConnections: false,
+    return503OnClosing: false,
+    // For `request.ip`.
+    ...(!proxies.isEmpty && { trustProxy: (address: string) => proxies.has(address) }),
+    schemaController: { compilersFactory: compilers },
+    frameworkErrors: (error, request, reply) => answerError(error, request, reply as FastifyReply, log),
+  }) as unknown as FastifyInstance
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', bodyParser(limits.bodyTimeout_ms, clock))
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, log))
+  app.decorateRequest('role', {
+    getter(this: FastifyRequest) {
+      return login.isOn ? (notedRole(this.raw) ?? 'none') : 'operator'
+    },
+  })
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest) {
+      return login.userOf(this.raw.headers) ?? ''
+    },
+  })
+  // Always there: a password may be set while this generation answers.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (login.isOn) checkRole(request, reply, done, log, login.isStarting)
+    else done()
+  })
+  const taken = new RouteTable()
+  app.setNotFoundHandler((request, reply) => {
+    const [path = ''] = request.url.split('?')
+    const methods = taken.methodsOf(path)
+    if (methods.length === 0) {
+      // Nobody without a role comes here (checkRole): paths say what a station has.
+      const text = `${request.method} ${request.url} is not here${didYouMean(path, taken.paths)}`
+      return void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', text))
+    }
+    const text = `${path} takes ${methods.join(' or ')}, not ${request.method}`
+    void reply.code(405).header('allow', methods.join(', ')).send(errorBody('RTK_ERR_METHOD', text))
+  })
+
+  const upgrades = new UpgradeTable()
+  const runtime = sessionRoutes(login, log)
+  for (const path of [sessionPath, passwordPath]) taken.reserve(path, runtime.name)
+  try {
+    for (const owner of [runtime, ...owners]) {
+      for (const [path, upgrade] of owner.upgrades) {
+        taken.checkReserved(path, `the upgrade of ${path}`, owner.name)
+        upgrades.add(path, upgrade, owner)
+      }
+      app.register((scope) => registerOwner(scope, owner, taken, log))
+    }
+    await app.ready()
+  } catch (error) {
+    await app.close().catch(() => {})
+    if (error instanceof RtkError) throw error
+    throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
+  }
+  return new Generation(app, upgrades, taken.entries)
+}
+
+/** Before every route, and without a route: compares the caller's role with the role the route needs. */
+function checkRole(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: () => void,
+  log: Logger,
+  isStarting: boolean,
+): void {
+  const config = request.routeOptions.config ?? {}
+  const refused = roleRefusal(request.role, neededRole(request.method, config))
+  if (refused === undefined) done()
+  else if (isStarting && request.role === 'none') answerError(starting(), request, reply, log)
+  else answerError(refused, request, reply, log)
+}
+
+async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
+  const gate: onRequestHookHandler = (_request, reply, done) => {
+    noteReply(reply)
+    if (owner.live()) owner.run(done)
+    else void answerNotRunning(reply, owner)
+  }
+  if (owner.plugins.length > 0) {
+    const ownLog = log.child({ plugin: owner.name })
+    scope.setChildLoggerFactory(() => ownLog)
+    scope.addHook('onRequest', gate)
+  }
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, plugin: owner.name, owner }
+    if (route.method === 'HEAD') route.onSend = [endStream, route.onSend ?? []].flat()
+    taken.add(route, owner.name)
+  })
+  let what = ''
+  try {
+    for (const route of owner.routes) {
+      what = `${[route.method].flat().join('|')} ${route.url}: `
+      // Copies: Fastify modifies its arguments, and the next generation uses the record again.
+      const copy = owner.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
+      if (route.schema !== undefined) copy.schema = { ...route.schema }
+      scope.route(copy)
+    }
+    what = ''
+    for (const { plugin, options } of owner.plugins) await owner.run(() => scope.register(plugin, { ...options }))
+  } catch (error) {
+    if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTE_TAKEN') throw error
+    const other = taken.lastConflict
+    if ((error as FastifyError).code === 'FST_ERR_DUPLICATED_ROUTE' && other !== undefined)
+      throw routeTaken(other.what, other.owner, owner.name)
+    throw new RtkError('RTK_ERR_ROUTES', `plugin ${owner.name}: ${what}${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** The answer to a HEAD has no body: a stream made for it would have no reader and would run as long as its source. */
+const endStream: onSendHookHandler = (_request, _reply, payload, done) => {
+  if (payload instanceof Readable) payload.destroy()
+  done(null, payload)
+}
+
+/** One logger for all requests: a child for each, or a factory that Fastify checks each time, is a tenth of a request. */
+function requestLogger(log: Logger): Logger {
+  const shared = Object.create(log) as Logger
+  shared.child = (() => shared) as unknown as Logger['child']
+  return shared
+}
+
+/**
+ * A route that runs on behalf of its plugin, and only while that runs. Where a body may come, a hook decides before it is
+ * read; a plain GET is wrapped, as a hook costs each of them more.
+ */
+function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwner): RouteOptions {
+  const { handler, onRequest } = route
+  if (route.method !== 'GET') return { ...route, onRequest: [gate, onRequest ?? []].flat() }
+  return {
+    ...route,
+    handler(request, reply) {
+      noteReply(reply)
+      if (!owner.live()) return answerNotRunning(reply, owner)
+      return owner.run(() => handler.call(this, request, reply))
+    },
+  }
+}
+
+function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply {
+  const code = 'RTK_ERR_UNAVAILABLE'
+  const body = errorBody(code, `plugin ${owner.name} is not running`)
+  const { type, text } = errorText(body, reply.routeOptions.config.errors)
+  return reply
+    .code(503)
+    .headers({ ...headersOf(code), connection: 'close' })
+    .type(type)
+    .send(text)
+}
+
+/** Another server answered wrongly or too late: not an error of the station. */
+const isUpstream = new Set([502, 504])
+
+/** Every error of a handler, a hook or the framework. */
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+  const { plugin, errors } = request.routeOptions.config ?? {}
+  const send = (code: RtkErrorCode, message: string, field?: string, status = statusOf(code)) => {
+    for (const [name, value] of Object.entries(headersOf(code))) reply.header(name, value)
+    const { type, text } = errorText(errorBody(code, message, field), errors)
+    void reply.code(status).type(type).send(text)
+  }
+  const code = (error as { code?: unknown }).code
+  const status = (error as { statusCode?: unknown }).statusCode
+  if (isRtkError(error)) {
+    if (isUpstream.has(error.statusCode))
+      log.warn({ code: error.code, plugin }, `answered with ${error.statusCode}: ${error.message}`)
+    else if (error.statusCode >= 500 && error.statusCode !== 503) log.error({ err: error, plugin }, 'a route failed')
+    send(error.code, error.message)
+  } else if (error instanceof ValidationError) {
+    send('RTK_ERR_REQUEST', error.message, error.field)
+  } else if (error instanceof RequestError) {
+    send(error.statusCode === 408 ? 'RTK_ERR_REQUEST_TIMEOUT' : 'RTK_ERR_REQUEST', error.message)
+  } else if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    send('RTK_ERR_BODY_TOO_LARGE', messageOf(error))
+  } else if (typeof status === 'number' && status >= 400 && status < 500) {
+    // An error from a route's own library about a request, e.g. with statusCode 404.
+    send(status === 404 ? 'RTK_ERR_NOT_FOUND' : 'RTK_ERR_REQUEST', messageOf(error), undefined, status)
+  } else {
+    log.error({ err: error, plugin, method: request.method, url: request.url }, 'a route failed')
+    send('RTK_ERR_INTERNAL', 'the request could not be answered')
+  }
+}
+
+/** By shape, so that a plugin bundled with its own copy of the class is understood too. */
+function isRtkError(error: unknown): error is RtkError {
+  if (error instanceof RtkError) return true
+  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown }
+  return name === 'RtkError' && typeof code === 'string' && code.startsWith('RTK_ERR_')
+}

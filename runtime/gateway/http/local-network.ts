@@ -1,0 +1,40 @@
+import type { BlockList } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Clock } from '../../platform/ports/clock.js'
+import type { Dispose } from '../../plugin.js'
+import { isLocalPeer, isNeighbour, ownPrefixes } from './access.js'
+import { CaptivePortal } from './captive-portal.js'
+
+/** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
+const prefixAge_ms = 10_000
+
+/** The current local network of this machine. */
+export class LocalNetwork {
+  readonly portal = new CaptivePortal()
+  readonly #clock: Clock
+  #own: { list: BlockList; at_ms: number } | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The prefixes of own interfaces. */
+  prefixes(): BlockList {
+    const now = this.#clock.monotonic()
+    if (this.#own === undefined || now - this.#own.at_ms > prefixAge_ms)
+      this.#own = { list: ownPrefixes(networkInterfaces()), at_ms: now }
+    return this.#own.list
+  }
+
+  isLocal(address: string): boolean {
+    return isLocalPeer(address, this.prefixes())
+  }
+
+  isNeighbour(address: string): boolean {
+    return isNeighbour(address, this.prefixes())
+  }
+
+  redirectProbes(addresses: () => readonly string[]): Dispose {
+    return this.portal.add(addresses)
+  }
+}

@@ -1,0 +1,544 @@
+/**
+ * The one HTTP server. It belongs to the kernel, so that no plugin's reload drops the listening socket or a connection:
+ * requests go to the live generation, upgraded sockets belong to their owner.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { hostname as machineName } from 'node:os'
+import type { Duplex } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { Logger } from 'pino'
+import type { Accounts, HttpRoute } from '../../../schemas/services.js'
+import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
+import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
+import { AddressBudgets } from '../../platform/intake.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import { requestRate } from '../../platform/rates.js'
+import type { Dispose } from '../../plugin.js'
+import type { KeptSessions } from '../login/kept-sessions.js'
+import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
+import { Admission } from '../net/admission.js'
+import { isReading, refusal } from './access.js'
+import { Connection } from './connection.js'
+import { buildGeneration, type Generation, notedRole, noteRole } from './generation.js'
+import { defaultLimits, type HttpLimits } from './limits.js'
+import { LocalNetwork } from './local-network.js'
+import { callerOf, Proxies } from './proxies.js'
+import { rawAnswer, sendError } from './replies.js'
+import type { Role } from './routes/config.js'
+import type { RouteOwner } from './routes/owner.js'
+import type { OwnedUpgrade } from './routes/upgrades.js'
+import { Turns } from './turns.js'
+
+export interface HttpOptions extends LoginOptions {
+  host: string
+  /** 0: any free one. */
+  port: number
+  /** Allowed `Host` names besides addresses and local names. */
+  hosts?: string[]
+  /** Addresses and prefixes of proxies, which speak for those whom they forward. */
+  proxies?: string[]
+}
+
+/** A connection that asks for another protocol. */
+interface UpgradeRequest {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly path: string
+  readonly upgrade: OwnedUpgrade | undefined
+}
+
+export interface HttpServerDeps {
+  log: Logger
+  clock: Clock
+  /** The machine's own name, allowed as `Host`. */
+  hostname?: string
+  network?: LocalNetwork
+  /** A request was admitted; the station's own address that it came to. */
+  seen?: (address: string) => void
+  /** Left out: sessions end with the process. */
+  sessions?: KeptSessions
+  /** The people of a plugin that knows some; `away`: it does not run. */
+  accounts?: () => Accounts | 'away' | undefined
+  limits?: Partial<HttpLimits>
+  /** Left out: by the address. */
+  isLoopback?: (address: string) => boolean
+}
+
+const listenAgain_ms = 5_000
+/** How long an old generation may finish its answers. */
+const drain_ms = 30_000
+/** How long `close` waits for answers under way. */
+const closeGrace_ms = 2_000
+
+export class HttpServer {
+  readonly server: Server
+  readonly #options: HttpOptions
+  readonly #log: Logger
+  readonly #clock: Clock
+  readonly #limits: HttpLimits
+  readonly #names: readonly string[]
+  readonly #network: LocalNetwork
+  readonly #seen: HttpServerDeps['seen']
+  #live: Generation | undefined
+  readonly #login: Login
+  /** Old generations with answers under way → cancels the end of their time. */
+  readonly #draining = new Map<Generation, Dispose>()
+  /** Upgraded connections → the instance that has them, and the request that opened them. */
+  readonly #upgraded = new Map<Duplex, { instance: object; request: IncomingMessage }>()
+  /** Those that speak HTTP; an upgraded one is its owner's. */
+  readonly #connections = new Set<Connection>()
+  readonly #looking: NodeJS.Timeout
+  readonly #admission: Admission
+  readonly #proxies: Proxies
+  /** Requests under way of clients behind proxies: each counts as a connection of the client's address. */
+  readonly #forwarded: Admission
+  readonly #isLoopback: (address: string) => boolean
+  /** Request budget of each address. */
+  readonly #budgets = new AddressBudgets(requestRate, performance.now())
+  readonly #turns = new Turns()
+  /** Built last, and not committed: its plugins could not start. */
+  #staged: Generation | undefined
+  #closing: boolean = false
+  #retry: Dispose = () => {}
+
+  constructor(options: HttpOptions, deps: HttpServerDeps) {
+    this.#options = options
+    this.#log = deps.log
+    this.#seen = deps.seen
+    this.#clock = deps.clock
+    this.#limits = { ...defaultLimits, ...deps.limits }
+    this.#network = deps.network ?? new LocalNetwork(deps.clock)
+    this.#login = new Login(options, deps.clock, deps.sessions, deps.accounts)
+    this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
+    this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
+    const tell = (refused: number, why: string) =>
+      this.#log.warn({ refused }, `${refused} HTTP connection(s) refused: ${why}; more are refused until some end`)
+    this.#admission = new Admission(deps.clock, tell, this.#isLoopback)
+    this.#proxies = new Proxies(options.proxies ?? [])
+    this.#forwarded = new Admission(deps.clock, (refused, why) =>
+      this.#log.warn({ refused }, `${refused} request(s) of a proxy refused: ${why}; more are refused until some end`),
+    )
+    const limits = this.#limits
+    this.server = createServer({
+      headersTimeout: limits.headersTimeout_ms,
+      requestTimeout: limits.requestTimeout_ms,
+      keepAliveTimeout: limits.keepAliveTimeout_ms,
+      connectionsCheckingInterval: limits.checkInterval_ms,
+      maxHeaderSize: limits.maxHeaderSize,
+      noDelay: true,
+    })
+    this.server.on('connection', (socket) => this.#onConnection(socket))
+    // One timer for all: a timer per connection, reset with every byte, would take a tenth of the cost of a request.
+    this.#looking = setInterval(() => this.#look(), limits.checkInterval_ms).unref()
+    this.server.on('request', (request, response) => this.#onRequest(request, response))
+    this.server.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head))
+    this.server.on('clientError', (error, socket) => this.#onClientError(error, socket))
+  }
+
+  /**
+   * An address that the machine does not have yet is tried again: RTCM does not depend on it.
+   * @returns undefined then; `opened` is called when it is there
+   * @throws RTK_ERR_LISTEN
+   */
+  async listen(
+    opened: (at: { host: string; port: number }) => void = () => {},
+  ): Promise<{ host: string; port: number } | undefined> {
+    try {
+      return await this.#listen()
+    } catch (error) {
+      if ((error as { cause?: NodeJS.ErrnoException }).cause?.code !== 'EADDRNOTAVAIL' || this.#closing) throw error
+      this.#log.warn(
+        `${messageOf(error)}: this machine has no such address (yet); it is tried again every ${listenAgain_ms / 1_000} s`,
+      )
+      this.#again(opened)
+      return undefined
+    }
+  }
+
+  #again(opened: (at: { host: string; port: number }) => void): void {
+    this.#retry = this.#clock.timer(listenAgain_ms, () => {
+      this.#listen().then(opened, () => this.#again(opened))
+    })
+  }
+
+  async #listen(): Promise<{ host: string; port: number }> {
+    const { host, port } = this.#options
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: Error) =>
+        reject(
+          new RtkError('RTK_ERR_LISTEN', `cannot listen on ${host}:${port}: ${messageOf(error)}`, { cause: error }),
+        )
+      this.server.once('error', failed)
+      this.server.listen({ host, port }, () => {
+        this.server.off('error', failed)
+        this.server.on('error', (error) => this.#log.error({ err: error }, 'the HTTP server reports an error'))
+        resolve()
+      })
+    })
+    const address = this.server.address() as AddressInfo
+    return { host: address.address, port: address.port }
+  }
+
+  /**
+   * Builds the next generation; nothing live is touched.
+   * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
+   */
+  async stage(owners: readonly RouteOwner[]): Promise<Generation> {
+    const staged = await buildGeneration(owners, {
+      log: this.#log,
+      clock: this.#clock,
+      limits: this.#limits,
+      login: this.#login,
+      proxies: this.#proxies,
+    })
+    await this.#dropStaged()
+    this.#staged = staged
+    return staged
+  }
+
+  /** Code of plugins in it may hold resources that only its end gives back. */
+  async #dropStaged(): Promise<void> {
+    const dropped = this.#staged
+    this.#staged = undefined
+    await dropped?.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+  }
+
+  /** Removes every password of the login. @returns whether there were any @throws RTK_ERR_STORE_WRITE */
+  resetPasswords(): Promise<boolean> {
+    return this.#login.resetPasswords()
+  }
+
+  /** Those that answer now. */
+  get routes(): readonly HttpRoute[] {
+    return this.#live?.routes ?? []
+  }
+
+  /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
+  commit(next: Generation): void {
+    if (this.#staged === next) this.#staged = undefined
+    const old = this.#live
+    this.#live = next
+    if (old === undefined || old === next) return
+    this.#draining.set(
+      old,
+      this.#clock.timer(drain_ms, () => void this.#retire(old)),
+    )
+    void old.idle().then(() => this.#retire(old))
+  }
+
+  async #retire(old: Generation): Promise<void> {
+    void this.#draining.get(old)?.()
+    if (!this.#draining.delete(old)) return
+    await old.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+  }
+
+  /**
+   * An instance of a plugin stops. Its upgraded connections end now. Its answers may finish like those of an old
+   * generation, then they are cut off: without the plugin a stream never ends, and its reader would wait for ever.
+   * @param instance the `key` of its `RouteOwner`
+   */
+  release(instance: object): void {
+    for (const [socket, upgraded] of this.#upgraded) if (upgraded.instance === instance) socket.destroy()
+    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(instance))) {
+      const spare = this.#clock.timer(drain_ms, () => void answer.destroy())
+      answer.once('close', () => void spare())
+    }
+  }
+
+  /** Stops accepting, gives answers under way 2 s, then ends every connection. */
+  async close(): Promise<void> {
+    if (this.#closing) return
+    this.#closing = true
+    clearInterval(this.#looking)
+    void this.#retry()
+    const stopped = new Promise<void>((resolve) => {
+      if (this.server.listening) this.server.close(() => resolve())
+      else resolve()
+    })
+    for (const socket of this.#upgraded.keys()) socket.destroy()
+    this.server.closeIdleConnections()
+    const generations = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
+    // Real time, not the clock port: a stopping process must stop, even with a test's clock.
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, closeGrace_ms)
+    })
+    await Promise.race([Promise.all(generations.map((generation) => generation.idle())), late])
+    clearTimeout(timer)
+    this.server.closeAllConnections()
+    await stopped
+    await this.#dropStaged()
+    for (const generation of generations) {
+      void this.#draining.get(generation)?.()
+      this.#draining.delete(generation)
+      await generation.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+    }
+  }
+
+  // ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const connection = Connection.of(request.socket)
+    if (connection?.isRefused) return
+    connection?.begin(response)
+    const refused = connection?.mayAsk === false ? tooOften(request) : this.#forwards(request, response)
+    if (refused !== undefined) {
+      if (connection) connection.isRefused = true
+      response.shouldKeepAlive = false
+      sendError(response, refused)
+      return
+    }
+    const { headers } = request
+    if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
+      response.once('finish', () => this.#dumpRest(request))
+    if (this.#closing) response.shouldKeepAlive = false
+    const page = this.#network.portal.redirect(request)
+    if (page !== undefined) {
+      response.shouldKeepAlive = false
+      response.writeHead(302, { location: page, 'cache-control': 'no-store', 'content-length': 0 }).end()
+      return
+    }
+    const admitted = this.#admit(request, false)
+    if (!(admitted instanceof Promise)) this.#enter(request, response, admitted)
+    else void admitted.then((later) => response.destroyed || this.#enter(request, response, later))
+  }
+
+  #enter(request: IncomingMessage, response: ServerResponse, admitted: Role | RtkError): void {
+    if (admitted instanceof RtkError) {
+      this.#log.debug({ code: admitted.code, peer: callerOf(request) }, admitted.message)
+      response.shouldKeepAlive = false
+      sendError(response, admitted)
+      return
+    }
+    this.#seen?.(request.socket.localAddress ?? '')
+    if (this.#live === undefined) {
+      sendError(response, new RtkError('RTK_ERR_UNAVAILABLE', 'the service is starting'))
+      return
+    }
+    // Fastify answers 415 to a malformed media type, but here the type does not matter.
+    const { headers } = request
+    const type = headers['content-type']
+    if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type))
+      headers['content-type'] = 'application/octet-stream'
+    this.#inTurn(request, response, this.#live)
+  }
+
+  /**
+   * Records the caller. A client behind a proxy has the same limits as a direct one: on requests, and on requests under way.
+   * @returns why the request goes no further
+   */
+  #forwards(request: IncomingMessage, ended: ServerResponse | Duplex): RtkError | undefined {
+    const isForwarded = this.#proxies.read(request)
+    if (isForwarded === undefined)
+      return new RtkError('RTK_ERR_REQUEST', 'the proxy names no address in X-Forwarded-For')
+    if (!isForwarded) return undefined
+    const address = callerOf(request)
+    if (!this.#budgets.of(address, performance.now()).admits(0, performance.now())) return tooOften(request)
+    const { connections: maxConnections, perAddress: maxPerAddress } = this.#limits
+    const leave = this.#forwarded.enter(address, { maxConnections, maxPerAddress }, () => void ended.destroy())
+    if (leave === undefined) return tooOften(request)
+    ended.once('close', leave)
+    return undefined
+  }
+
+  /** Programs on this machine do not wait: a proxy speaks for many. */
+  #inTurn(request: IncomingMessage, response: ServerResponse, live: Generation): void {
+    const address = callerOf(request)
+    if (this.#isLoopback(address)) live.handle(request, response)
+    else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
+  }
+
+  /** The caller's role, or the error that refuses the request. A password in it is checked first. */
+  #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError | Promise<Role | RtkError> {
+    const { method = '', url = '', headers, rawHeaders } = request
+    const peer = callerOf(request)
+    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.admitsAll }
+    const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
+    if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
+    if (!this.#login.isUnproven(headers)) return this.#roleOf(request, peer)
+    return this.#login.prove({ headers, peer }).then(
+      () => this.#roleOf(request, peer),
+      (error) => error as RtkError,
+    )
+  }
+
+  #roleOf(request: IncomingMessage, peer: string): Role | RtkError {
+    const { headers } = request
+    try {
+      const role = this.#login.roleOf({ headers, peer, local: this.#network.isLocal(peer) })
+      noteRole(request, role)
+      return role
+    } catch (error) {
+      return error as RtkError
+    }
+  }
+
+  /** Reads the rest of an unwanted body for a moment, so that its sender gets to see the answer. */
+  #dumpRest(request: IncomingMessage): void {
+    const { socket } = request
+    // A client that went away has no socket any more.
+    if (request.complete || !socket) return
+    request.resume()
+    const timer = setTimeout(() => socket.destroy(), this.#limits.checkInterval_ms)
+    request.once('close', () => clearTimeout(timer))
+  }
+
+  #onConnection(socket: Socket): void {
+    if (Connection.of(socket)) return
+    const address = normalAddress(socket.remoteAddress)
+    const { connections: maxConnections, perAddress, keptForLoopback } = this.#limits
+    const isProxy = this.#proxies.has(address)
+    const maxPerAddress = isProxy ? maxConnections : perAddress
+    const giveWay = () => void socket.destroy()
+    // An upgraded one was answered.
+    const isSilent = () => socket.bytesWritten === 0 && Connection.of(socket)?.hasAsked !== true
+    const limits = { maxConnections, maxPerAddress, keptForLoopback }
+    const leave = this.#admission.enter(address, limits, giveWay, isSilent)
+    if (leave === undefined) {
+      socket.destroy()
+      return
+    }
+    const budget = isProxy || this.#isLoopback(address) ? undefined : this.#budgets.of(address, performance.now())
+    const connection = new Connection(socket, budget)
+    this.#connections.add(connection)
+    socket.once('close', () => {
+      leave()
+      this.#connections.delete(connection)
+      connection.end()
+    })
+  }
+
+  #look(): void {
+    const now_ms = performance.now()
+    const { idleTimeout_ms, handlerTimeout_ms } = this.#limits
+    for (const connection of this.#connections) {
+      connection.look(now_ms, idleTimeout_ms)
+      for (const reply of connection.overdue(this.#clock.monotonic(), handlerTimeout_ms)) this.#giveUpOn(reply)
+    }
+    if (this.#login.isOn) this.#endOfSessions()
+  }
+
+  /**
+   * The end of a session also ends the answers it still reads: an event stream would last as long as its page is open.
+   */
+  #endOfSessions(): void {
+    const isOver = (request: IncomingMessage) => {
+      const local = this.#network.isLocal(callerOf(request))
+      // Admitted while there was no login: only an operator keeps that.
+      return !this.#login.allowsStill(notedRole(request) ?? 'operator', { headers: request.headers, local })
+    }
+    for (const connection of this.#connections) {
+      // A state-changing request was allowed when it began, so it is finished.
+      for (const answer of connection.underWay)
+        if (isReading(answer.req.method ?? '') && isOver(answer.req)) answer.destroy()
+    }
+    for (const [socket, { request }] of this.#upgraded) if (isOver(request)) socket.destroy()
+  }
+
+  /** A handler did not begin to answer in time: its client is told, and the handler's later answer is dropped. */
+  #giveUpOn(reply: FastifyReply): void {
+    const { method, url = '', config } = reply.routeOptions
+    const { owner, errors, timeout_ms = this.#limits.handlerTimeout_ms } = config
+    const what = `route ${[method].flat().join('|')} ${url}`
+    const text = `${config.plugin}: ${what} gave no answer within ${timeout_ms / 1_000} s`
+    const error = new RtkError('RTK_ERR_PLUGIN_TIMEOUT', text)
+    reply.hijack()
+    reply.raw.shouldKeepAlive = false
+    sendError(reply.raw, error, errors)
+    owner?.failed(error, what)
+  }
+
+  /** Malformed, oversized or late input. An error here must end the connection, never the process. */
+  #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (!socket.writable || error.code === 'ECONNRESET' || Connection.of(socket)?.isAnswering) {
+      socket.destroy()
+      return
+    }
+    const [code, message] = clientErrors[error.code ?? ''] ?? clientErrors.other
+    socket.end(rawAnswer(code, message), () => socket.destroy())
+  }
+
+  // ── upgrades ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    const upgrade = this.#live?.upgrades.find(path)
+    if (upgrade === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
+      const readAnew = () => {
+        if (socket.destroyed) return
+        socket.unshift(Buffer.concat([withoutUpgrade(request), head]))
+        this.server.emit('connection', socket)
+      }
+      const before = Connection.of(socket)?.underWay.at(-1)
+      if (before) before.once('close', readAnew)
+      else readAnew()
+      return
+    }
+    // Node took its own listeners off: without one here an ECONNRESET would end the process.
+    socket.on('error', (error) => this.#log.debug({ err: error }, 'an upgraded connection failed'))
+    const refuse = (code: RtkErrorCode, message: string) => {
+      socket.end(rawAnswer(code, message), () => socket.destroy())
+    }
+    const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
+    const take = (role: Role | RtkError) => this.#takeUpgrade({ request, socket, head, path, upgrade }, role, refuse)
+    if (!(admitted instanceof Promise)) take(admitted)
+    else void admitted.then((later) => socket.destroyed || take(later))
+  }
+
+  #takeUpgrade(
+    { request, socket, head, path, upgrade }: UpgradeRequest,
+    admitted: Role | RtkError,
+    refuse: (code: RtkErrorCode, message: string) => void,
+  ): void {
+    const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
+    if (refused !== undefined) {
+      refuse(refused.code, refused.message)
+      return
+    }
+    if (upgrade === undefined) {
+      refuse('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
+      return
+    }
+    const { owner, handler } = upgrade
+    if (this.#closing || !owner.live()) {
+      refuse('RTK_ERR_UNAVAILABLE', `plugin ${owner.name} is not running`)
+      return
+    }
+    const connection = Connection.of(socket)
+    if (connection) this.#connections.delete(connection)
+    this.#upgraded.set(socket, { instance: owner.key, request })
+    socket.once('close', () => this.#upgraded.delete(socket))
+    const failed = (error: unknown) => {
+      socket.destroy()
+      owner.failed(error, `upgrade ${path}`)
+    }
+    try {
+      const handled: unknown = owner.run(() => handler(request, socket, head))
+      if (handled instanceof Promise) handled.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}
+
+/**
+ * An unsupported protocol is ignored (RFC 9110 §7.8): Java's HTTP client asks for `h2c` with every first request. Node
+ * has released the connection by then, and reads this request anew.
+ */
+function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (!/^(upgrade|http2-settings)$/i.test(rawHeaders[at])) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}
+
+const tooOften = (request: IncomingMessage) =>
+  new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `${callerOf(request)} asks too often`)
+
+const clientErrors: Record<string, [RtkErrorCode, string]> & { other: [RtkErrorCode, string] } = {
+  HPE_HEADER_OVERFLOW: ['RTK_ERR_REQUEST_HEADERS', 'the headers are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['RTK_ERR_REQUEST_TIMEOUT', 'the request did not arrive in time'],
+  other: ['RTK_ERR_REQUEST', 'the request is not valid HTTP'],
+}

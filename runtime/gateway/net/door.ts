@@ -1,0 +1,261 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import { listenReason, messageOf, RtkError } from '../../errors.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import type { Dispose } from '../../plugin.js'
+import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
+import type { ListenAddress, ListenTls } from './types.js'
+
+/** Waits between tries to get an address. */
+const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
+const jitter = 0.2
+const handshakeLimit_ms = 10_000
+const keepAliveDelay_ms = 30_000
+/** A proxy sends its header first. */
+const proxyLimit_ms = 5_000
+
+export interface DoorEvents {
+  /** Its connections begin with a PROXY header, see `proxy-header.ts`. */
+  isProxy(address: string): boolean
+  proxyFailed(address: string, text: string): void
+  /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
+  admit(socket: Socket): boolean | Promise<boolean>
+  /** A handshake is about to begin. @returns undefined: it is refused; else called once at its end */
+  beginHandshake(raw: Socket): (() => void) | undefined
+  /** It can be talked to; with TLS after the handshake. */
+  accepted(socket: Socket): void
+  handshakeFailed(error: Error): void
+  opened(address: ListenAddress): void
+  /** The address cannot be had; it is tried again after `wait_ms`. */
+  failed(text: string, wait_ms: number): void
+}
+
+interface Open {
+  readonly server: Server
+  readonly address: ListenAddress
+}
+
+/** The listening socket: gets its address, sooner or later, and keeps it. */
+export class Door {
+  readonly #clock: Clock
+  readonly #events: DoorEvents
+  readonly #tls: (() => ListenTls) | undefined
+  #wanted: ListenAddress
+  #secure: TlsServer | undefined
+  #open: Open | undefined
+  #retry: Dispose | undefined
+  /** Counts decisions about the address; results of an older decision are dropped. */
+  #decision = 0
+  /** Ends of handshakes that are not over, by the peer's address and port. */
+  readonly #handshakes = new Map<string, () => void>()
+  /** The peer of the raw connection below a TLS connection. */
+  readonly #secured = new Map<string, Peer>()
+
+  constructor(clock: Clock, wanted: ListenAddress, tls: (() => ListenTls) | undefined, events: DoorEvents) {
+    this.#clock = clock
+    this.#wanted = wanted
+    this.#tls = tls
+    this.#events = events
+    void this.#try(0, ++this.#decision)
+  }
+
+  get wanted(): ListenAddress {
+    return this.#wanted
+  }
+
+  get isSecure(): boolean {
+    return this.#tls !== undefined
+  }
+
+  get address(): ListenAddress | undefined {
+    return this.#open?.address
+  }
+
+  /** @throws RTK_ERR_NET_LISTEN */
+  async move(to: ListenAddress): Promise<void> {
+    const decision = ++this.#decision
+    void this.#retry?.()
+    const before = this.#open
+    // One port on two addresses, one of them possibly the wildcard: the system refuses the second.
+    const overlaps = before !== undefined && to.port !== 0 && to.port === before.address.port
+    if (overlaps) await shut(before.server)
+    try {
+      const open = await this.#bind(to)
+      if (decision !== this.#decision) {
+        open.server.close()
+        throw new Error('the listener was closed or moved meanwhile')
+      }
+      if (!overlaps) before?.server.close()
+      this.#wanted = to
+      this.#enter(open)
+    } catch (error) {
+      if (decision === this.#decision && (overlaps || !before)) {
+        this.#open = undefined
+        void this.#try(0, decision)
+      }
+      throw new RtkError('RTK_ERR_NET_LISTEN', `cannot listen at ${addressText(to)}: ${listenReason(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** @throws RTK_ERR_NET_LISTEN; the certificate before it stays in use */
+  renew(): void {
+    if (!this.#tls || !this.#secure) return
+    try {
+      this.#secure.setSecureContext(this.#tls())
+    } catch (error) {
+      throw new RtkError('RTK_ERR_NET_LISTEN', `the certificate is not valid: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  close(): void {
+    this.#decision++
+    void this.#retry?.()
+    this.#open?.server.close()
+    this.#open = undefined
+  }
+
+  async #try(tries: number, decision: number): Promise<void> {
+    try {
+      const open = await this.#bind(this.#wanted)
+      if (decision === this.#decision) this.#enter(open)
+      else open.server.close()
+    } catch (error) {
+      if (decision !== this.#decision) return
+      const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
+      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms)
+      const spread_ms = wait_ms * (1 - jitter / 2 + jitter * Math.random())
+      this.#retry = this.#clock.timer(spread_ms, () => void this.#try(tries + 1, decision))
+    }
+  }
+
+  #enter(open: Open): void {
+    this.#open = open
+    this.#events.opened(open.address)
+  }
+
+  #bind(wanted: ListenAddress): Promise<Open> {
+    return new Promise((resolve, reject) => {
+      this.#secure ??= this.#tls && this.#secureServer(this.#tls())
+      const server = createServer({
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: keepAliveDelay_ms,
+        // A client that has half-closed after its request still gets its answer: see AcceptedConnection. TLS has its own end.
+        allowHalfOpen: this.#tls === undefined,
+      })
+      server.on('connection', (raw) => this.#connected(raw))
+      server.once('error', reject)
+      server.listen(wanted.port, wanted.host, () => {
+        server.off('error', reject)
+        // Errors of accept(), e.g. too many open files: clients wait in the system's queue meanwhile.
+        server.on('error', () => {})
+        const { address, port } = server.address() as { address: string; port: number }
+        resolve({ server, address: { host: address, port } })
+      })
+    })
+  }
+
+  #connected(raw: Socket): void {
+    raw.on('error', () => {})
+    if (this.#events.isProxy(raw.remoteAddress ?? '')) this.#readHeader(raw)
+    else this.#begin(raw)
+  }
+
+  #begin(raw: Socket): void {
+    if (this.#secure) this.#shakeHands(raw, this.#secure)
+    else this.#enterClient(raw)
+  }
+
+  /** Without a header the client is unknown: taken for the proxy itself, it might count as the local network. */
+  #readHeader(raw: Socket): void {
+    let bytes = Buffer.alloc(0)
+    const refuse = (text: string) => {
+      over()
+      this.#events.proxyFailed(raw.remoteAddress ?? '', text)
+      raw.destroy()
+    }
+    const gone = () => refuse('it ended before its PROXY header was complete')
+    const late = this.#clock.timer(proxyLimit_ms, () => refuse(`no PROXY header within ${proxyLimit_ms / 1_000} s`))
+    const take = (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      const header = readProxyHeader(bytes)
+      if (header === 'more') return
+      if (header === 'wrong') return refuse('its connection does not begin with a PROXY header')
+      over()
+      raw.pause()
+      raw.unshift(bytes.subarray(header.length))
+      if (header.peer) notePeer(raw, header.peer)
+      this.#begin(raw)
+    }
+    const over = () => {
+      void late()
+      raw.off('data', take).off('end', gone).off('close', over)
+    }
+    raw.on('data', take).once('end', gone).once('close', over)
+  }
+
+  #enterClient(socket: Socket): void {
+    const enter = (isAdmitted: boolean) => {
+      if (isAdmitted && !socket.destroyed) this.#events.accepted(socket)
+      else socket.destroy()
+    }
+    const admitted = this.#events.admit(socket)
+    if (typeof admitted === 'boolean') enter(admitted)
+    else void admitted.then(enter)
+  }
+
+  /** Node reports a handshake that takes too long, and keeps its socket. */
+  #shakeHands(raw: Socket, secure: TlsServer): void {
+    const over = this.#events.beginHandshake(raw)
+    if (over === undefined) {
+      raw.destroy()
+      return
+    }
+    const key = endOf(raw)
+    const peer = peerOf(raw)
+    this.#secured.set(key, peer)
+    const late = this.#clock.timer(handshakeLimit_ms, () => raw.destroy())
+    this.#handshakes.set(key, () => {
+      if (!this.#handshakes.delete(key)) return
+      void late()
+      over()
+    })
+    raw.once('close', () => {
+      this.#secured.delete(key)
+      this.#handshakes.get(key)?.()
+    })
+    secure.emit('connection', raw)
+  }
+
+  #secureServer(material: ListenTls): TlsServer {
+    const { requestCert = false } = material
+    const options = { ...material, requestCert, rejectUnauthorized: requestCert, minVersion: 'TLSv1.2' as const }
+    const server = createTlsServer(options)
+    server.on('secureConnection', (socket: TLSSocket) => {
+      socket.on('error', () => {})
+      const key = endOf(socket)
+      notePeer(socket, this.#secured.get(key) ?? peerOf(socket))
+      this.#handshakes.get(key)?.()
+      this.#enterClient(socket)
+    })
+    server.on('tlsClientError', (error, socket) => {
+      this.#events.handshakeFailed(error)
+      socket.destroy()
+    })
+    return server
+  }
+}
+
+const endOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+
+function shut(server: Server): Promise<void> {
+  // Connections stay open, so its `close` event may be hours away; the address is free at once.
+  server.close()
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+export function addressText({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

@@ -1,0 +1,116 @@
+import type { Logger } from 'pino'
+import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
+import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
+import type { SeriesHookPoint } from './hook-point.js'
+import type { TopicRecord } from './instance/registrations.js'
+
+/** Whether a topic falls under a filter with the wildcards `+` and `#` (MQTT 5, section 4.7). */
+export function topicMatches(filter: string, topic: string): boolean {
+  const wanted = filter.split('/')
+  const levels = topic.split('/')
+  for (const [index, level] of wanted.entries()) {
+    if (level === '#') return true
+    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
+  }
+  return wanted.length === levels.length
+}
+
+/** Whether a client may subscribe to it: the wildcards are whole levels, `#` is the last one (MQTT 5, section 4.7.1). */
+export function isFilter(filter: string): boolean {
+  const levels = filter.split('/')
+  const isLevel = (level: string, index: number) =>
+    level === '+' || (level === '#' && index === levels.length - 1) || !/[+#\0]/.test(level)
+  return filter !== '' && levels.every(isLevel)
+}
+
+/** Topic handlers and publishing. It contains no client: a plugin attaches the driver of a real link. */
+export class Bus implements MqttBus {
+  readonly #log: Logger
+  readonly #onMqttConnect: SeriesHookPoint<[MqttSession]>
+  readonly #onAlive: (address: string) => void
+  /** The station's own address of the session that was alive last. */
+  #address: string | undefined
+  #driver: MqttDriver | undefined
+  #topics: readonly TopicRecord[] = []
+  /** The topics last given to the driver. */
+  #subscribed = ''
+  /** The first failure is logged, further ones only after the link was up again. */
+  #loggedOffline = false
+
+  /** @param onAlive a broker answered the station at this address of its own */
+  constructor(
+    log: Logger,
+    onMqttConnect: SeriesHookPoint<[MqttSession]>,
+    onAlive: (address: string) => void = () => {},
+  ) {
+    this.#log = log
+    this.#onMqttConnect = onMqttConnect
+    this.#onAlive = onAlive
+  }
+
+  setTopics(topics: readonly TopicRecord[]): void {
+    this.#topics = topics
+    this.look()
+  }
+
+  /** A topic may follow a parameter: updates the subscriptions if the wanted topics changed. */
+  look(): void {
+    const filters = this.#filters()
+    if (filters.join('\n') === this.#subscribed) return
+    this.#subscribed = filters.join('\n')
+    this.#driver?.subscribe(filters)
+  }
+
+  attach(driver: MqttDriver): () => void {
+    this.#driver = driver
+    this.#subscribed = this.#filters().join('\n')
+    driver.subscribe(this.#filters())
+    return () => {
+      if (this.#driver === driver) this.#driver = undefined
+    }
+  }
+
+  publish(
+    topic: string,
+    payload: string | Buffer,
+    { retain = false, qos = 0, properties, beside }: PublishOptions,
+  ): PublishResult {
+    const result = this.#driver?.publish(topic, payload, { retain, qos, properties, beside }) ?? 'offline'
+    if (result === 'offline' && !this.#loggedOffline) {
+      this.#loggedOffline = true
+      this.#log.warn({ topic }, 'MQTT link is down: publications are dropped until it is back')
+    }
+    return result
+  }
+
+  deliver(message: MqttInbound): void {
+    const payload = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength)
+    for (const { owner, filter, fn } of this.#topics) {
+      if (!owner.live || !topicMatches(filter(), message.topic)) continue
+      const handle = async () => owner.run(() => fn({ ...message, payload, correlationData: bufferOf(message) }))
+      handle().catch((error) => owner.failed(error, `topic ${filter()}`))
+    }
+  }
+
+  get address(): string | undefined {
+    return this.#address
+  }
+
+  alive(address: string): void {
+    this.#address = address
+    this.#onAlive(address)
+  }
+
+  async connected(session: MqttSession): Promise<void> {
+    this.#loggedOffline = false
+    await this.#onMqttConnect.call(session)
+  }
+
+  #filters(): string[] {
+    return [...new Set(this.#topics.map(({ filter }) => filter()))].filter((filter) => filter !== '')
+  }
+}
+
+function bufferOf({ correlationData }: MqttInbound): Buffer | undefined {
+  return correlationData && Buffer.from(correlationData)
+}

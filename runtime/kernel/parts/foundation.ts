@@ -1,0 +1,154 @@
+/** The first part of the service: stored data (store, serial number), identity (device), and its errors. */
+import { join } from 'node:path'
+import type { Variant } from '../../../schemas/index.js'
+import type { StationError, Trouble } from '../../../schemas/services.js'
+import { forgetPasswords } from '../../gateway/login/kept-sessions.js'
+import { StationDevice } from '../../platform/device.js'
+import { DataFiles } from '../../platform/files/data-files.js'
+import { type Clock, systemClock } from '../../platform/ports/clock.js'
+import { isSerial, machineSerial } from '../../platform/ports/machine.js'
+import { slotFromEnvironment } from '../../platform/ports/slots.js'
+import { stationError } from '../../platform/station-error.js'
+import { SealableStore } from '../../platform/store/sealed-store.js'
+import { isProtected, openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
+import { bootId, RunRecord } from '../../platform/supervision/run-record.js'
+import { readRelease } from '../../tools/build/release.js'
+import type { RuntimeOptions } from '../runtime-options.js'
+
+/** Trouble of the runtime itself, for `base.state.errors`. */
+export class Troubles {
+  readonly #all = new Map<string, StationError>()
+  readonly #deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }
+
+  constructor(deps: { utc_s(): number; raised(code: string, text: string): void; changed(): void }) {
+    this.#deps = deps
+  }
+
+  raise(code: string, trouble: string | Trouble): void {
+    const error = stationError(code, trouble, this.#deps.utc_s())
+    if (this.#all.get(code)?.text === error.text) return
+    this.#all.set(code, error)
+    this.#deps.raised(code, error.text)
+    this.#deps.changed()
+  }
+
+  clear(code: string): void {
+    if (this.#all.delete(code)) this.#deps.changed()
+  }
+
+  list(): StationError[] {
+    return [...this.#all.values()]
+  }
+}
+
+export interface Foundation {
+  readonly clock: Clock
+  readonly serial: string
+  /** As `PluginContext.since`. */
+  readonly since: string
+  /** Refuses writes once a factory reset has begun, except to data that the reset keeps. */
+  readonly store: Store
+  readonly device: StationDevice
+  readonly files: DataFiles
+  readonly troubles: Troubles
+  close(): Promise<void>
+}
+
+/**
+ * @param later what the parts above add: trouble of plugins, and that a reader of the document should look again
+ * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_DATA_FOLDER
+ */
+export async function layFoundation(
+  options: RuntimeOptions,
+  later: { pluginTroubles(): StationError[]; changed(): void },
+): Promise<Foundation> {
+  const { variant, log, data, clock = systemClock, release = readRelease() } = options
+  const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
+  try {
+    const files = new DataFiles(data)
+    const serial = await serialNumber(variant, store)
+    const since = await firstRelease(release.version, store)
+    const troubles = new Troubles({
+      utc_s: () => Math.floor(device.utc_ms() / 1000),
+      raised: (code, text) => log.error({ code }, text),
+      changed: () => later.changed(),
+    })
+    const record = options.ownProcess ? new RunRecord(data, () => clock.now()) : undefined
+    const device = new StationDevice({
+      hardware: variant.hardware,
+      variant: variant.name,
+      release,
+      slot: options.slots ?? slotFromEnvironment(),
+      confirmed: () => {
+        options.supervisor?.ready()
+        void store.dropCopy()
+      },
+      keepSettings: () => store.keepCopy(),
+      extendStart: (ms) => options.supervisor?.extendStart(ms),
+      described: (text) => options.supervisor?.status(text),
+      lastEnd: record?.before,
+      bootId: options.bootId ?? bootId(),
+      clock,
+      machine: options.machine,
+      contradicted: (utc_ms) => reportTime(troubles, utc_ms),
+      errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
+      clearStore: async () => {
+        await store.factory()
+        await forgetPasswords(store)
+        await files.clear()
+      },
+    })
+    let storeErrors: StationError[] = []
+    const readStoreErrors = () => {
+      storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
+      later.changed()
+    }
+    for (const { code, ...trouble } of options.notices ?? [])
+      troubles.raise(code, { values: { reason: trouble.text }, ...trouble })
+    store.onTroubles(readStoreErrors)
+    readStoreErrors()
+    if (!device.onTrial) await store.dropCopy()
+    const close = async () => {
+      record?.stopped()
+      await store.close()
+    }
+    return { clock, serial, since, store, device, files, troubles, close }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** @param before errors that persist keep their time */
+function errorsOf(troubles: readonly StoreTrouble[], before: readonly StationError[], t: number): StationError[] {
+  const known = ({ code, text }: StoreTrouble) => before.find((error) => error.code === code && error.text === text)
+  return troubles.map((now) => known(now) ?? stationError(now.code, { ...now, values: { reason: now.text } }, t))
+}
+
+/** @param utc_ms the time of the receiver, if it contradicts the known one */
+function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
+  if (utc_ms === undefined) {
+    troubles.clear('time-contradiction')
+    return
+  }
+  const text = 'the time of the receiver is off by more than an hour: it is not used'
+  troubles.raise('time-contradiction', { text, advice: 'is the receiver deceived?' })
+}
+
+async function serialNumber(variant: Variant, store: Store): Promise<string> {
+  if (variant.serial) return variant.serial
+  const kept = await store.get('protected.kernel', 'serial')
+  if (isSerial(kept)) return kept
+  const serial = await machineSerial()
+  await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
+  return serial
+}
+
+/** A non-empty folder without this note is older than the note; an unreadable folder may be. */
+async function firstRelease(version: string, store: Store): Promise<string> {
+  const kept = await store.get('protected.kernel', 'since')
+  if (typeof kept === 'string') return kept
+  if (store.troubles.length > 0 || !(await store.namespaces()).every(isProtected)) return ''
+  await store.batch([{ namespace: 'protected.kernel', key: 'since', value: version }]).catch(() => {})
+  return version
+}

@@ -1,0 +1,141 @@
+/** The second part: the plugins' registrations, behind the operations that every surface offers. */
+import type { Logger } from 'pino'
+import { documentOrder, type InfoSection, type TrialSection } from '../../../schemas/index.js'
+import type { Station } from '../../../schemas/services.js'
+import type { Variant } from '../../../schemas/variant.js'
+import { homesOf, readCatalogue } from '../../loader/catalogue.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import type { ChangeSet, CommandCall, InfoSelection, MqttSession } from '../../plugin.js'
+import { Bus } from '../bus.js'
+import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../hook-point.js'
+import { EventHub } from '../instance/events.js'
+import type { Instance } from '../instance/instance.js'
+import type { HookName } from '../instance/registrations.js'
+import type { Manager } from '../plugins/manager.js'
+import { CommandRegistry } from '../registries/commands.js'
+import { ConfigRegistry } from '../registries/config.js'
+import { InfoRegistry } from '../registries/info.js'
+import { compileTables, type Tables } from '../tables.js'
+import type { Foundation } from './foundation.js'
+import { buildStation } from './station.js'
+
+/** Listeners of the document are called at most once in this time. */
+const documentEvent_ms = 100
+
+export interface Registries {
+  readonly config: ConfigRegistry
+  readonly documents: InfoRegistry
+  readonly bus: Bus
+  readonly station: Station
+  tables(): Tables
+  /** Makes another set of registrations live. */
+  publish(next: Tables): void
+  /** Something that a reader of the document may see has changed. */
+  changed(): void
+}
+
+export interface RegistryOptions {
+  data: string
+  info: InfoSection
+  log: Logger
+  plugins: () => Manager
+  trial: TrialSection
+  variant: Variant
+}
+
+export async function buildRegistries(
+  foundation: Foundation,
+  { data, info, log, plugins, trial, variant }: RegistryOptions,
+): Promise<Registries> {
+  const { clock, store, troubles } = foundation
+  const live = new LiveTables(clock)
+  const { hooks } = live
+  const tables = () => live.now
+  const common = { clock, log, tables }
+  const documents = new InfoRegistry({
+    ...common,
+    onInfoBuild: hooks.onInfoBuild,
+    assignment: info.mask as 1 | 2,
+    order: documentOrder,
+  })
+  const document = new EventHub<void>(clock, 'listener of the document')
+  const announce = coalesced(clock, documentEvent_ms, () => document.emit())
+  const changed = () => {
+    documents.invalidate()
+    if (document.listeners > 0) announce()
+  }
+  const bus = new Bus(log, hooks.onMqttConnect, (address) => config.trial.seen({ source: 'mqtt', address }))
+  const config = new ConfigRegistry({
+    ...common,
+    store,
+    trial_s: trial.window_s,
+    onChange: hooks.onChange,
+    changed: () => {
+      changed()
+      bus.look()
+    },
+    trouble: (code, trouble) => troubles.raise(code, trouble),
+    settled: (code) => troubles.clear(code),
+  })
+  await config.load()
+  const commands = new CommandRegistry({
+    ...common,
+    onSystemCommand: hooks.onSystemCommand,
+    homes: homesOf(readCatalogue(), 'commands'),
+    stateOf: (name) => reportOf(plugins(), name)?.state,
+  })
+  const station = buildStation(foundation, {
+    ...{ data, variant, bus, commands, config, documents, document, tables, plugins, changed },
+  })
+  const publish = (next: Tables) => {
+    const added = live.publish(next)
+    bus.setTopics(next.topics)
+    config.published(added)
+    changed()
+  }
+  return { config, documents, bus, station, tables, publish, changed }
+}
+
+const reportOf = (plugins: Manager, name: string) => plugins.report().find((plugin) => plugin.name === name)
+
+/** The live registrations, and the hooks that run their taps. */
+class LiveTables {
+  readonly hooks
+  #tables: Tables = compileTables([])
+
+  constructor(clock: Clock) {
+    this.hooks = {
+      onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild', clock),
+      onChange: new SeriesHookPoint<[ChangeSet]>('onChange', clock),
+      onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
+      onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
+    }
+  }
+
+  get now(): Tables {
+    return this.#tables
+  }
+
+  /** @returns the instances that were not among them before */
+  publish(next: Tables): Instance[] {
+    const before = new Set(this.#tables.instances)
+    this.#tables = next
+    for (const [name, hook] of Object.entries(this.hooks)) hook.set(next.taps[name as HookName])
+    return next.instances.filter((instance) => !before.has(instance))
+  }
+}
+
+/** Calls `fn` soon after the first of many calls, never more often than every `interval_ms`. */
+function coalesced(clock: Clock, interval_ms: number, fn: () => void): () => void {
+  let last_ms = Number.NEGATIVE_INFINITY
+  let pending = false
+  return () => {
+    if (pending) return
+    pending = true
+    clock.timer(Math.max(0, last_ms + interval_ms - clock.monotonic()), () => {
+      pending = false
+      last_ms = clock.monotonic()
+      fn()
+    })
+  }
+}

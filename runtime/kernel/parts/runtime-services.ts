@@ -1,0 +1,134 @@
+/** The services that the runtime itself provides to plugins. */
+import {
+  device as deviceToken,
+  httpRoutes,
+  type LogLine,
+  type Logs,
+  localNetwork,
+  logs as logsToken,
+  type Metrics,
+  type MqttTopics,
+  metrics as metricsToken,
+  mqttBus,
+  mqttTopics as mqttTopicsToken,
+  type Panels,
+  type PluginTexts,
+  type PluginUpdates,
+  panels as panelsToken,
+  pluginTexts as pluginTextsToken,
+  pluginUpdates as pluginUpdatesToken,
+  type StandbyPlugins,
+  standbyPlugins as standbyPluginsToken,
+  station as stationToken,
+} from '../../../schemas/services.js'
+import type { LocalNetwork } from '../../gateway/http/local-network.js'
+import type { HttpServer } from '../../gateway/http/server.js'
+import type { LogControl } from '../../platform/log/log-control.js'
+import type { MetricRegistry } from '../../platform/metrics/index.js'
+import type { Clock } from '../../platform/ports/clock.js'
+import { EventHub } from '../instance/events.js'
+import type { Tables } from '../tables.js'
+import { mergeTexts } from '../texts.js'
+import type { Foundation } from './foundation.js'
+import type { Registries } from './registries.js'
+
+/** By the id of their token. */
+export function runtimeServices(
+  { clock, device, serial }: Foundation,
+  { bus, station, tables }: Registries,
+  {
+    control,
+    httpServer,
+    metrics,
+    network,
+    updates,
+    standby,
+  }: {
+    control: LogControl
+    httpServer: HttpServer
+    metrics: MetricRegistry
+    network: LocalNetwork
+    updates: PluginUpdates
+    standby: StandbyPlugins
+  },
+): Map<string, unknown> {
+  return new Map<string, unknown>([
+    [stationToken.id, station],
+    [deviceToken.id, device],
+    [mqttBus.id, bus],
+    [localNetwork.id, network],
+    [metricsToken.id, metricsService(metrics)],
+    [httpRoutes.id, { list: () => httpServer.routes }],
+    [mqttTopicsToken.id, topicsService(tables, serial)],
+    [logsToken.id, logsService(control, clock)],
+    [panelsToken.id, panelsService(tables)],
+    [pluginTextsToken.id, textsService(tables)],
+    [pluginUpdatesToken.id, updates],
+    [standbyPluginsToken.id, standby],
+  ])
+}
+
+function metricsService(registry: MetricRegistry): Metrics {
+  return {
+    text: () => registry.text(),
+    get contentType() {
+      return registry.contentType
+    },
+    reset: (plugin) => registry.reset(plugin),
+  }
+}
+
+/** Listens to the log from now on. */
+function logsService(control: LogControl, clock: Clock): Logs {
+  const lines = new EventHub<LogLine>(clock, 'listener of the log')
+  control.listen({ wanted: () => lines.listeners > 0, show: (line) => lines.emit(line) })
+  return {
+    onLine: lines.on,
+    level: (plugin) => control.level(plugin),
+    setLevel: (level, plugin) => control.setLevel(level, plugin),
+  }
+}
+
+function panelsService(tables: () => Tables): Panels {
+  return {
+    list: () =>
+      tables()
+        .panels.filter(({ owner }) => owner.live)
+        .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
+  }
+}
+
+function textsService(tables: () => Tables): PluginTexts {
+  const all = () => tables().instances.flatMap(({ live, registered }) => (live ? [registered.texts] : []))
+  return {
+    get languages() {
+      return [...new Set(all().flatMap(({ files }) => [...files.keys()]))].sort()
+    },
+    get version() {
+      return all()
+        .map(({ digest }) => digest)
+        .filter(Boolean)
+        .join('.')
+    },
+    of: (language) => mergeTexts(all(), language),
+  }
+}
+
+/** Topics with the plugins' descriptions; a subscribed topic without one has only its address. */
+function topicsService(tables: () => Tables, serial: string): MqttTopics {
+  return {
+    list() {
+      const { topicDescriptions, topics } = tables()
+      const described = topicDescriptions.filter(({ owner }) => owner.live).map(({ topic }) => topic)
+      const known = new Set(described.map(({ address }) => address.replaceAll('{SN}', serial)))
+      const others = topics
+        .filter(({ owner, filter }) => owner.live && filter() !== '' && !known.has(filter()))
+        .map(({ owner, filter }) => ({
+          address: filter().replace(`base/${serial}/`, 'base/{SN}/'),
+          from: 'client' as const,
+          summary: `Taken by the plugin ${owner.name}`,
+        }))
+      return [...described, ...others]
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/** The service `station`: the operations that every surface offers, and the report for support. */
+
+import type { Station } from '../../../schemas/services.js'
+import type { Variant } from '../../../schemas/variant.js'
+import type { Caller, Source } from '../../plugin.js'
+import { makeReport } from '../../tools/report/index.js'
+import type { Bus } from '../bus.js'
+import { EventHub } from '../instance/events.js'
+import type { Manager } from '../plugins/manager.js'
+import type { CommandRegistry } from '../registries/commands.js'
+import type { ConfigRegistry } from '../registries/config.js'
+import type { InfoRegistry } from '../registries/info.js'
+import { Nvs } from '../registries/nvs.js'
+import type { Tables } from '../tables.js'
+import type { Foundation } from './foundation.js'
+
+export interface StationDeps {
+  readonly data: string
+  readonly variant: Variant
+  readonly bus: Bus
+  readonly commands: CommandRegistry
+  readonly config: ConfigRegistry
+  readonly documents: InfoRegistry
+  readonly document: EventHub<void>
+  tables(): Tables
+  plugins(): Manager
+  changed(): void
+}
+
+export function buildStation(foundation: Foundation, deps: StationDeps): Station {
+  const { clock, serial, store } = foundation
+  const { bus, changed, commands, config, document, documents, plugins, tables } = deps
+  const counters = new EventHub<void>(clock, 'listener of the counters')
+  // Over MQTT there is one way to the station: that of the link.
+  const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
+    address === undefined ? { source } : { source, address }
+  return {
+    serial,
+    change: (values, { source, answered, address }) => config.change(values, callerOf(source, address), answered),
+    parameters: () => config.list(),
+    command: (text, { source, signal }) => {
+      if (source === 'console') config.trial.seen({ source })
+      return commands.run(text, source, signal)
+    },
+    get trial() {
+      return config.trial.pending
+    },
+    confirmChange: () => config.trial.confirm(),
+    undoChange: () => config.undoTrial(),
+    commands: () => commands.list(),
+    document: (mask) => documents.document(mask),
+    documentText: (mask, reader) => documents.text(mask, reader),
+    onDocument: document.on,
+    plugins: () => plugins().report(),
+    report: () => supportReport(foundation, deps),
+    resetCounters: () => {
+      counters.emit()
+      changed()
+    },
+    onCountersReset: counters.on,
+    nvs: new Nvs({
+      store,
+      isShown: (name) => isPublic(tables(), name),
+      isPlugin: (name) =>
+        plugins()
+          .report()
+          .some((plugin) => plugin.name === name),
+    }),
+  }
+}
+
+async function supportReport(
+  { device, store }: Foundation,
+  { commands, data, documents, plugins, tables, variant }: StationDeps,
+): Promise<Buffer> {
+  // The saved log has the newest lines then. Without the plugin there is none.
+  await commands.run('logsavenvs', 'console')
+  return makeReport({
+    data,
+    store,
+    version: device.version,
+    live: {
+      version: device.version,
+      variant: { name: variant.name, hardware: variant.hardware },
+      given: variant,
+      document: JSON.parse(documents.text(undefined, 'viewer')),
+      plugins: plugins().report(),
+      isSecret: (name) => !isPublic(tables(), name),
+      isShown: (name) => isPublic(tables(), name),
+    },
+  })
+}
+
+/** A parameter with a public value: it has an owner here and is not a secret. */
+function isPublic(tables: Tables, name: string): boolean {
+  const record = tables.parameters.get(name)
+  return record !== undefined && record.options.secret !== true
+}

@@ -1,0 +1,61 @@
+import type { Ecef } from '../../../../schemas/services.js'
+import { toTenthMm } from '../geodesy.js'
+import { messageNumber, stationId } from './frame.js'
+import { decodeRtcm } from './messages.js'
+
+/** The content of a base's 1005 or 1006. */
+export interface ReferencePoint {
+  stationId: number
+  arp: Ecef
+}
+
+const announces = (type: number) => type === 1005 || type === 1006
+
+/** The station ID and the antenna reference point of a 1005 or 1006; undefined for any other frame. */
+export function referencePoint(frame: Uint8Array): ReferencePoint | undefined {
+  if (!announces(messageNumber(frame))) return undefined
+  const message = decodeRtcm(frame)
+  if (message?.type !== 1005 && message?.type !== 1006) return undefined
+  const { x, y, z } = message
+  return { stationId: message.stationId, arp: { x, y, z } }
+}
+
+/**
+ * Tolerance between the position in a 1005 and the reference given to the receiver. A ZED-F9P truncates the position
+ * to 0.1 mm, and other receivers may round it when they convert units.
+ */
+export const announcedTolerance_m = 0.001
+
+/** Whether a position that a receiver announces is the reference `q`, to 1 mm in space. */
+export function sameReference(p: Ecef, q: Ecef): boolean {
+  const apart_tenthMm = Math.hypot(
+    toTenthMm(p.x) - toTenthMm(q.x),
+    toTenthMm(p.y) - toTenthMm(q.y),
+    toTenthMm(p.z) - toTenthMm(q.z),
+  )
+  return apart_tenthMm <= toTenthMm(announcedTolerance_m)
+}
+
+/**
+ * Compares an RTCM frame of the station's receiver with the reference that the receiver must announce. Differences
+ * are another station ID (in any message), and a position in 1005 or 1006 that is more than 1 mm away.
+ * @param wanted without a station ID only the position counts
+ * @returns the difference, as a sentence for people; undefined if the frame agrees or has no reference
+ */
+export function referenceDifference(
+  frame: Uint8Array,
+  wanted: { arp: Ecef; stationId?: number | undefined },
+): string | undefined {
+  const type = messageNumber(frame)
+  const id = wanted.stationId === undefined ? undefined : stationId(frame)
+  if (id !== undefined && id !== wanted.stationId) {
+    return `the receiver sends station ID ${id} in ${type}, not ${wanted.stationId}`
+  }
+  if (!announces(type)) return undefined
+  const point = referencePoint(frame)
+  if (!point) return `the receiver sends a ${type} that cannot be read`
+  if (sameReference(point.arp, wanted.arp)) return undefined
+  return `the receiver sends ${inMetres(point.arp)} as its position in ${type}, not the reference ${inMetres(wanted.arp)}`
+}
+
+const inMetres = ({ x, y, z }: Ecef) => [x, y, z].map((metres) => metres.toFixed(4)).join(' ')

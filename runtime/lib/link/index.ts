@@ -1,0 +1,80 @@
+/**
+ * Shared code of plugins that talk to a device (`rtk-base/link`): ports that stay open, requests and replies, retry
+ * delays. Time is always a parameter, so that a test controls it.
+ */
+
+export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
+export { listenReason } from '../../errors.js'
+export { Host, OptionalHost } from '../../gateway/net/host.js'
+export { networkOf } from '../../gateway/net/network-of.js'
+export { hostTrouble, type Reach, reachOf, targetTrouble, urlHost } from '../../gateway/net/target.js'
+export { topicMatches } from '../../kernel/bus.js'
+export { normalAddress } from '../../platform/address/address.js'
+export { asciiHost, hostOf } from '../../platform/address/host-name.js'
+export {
+  AddressBudgets,
+  Budget,
+  Intake,
+  type IntakeOptions,
+  type IntakeStream,
+  type Rate,
+  rateText,
+} from '../../platform/intake.js'
+export * as rates from '../../platform/rates.js'
+export { Backoff, type BackoffOptions } from '../../platform/time/backoff.js'
+export type { Edges } from '../../platform/time/edges.js'
+export { AwakeClock, pause } from '../../platform/time/edges.js'
+export {
+  Bus,
+  BusError,
+  type BusEvents,
+  BusLost,
+  BusTimeout,
+  type Call,
+  type Signal,
+  systemBus,
+  variant,
+} from './d-bus.js'
+export { Dialog, type Matcher } from './dialog.js'
+export {
+  type DriverOptions,
+  isSame,
+  type OwnFrame,
+  ReceiverDriver,
+  type ReceiverFamily,
+  type Wanted,
+} from './driver/receiver-driver.js'
+export { type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
+export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
+export { Acknowledgement, cutText, queueOf, tcpQueues, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
+export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
+export {
+  addressesFor,
+  type DialAddress,
+  type DialState,
+  type DialStep,
+  type Family,
+  failed,
+  remembered,
+  resolved,
+  stepOf,
+  succeeded,
+  untried,
+} from './outbound/dial-steps.js'
+export { isAnswer, Outbound, type ResolveName } from './outbound/outbound.js'
+export {
+  type Ends,
+  isLocal,
+  type OwnAddress,
+  ownAddresses,
+  type UplinkEvents,
+  UplinkWatch,
+} from './outbound/uplink-watch.js'
+export { readByOthers } from './port/exclusive.js'
+export { KeptPort, type KeptPortEvents, type KeptPortPhase } from './port/kept-port.js'
+export { portFrom } from './port/port-from.js'
+export { linkTick_ms, ReceiverLink, type ReceiverLinkEvents, type ReceiverLinkOptions } from './port/receiver-link.js'
+export { type ReplayOptions, ReplayPort } from './port/replay.js'
+export { SerialDevice } from './port/serial.js'
+export { noSimulator, SimulatedLine } from './port/simulated-line.js'
+export { TcpPort } from './port/tcp.js'
