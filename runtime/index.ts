@@ -7,7 +7,7 @@ import type { PluginReport, Station, StationError } from '../schemas/services.js
 import { LocalNetwork } from './gateway/http/local-network.js'
 import { HttpServer } from './gateway/http/server.js'
 import { keptSessions } from './gateway/login/kept-sessions.js'
-import { catchUncaught, guardExit } from './kernel/instance/attribution.js'
+import { hostTable } from './host-table.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { type Foundation, layFoundation } from './kernel/parts/foundation.js'
@@ -21,9 +21,12 @@ import type { RuntimeOptions } from './kernel/runtime-options.js'
 import { isPath } from './loader/source.js'
 import { NamedAddresses } from './platform/address/named-addresses.js'
 import type { StationDevice } from './platform/device.js'
+import { refuseExit } from './platform/guard/exit.js'
+import { guard } from './platform/guard/guard.js'
+import { catchUncaught } from './platform/guard/uncaught.js'
+import { verifyImage } from './platform/installed-files.js'
+import { packageRoot } from './platform/release.js'
 import { reportAlive } from './platform/supervision/supervisor.js'
-import { verifyImage } from './tools/build/image.js'
-import { packageRoot } from './tools/build/release.js'
 
 export { RtkError } from './errors.js'
 export type { RuntimeOptions } from './kernel/runtime-options.js'
@@ -61,13 +64,8 @@ function bannerOf(instance: Instance, isTerminal: boolean): [string, string][] {
   if (!instance.live) return []
   return instance.registered.banner.flatMap(({ label, text, onTerminal }): [string, string][] => {
     if (onTerminal && !isTerminal) return []
-    try {
-      const line = instance.run(text)
-      return line ? [[label, line]] : []
-    } catch (error) {
-      instance.failed(error, `banner ${label}`)
-      return []
-    }
+    const line = guard(instance, `banner ${label}`, text)()
+    return line ? [[label, line]] : []
   })
 }
 
@@ -173,7 +171,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const httpServer = new HttpServer(http, { log, clock, network, seen, sessions, accounts: () => plugins.accounts() })
   shutdown.add(() => httpServer.close())
   const proxies = new NamedAddresses(net.proxies, 'net.proxies')
-  const edges = { httpServer, network, proxies, stopping: shutdown.signal }
+  const edges = { host: hostTable, httpServer, network, proxies, stopping: shutdown.signal }
   const plugins = buildPlugins(options, foundation, registries, edges)
   shutdown.add(() => plugins.close())
   above.pluginTroubles = () => plugins.manager.troubles()
@@ -187,7 +185,7 @@ function watchProcess(
   shutdown: Shutdown,
   hasBooted: () => boolean,
 ): void {
-  if (ownProcess) shutdown.add(catchUncaught(log, plugins.manager), guardExit())
+  if (ownProcess) shutdown.add(catchUncaught(log, plugins.manager), refuseExit())
   if (tracesHandles) shutdown.add(noteRawHandles())
   if (!watchdog) return
   const forgetStalls = watchdog.onStall(({ plugin, place, blocked_s }) => {

@@ -7,9 +7,6 @@
  * Types of other packages: `Logger` (pino), `RouteOptions` and `FastifyPluginAsync` (fastify), `TSchema` and `Static`
  * (typebox). `Rate` is described in `rtk-base/link`, `ErrorValues` in `rtk-base/services`.
  */
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { gunzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
@@ -20,12 +17,12 @@ import type { Trouble } from '../schemas/services/device.js'
 import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
-// Adds the types of a route's `config` and of `request.role`.
-import type { LoginRole } from './gateway/http/routes/config.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './gateway/net/types.js'
-import type { Moved } from './kernel/splits.js'
 import type { Fetch } from './platform/fetch/types.js'
 import type { DataDir, DataDirOptions } from './platform/files/data-files.js'
+import type { EventSource } from './platform/guard/event-hub.js'
+import { guard } from './platform/guard/guard.js'
+import { currentOwner, type StopReason } from './platform/guard/owner.js'
 import type {
   Counter,
   Gauge,
@@ -35,6 +32,7 @@ import type {
   MetricOptions,
 } from './platform/metrics/types.js'
 import type { ProcessPort } from './platform/ports/processes.js'
+import type { Edges } from './platform/time/edges.js'
 
 export type { Callback, Dispose, Event } from '../schemas/event.js'
 export type { Severity, Trouble } from '../schemas/services/device.js'
@@ -52,7 +50,6 @@ export type {
   ListenTls,
 } from './gateway/net/types.js'
 export { forViewer } from './kernel/registries/for-viewer.js'
-export type { Moved, MovedWhen } from './kernel/splits.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
 export {
@@ -63,6 +60,8 @@ export {
   syncFolder,
 } from './platform/files/durable-file.js'
 export { readPlain, readPlainSync, readRecord, readRecordSync } from './platform/files/plain-file.js'
+export type { EventSource } from './platform/guard/event-hub.js'
+export type { StopReason } from './platform/guard/owner.js'
 export { LogLimit } from './platform/log/log-limit.js'
 export { censor, isSecretName, shownCommand, withoutSecrets } from './platform/log/redact.js'
 export type {
@@ -81,15 +80,6 @@ export { anySignal } from './platform/time/waits.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
 export const apiVersion = '1.2.0'
-
-/** An event, as its provider has it. The provider puts `on` into its service and keeps `emit` and `listeners` to itself. */
-export interface EventSource<T> {
-  readonly on: Event<T>
-  /** Calls every listener in the order of subscription. Never throws. */
-  emit(value: T): void
-  /** Number of listeners. Without listeners, the provider need not produce the value. */
-  readonly listeners: number
-}
 
 /** A parameter, for the plugin that defined it. */
 export interface ConfigKey<T> {
@@ -269,29 +259,13 @@ export interface PluginStore {
 }
 
 /** The object `ctx`, through which a plugin uses the runtime. */
-export interface PluginContext {
+export interface PluginContext extends Edges {
   readonly name: string
   /** The serial number of the station, `{SN}` in topics. Characters: `[A-Za-z0-9_-]`. */
   readonly serial: string
-  /**
-   * The release of rtk-base that created the data folder; '' if unknown (an old folder). For defaults that only new
-   * stations get.
-   */
-  readonly since: string
   readonly log: Logger
   /** Aborts as the first step when the plugin is stopped. */
   readonly signal: AbortSignal
-  readonly clock: {
-    /** Milliseconds of UTC by the system clock; may step. */
-    now(): number
-    /** Milliseconds of a clock that never steps. Use it for ages and timeouts. */
-    monotonic(): number
-  }
-  readonly timers: {
-    /** Calls `fn` every `ms` milliseconds. A run that takes longer delays the next run: runs never overlap. */
-    every(ms: number, fn: Callback): Dispose
-    after(ms: number, fn: Callback): Dispose
-  }
   /** Makes an event that this plugin emits. Its listeners are removed when this plugin stops. */
   event<T>(): EventSource<T>
   /** Listens to an event of another plugin (or of the runtime), on behalf of this plugin and for its lifetime. */
@@ -340,16 +314,6 @@ export interface PluginContext {
      * the rtk-base plugin owns.
      */
     register<O extends object>(plugin: FastifyPluginAsync<O>, options?: O): void
-    /**
-     * Takes upgraded connections, e.g. websockets. A path that ends with `/*` takes everything below it. An exact path
-     * takes precedence, then the longest matching path. `request.url` has the whole path. If a login is set, an upgrade
-     * requires an operator unless `role` is `'viewer'`.
-     */
-    upgrade(
-      path: string,
-      fn: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
-      options?: { role?: LoginRole },
-    ): void
   }
   readonly mqtt: {
     /**
@@ -379,11 +343,6 @@ export interface PluginContext {
      * stops.
      */
     watch<T>(token: ServiceToken<T>, fn: (service: T | undefined) => unknown): Dispose
-    /**
-     * For a provider: wraps a callback that another plugin passed to its service, so that errors and running time
-     * count as the other plugin's. The wrapped callback never throws. After an error it returns undefined.
-     */
-    callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined
   }
   /**
    * Data that must survive a restart. `protected` is for secrets: no interface shows them, a factory reset keeps them,
@@ -458,8 +417,6 @@ export interface PluginContext {
   }
 }
 
-/** Why a plugin is stopped: it is reloaded, it is removed, or the service ends. */
-export type StopReason = 'reload' | 'remove' | 'shutdown'
 /**
  * The values that the previous version of the plugin returned from `stop` at a reload. Each is read through a schema, because another
  * version may have handed over another shape, and is a structured clone, so it cannot keep the old code alive.
@@ -493,13 +450,6 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
    * these commands, the error names the plugin.
    */
   commands?: readonly string[]
-  /**
-   * For a plugin that was split from others: name of the old plugin → the options that moved from it to this plugin,
-   * e.g.
-   * `{ 'old-plugin': ['port'] }`. A variant that lists an old plugin but not this plugin also gets this plugin, with these
-   * options.
-   */
-  splitFrom?: Readonly<Record<string, Moved>>
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**
@@ -524,46 +474,23 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: options and state are between a definition and itself
 export type AnyPlugin = PluginDefinition<any, any>
 
-const brand = Symbol.for('rtk-base.plugin')
+/** A registered symbol, so that copies of this package agree on it. */
+export const brand = Symbol.for('rtk-base.plugin')
 
-/** Marks a definition as a plugin. The brand is a registered symbol, so copies of this package agree on it. */
+/** Marks a definition as a plugin. */
 export function definePlugin<O extends TSchema, S>(definition: PluginDefinition<O, S>): PluginDefinition<O, S> {
   Object.defineProperty(definition, brand, { value: apiVersion })
   return definition
 }
 
-/** Whether a loaded module's default export was made by `definePlugin`. */
-export function isPlugin(value: unknown): value is PluginDefinition {
-  return typeof value === 'object' && value !== null && brand in value
-}
-
-/** The form of a browser bundle in a plugin's code. */
-interface PackedClient {
-  entry: string
-  styles: string[]
-  files: { name: string; type: string; packed: boolean; data: string }[]
-}
-
-/** Unpacks a program for the browser. The build inserts this call for a `?client` import. Plugins do not call it. */
-export function clientBundle({ entry, styles, files }: PackedClient): ClientBundle {
-  return {
-    entry,
-    styles,
-    files: files.map(({ name, type, packed, data }) => {
-      const stored = Buffer.from(data, 'base64')
-      let bytes: Uint8Array | undefined = packed ? undefined : stored
-      return {
-        name,
-        type,
-        immutable: true,
-        gzip: packed ? stored : undefined,
-        get bytes() {
-          bytes ??= gunzipSync(stored)
-          return bytes
-        },
-      }
-    }),
-  }
+/**
+ * For a provider whose service takes a callback: `fn` as a callback of the plugin that passes it, in whose call this is. Its errors and
+ * running time are then that plugin's.
+ * @returns never throws; undefined after an error, and once that plugin is being stopped
+ */
+export function guarded<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined {
+  const owner = currentOwner()
+  return owner ? guard(owner, 'callback', fn) : fn
 }
 
 /** Thrown by a command with a wrong value: HTTP 400. `message` describes the expected form. */

@@ -16,7 +16,6 @@ export default definePlugin({
   api: '^1.0.0',
   needs: [station],
   provides: [reception, receiverSettings],
-  splitFrom: { 'gnss-zed': ['stationId', 'antennaHold', 'spoofedHold'] },
   options: GnssOptions,
 
   setup(ctx, options) {
@@ -27,7 +26,7 @@ export default definePlugin({
     })
     const stationId = config.define('gnss-station-id', Type.Integer({ minimum: 0, maximum: 4095 }), {
       // A station that was there before IDs were drawn keeps its 0.
-      default: options.stationId ?? (ctx.since ? drawnStationId(ctx.serial) : 0),
+      default: options.stationId ?? drawnStationId(ctx.serial),
       title: 'Station ID in RTCM',
     })
     const output = defineOutput(ctx)

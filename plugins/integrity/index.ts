@@ -12,7 +12,6 @@ export default definePlugin({
   api: '^1.0.0',
   needs: [receiver, station],
   provides: [integrity],
-  splitFrom: { 'survey-in': ['initial_s', 'phases'] },
   options: IntegrityOptions,
 
   setup(ctx, options) {

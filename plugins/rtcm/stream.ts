@@ -1,5 +1,5 @@
 import { isMsm, referencePoint } from 'rtk-base/gnss'
-import type { Event, EventSource, PluginContext } from 'rtk-base/plugin'
+import { type Event, type EventSource, guarded, type PluginContext } from 'rtk-base/plugin'
 import {
   type Ecef,
   neighbourCheck,
@@ -238,7 +238,7 @@ export class GatedStream implements RtcmStream {
   }
 
   subscribe(subscriber: RtcmSubscriber): RtcmSubscription {
-    const take = this.#ctx.services.callback((frame: RtcmFrame) => subscriber.take(frame))
+    const take = guarded((frame: RtcmFrame) => subscriber.take(frame))
     return this.#subscribers.add({ ...subscriber, take }, this.open ? this.reference() : [], this.#epochs.sequence)
   }
 

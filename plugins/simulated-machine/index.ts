@@ -14,11 +14,6 @@ export default definePlugin({
   api: '^1.1.0',
   options: MachineOptions,
   provides: [simulatedNetwork, simulatedRadio, simulatedLeds],
-  splitFrom: {
-    network: { inside: 'simulator', when: { backend: 'simulator' } },
-    radio: { when: { backend: 'simulator' } },
-    leds: { when: { folder: 'simulator' } },
-  },
 
   setup(ctx, options) {
     const { commands, services } = ctx

@@ -14,7 +14,6 @@ export default definePlugin({
   api: '^1.1.0',
   options: ReceiverOptions,
   provides: [simulatedReceiver],
-  splitFrom: { 'gnss-zed': { inside: 'simulator', when: { port: 'simulator' } } },
 
   setup(ctx, options) {
     const port = new ReceiverLine(new SimulatedZed(options, ctx), ctx)

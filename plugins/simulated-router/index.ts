@@ -16,7 +16,6 @@ export default definePlugin({
   api: '^1.1.0',
   options: RouterOptions,
   provides: [simulatedRouter],
-  splitFrom: { 'teltonika-router': { inside: 'simulator', when: { url: 'simulator' } } },
 
   setup(ctx, options) {
     const holder: { router?: SimulatedTeltonika } = {}

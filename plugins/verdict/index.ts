@@ -10,7 +10,6 @@ export default definePlugin({
   api: '^1.0.0',
   needs: [device, station],
   provides: [verdict],
-  splitFrom: { system: [] },
 
   setup(ctx) {
     const state = new BaseState(ctx)

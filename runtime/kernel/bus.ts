@@ -1,27 +1,10 @@
 import type { Logger } from 'pino'
 import type { MqttBus, MqttDriver, MqttInbound } from '../../schemas/services.js'
+import { guard } from '../platform/guard/guard.js'
+import { topicMatches } from '../platform/topic-filter.js'
 import type { MqttSession, PublishOptions, PublishResult } from '../plugin.js'
 import type { SeriesHookPoint } from './hook-point.js'
 import type { TopicRecord } from './instance/registrations.js'
-
-/** Whether a topic falls under a filter with the wildcards `+` and `#` (MQTT 5, section 4.7). */
-export function topicMatches(filter: string, topic: string): boolean {
-  const wanted = filter.split('/')
-  const levels = topic.split('/')
-  for (const [index, level] of wanted.entries()) {
-    if (level === '#') return true
-    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
-  }
-  return wanted.length === levels.length
-}
-
-/** Whether a client may subscribe to it: the wildcards are whole levels, `#` is the last one (MQTT 5, section 4.7.1). */
-export function isFilter(filter: string): boolean {
-  const levels = filter.split('/')
-  const isLevel = (level: string, index: number) =>
-    level === '+' || (level === '#' && index === levels.length - 1) || !/[+#\0]/.test(level)
-  return filter !== '' && levels.every(isLevel)
-}
 
 /** Topic handlers and publishing. It contains no client: a plugin attaches the driver of a real link. */
 export class Bus implements MqttBus {
@@ -87,8 +70,8 @@ export class Bus implements MqttBus {
     const payload = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength)
     for (const { owner, filter, fn } of this.#topics) {
       if (!owner.live || !topicMatches(filter(), message.topic)) continue
-      const handle = async () => owner.run(() => fn({ ...message, payload, correlationData: bufferOf(message) }))
-      handle().catch((error) => owner.failed(error, `topic ${filter()}`))
+      const handle = guard(owner, `topic ${filter()}`, fn, { limit_ms: Number.POSITIVE_INFINITY })
+      handle({ ...message, payload, correlationData: bufferOf(message) })
     }
   }
 

@@ -1,22 +1,13 @@
 import { AsyncSeriesBailHook, AsyncSeriesHook, SyncHook } from 'tapable'
-import type { Clock } from '../platform/ports/clock.js'
-import { withLimit } from '../platform/time/waits.js'
-import { type Owner, runAs } from './instance/attribution.js'
-
-const tapLimit_ms = 10_000
+import { attempt, guard } from '../platform/guard/guard.js'
+import type { Owner } from '../platform/guard/owner.js'
 
 /** One tap of one plugin. */
 export interface Tap {
-  readonly owner: TapOwner
+  readonly owner: Owner
   readonly stage: number
   // biome-ignore lint/suspicious/noExplicitAny: the typed face is HookPort; here taps of every hook are kept alike
   readonly fn: (...args: any[]) => unknown
-}
-
-export interface TapOwner extends Owner {
-  /** False once the plugin is being stopped: its taps are passed over, also in a call that is under way. */
-  readonly live: boolean
-  failed(error: unknown, what: string): void
 }
 
 export interface TapFailure {
@@ -31,13 +22,11 @@ export interface TapFailure {
  */
 abstract class HookPoint<H> {
   readonly name: string
-  protected readonly clock: Clock
   #taps: readonly Tap[] = []
   #built: H | undefined
 
-  constructor(name: string, clock: Clock) {
+  constructor(name: string) {
     this.name = name
-    this.clock = clock
   }
 
   /** Replaces the live taps; `taps` come in load order. */
@@ -52,12 +41,6 @@ abstract class HookPoint<H> {
   }
 
   protected abstract build(taps: readonly Tap[]): H
-
-  protected async guarded(tap: Tap, args: unknown[]): Promise<unknown> {
-    return runAs(tap.owner, () =>
-      withLimit(this.clock, tapLimit_ms, tap.owner.name, this.name, Promise.resolve(tap.fn(...args))),
-    )
-  }
 }
 
 export class SyncHookPoint<A extends unknown[]> extends HookPoint<SyncHook<[A]>> {
@@ -69,12 +52,7 @@ export class SyncHookPoint<A extends unknown[]> extends HookPoint<SyncHook<[A]>>
     const hook = new SyncHook<[A]>(['args'])
     for (const tap of taps) {
       hook.tap({ name: tap.owner.name, stage: tap.stage }, (args) => {
-        if (!tap.owner.live) return
-        try {
-          runAs(tap.owner, () => tap.fn(...args))
-        } catch (error) {
-          tap.owner.failed(error, this.name)
-        }
+        if (tap.owner.live) guard(tap.owner, this.name, tap.fn)(...args)
       })
     }
     return hook
@@ -95,7 +73,7 @@ export class SeriesHookPoint<A extends unknown[]> extends HookPoint<AsyncSeriesH
       hook.tapPromise({ name: tap.owner.name, stage: tap.stage }, async (args, failures) => {
         if (!tap.owner.live) return
         try {
-          await this.guarded(tap, args)
+          await attempt(tap.owner, this.name, () => tap.fn(...args))
         } catch (error) {
           failures.push({ plugin: tap.owner.name, error })
           tap.owner.failed(error, this.name)
@@ -118,7 +96,7 @@ export class BailHookPoint<A extends unknown[], R> extends HookPoint<AsyncSeries
       hook.tapPromise({ name: tap.owner.name, stage: tap.stage }, async (args) => {
         if (!tap.owner.live) return undefined as R
         try {
-          return (await this.guarded(tap, args)) as R
+          return (await attempt(tap.owner, this.name, () => tap.fn(...args))) as R
         } catch (error) {
           tap.owner.failed(error, this.name)
           return undefined as R

@@ -4,12 +4,12 @@ import type { Clock } from '../platform/ports/clock.js'
 import type { Machine } from '../platform/ports/machine.js'
 import type { ProcessPort } from '../platform/ports/processes.js'
 import type { RunningSlot } from '../platform/ports/slots.js'
+import type { Release } from '../platform/release.js'
 import type { Notice } from '../platform/station-error.js'
 import type { Store } from '../platform/store/store.js'
 import type { Watchdog } from '../platform/supervision/index.js'
 import type { Supervisor } from '../platform/supervision/supervisor.js'
 import type { PluginDefinition } from '../plugin.js'
-import type { Release } from '../tools/build/release.js'
 import type { SetOption } from './options.js'
 
 export interface RuntimeOptions {

@@ -1,4 +1,5 @@
-import type { Dispose } from '../plugin.js'
+import type { Dispose } from '../../schemas/event.js'
+import { guard } from '../platform/guard/guard.js'
 import type { Instance } from './instance/instance.js'
 import type { ServiceRecord } from './tables.js'
 
@@ -15,12 +16,8 @@ interface Watch {
 function undo(watch: Watch): void {
   const { owner, returned } = watch
   watch.returned = undefined
-  if (typeof returned !== 'function') return
-  try {
-    owner.run(returned as () => unknown)
-  } catch (error) {
-    owner.failed(error, `watch of ${watch.id}`)
-  }
+  if (typeof returned === 'function')
+    guard(owner, `watch of ${watch.id}`, returned as () => unknown, { isUndo: true })()
 }
 
 /**

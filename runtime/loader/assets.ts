@@ -111,7 +111,7 @@ async function clientModule(
   const { cssBundle } = made?.[1] ?? {}
   const bundle = { entry: made?.[0] ?? '', styles: cssBundle ? [cssBundle] : [], files }
   return {
-    contents: `import { clientBundle } from 'rtk-base/plugin'\nexport default clientBundle(${JSON.stringify(bundle)})\n`,
+    contents: `import { clientBundle } from 'rtk-base/client-bundle'\nexport default clientBundle(${JSON.stringify(bundle)})\n`,
     files: Object.keys(metafile.inputs).map((input) => resolve(folder, input)),
   }
 }

@@ -4,8 +4,8 @@ import type { BuildFailure, Plugin } from 'esbuild'
 import { messageOf, RtkError } from '../errors.js'
 import { assetLoaders, assetPlugin } from './assets.js'
 import { withEsbuild } from './builder.js'
-import { hostModules, hostSource, requiredSource } from './host.js'
-import { textFiles, withTexts } from './text-files.js'
+import { type HostTable, hostSource, requiredSource } from './host.js'
+import { textFiles, withTexts } from './texts.js'
 
 export interface Bundle {
   readonly code: string
@@ -29,10 +29,10 @@ function lookedAt(noted: Set<string>): Plugin {
 }
 
 /** Host packages come from the runtime, native add-ons from the plugin's own folder at run time. */
-const hostPlugin: Plugin = {
+const hostPlugin = (host: HostTable): Plugin => ({
   name: 'rtk-base-host',
   setup(build) {
-    const filter = new RegExp(`^(${hostModules.join('|').replaceAll('/', '\\/')})$`)
+    const filter = new RegExp(`^(${Object.keys(host).join('|').replaceAll('/', '\\/')})$`)
     build.onResolve({ filter }, ({ path, kind }) => ({
       path,
       namespace: 'rtk-base-host',
@@ -40,7 +40,7 @@ const hostPlugin: Plugin = {
       suffix: kind === 'require-call' ? '?required' : '',
     }))
     build.onLoad({ filter: /.*/, namespace: 'rtk-base-host' }, ({ path, pluginData }) => ({
-      contents: pluginData.isRequired ? requiredSource(path) : hostSource(path),
+      contents: pluginData.isRequired ? requiredSource(path) : hostSource(host, path),
       loader: 'js',
     }))
     build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({
@@ -48,11 +48,12 @@ const hostPlugin: Plugin = {
       external: true,
     }))
   },
-}
+})
 
 /**
  * Bundles a plugin's source to CommonJS: the only form that a running process can drop again. Relative files and the
  * plugin's own npm packages go inside.
+ * @param host what stays outside of the bundle
  * @param folder output folder of the bundle: its source map is relative to it
  * @param looked receives the files that were looked for, even if no bundle results
  * @param small minified and without a source map, for a device
@@ -60,6 +61,7 @@ const hostPlugin: Plugin = {
  */
 export async function bundle(
   entry: string,
+  host: HostTable,
   folder = dirname(entry),
   { looked = new Set<string>(), small = false }: { looked?: Set<string>; small?: boolean } = {},
 ): Promise<Bundle> {
@@ -86,7 +88,7 @@ export async function bundle(
         banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
         footer: { js: withTexts(texts) },
         loader: assetLoaders,
-        plugins: [lookedAt(looked), hostPlugin, assetPlugin(esbuild, assets, [lookedAt(looked)])],
+        plugins: [lookedAt(looked), hostPlugin(host), assetPlugin(esbuild, assets, [lookedAt(looked)])],
       })
       const code = result.outputFiles[0].text
       checkSize(code, entry)

@@ -1,16 +1,14 @@
 /** Metadata of the shipped plugins without their code: written when they are built, read when only a name is known. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Moved } from '../kernel/splits.js'
+import { catalogueFolder, packageRoot } from '../platform/release.js'
 import type { PluginDefinition } from '../plugin.js'
-import { catalogueFolder, packageRoot } from '../tools/build/release.js'
 
 export interface CatalogueEntry {
   /** Ids of its services. */
   readonly provides: readonly string[]
   /** Of the specification. */
   readonly commands: readonly string[]
-  readonly splitFrom: Readonly<Record<string, Moved>>
 }
 /** By name of the plugin. */
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>
@@ -19,9 +17,9 @@ export const catalogueName = 'catalogue.json'
 
 export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue {
   return Object.fromEntries(
-    [...definitions].map(({ name, provides = [], commands = [], splitFrom = {} }) => [
+    [...definitions].map(({ name, provides = [], commands = [] }) => [
       name,
-      { provides: provides.map(({ id }) => id), commands, splitFrom },
+      { provides: provides.map(({ id }) => id), commands },
     ]),
   )
 }
@@ -30,7 +28,7 @@ export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue 
 export function withCommandsOf(shipped: Catalogue, own: Catalogue): Catalogue {
   const others = Object.entries(shipped).filter(([, { commands }]) => commands.length > 0)
   return {
-    ...Object.fromEntries(others.map(([name, { commands }]) => [name, { provides: [], commands, splitFrom: {} }])),
+    ...Object.fromEntries(others.map(([name, { commands }]) => [name, { provides: [], commands }])),
     ...own,
   }
 }

@@ -2,34 +2,15 @@
  * The host table: packages that a plugin's bundle does not carry but gets from the runtime, so that there is one copy of
  * each. A bundle reaches it through a registered symbol, so it works from any folder.
  */
-import * as schemas from '../../schemas/index.js'
-import * as services from '../../schemas/services.js'
-import * as gnss from '../lib/gnss/index.js'
-import * as image from '../lib/image/index.js'
-import * as link from '../lib/link/index.js'
-import * as ntrip from '../lib/ntrip/index.js'
-import * as plugin from '../plugin.js'
-import { hostPackages } from './host-packages.js'
 
-const table: Readonly<Record<string, () => unknown>> = {
-  'rtk-base/plugin': () => plugin,
-  'rtk-base/services': () => services,
-  'rtk-base/schemas': () => schemas,
-  'rtk-base/gnss': () => gnss,
-  'rtk-base/link': () => link,
-  'rtk-base/ntrip': () => ntrip,
-  'rtk-base/image': () => image,
-  ...hostPackages,
-}
-
-/** Modules that a bundle leaves to the host. */
-export const hostModules: readonly string[] = Object.keys(table)
+/** Id of a module → how to get it. */
+export type HostTable = Readonly<Record<string, () => unknown>>
 
 /**
  * The bundled source for a host module: only the exports that the plugin uses. As CommonJS each file that imports it
  * would get a getter for every export, 17,000 in all.
  */
-export function hostSource(id: string): string {
+export function hostSource(table: HostTable, id: string): string {
   const module = table[id]?.() as Record<string, unknown>
   const names = Object.keys(module).filter((name) => /^[A-Za-z_$][\w$]*$/.test(name) && !reserved.has(name))
   const taken = (name: string) => `/* @__PURE__ */ of(() => host.${name})`
@@ -48,7 +29,7 @@ const askedFor = (id: string) => `globalThis[Symbol.for('rtk-base.host')](${JSON
 const reserved = new Set(['default', '__esModule'])
 
 /** Makes the table reachable for bundles. */
-export function installHost(): void {
+export function installHost(table: HostTable): void {
   const global = globalThis as unknown as Record<symbol, (id: string) => unknown>
   global[Symbol.for('rtk-base.host')] = (id) => {
     const load = table[id]

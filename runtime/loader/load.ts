@@ -10,10 +10,10 @@ import { replaceFile } from '../platform/files/durable-file.js'
 import { readPlain, readRecordSync } from '../platform/files/plain-file.js'
 import { didYouMean } from '../platform/nearest.js'
 import { during } from '../platform/supervision/activity.js'
-import { apiVersion, isPlugin, type PluginDefinition } from '../plugin.js'
+import { apiVersion, brand, type PluginDefinition } from '../plugin.js'
 import { endBuilderSoon } from './builder.js'
 import { type Bundle, bundle, checkSize } from './bundle.js'
-import { installHost } from './host.js'
+import { type HostTable, installHost } from './host.js'
 import { keepReady, readReady } from './ready.js'
 import { isPath } from './source.js'
 
@@ -41,6 +41,8 @@ export interface Loaded {
 
 /** Where plugins are looked for. */
 export interface LoaderOptions {
+  /** What plugins get from the runtime. */
+  host: HostTable
   /** Folder of the shipped plugins: sources (`<name>/index.ts`) or prebuilt (`manifest.json`). */
   builtIn: string
   /** Relative paths and npm packages of the variant are resolved from here. */
@@ -67,7 +69,7 @@ export class Loader {
 
   constructor(options: LoaderOptions) {
     this.#options = options
-    installHost()
+    installHost(options.host)
   }
 
   /** @param source a shipped plugin's name, a path, or an npm package. */
@@ -108,11 +110,11 @@ export class Loader {
   }
 
   async #bundle(source: string): Promise<Bundle> {
-    const { base, cache, small } = this.#options
+    const { base, cache, host, small } = this.#options
     const looked = new Set<string>(isPath(source) ? [join(resolve(base, source), 'index.ts')] : [])
     this.#looked.set(source, looked)
     try {
-      return await bundle(this.#entryOf(source), cache, { looked, small })
+      return await bundle(this.#entryOf(source), host, cache, { looked, small })
     } finally {
       if (!this.#options.watch) endBuilderSoon()
     }
@@ -308,6 +310,9 @@ function evaluate(code: string, file: string, source: string): PluginDefinition 
 
 /** Node keeps the source map of a module as long as the module: stacks name sources while the definition lives. */
 const modules = new WeakMap<PluginDefinition, Module>()
+
+const isPlugin = (value: unknown): value is PluginDefinition =>
+  typeof value === 'object' && value !== null && brand in value
 
 /** @throws RTK_ERR_PLUGIN_INVALID, RTK_ERR_PLUGIN_API_RANGE */
 export function checkDefinition(definition: unknown, source: string): PluginDefinition {

@@ -1,8 +1,8 @@
 import type { Device, RunEnd, StationError } from '../../schemas/services.js'
-import type { Release } from '../tools/build/release.js'
 import type { Clock } from './ports/clock.js'
 import type { Machine } from './ports/machine.js'
 import type { RunningSlot } from './ports/slots.js'
+import type { Release } from './release.js'
 
 const mostErrors = 32
 /** No station runs a release for longer. */

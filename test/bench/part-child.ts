@@ -1,5 +1,5 @@
 /** Run as a child: one part of the bench in one of its sizes. Arguments: the part, the size, the share of it. */
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { type PartMessage, shareOf, whole } from './part.js'
 import { parts } from './parts.js'
 import { NotComparable } from './tree.js'

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { simulated } from '../../examples/serial-receiver/test/simulated.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { portDropIn } from '../../runtime/tools/cli/allow-port.js'
 import {
   childEnv,

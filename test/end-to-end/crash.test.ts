@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { childEnv, few, gateOnly, ownPorts, rtkBase, startStation, until } from '../harness/index.js'
 
 /** A station with one plugin `crasher` in a folder of another name, and one that must not notice. */

@@ -13,7 +13,7 @@ import {
 } from 'rtk-base/testing'
 import t from 'tap'
 import type { TObject } from 'typebox'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { readVariant } from '../../runtime/tools/cli/variant-file.js'
 import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
 

@@ -28,7 +28,7 @@ import t, { type Test } from 'tap'
 import hello from '../../examples/hello-plugin/index.js'
 import rtcm from '../../plugins/rtcm/index.js'
 import { encodeNmea, Framer } from '../../runtime/lib/gnss/index.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { pass } from '../harness/drive.js'
 
 const root = packageRoot()

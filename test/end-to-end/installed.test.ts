@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { few, freeTcpPort, freeUdpPort, gateOnly, startStation, until } from '../harness/index.js'
 
 const installed = join(packageRoot(), 'test', 'end-to-end', 'installed')

@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { writeSums } from '../../runtime/tools/build/deb/slot.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
 import { few, gateOnly, sample } from '../harness/index.js'
 import { noPeer } from '../harness/peers/peers.js'
 

@@ -16,7 +16,7 @@ import {
   until,
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const client = join(packageRoot(), 'examples', 'python-client', 'client.py')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { RtkError } from 'rtk-base/plugin'
 import t from 'tap'
 import { errorTable } from '../../runtime/errors.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { generatedPages } from '../reference/pages.js'
 
 const root = packageRoot()

@@ -20,7 +20,7 @@ import {
 } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { resolveOptions } from '../../runtime/kernel/options.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { parseVariant } from '../../runtime/tools/cli/variant-file.js'
 import { shippedPlugin } from '../harness/shipped.js'
 
@@ -130,7 +130,7 @@ t.test('every variant of a guide is accepted, and every shipped plugin in it tak
   )
   t.ok(variants.length >= 2)
   for (const { guide, json } of variants) {
-    const { plugins } = parseVariant(json, guide).variant
+    const { plugins } = parseVariant(json, guide)
     for (const [name, options] of Object.entries(plugins)) {
       if (/^[./]/.test(name)) continue
       const { options: schema } = (await shippedPlugin(name)) as unknown as PluginDefinition

@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { hostTable } from '../../runtime/host-table.js'
 import { describeHandle, leftOpen, noteRawHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import { Loader } from '../../runtime/loader/load.js'
+import { shippedPlugins } from '../../runtime/platform/release.js'
 import { type AnyPlugin, definePlugin } from '../../runtime/plugin.js'
-import { shippedPlugins } from '../../runtime/tools/build/release.js'
 import { during, settled } from './drive.js'
 import { ManualClock } from './manual-clock.js'
 import { createTestStation, type LogLine, type TestStation, type TestStationOptions } from './station.js'
@@ -44,7 +45,7 @@ export async function definitionAt(path: string): Promise<AnyPlugin> {
   try {
     // A name stays a name: of a shipped plugin, or of an npm package.
     const source = existsSync(path) ? resolve(path) : path
-    const loader = new Loader({ builtIn: shippedPlugins(), base: process.cwd(), cache })
+    const loader = new Loader({ host: hostTable, builtIn: shippedPlugins(), base: process.cwd(), cache })
     return (await loader.load(source)).definition
   } finally {
     rmSync(cache, { recursive: true, force: true })

@@ -2,9 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { hostTable } from '../../runtime/host-table.js'
 import { Loader } from '../../runtime/loader/load.js'
+import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/platform/release.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
-import { packageRoot, readyFolder, shippedPlugins } from '../../runtime/tools/build/release.js'
 
 /** Shipped plugins that take the place of another one: a station has one of the two. */
 const alternatives: Readonly<Record<string, string>> = {
@@ -40,7 +41,7 @@ export async function shippedPlugin(name: string): Promise<AnyPlugin> {
   const cache = mkdtempSync(join(tmpdir(), 'rtk-base-shipped-'))
   try {
     // The bundle that the build made, as `npm start` takes it: to make another costs a second.
-    const places = { builtIn: shippedPlugins(), ready: readyFolder(), base: root, cache }
+    const places = { host: hostTable, builtIn: shippedPlugins(), ready: readyFolder(), base: root, cache }
     const { definition } = await new Loader(places).load(name)
     return definition as unknown as AnyPlugin
   } finally {

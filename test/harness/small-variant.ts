@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const plugins = { 'http-api': {}, system: {}, 'gnss-zed': { port: 'simulator' }, rtcm: {}, 'survey-in': {} }
+const plugins = {
+  ...{ 'http-api': {}, system: {}, verdict: {}, rtcm: {}, integrity: {}, 'survey-in': {} },
+  ...{ gnss: {}, 'simulated-receiver': {}, 'gnss-zed': { port: 'simulator' } },
+}
 
 /**
  * The file of a variant with a simulated receiver that opens no port but HTTP, and starts in a third of the time of the simulator.

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type pino from 'pino'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
-import { splitsOf, withSplits } from '../../runtime/kernel/splits.js'
-import { readCatalogue } from '../../runtime/loader/catalogue.js'
 import { createLogger } from '../../runtime/platform/log/log.js'
 import { SimulatedMachine } from '../../runtime/platform/ports/machine.js'
 import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import type { Variant } from '../../schemas/variant.js'
+import { withBeside } from './beside.js'
 import { keepLine } from './last-log.js'
 import { ManualClock } from './manual-clock.js'
 import { shippedPlugin } from './shipped.js'
@@ -75,15 +74,13 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
     },
   })
   const definitions: Record<string, AnyPlugin> = {}
-  let wanted: Variant['plugins'] = { ...sources }
+  const wanted: Variant['plugins'] = { ...sources }
   for (const [name, plugin] of Object.entries(plugins)) {
     const [definition, pluginOptions] = Array.isArray(plugin) ? plugin : [plugin, {}]
     definitions[name] = definition
     wanted[name] = pluginOptions
   }
-  // As a variant file that lists gnss-zed alone.
-  const complete = withSplits({ ...wanted, ...variant?.plugins }, splitsOf(readCatalogue()))
-  wanted = complete.plugins
+  const complete = withBeside({ ...wanted, ...variant?.plugins })
   for (const name of complete.added) definitions[name] = await shippedPlugin(name)
   const data = rest.data ?? mkdtempSync(join(tmpdir(), 'rtk-base-test-'))
   let restarts = 0
@@ -106,7 +103,7 @@ export async function createTestStation(options: TestStationOptions = {}): Promi
       simulator: true,
       http: { host: '127.0.0.1', port: 0 },
       ...variant,
-      plugins: wanted,
+      plugins: complete.plugins,
     },
   })
   const url = `http://127.0.0.1:${runtime.address.port}`

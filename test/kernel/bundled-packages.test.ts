@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { build, stop } from 'esbuild'
 import t from 'tap'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { noKeptLengths } from '../../runtime/tools/build/bundle-runtime.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
 import { until } from '../harness/index.js'
 
 setFlagsFromString('--expose-gc')

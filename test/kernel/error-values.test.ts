@@ -5,9 +5,9 @@ import { full } from 'acorn-walk'
 import { transformSync } from 'esbuild'
 import t from 'tap'
 import system from '../../plugins/system/index.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { stationError } from '../../runtime/platform/station-error.js'
 import { definePlugin } from '../../runtime/plugin.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
 import { createTestStation } from '../harness/index.js'
 
 t.test('the values of an error are bounded, whatever a plugin gives', async (t) => {

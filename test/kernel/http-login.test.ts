@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
-import { connect } from 'node:net'
-import { type Duplex, PassThrough } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import { isForeignOrigin } from '../../runtime/gateway/http/origin.js'
@@ -86,8 +85,7 @@ t.test('which origins are this station', async (t) => {
 t.test('a page on another port of this host changes nothing', async (t) => {
   let changes = 0
   const change = post('/change', async () => ({ changes: ++changes }))
-  const upgrades = { '/live': (_request: unknown, socket: { end(text: string): void }) => socket.end('never') }
-  const { ask, port } = await serve(t, [owner('a', { routes: [change], upgrades })])
+  const { ask, port } = await serve(t, [owner('a', { routes: [change] })])
   const other = port === 65_535 ? port - 1 : port + 1
   for (const origin of [
     `http://127.0.0.1:${other}`,
@@ -109,8 +107,6 @@ t.test('a page on another port of this host changes nothing', async (t) => {
 
 /** A gateway with routes of every kind, and what a caller with these headers may do there. */
 async function guarded(t: Test, options: Parameters<typeof serve>[2]) {
-  const accept = (_request: unknown, socket: { end(text: string): void }) =>
-    socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n')
   const served = await serve(
     t,
     [
@@ -124,9 +120,7 @@ async function guarded(t: Test, options: Parameters<typeof serve>[2]) {
           { ...get('/ui/*', async (request) => ({ role: request.role })), config: { public: true } },
         ],
         plugins: [{ plugin: async (app) => void app.post('/registered', says('changed')), options: {} }],
-        upgrades: { '/act': accept },
       }),
-      owner('watcher', { upgrades: { '/watch': accept }, role: 'viewer' }),
     ],
     options,
   )
@@ -145,11 +139,9 @@ async function guarded(t: Test, options: Parameters<typeof serve>[2]) {
     for (const [method, path] of requests) {
       statuses[`${method} ${path}`] = (await served.ask(path, { method, headers })).status
     }
-    for (const path of ['/watch', '/act', '/none']) {
-      const lines = { host: 'localhost', ...(headers as Record<string, string>) }
-      const answer = await raw(served.port, upgradeRequest(path, lines))
-      statuses[`upgrade ${path}`] = Number(answer.split(' ')[1])
-    }
+    const lines = { host: 'localhost', ...(headers as Record<string, string>) }
+    const answer = await raw(served.port, upgradeRequest('/none', lines))
+    statuses.upgrade = Number(answer.split(' ')[1])
     return statuses
   }
   return { ...served, allowed }
@@ -164,17 +156,14 @@ const everything = {
   'POST /registered': 200,
   'GET /ui/a.js': 200,
   'GET /nowhere': 404,
-  'upgrade /watch': 101,
-  'upgrade /act': 101,
-  'upgrade /none': 404,
+  upgrade: 404,
 }
 const reading = {
   ...everything,
   'GET /secret': 403,
   'POST /change': 403,
   'POST /registered': 403,
-  'upgrade /act': 403,
-  'upgrade /none': 403,
+  upgrade: 403,
 }
 const nothing = {
   ...Object.fromEntries(Object.keys(everything).map((request) => [request, 401])),
@@ -555,13 +544,8 @@ t.test('/session', async (t) => {
       made.write('first')
       return made
     }
-    const opened: Duplex[] = []
-    const watch = (_request: unknown, socket: Duplex) => {
-      opened.push(socket)
-      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
-    }
     const routes = [get('/events', stream('events')), post('/work', stream('work'))]
-    const owners = () => [owner('page', { routes, upgrades: { '/watch': watch }, role: 'viewer' })]
+    const owners = () => [owner('page', { routes })]
     const limits = { checkInterval_ms: 10 }
     const over = async (
       served: Awaited<ReturnType<typeof serve>>,
@@ -589,16 +573,12 @@ t.test('/session', async (t) => {
     const viewing = await over(closed, { cookie: later })
     const working = await over(closed, { cookie }, 'POST', '/work')
     const program = await over(closed, bearer(token))
-    const socket = connect(closed.port, '127.0.0.1')
-    socket.on('error', () => {}).write(upgradeRequest('/watch', { host: 'localhost', cookie }))
-    await once(socket, 'data')
     await closed.ask('/session', { method: 'DELETE', headers: { cookie } })
-    await until(() => reading.isOver && socket.destroyed, 'its streams end')
+    await until(() => reading.isOver, 'its streams end')
     t.notOk(viewing.isOver || program.isOver || working.isOver)
     await clock.advance(43_201_000)
     await until(() => viewing.isOver, 'after 12 hours the other one')
     t.notOk(program.isOver || working.isOver)
-    t.ok(opened.length === 1)
 
     const open = await serve(t, owners(), { token, viewerToken, clock, limits, open: 'read' })
     const anybody = await over(open, {})
@@ -637,10 +617,6 @@ t.test('/session', async (t) => {
         },
       ])
         await t.rejects(gateway.stage([owner('grabby', parts as never)]), { code: 'RTK_ERR_ROUTE_TAKEN', message })
-    await t.rejects(gateway.stage([owner('grabby', { upgrades: { '/session': () => {} } })]), {
-      code: 'RTK_ERR_ROUTE_TAKEN',
-      message,
-    })
   })
 })
 

@@ -7,39 +7,33 @@ import { text } from 'node:stream/consumers'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { WebSocketServer } from 'ws'
 import type { HttpLimits } from '../../runtime/gateway/http/limits.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
-import type { LoginRole } from '../../runtime/gateway/http/routes/config.js'
-import type { RouteOwner, UpgradeHandler } from '../../runtime/gateway/http/routes/owner.js'
+import type { RouteSet } from '../../runtime/gateway/http/routes/owner.js'
 import { type HttpOptions, HttpServer } from '../../runtime/gateway/http/server.js'
 import { type KeptSessions, sessionsOfProcess } from '../../runtime/gateway/login/kept-sessions.js'
+import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
+import { ownerOf } from './owner.js'
 
 export interface OwnerParts {
   routes?: RouteOptions[]
   plugins?: { plugin: FastifyPluginAsync; options: object }[]
-  upgrades?: Record<string, UpgradeHandler>
-  /** Who may open the upgrades. */
-  role?: LoginRole
   live?: () => boolean
-  run?: <T>(fn: () => T) => T
 }
 
 export const failures: { owner: string; what: string; error: unknown }[] = []
-/** One plugin's routes and upgrades. */
-export const owner = (name: string, parts: OwnerParts = {}): RouteOwner => ({
-  name,
-  key: {},
-  live: parts.live ?? (() => true),
-  run: parts.run ?? ((fn) => fn()),
-  failed: (error, what) => void failures.push({ owner: name, what, error }),
-  routes: parts.routes ?? [],
-  plugins: parts.plugins ?? [],
-  upgrades: new Map(
-    Object.entries(parts.upgrades ?? {}).map(([path, handler]) => [path, { handler, role: parts.role ?? 'operator' }]),
-  ),
-})
+/** One plugin's routes. */
+export function owner(name: string, parts: OwnerParts = {}): RouteSet & { readonly owner: Owner } {
+  const own: Owner = {
+    ...ownerOf(name),
+    get live() {
+      return parts.live?.() ?? true
+    },
+    failed: (error, what) => void failures.push({ owner: name, what, error }),
+  }
+  return { name, owner: own, routes: parts.routes ?? [], plugins: parts.plugins ?? [] }
+}
 
 export const get = (url: string, handler: RouteOptions['handler']): RouteOptions => ({ method: 'GET', url, handler })
 export const post = (
@@ -57,7 +51,7 @@ export const says = (word: string) => async () => ({ word })
 /** A gateway on a free loopback port with these plugins. */
 export async function serve(
   t: Test,
-  owners: RouteOwner[],
+  owners: RouteSet[],
   {
     limits = {},
     logLines = [],
@@ -91,7 +85,7 @@ export async function serve(
   const { port = 0 } = (await gateway.listen()) ?? {}
   gateway.commit(await gateway.stage(owners))
   t.teardown(() => gateway.close())
-  const swap = async (next: RouteOwner[]) => gateway.commit(await gateway.stage(next))
+  const swap = async (next: RouteSet[]) => gateway.commit(await gateway.stage(next))
   const ask = async (path: string, more: RequestOptions & { body?: string | Buffer } = {}) => {
     const { body, ...rest } = more
     const request = httpRequest({ host: '127.0.0.1', port, path, agent: false, ...rest })
@@ -129,15 +123,6 @@ export async function raw(port: number, bytes: string): Promise<string> {
   // Not `once`: a reset is an end like any other here.
   await new Promise((resolve) => socket.on('close', resolve))
   return answer
-}
-
-/** Takes websockets and sends back what comes, after the path. */
-export function echo(): UpgradeHandler {
-  const server = new WebSocketServer({ noServer: true })
-  return (request, socket, head) =>
-    server.handleUpgrade(request, socket, head, (ws) =>
-      ws.on('message', (data) => ws.send(`echo ${data} at ${request.url}`)),
-    )
 }
 
 export function upgradeRequest(path: string, headers: Record<string, string>): string {

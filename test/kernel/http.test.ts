@@ -7,21 +7,18 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
 import Type from 'typebox'
-import { WebSocket } from 'ws'
 import { RtkError } from '../../runtime/errors.js'
 import { isLocalHost, isLocalPeer, ownPrefixes } from '../../runtime/gateway/http/access.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Proxies } from '../../runtime/gateway/http/proxies.js'
-import type { UpgradeHandler } from '../../runtime/gateway/http/routes/owner.js'
 import { HttpServer } from '../../runtime/gateway/http/server.js'
 import { Turns } from '../../runtime/gateway/http/turns.js'
 import { normalAddress } from '../../runtime/platform/address/address.js'
+import { currentOwner } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
-import { definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { drive } from '../harness/drive.js'
-import { createTestStation } from '../harness/index.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
-import { deferred, echo, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
+import { deferred, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
 t.test('generations', async (t) => {
   t.test('a removed route is 404 while the request in flight on it completes', async (t) => {
@@ -71,7 +68,7 @@ t.test('generations', async (t) => {
     const [cut, kept] = [t.rejects(ask('/a')), ask('/b')]
     await Promise.all(Object.values(streams).map((stream) => once(stream, 'resume')))
     await swap([owner('b', routes('b'))])
-    gateway.release(a.key)
+    gateway.release(a.owner)
     await clock.advance(29_999)
     t.equal(streams.a.destroyed, false)
     await clock.advance(1)
@@ -115,7 +112,7 @@ t.test('generations', async (t) => {
         write('data: 2\n\n')
         await until(() => got.endsWith('data: 2\n\n'), 'an event long after a swap')
         const ended = new Promise((resolve) => response.once('close', resolve))
-        gateway.release(a.key)
+        gateway.release(a.owner)
         await clock.advance(30_000)
         await ended
       }
@@ -168,11 +165,6 @@ t.test('generations', async (t) => {
       gateway.stage([clash('first', '/x/:id'), owner('third', { plugins: [{ plugin: viaPlugin, options: {} }] })]),
       { code: 'RTK_ERR_ROUTE_TAKEN', message: /first and third/ },
     )
-    const upgrades = { '/live': () => {} }
-    await t.rejects(gateway.stage([owner('a', { upgrades }), owner('b', { upgrades })]), {
-      code: 'RTK_ERR_ROUTE_TAKEN',
-      message: /\/live.*a and b/,
-    })
     t.same((await ask('/x/1')).json, { word: 'old' })
   })
 
@@ -283,14 +275,8 @@ t.test('generations', async (t) => {
   })
 
   t.test('handlers run attributed to their plugin', async (t) => {
-    const { AsyncLocalStorage } = await import('node:async_hooks')
-    const current = new AsyncLocalStorage<string>()
-    const run = <T>(fn: () => T) => current.run('mine', fn)
-    const routes = [
-      get('/who', async () => ({ who: current.getStore() })),
-      post('/who', async () => ({ who: current.getStore() })),
-    ]
-    const { ask } = await serve(t, [owner('mine', { routes, run })])
+    const who = async () => ({ who: currentOwner()?.name })
+    const { ask } = await serve(t, [owner('mine', { routes: [get('/who', who), post('/who', who)] })])
     t.same((await ask('/who')).json, { who: 'mine' })
     t.same((await ask('/who', { method: 'POST', body: '{"a":1}' })).json, { who: 'mine' })
   })
@@ -336,117 +322,10 @@ t.test('generations', async (t) => {
 })
 
 t.test('upgrades', async (t) => {
-  t.test('a prefix takes what is below it: an exact path wins over it, then the longest', async (t) => {
-    const upgrades = { '/live/*': echo(), '/live/raw/*': echo(), '/live/raw/1': echo() }
-    const plugins = Object.entries(upgrades).map(([path, handler]) => owner(path, { upgrades: { [path]: handler } }))
-    const { gateway, port } = await serve(t, plugins)
-    /** Which plugin has the connection: it ends when that one is released, and not before. */
-    const ownerOf = async (path: string) => {
-      const ws = new WebSocket(`ws://127.0.0.1:${port}${path}`)
-      await once(ws, 'open')
-      ws.send('hi')
-      t.equal(String((await once(ws, 'message'))[0]), `echo hi at ${path}`, 'the handler sees the path')
-      const closed = once(ws, 'close')
-      for (const plugin of plugins) {
-        gateway.release(plugin.key)
-        const isOpen = Symbol()
-        if ((await Promise.race([closed, probe(port).then(() => isOpen)])) !== isOpen) return plugin.name
-      }
-      return undefined
-    }
-    const probe = async (port: number) => void (await raw(port, 'GET /nowhere HTTP/1.0\r\n\r\n'))
-    t.equal(await ownerOf('/live/a/b?c=1'), '/live/*')
-    t.equal(await ownerOf('/live/raw/2'), '/live/raw/*')
-    t.equal(await ownerOf('/live/raw/1'), '/live/raw/1')
-    for (const path of ['/live', '/lives/1', '/']) {
-      t.match(await raw(port, upgradeRequest(path, { host: 'localhost' })), /^HTTP\/1.1 404/, path)
-    }
-    await t.rejects(gateway.stage([...plugins, owner('late', { upgrades: { '/live/*': echo() } })]), {
-      code: 'RTK_ERR_ROUTE_TAKEN',
-      message: /the upgrade of \/live\/\* belongs to both \/live\/\* and late/,
-    })
-    for (const path of ['live', '/live*', '/*/live', '/live?x', '']) {
-      await t.rejects(
-        gateway.stage([owner('sloppy', { upgrades: { [path]: echo() } })]),
-        { code: 'RTK_ERR_ROUTES', message: /sloppy/ },
-        path,
-      )
-    }
-  })
-
-  t.test('a refused reload keeps the websocket of the running version', async (t) => {
-    const plugin = (version: string, setup: (ctx: PluginContext) => void) =>
-      definePlugin({
-        name: 'side',
-        version,
-        api: '^1.0.0',
-        setup(ctx) {
-          ctx.http.upgrade('/side/*', echo())
-          setup(ctx)
-        },
-      })
-    const other = definePlugin({
-      name: 'other',
-      version: '1.0.0',
-      api: '^1.0.0',
-      setup: (ctx) => ctx.http.route(get('/taken', says('mine'))),
-    })
-    const station = await createTestStation({ plugins: { other, side: plugin('1.0.0', () => {}) } })
-    t.teardown(() => station.stop())
-    const ws = new WebSocket(`${station.url.replace('http', 'ws')}/side/1`)
-    await once(ws, 'open')
-    const answer = async () => {
-      ws.send('still')
-      return String((await once(ws, 'message'))[0])
-    }
-    station.define('side', plugin('2.0.0', (ctx) => ctx.http.route(get('/taken', says('no, mine')))) as never)
-    await t.rejects(station.reload('side'), { code: 'RTK_ERR_ROUTE_TAKEN' })
-    t.equal(await answer(), 'echo still at /side/1')
-    const closed = once(ws, 'close')
-    station.define('side', plugin('3.0.0', () => {}) as never)
-    t.match(await station.reload('side'), { version: '3.0.0', state: 'running' })
-    await closed
-  })
-
-  t.test('a websocket of A survives a swap caused by B and ends with A', async (t) => {
-    const a = owner('a', { upgrades: { '/live': echo() } })
-    const b = owner('b', { upgrades: { '/b': echo() } })
-    const { gateway, port, swap } = await serve(t, [a, b])
-    const ws = new WebSocket(`ws://127.0.0.1:${port}/live?x=1`)
-    await once(ws, 'open')
-    await swap([a])
-    gateway.release(b.key)
-    ws.send('hello')
-    t.equal(String((await once(ws, 'message'))[0]), 'echo hello at /live?x=1')
-    const closed = once(ws, 'close')
-    gateway.release(a.key)
-    await closed
-  })
-
-  t.test('an unknown path is 404, a gated plugin 503, and a throwing handler costs its own connection', async (t) => {
-    const upgrades = {
-      '/throws': () => {
-        throw new Error('bad handler')
-      },
-      '/rejects': async () => {
-        throw new Error('bad handler')
-      },
-    }
-    const { port, ask } = await serve(t, [
-      owner('bad', { upgrades }),
-      owner('gated', { upgrades: { '/gated': echo() }, live: () => false }),
-      owner('c', { routes: [get('/ok', says('ok'))] }),
-    ])
-    const status = async (path: string) => {
-      const ws = new WebSocket(`ws://127.0.0.1:${port}${path}`)
-      return String((await once(ws, 'error').catch((error) => [error]))[0].message)
-    }
-    t.match(await status('/nowhere'), /404/)
-    t.match(await status('/gated'), /503/)
-    t.match(await status('/throws'), /hang up|reset/)
-    t.match(failures.at(-1), { owner: 'bad', what: /upgrade \/throws/ })
-    t.match(await status('/rejects'), /hang up|reset/)
-    t.match(failures.at(-1), { owner: 'bad', what: /upgrade \/rejects/ })
+  t.test('nothing takes a websocket: 404, and the next request is answered', async (t) => {
+    const { port, ask } = await serve(t, [owner('a', { routes: [get('/ok', says('ok'))] })])
+    for (const path of ['/ok', '/nowhere'])
+      t.match(await raw(port, upgradeRequest(path, { host: 'localhost' })), /^HTTP\/1.1 404 .*takes an upgrade/s, path)
     t.equal((await ask('/ok')).status, 200)
   })
 
@@ -454,7 +333,6 @@ t.test('upgrades', async (t) => {
     const { port } = await serve(t, [
       owner('a', {
         routes: [get('/ok', says('ok')), post('/echo', async ({ body }) => ({ body }))],
-        upgrades: { '/live': echo() },
       }),
     ])
     const h2c = 'host: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
@@ -472,26 +350,17 @@ t.test('upgrades', async (t) => {
     ])
   })
 
-  t.test('a connection that is reset after its upgrade harms nobody', async (t) => {
-    const opened = deferred()
-    const silent: UpgradeHandler = (_request, socket) => {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
-      socket.once('close', () => opened.resolve(undefined))
-      socket.resume()
-    }
-    const { port, ask } = await serve(t, [
-      owner('a', { upgrades: { '/raw': silent }, routes: [get('/ok', says('ok'))] }),
-    ])
-    const socket = connect(port, '127.0.0.1')
-    socket.write('GET /raw HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
-    await once(socket, 'data')
+  t.test('a connection that is reset while its upgrade is refused harms nobody', async (t) => {
+    const { port, ask } = await serve(t, [owner('a', { routes: [get('/ok', says('ok'))] })])
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.write(upgradeRequest('/raw', { host: 'localhost' }))
     socket.resetAndDestroy()
-    await opened.promise
+    await once(socket, 'close')
     t.equal((await ask('/ok')).status, 200)
   })
 })
 
-t.test('access rules hold for every route and upgrade of every plugin', async (t) => {
+t.test('access rules hold for every route of every plugin, and for upgrades', async (t) => {
   let changes = 0
   const thirdParty = owner('third-party', {
     routes: [
@@ -501,7 +370,6 @@ t.test('access rules hold for every route and upgrade of every plugin', async (t
         return { result: 'ok' }
       }),
     ],
-    upgrades: { '/live': (_request, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n') },
   })
   const { ask, port } = await serve(t, [thirdParty], { hosts: ['base.example.org'] })
 
@@ -560,7 +428,7 @@ t.test('access rules hold for every route and upgrade of every plugin', async (t
     await raw(port, upgradeRequest('/live', { host: 'evil.example' })),
     /^HTTP\/1.1 403 .*RTK_ERR_FORBIDDEN_HOST/s,
   )
-  t.match(await raw(port, upgradeRequest('/live', { host: `127.0.0.1:${port}`, ...own })), /^HTTP\/1.1 101/)
+  t.match(await raw(port, upgradeRequest('/live', { host: `127.0.0.1:${port}`, ...own })), /^HTTP\/1.1 404/)
   t.match(
     await raw(port, 'GET /read HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\nconnection: close\r\n\r\n'),
     /^HTTP\/1.1 40[03]/,

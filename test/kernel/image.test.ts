@@ -10,7 +10,7 @@ import { generateKeys, keyId, readPrivateKey, readPublicKey } from '../../runtim
 import { type ImageManifest, largestManifest } from '../../runtime/lib/image/manifest.js'
 import { packImage } from '../../runtime/lib/image/pack.js'
 import { type UnpackOptions, unpackImage } from '../../runtime/lib/image/unpack.js'
-import { ustarHeader } from '../../runtime/lib/image/ustar.js'
+import { ustarHeader } from '../../runtime/platform/files/ustar.js'
 
 const pair = generateKeys()
 const privateKey = readPrivateKey(pair.privatePem)

@@ -9,18 +9,13 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext, runInThisContext } from 'node:vm'
 import t from 'tap'
-import {
-  type CrashHandler,
-  catchUncaught,
-  guardExit,
-  type Owner,
-  ownPlace,
-  runAs,
-} from '../../runtime/kernel/instance/attribution.js'
-import { EventHub } from '../../runtime/kernel/instance/events.js'
 import { Instance } from '../../runtime/kernel/instance/instance.js'
 import { describeHandle, leftOpen, noteRawHandles, openHandles } from '../../runtime/kernel/instance/raw-handles.js'
 import { Scope } from '../../runtime/kernel/instance/scope.js'
+import { EventHub } from '../../runtime/platform/guard/event-hub.js'
+import { refuseExit } from '../../runtime/platform/guard/exit.js'
+import { type Owner, runAs } from '../../runtime/platform/guard/owner.js'
+import { type CrashHandler, catchUncaught, ownPlace } from '../../runtime/platform/guard/uncaught.js'
 import { ownerSymbol } from '../../runtime/platform/supervision/activity.js'
 import { ManualClock, until } from '../harness/index.js'
 import { ownerOf } from './owner.js'
@@ -37,7 +32,7 @@ t.test('a plugin may ask whether a process lives, and may not end the station', 
   ends.reallyExit = () => t.fail('the process would be over')
   const failures: string[] = []
   const plugin = ownerOf('wild', failures)
-  const undo = guardExit()
+  const undo = refuseExit()
   try {
     const kill = (pid: number, signal?: string | number) => runAs(plugin, () => process.kill(pid, signal))
     for (const pid of [process.pid, 0, -1]) {
@@ -114,7 +109,7 @@ t.test('what a plugin owns is undone once, the last first; one that hangs is lef
   const clock = new ManualClock()
   const lines: string[] = []
   const say = (_: unknown, text: string) => void lines.push(text)
-  const scope = new Scope('rover', { warn: say, error: say } as never, clock)
+  const scope = new Scope({ ...ownerOf('rover', [], clock), log: { warn: say, error: say } as never })
   const undone: string[] = []
   const own = (label: string) => scope.own(label, () => void undone.push(label))
   const early = own('early')
@@ -147,7 +142,7 @@ t.test(
   'a listener that fails is reported as its plugin’s, by the name of the event, and the others are called',
   async (t) => {
     const failures: string[] = []
-    const hub = new EventHub<number>(new ManualClock(), 'fix')
+    const hub = new EventHub<number>('fix')
     const heard: string[] = []
     const undone: string[] = []
     const listener: Owner = {
@@ -192,7 +187,8 @@ t.test('what a plugin leaves open is named, with its place, until it is closed',
   const real = globalThis.setTimeout
   const stop = noteRawHandles()
   const stopOther = noteRawHandles()
-  const plugin = { ...ownerOf('wild'), ended: false }
+  const stopped = new AbortController()
+  const plugin = { ...ownerOf('wild'), signal: stopped.signal }
   const open = () => openHandles(plugin).map(({ what }) => what)
   const close: (() => unknown)[] = []
   const listener = () => {}
@@ -221,7 +217,7 @@ t.test('what a plugin leaves open is named, with its place, until it is closed',
   const [first] = openHandles(plugin)
   t.match(first && describeHandle(first), /^timer of 5000 ms \(made at .*instance\.test\.[jt]s:\d+:\d+\)$/)
   t.same(leftOpen('wild', 0), [], 'it has not ended')
-  plugin.ended = true
+  stopped.abort()
   t.equal(leftOpen('wild', 0).length, 6)
   t.same([leftOpen('other', 0), leftOpen('wild', performance.now())], [[], []])
   client.unref()

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
+import { hostTable } from '../../runtime/host-table.js'
 import { bundle } from '../../runtime/loader/bundle.js'
 import { SourceWatcher } from '../../runtime/loader/watch.js'
 import { createLogger } from '../../runtime/platform/log/log.js'
@@ -235,7 +236,7 @@ t.test('the folder of bundles', { skip: gateOnly }, async (t) => {
 t.test('the prebuilt form', async (t) => {
   const source = elsewhere(t)
   write(source, files())
-  const { code } = await bundle(join(source, 'index.ts'))
+  const { code } = await bundle(join(source, 'index.ts'), hostTable)
   const folder = elsewhere(t)
   const sha256 = createHash('sha256').update(code).digest('hex')
   const manifest = {
@@ -568,16 +569,18 @@ ${lazy.map((name) => `void import('./parts/${name}.js')`).join('\n')}\n`,
   })
 
   t.test('are watched, deep down as well', async (t) => {
-    const { inputs } = await bundle(join(folder, 'index.ts'))
+    const { inputs } = await bundle(join(folder, 'index.ts'), hostTable)
     for (const file of ['about.md', 'table.json', 'ui/main.tsx', 'ui/parts/dot.png', 'ui/look.css'])
       t.ok(inputs.includes(join(folder, file)), file)
   })
 
   t.test('a mistake in the browser program is named with its file and line', async (t) => {
     write(folder, { 'ui/parts/later.ts': 'export const later = (' })
-    await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/parts\/later\.ts:1:\d+: Unexpected end of file/ })
+    await t.rejects(bundle(join(folder, 'index.ts'), hostTable), {
+      message: /ui\/parts\/later\.ts:1:\d+: Unexpected end of file/,
+    })
     write(folder, { 'ui/main.tsx': `import './gone.js'` })
-    await t.rejects(bundle(join(folder, 'index.ts')), { message: /ui\/main\.tsx:1:\d+: Could not resolve/ })
+    await t.rejects(bundle(join(folder, 'index.ts'), hostTable), { message: /ui\/main\.tsx:1:\d+: Could not resolve/ })
   })
 })
 

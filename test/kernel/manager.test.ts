@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import t from 'tap'
 import { Type } from 'typebox'
 import httpApi from '../../plugins/http-api/index.js'
@@ -665,25 +663,6 @@ t.test('effects', async (t) => {
     await station.reload('keeper')
     t.strictSame(handed, [undefined, [1]])
     t.not(handed[1], list)
-  })
-
-  t.test('an upgraded connection ends with its plugin', async (t) => {
-    const echo = plugin('echo', {
-      setup: (ctx) =>
-        ctx.http.upgrade('/echo', (_request, socket) => {
-          socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
-        }),
-    })
-    const station = await createTestStation({ plugins: { echo, other: plugin('other') } })
-    t.teardown(() => station.stop())
-    const socket = connect(station.address.port, '127.0.0.1')
-    socket.on('error', () => {})
-    socket.write('GET /echo HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
-    const [head] = (await once(socket, 'data')) as [Buffer]
-    t.match(String(head), /^HTTP\/1.1 101/)
-    await station.unload('other')
-    t.notOk(socket.closed)
-    await Promise.all([once(socket, 'close'), station.unload('echo')])
   })
 
   t.test('the signal aborts before stop is called', async (t) => {

@@ -7,6 +7,7 @@ import {
   defineService,
   type Event,
   type EventSource,
+  guarded,
   type PluginContext,
   type PluginDefinition,
 } from '../../runtime/plugin.js'
@@ -33,7 +34,7 @@ function provider() {
       made.kept = []
       ctx.services.provide(ticker, {
         onTick: made.source.on,
-        each: (fn) => void made.kept.push(ctx.services.callback(fn)),
+        each: (fn) => void made.kept.push(guarded(fn)),
       })
     },
   })

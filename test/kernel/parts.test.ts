@@ -26,11 +26,10 @@ import { WrongTries } from '../../runtime/gateway/login/wrong-tries.js'
 import { Admission, type AdmissionLimits } from '../../runtime/gateway/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/gateway/net/door.js'
 import { Network } from '../../runtime/gateway/net/index.js'
-import { networkOf } from '../../runtime/gateway/net/network-of.js'
-import type { Owner } from '../../runtime/kernel/instance/attribution.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import { Nvs } from '../../runtime/kernel/registries/nvs.js'
 import { isLoopbackAddress, normalAddress } from '../../runtime/platform/address/address.js'
+import { networkOf } from '../../runtime/platform/address/network-of.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -39,6 +38,7 @@ import {
   syncFolder,
 } from '../../runtime/platform/files/durable-file.js'
 import { readRecordSync } from '../../runtime/platform/files/plain-file.js'
+import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { AddressBudgets } from '../../runtime/platform/intake.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
 import { serialOf } from '../../runtime/platform/ports/machine.js'

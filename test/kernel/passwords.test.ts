@@ -18,12 +18,7 @@ const bearer = (text: string) => ({ authorization: `Bearer ${text}` })
 async function station(t: Test, options: Parameters<typeof serve>[2] & { store?: MemoryStore } = {}) {
   const { store = new MemoryStore(), ...rest } = options
   const clock = new ManualClock()
-  const accept = (_request: unknown, socket: { end(text: string): void }) =>
-    socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n')
-  const owners = [
-    owner('third-party', { routes: [get('/read', says('read')), post('/change', says('changed'))] }),
-    owner('watcher', { upgrades: { '/watch': accept }, role: 'viewer' }),
-  ]
+  const owners = [owner('third-party', { routes: [get('/read', says('read')), post('/change', says('changed'))] })]
   const sessions = await keptSessions(store, rest.token !== undefined)
   const served = await serve(t, owners, { ...rest, clock, sessions })
   const send = async (path: string, body: unknown, headers: OutgoingHttpHeaders = {}) => {
@@ -73,7 +68,7 @@ t.test('a bearer may be a password', async (t) => {
   const upgrade = (text: string) =>
     raw(port, upgradeRequest('/watch', { host: 'localhost', authorization: `Bearer ${text}` }))
   t.match(await upgrade('wrong-bearer'), /^HTTP\/1.1 401/)
-  t.match(await upgrade(secret), /^HTTP\/1.1 101/)
+  t.match(await upgrade(secret), /^HTTP\/1.1 404/, 'who may come is told that nothing is here')
 })
 
 t.test('changing it', { skip: gateOnly }, async (t) => {

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import t from 'tap'
 import { failureText } from '../../runtime/lib/link/outbound/dial.js'
 import { readPlain, readPlainSync } from '../../runtime/platform/files/plain-file.js'
-import { filesBelow, packageRoot } from '../../runtime/tools/build/release.js'
+import { filesBelow, packageRoot } from '../../runtime/platform/release.js'
 import { checkReadable } from '../../runtime/tools/cli/run/data-folder.js'
 
 t.test('only plain files of a limited size are read', async (t) => {
@@ -51,9 +51,9 @@ t.test('an error of TLS is told without the marks of OpenSSL', async (t) => {
 const allowed: Readonly<Record<string, string>> = {
   'runtime/platform/files/plain-file.ts': 'the one place',
   'runtime/platform/ports/machine.ts': '/sys and /etc',
-  'runtime/tools/report/facts.ts': '/proc and /sys',
+  'runtime/kernel/report/facts.ts': '/proc and /sys',
   'runtime/lib/link/outbound/acknowledgement.ts': '/proc',
-  'runtime/kernel/instance/attribution.ts': '/proc',
+  'runtime/platform/guard/owner.ts': '/proc',
   'runtime/platform/supervision/thread.ts': '/proc, and the bundle that runs',
   'runtime/tools/cli/allow-port.ts': '/proc',
   'plugins/mqtt-link/session/via.ts': '/proc',
@@ -65,7 +65,7 @@ const allowed: Readonly<Record<string, string>> = {
   'runtime/lib/image/pack.ts': 'packs an image on the machine of its author',
   'runtime/loader/ready.ts': 'sources of a checkout',
   'runtime/loader/assets.ts': 'sources of a plugin',
-  'runtime/loader/text-files.ts': 'sources of a plugin',
+  'runtime/loader/texts.ts': 'sources of a plugin',
   'runtime/tools/cli/main.ts': 'the version of the package',
   'runtime/tools/cli/report.ts': 'the file that it has just written',
   'plugins/ota/updates.ts': 'the file that it has just written',

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { largestTexts_bytes, mergeTexts, readTexts } from '../../runtime/kernel/texts.js'
-import { textFiles, withTexts } from '../../runtime/loader/text-files.js'
+import { largestTexts_bytes, mergeTexts, readTexts, textFiles, withTexts } from '../../runtime/loader/texts.js'
 
 t.test('a bad file of texts is refused with its reason, the others are used', (t) => {
   const refused: string[] = []

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import leds from '../../plugins/leds/index.js'
-import { filesBelow, packageRoot } from '../../runtime/tools/build/release.js'
+import { filesBelow, packageRoot } from '../../runtime/platform/release.js'
 
 const root = packageRoot()
 const unit = readFileSync(join(root, 'runtime', 'tools', 'build', 'deb', 'files', 'rtk-base.service'), 'utf8')

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { childEnv, gateOnly, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { NotifySupervisor } from '../../runtime/platform/supervision/notify-supervisor.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
 import { noPeer } from '../harness/peers/peers.js'
 
 const root = packageRoot()

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { localStation, post } from '../harness/children/browser-rig.js'
 import { until } from '../harness/manual-clock.js'
 import { openEvents } from '../harness/peers/event-stream.js'

@@ -107,7 +107,7 @@ t.test('variant.schema.json', (t) => {
 
   t.test('the service takes a variant that names it, and does not keep the name', (t) => {
     const text = JSON.stringify({ $schema: './variant.schema.json', name: 'x', hardware: 'x', plugins: {} })
-    t.strictSame(parseVariant(text, 'x.json').variant, { name: 'x', hardware: 'x', plugins: {} })
+    t.strictSame(parseVariant(text, 'x.json'), { name: 'x', hardware: 'x', plugins: {} })
     t.throws(() => parseVariant(text.replace('$schema', 'schema'), 'x.json'), { code: 'RTK_ERR_VARIANT' })
     t.end()
   })

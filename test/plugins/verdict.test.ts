@@ -10,10 +10,10 @@ import { type Facts, judge, rules } from '../../plugins/verdict/rules.js'
 import { Steady } from '../../plugins/verdict/steady.js'
 import { failedOutputs } from '../../plugins/verdict/verdict-watch.js'
 import { speakerOf } from '../../runtime/lib/page/ui/station/speaker.js'
-import { textFiles } from '../../runtime/loader/text-files.js'
+import { textFiles } from '../../runtime/loader/texts.js'
 import { SimulatedMachine } from '../../runtime/platform/ports/machine.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { definePlugin } from '../../runtime/plugin.js'
-import { packageRoot } from '../../runtime/tools/build/release.js'
 import { type Fitness, gnssStatuses } from '../../schemas/index.js'
 import {
   type Link,

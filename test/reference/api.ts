@@ -1,7 +1,7 @@
 /** A page of the API reference for each entry of the package. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { type Declaration, type Entry, type Module, readEntries } from './declarations.js'
 
 /** Entry of the package → its source and purpose. */

@@ -1,7 +1,7 @@
 /** `npm run docs` writes the generated pages; `npm run docs -- picture` takes the picture of the README from a running simulator. */
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { generatedPages } from './pages.js'
 import { takeFleetPicture, takePicture } from './picture.js'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rtkBaseAll } from 'rtk-base/testing'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { apiPages } from './api.js'
 import { documentPage } from './document.js'
 import { everyOffer } from './station.js'

@@ -6,7 +6,7 @@ import { createSocket } from 'node:dgram'
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { freeUdpPort, ownPorts, startStation, until } from 'rtk-base/testing'
-import { packageRoot } from '../../runtime/tools/build/release.js'
+import { packageRoot } from '../../runtime/platform/release.js'
 import { startBrowser } from '../harness/children/browser-rig.js'
 
 const size = { width: 1200, height: 760 }

@@ -1,6 +1,6 @@
 import { connect, type IClientOptions, type MqttClient } from 'mqtt'
 import { Backoff, topicMatches } from 'rtk-base/link'
-import type { Dispose, EventSource, PluginContext } from 'rtk-base/plugin'
+import { type Dispose, type EventSource, guarded, type PluginContext } from 'rtk-base/plugin'
 import type { FleetBroker, FleetMessage } from 'rtk-base/services'
 
 /** A status document has at most 131,072 bytes. MQTT 5 brokers do not deliver anything larger. */
@@ -162,15 +162,15 @@ export class BrokerLink implements FleetBroker {
   }
 
   subscribe(filter: string, take: Take): Dispose {
-    const guarded = this.#ctx.services.callback(take)
+    const own = guarded(take)
     const filters = /[+#]/.test(filter) ? this.#wild : this.#exact
     const takes = filters.get(filter) ?? new Set<Take>()
-    takes.add(guarded)
+    takes.add(own)
     filters.set(filter, takes)
     // Each time: the broker sends again what it keeps, which a newcomer has not heard.
     this.#subscribe([filter])
     return () => {
-      takes.delete(guarded)
+      takes.delete(own)
       if (takes.size > 0) return
       // A plugin that is reloaded subscribes again in a moment.
       this.#ctx.timers.after(unsubscribe_ms, () => {

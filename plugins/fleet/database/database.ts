@@ -1,5 +1,5 @@
 import { Backoff } from 'rtk-base/link'
-import { badValue, type Dispose, type EventSource, type PluginContext, unavailable } from 'rtk-base/plugin'
+import { badValue, type Dispose, type EventSource, guarded, type PluginContext, unavailable } from 'rtk-base/plugin'
 import type { FleetDatabase, FleetQuery } from 'rtk-base/services'
 import type { Engine, OpenEngine } from './engine.js'
 
@@ -190,15 +190,15 @@ export class Database implements FleetDatabase {
   // ── what instances tell each other ────────────────────────────────────────────────────────────────────────────────
 
   listen(channel: string, take: Heard): Dispose {
-    const guarded = this.#ctx.services.callback(take)
+    const own = guarded(take)
     const takes = this.#heard.get(channel) ?? new Set()
     const isNew = takes.size === 0
-    takes.add(guarded)
+    takes.add(own)
     this.#heard.set(channel, takes)
     const end = this.#end
     if (isNew) void this.#engine?.listen(channel).catch((error: Error) => end(error.message))
     return () => {
-      takes.delete(guarded)
+      takes.delete(own)
       if (takes.size > 0) return
       this.#heard.delete(channel)
       void this.#engine?.unlisten(channel).catch(() => {})

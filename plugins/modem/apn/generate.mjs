@@ -154,7 +154,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exit(2)
   }
   const table = generate(readFileSync(file, 'utf8'), `mobile-broadband-provider-info ${version}`)
-  writeFileSync(join(fileURLToPath(new URL('./', import.meta.url)), 'apn-table.json'), table)
+  writeFileSync(join(fileURLToPath(new URL('.//', import.meta.url)), 'apn-table.json'), table)
   const { settings, networks } = JSON.parse(table)
   console.log(`${Object.keys(networks).length} networks, ${settings.length} settings, ${table.length} characters`)
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Dispose } from '../../../schemas/event.js'
 import { RtkError } from '../../errors.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { deepest, isTooDeep, pointerNames, problemOf, withCleanHosts } from '../../platform/validate.js'
-import type { Dispose } from '../../plugin.js'
 
 /** A request that is wrong in a way that its sender can correct. */
 export class RequestError extends Error {

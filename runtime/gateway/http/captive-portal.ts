@@ -3,8 +3,8 @@
  * redirects to the station's page, which the phone then opens automatically.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Dispose } from '../../../schemas/event.js'
 import { normalAddress } from '../../platform/address/address.js'
-import type { Dispose } from '../../plugin.js'
 
 /** Of Android, Apple, Windows (two), Ubuntu and Firefox. */
 const probes: ReadonlySet<string> = new Set([

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import type { Owner } from '../../platform/guard/owner.js'
 import type { Budget } from '../../platform/intake.js'
 
 const key = Symbol('connection')
@@ -73,8 +74,8 @@ export class Connection {
   }
 
   /** Answers of this instance's routes that are under way. */
-  answersOf(instance: object): ServerResponse[] {
-    return this.underWay.filter((answer) => replyOf(answer)?.routeOptions.config.owner?.key === instance)
+  answersOf(owner: Owner): ServerResponse[] {
+    return this.underWay.filter((answer) => replyOf(answer)?.routeOptions.config.owner === owner)
   }
 
   /** Replies with a handler that has had the whole request for longer than its limit and has not begun to answer. */

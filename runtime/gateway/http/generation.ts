@@ -15,6 +15,7 @@ import {
 import type { Logger } from 'pino'
 import type { HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
+import { type Owner, runAs } from '../../platform/guard/owner.js'
 import { didYouMean } from '../../platform/nearest.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { type Login, roleRefusal, starting } from '../login/login.js'
@@ -25,9 +26,8 @@ import type { HttpLimits } from './limits.js'
 import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
 import type { Role } from './routes/config.js'
-import type { RouteOwner } from './routes/owner.js'
+import type { RouteSet } from './routes/owner.js'
 import { neededRole, RouteTable, routeTaken } from './routes/table.js'
-import { UpgradeTable } from './routes/upgrades.js'
 
 export interface GenerationDeps {
   log: Logger
@@ -49,7 +49,6 @@ const compilers = {
 /** Made by `buildGeneration`, put to work by `HttpServer.commit`. */
 export class Generation {
   readonly #app: FastifyInstance
-  readonly upgrades: UpgradeTable
   readonly routes: readonly HttpRoute[]
   #inFlight = 0
   #idle: { promise: Promise<void>; resolve: () => void } | undefined
@@ -62,9 +61,8 @@ export class Generation {
     this.#idle = undefined
   }
 
-  constructor(app: FastifyInstance, upgrades: UpgradeTable, routes: readonly HttpRoute[]) {
+  constructor(app: FastifyInstance, routes: readonly HttpRoute[]) {
     this.#app = app
-    this.upgrades = upgrades
     this.routes = routes
   }
 
@@ -114,7 +112,7 @@ export const notedRole = (request: IncomingMessage): Role | undefined => (reques
 /**
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for any other refusal by Fastify, naming the owner.
  */
-export async function buildGeneration(owners: readonly RouteOwner[], deps: GenerationDeps): Promise<Generation> {
+export async function buildGeneration(sets: readonly RouteSet[], deps: GenerationDeps): Promise<Generation> {
   const { log, clock, limits, login, proxies } = deps
   const app: FastifyInstance = fastify({
     loggerInstance: requestLogger(log),
@@ -160,24 +158,17 @@ export async function buildGeneration(owners: readonly RouteOwner[], deps: Gener
     void reply.code(405).header('allow', methods.join(', ')).send(errorBody('RTK_ERR_METHOD', text))
   })
 
-  const upgrades = new UpgradeTable()
   const runtime = sessionRoutes(login, log)
   for (const path of [sessionPath, passwordPath]) taken.reserve(path, runtime.name)
   try {
-    for (const owner of [runtime, ...owners]) {
-      for (const [path, upgrade] of owner.upgrades) {
-        taken.checkReserved(path, `the upgrade of ${path}`, owner.name)
-        upgrades.add(path, upgrade, owner)
-      }
-      app.register((scope) => registerOwner(scope, owner, taken, log))
-    }
+    for (const set of [runtime, ...sets]) app.register((scope) => registerSet(scope, set, taken, log))
     await app.ready()
   } catch (error) {
     await app.close().catch(() => {})
     if (error instanceof RtkError) throw error
     throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
   }
-  return new Generation(app, upgrades, taken.entries)
+  return new Generation(app, taken.entries)
 }
 
 /** Before every route, and without a route: compares the caller's role with the role the route needs. */
@@ -195,39 +186,44 @@ function checkRole(
   else answerError(refused, request, reply, log)
 }
 
-async function registerOwner(scope: FastifyInstance, owner: RouteOwner, taken: RouteTable, log: Logger): Promise<void> {
+async function registerSet(scope: FastifyInstance, set: RouteSet, taken: RouteTable, log: Logger): Promise<void> {
+  const { name, owner } = set
   const gate: onRequestHookHandler = (_request, reply, done) => {
     noteReply(reply)
-    if (owner.live()) owner.run(done)
+    if (!owner) done()
+    else if (owner.live) runAs(owner, done)
     else void answerNotRunning(reply, owner)
   }
-  if (owner.plugins.length > 0) {
-    const ownLog = log.child({ plugin: owner.name })
+  if (set.plugins.length > 0) {
+    const ownLog = log.child({ plugin: name })
     scope.setChildLoggerFactory(() => ownLog)
     scope.addHook('onRequest', gate)
   }
   scope.addHook('onRoute', (route) => {
-    route.config = { ...route.config, plugin: owner.name, owner }
+    route.config = { ...route.config, plugin: name, owner }
     if (route.method === 'HEAD') route.onSend = [endStream, route.onSend ?? []].flat()
-    taken.add(route, owner.name)
+    taken.add(route, name)
   })
   let what = ''
   try {
-    for (const route of owner.routes) {
+    for (const route of set.routes) {
       what = `${[route.method].flat().join('|')} ${route.url}: `
       // Copies: Fastify modifies its arguments, and the next generation uses the record again.
-      const copy = owner.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
+      const copy = set.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
       if (route.schema !== undefined) copy.schema = { ...route.schema }
       scope.route(copy)
     }
     what = ''
-    for (const { plugin, options } of owner.plugins) await owner.run(() => scope.register(plugin, { ...options }))
+    for (const { plugin, options } of set.plugins) {
+      const register = () => scope.register(plugin, { ...options })
+      await (owner ? runAs(owner, register) : register())
+    }
   } catch (error) {
     if (error instanceof RtkError && error.code === 'RTK_ERR_ROUTE_TAKEN') throw error
     const other = taken.lastConflict
     if ((error as FastifyError).code === 'FST_ERR_DUPLICATED_ROUTE' && other !== undefined)
-      throw routeTaken(other.what, other.owner, owner.name)
-    throw new RtkError('RTK_ERR_ROUTES', `plugin ${owner.name}: ${what}${messageOf(error)}`, { cause: error })
+      throw routeTaken(other.what, other.owner, name)
+    throw new RtkError('RTK_ERR_ROUTES', `plugin ${name}: ${what}${messageOf(error)}`, { cause: error })
   }
 }
 
@@ -248,20 +244,21 @@ function requestLogger(log: Logger): Logger {
  * A route that runs on behalf of its plugin, and only while that runs. Where a body may come, a hook decides before it is
  * read; a plain GET is wrapped, as a hook costs each of them more.
  */
-function gated(route: RouteOptions, gate: onRequestHookHandler, owner: RouteOwner): RouteOptions {
+function gated(route: RouteOptions, gate: onRequestHookHandler, owner: Owner | undefined): RouteOptions {
   const { handler, onRequest } = route
   if (route.method !== 'GET') return { ...route, onRequest: [gate, onRequest ?? []].flat() }
   return {
     ...route,
     handler(request, reply) {
       noteReply(reply)
-      if (!owner.live()) return answerNotRunning(reply, owner)
-      return owner.run(() => handler.call(this, request, reply))
+      if (!owner) return handler.call(this, request, reply)
+      if (!owner.live) return answerNotRunning(reply, owner)
+      return runAs(owner, () => handler.call(this, request, reply))
     },
   }
 }
 
-function answerNotRunning(reply: FastifyReply, owner: RouteOwner): FastifyReply {
+function answerNotRunning(reply: FastifyReply, owner: Owner): FastifyReply {
   const code = 'RTK_ERR_UNAVAILABLE'
   const body = errorBody(code, `plugin ${owner.name} is not running`)
   const { type, text } = errorText(body, reply.routeOptions.config.errors)

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import type { Dispose } from '../../../schemas/event.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Dispose } from '../../plugin.js'
 import { isLocalPeer, isNeighbour, ownPrefixes } from './access.js'
 import { CaptivePortal } from './captive-portal.js'
 

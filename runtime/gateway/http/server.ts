@@ -1,6 +1,6 @@
 /**
  * The one HTTP server. It belongs to the kernel, so that no plugin's reload drops the listening socket or a connection:
- * requests go to the live generation, upgraded sockets belong to their owner.
+ * requests go to the live generation.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -8,13 +8,14 @@ import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
+import type { Dispose } from '../../../schemas/event.js'
 import type { Accounts, HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
 import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
+import type { Owner } from '../../platform/guard/owner.js'
 import { AddressBudgets } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { requestRate } from '../../platform/rates.js'
-import type { Dispose } from '../../plugin.js'
 import type { KeptSessions } from '../login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
 import { Admission } from '../net/admission.js'
@@ -26,8 +27,7 @@ import { LocalNetwork } from './local-network.js'
 import { callerOf, Proxies } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
-import type { RouteOwner } from './routes/owner.js'
-import type { OwnedUpgrade } from './routes/upgrades.js'
+import type { RouteSet } from './routes/owner.js'
 import { Turns } from './turns.js'
 
 export interface HttpOptions extends LoginOptions {
@@ -38,15 +38,6 @@ export interface HttpOptions extends LoginOptions {
   hosts?: string[]
   /** Addresses and prefixes of proxies, which speak for those whom they forward. */
   proxies?: string[]
-}
-
-/** A connection that asks for another protocol. */
-interface UpgradeRequest {
-  readonly request: IncomingMessage
-  readonly socket: Duplex
-  readonly head: Buffer
-  readonly path: string
-  readonly upgrade: OwnedUpgrade | undefined
 }
 
 export interface HttpServerDeps {
@@ -85,9 +76,6 @@ export class HttpServer {
   readonly #login: Login
   /** Old generations with answers under way → cancels the end of their time. */
   readonly #draining = new Map<Generation, Dispose>()
-  /** Upgraded connections → the instance that has them, and the request that opened them. */
-  readonly #upgraded = new Map<Duplex, { instance: object; request: IncomingMessage }>()
-  /** Those that speak HTTP; an upgraded one is its owner's. */
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
   readonly #admission: Admission
@@ -185,8 +173,8 @@ export class HttpServer {
    * Builds the next generation; nothing live is touched.
    * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
    */
-  async stage(owners: readonly RouteOwner[]): Promise<Generation> {
-    const staged = await buildGeneration(owners, {
+  async stage(sets: readonly RouteSet[]): Promise<Generation> {
+    const staged = await buildGeneration(sets, {
       log: this.#log,
       clock: this.#clock,
       limits: this.#limits,
@@ -235,13 +223,11 @@ export class HttpServer {
   }
 
   /**
-   * An instance of a plugin stops. Its upgraded connections end now. Its answers may finish like those of an old
-   * generation, then they are cut off: without the plugin a stream never ends, and its reader would wait for ever.
-   * @param instance the `key` of its `RouteOwner`
+   * A plugin stops. Its answers may finish like those of an old generation, then they are cut off: without the plugin a stream
+   * never ends, and its reader would wait for ever.
    */
-  release(instance: object): void {
-    for (const [socket, upgraded] of this.#upgraded) if (upgraded.instance === instance) socket.destroy()
-    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(instance))) {
+  release(owner: Owner): void {
+    for (const answer of [...this.#connections].flatMap((connection) => connection.answersOf(owner))) {
       const spare = this.#clock.timer(drain_ms, () => void answer.destroy())
       answer.once('close', () => void spare())
     }
@@ -257,7 +243,6 @@ export class HttpServer {
       if (this.server.listening) this.server.close(() => resolve())
       else resolve()
     })
-    for (const socket of this.#upgraded.keys()) socket.destroy()
     this.server.closeIdleConnections()
     const generations = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
     // Real time, not the clock port: a stopping process must stop, even with a test's clock.
@@ -392,7 +377,6 @@ export class HttpServer {
     const isProxy = this.#proxies.has(address)
     const maxPerAddress = isProxy ? maxConnections : perAddress
     const giveWay = () => void socket.destroy()
-    // An upgraded one was answered.
     const isSilent = () => socket.bytesWritten === 0 && Connection.of(socket)?.hasAsked !== true
     const limits = { maxConnections, maxPerAddress, keptForLoopback }
     const leave = this.#admission.enter(address, limits, giveWay, isSilent)
@@ -434,7 +418,6 @@ export class HttpServer {
       for (const answer of connection.underWay)
         if (isReading(answer.req.method ?? '') && isOver(answer.req)) answer.destroy()
     }
-    for (const [socket, { request }] of this.#upgraded) if (isOver(request)) socket.destroy()
   }
 
   /** A handler did not begin to answer in time: its client is told, and the handler's later answer is dropped. */
@@ -462,10 +445,9 @@ export class HttpServer {
 
   // ── upgrades ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Nothing of the station takes another protocol; the access rules answer first. */
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const path = (request.url ?? '').split('?', 1)[0] as string
-    const upgrade = this.#live?.upgrades.find(path)
-    if (upgrade === undefined && !/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
+    if (!/\bwebsocket\b/i.test(request.headers.upgrade ?? '')) {
       const readAnew = () => {
         if (socket.destroyed) return
         socket.unshift(Buffer.concat([withoutUpgrade(request), head]))
@@ -477,49 +459,16 @@ export class HttpServer {
       return
     }
     // Node took its own listeners off: without one here an ECONNRESET would end the process.
-    socket.on('error', (error) => this.#log.debug({ err: error }, 'an upgraded connection failed'))
-    const refuse = (code: RtkErrorCode, message: string) => {
+    socket.on('error', (error) => this.#log.debug({ err: error }, 'a connection that asked for an upgrade failed'))
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const answer = (admitted: Role | RtkError) => {
+      const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, 'operator')
+      const { code, message } = refused ?? new RtkError('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
       socket.end(rawAnswer(code, message), () => socket.destroy())
     }
     const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
-    const take = (role: Role | RtkError) => this.#takeUpgrade({ request, socket, head, path, upgrade }, role, refuse)
-    if (!(admitted instanceof Promise)) take(admitted)
-    else void admitted.then((later) => socket.destroyed || take(later))
-  }
-
-  #takeUpgrade(
-    { request, socket, head, path, upgrade }: UpgradeRequest,
-    admitted: Role | RtkError,
-    refuse: (code: RtkErrorCode, message: string) => void,
-  ): void {
-    const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, upgrade?.role ?? 'operator')
-    if (refused !== undefined) {
-      refuse(refused.code, refused.message)
-      return
-    }
-    if (upgrade === undefined) {
-      refuse('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
-      return
-    }
-    const { owner, handler } = upgrade
-    if (this.#closing || !owner.live()) {
-      refuse('RTK_ERR_UNAVAILABLE', `plugin ${owner.name} is not running`)
-      return
-    }
-    const connection = Connection.of(socket)
-    if (connection) this.#connections.delete(connection)
-    this.#upgraded.set(socket, { instance: owner.key, request })
-    socket.once('close', () => this.#upgraded.delete(socket))
-    const failed = (error: unknown) => {
-      socket.destroy()
-      owner.failed(error, `upgrade ${path}`)
-    }
-    try {
-      const handled: unknown = owner.run(() => handler(request, socket, head))
-      if (handled instanceof Promise) handled.catch(failed)
-    } catch (error) {
-      failed(error)
-    }
+    if (admitted instanceof Promise) void admitted.then((later) => socket.destroyed || answer(later))
+    else answer(admitted)
   }
 }
 

@@ -3,8 +3,8 @@ import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'no
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
 import { RtkError } from '../../errors.js'
+import { networkOf } from '../../platform/address/network-of.js'
 import type { LoginRole } from '../http/routes/config.js'
-import { networkOf } from '../net/network-of.js'
 
 const derive = promisify(scrypt) as (
   password: string,

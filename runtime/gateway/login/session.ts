@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { PasswordRequest, SessionRequest, SessionState } from '../../../schemas/session.js'
 import { callerOf } from '../http/proxies.js'
-import type { RouteOwner } from '../http/routes/owner.js'
+import type { RouteSet } from '../http/routes/owner.js'
 import { noCookie, type Session } from './cookie.js'
 import type { Login } from './login.js'
 
@@ -10,7 +10,7 @@ export const sessionPath = '/session'
 export const passwordPath = '/password'
 
 /** The runtime's own routes: how a browser logs in and out, learns its role, and sets passwords. */
-export function sessionRoutes(login: Login, log: Logger): RouteOwner {
+export function sessionRoutes(login: Login, log: Logger): RouteSet {
   const answer = (reply: FastifyReply, role: SessionState['role'], session: Session | undefined) => {
     const expires = session === undefined ? 0 : Math.floor(session.expires_ms / 1_000)
     const user = session?.user
@@ -25,12 +25,8 @@ export function sessionRoutes(login: Login, log: Logger): RouteOwner {
   const common = { url: sessionPath, config: { public: true } } as const
   return {
     name: 'the runtime',
-    key: login,
-    live: () => true,
-    run: (fn) => fn(),
-    failed: (error, what) => log.error({ err: error }, `${what} failed`),
+    owner: undefined,
     plugins: [],
-    upgrades: new Map(),
     routes: [
       {
         ...common,

@@ -1,5 +1,5 @@
+import { networkOf } from '../../platform/address/network-of.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import { networkOf } from '../net/network-of.js'
 
 const window_ms = 60_000
 const mostTries = 5

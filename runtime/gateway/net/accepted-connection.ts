@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import type { Callback } from '../../../schemas/event.js'
-import { type Owner, runAs } from '../../kernel/instance/attribution.js'
-import { isThenable } from '../../kernel/instance/events.js'
-import { queueOf } from '../../lib/link/outbound/acknowledgement.js'
+import { guard, isThenable } from '../../platform/guard/guard.js'
+import type { Owner } from '../../platform/guard/owner.js'
 import { Intake, type Rate, rateText } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
+import { queueOf } from '../../platform/ports/tcp-queues.js'
 import { peerOf } from './peer.js'
 import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 
@@ -123,33 +123,17 @@ class Client implements Connection {
 
   /** The state that goes to the next version, or undefined when the plugin keeps the connection to its end. */
   give(): HandedOver | undefined {
-    const { owner } = this.#terms
-    if (!this.#state || this.closed || this.socket.writableEnded) return undefined
-    try {
-      const given = { state: structuredClone(runAs(owner, this.#state)) }
-      this.#accepted = undefined
-      return given
-    } catch (error) {
-      owner.failed(error, 'handover of a connection')
-      return undefined
-    }
+    const state = this.#state
+    if (!state || this.closed || this.socket.writableEnded) return undefined
+    const clone = () => ({ state: structuredClone(state()) })
+    const given = guard(this.#terms.owner, 'handover of a connection', clone)()
+    if (given) this.#accepted = undefined
+    return given
   }
 
   #call<A extends unknown[]>(fn: Callback<A>, what: string, ...args: A): void {
-    const { owner } = this.#terms
-    if (owner.ended) return
-    try {
-      const result: unknown = runAs(owner, fn, ...args)
-      if (isThenable(result)) Promise.resolve(result).catch((error) => this.#failed(error, what))
-    } catch (error) {
-      this.#failed(error, what)
-    }
-  }
-
-  #failed(error: unknown, what: string): void {
-    this.#terms.owner.failed(error, what)
-    // It is unknown how far the plugin got with these bytes.
-    this.destroy()
+    // It is unknown how far a plugin that failed got with these bytes.
+    guard(this.#terms.owner, what, fn, { limit_ms: Number.POSITIVE_INFINITY, failed: () => this.destroy() })(...args)
   }
 }
 
@@ -211,22 +195,19 @@ export class AcceptedConnection {
     this.#client = client
     this.#intake ??= this.#newIntake(terms.rate)
     this.#moved = -1
-    const failed = (error: unknown) => {
-      owner.failed(error, 'a new connection')
-      client.destroy()
-    }
     const begin = () => {
       this.#begun = true
       this.read()
     }
     this.#begun = false
-    try {
-      const taken: unknown = runAs(owner, handler, client, handed)
-      if (isThenable(taken)) Promise.resolve(taken).then(() => client === this.#client && begin(), failed)
-      else begin()
-    } catch (error) {
-      failed(error)
-    }
+    const options = { limit_ms: Number.POSITIVE_INFINITY, failed: () => client.destroy() }
+    const taken: unknown = guard(owner, 'a new connection', handler, options)(client, handed)
+    if (!isThenable(taken)) begin()
+    else
+      void taken.then(
+        () => client === this.#client && begin(),
+        () => {},
+      )
   }
 
   /** Reads, if the plugin is ready for it. */

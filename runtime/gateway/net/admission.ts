@@ -1,6 +1,6 @@
 import { isLoopbackAddress } from '../../platform/address/address.js'
+import { networkOf } from '../../platform/address/network-of.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import { networkOf } from './network-of.js'
 
 /** One line about refused connections in this time. */
 const line_ms = 60_000

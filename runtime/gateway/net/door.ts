@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
+import type { Dispose } from '../../../schemas/event.js'
 import { listenReason, messageOf, RtkError } from '../../errors.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Dispose } from '../../plugin.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
 

@@ -2,9 +2,8 @@
 
 import type { Logger } from 'pino'
 import type { Trouble } from '../../../schemas/services.js'
-import { asRuntime, type Owner } from '../../kernel/instance/attribution.js'
+import { asRuntime, type Owner, type StopReason } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { StopReason } from '../../plugin.js'
 import { Listening } from './listening.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './types.js'
 

@@ -13,7 +13,6 @@ import type { ParameterRecord } from '../instance/registrations.js'
 /** The parts of the runtime behind a plugin's `ctx`. */
 export interface ContextHost {
   readonly serial: string
-  readonly since: string
   readonly clock: Clock
   readonly store: Store
   parameterValue(record: ParameterRecord): unknown

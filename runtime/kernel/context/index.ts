@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { EventHub, listen } from '../../platform/guard/event-hub.js'
 import type { PluginContext } from '../../plugin.js'
-import { EventHub, listen } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { configOf } from './config.js'
 import { argument, type ContextHost, members, registering } from './host.js'
@@ -23,20 +23,19 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
   return {
     name,
     serial: host.serial,
-    since: host.since,
     log: instance.log as Logger,
     signal: scope.signal,
     clock: { now: () => clock.now(), monotonic: () => clock.monotonic() },
     timers: timersOf(instance, clock),
     event<T>() {
-      const hub = new EventHub<T>(clock, `listener of ${name}`)
+      const hub = new EventHub<T>(`listener of ${name}`)
       scope.own('event', () => hub.close())
       return hub
     },
     on(event, fn) {
       argument('listener: its event', event, 'function')
       argument('listener: its function', fn, 'function')
-      return listen(instance, clock, event, fn)
+      return listen(instance, event, fn)
     },
     config: configOf(instance, host),
     info: infoOf(instance, host),

@@ -1,8 +1,7 @@
 import { misfit } from '../../../schemas/token.js'
 import { RtkError } from '../../errors.js'
+import { guard } from '../../platform/guard/guard.js'
 import type { PluginContext, ServiceToken } from '../../plugin.js'
-import { currentOwner } from '../instance/attribution.js'
-import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { argument, type ContextHost, tokenOf } from './host.js'
 
@@ -46,12 +45,8 @@ export function servicesOf(instance: Instance, host: ContextHost): PluginContext
         throw new RtkError('RTK_ERR_SERVICE_MISSING', `${name} watches ${token.id} in setup: watch it from start on`)
       }
       argument(`watch of ${token.id}: its function`, fn, 'function')
-      const call = onBehalf(instance, host.clock, `watch of ${token.id}`, fn)
+      const call = guard(instance, `watch of ${token.id}`, fn)
       return host.watchService(instance, token.id, (service) => call(service as T | undefined))
-    },
-    callback<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R | undefined {
-      argument('callback: its function', fn, 'function')
-      return onBehalf(currentOwner() ?? instance, host.clock, 'callback', fn)
     },
   }
 }

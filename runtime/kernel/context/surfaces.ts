@@ -1,8 +1,7 @@
 /** Where others reach the plugin: commands, hooks, HTTP, MQTT. */
-import { RtkError } from '../../errors.js'
-import { isFilter } from '../../mqtt/bus.js'
+import { guard } from '../../platform/guard/guard.js'
+import { isFilter } from '../../platform/topic-filter.js'
 import type { PluginContext } from '../../plugin.js'
-import { onBehalf } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
 import { argument, type ContextHost, members, named, registering } from './host.js'
@@ -49,7 +48,7 @@ function roleOf(what: string, role: unknown): void {
 
 /** `ctx.http` */
 export function httpOf(instance: Instance): PluginContext['http'] {
-  const { routes, httpPlugins, upgrades } = instance.registered
+  const { routes, httpPlugins } = instance.registered
   return {
     route(options) {
       argument('route: its options', options, 'object')
@@ -63,18 +62,6 @@ export function httpOf(instance: Instance): PluginContext['http'] {
       argument('Fastify plugin', plugin, 'function')
       if (options !== undefined) argument('Fastify plugin: its options', options, 'object')
       httpPlugins.push({ plugin, options: options ?? {} })
-    },
-    upgrade(path, fn, options = {}) {
-      registering(instance, `upgrade ${path}`)
-      argument('upgrade: its path', path, 'string')
-      argument(`upgrade ${path}: its function`, fn, 'function')
-      members(`upgrade ${path}`, options, { role: 'string' })
-      const { role = 'operator' } = options
-      roleOf(`upgrade ${path}`, role)
-      if (upgrades.has(path)) {
-        throw new RtkError('RTK_ERR_ROUTE_TAKEN', `${instance.name} registers the upgrade of ${path} twice`)
-      }
-      upgrades.set(path, { handler: fn, role })
     },
   }
 }
@@ -93,7 +80,7 @@ export function mqttOf(instance: Instance, host: ContextHost): PluginContext['mq
       registering(instance, 'topic')
       argument('topic: its function', fn, 'function')
       const fixed = typeof topic === 'function' ? undefined : filterOf(topic)
-      const wanted = onBehalf(instance, host.clock, 'topic', () => filterOf((topic as () => string)()))
+      const wanted = guard(instance, 'topic', () => filterOf((topic as () => string)()))
       registered.topics.push({ owner: instance, filter: () => fixed ?? wanted() ?? '', fn })
     },
     publish(topic, payload, { beside, ...options } = {}) {

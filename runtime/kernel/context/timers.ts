@@ -1,6 +1,6 @@
+import { guard, isThenable } from '../../platform/guard/guard.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { Dispose, PluginContext } from '../../plugin.js'
-import { isThenable } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import { argument } from './host.js'
 
@@ -10,20 +10,8 @@ const shared_ms = 250
 /** `ctx.timers`: gated, attributed, isolated, gone with the plugin. */
 export function timersOf(instance: Instance, clock: Clock): PluginContext['timers'] {
   const { scope } = instance
-  const failed = (error: unknown) => instance.failed(error, 'timer')
-  /**
-   * @returns a promise if the run is asynchronous
-   */
-  const fire = (fn: () => unknown): Promise<unknown> | undefined => {
-    if (scope.closed) return undefined
-    try {
-      const result = instance.run(fn)
-      return isThenable(result) ? Promise.resolve(result).catch(failed) : undefined
-    } catch (error) {
-      failed(error)
-      return undefined
-    }
-  }
+  /** Nobody waits for a run. */
+  const guarded = (fn: () => unknown) => guard(instance, 'timer', fn, { limit_ms: Number.POSITIVE_INFINITY })
   const checked = (ms: unknown, fn: unknown) => {
     argument('timer: its time', ms, 'number')
     argument('timer: its function', fn, 'function')
@@ -31,17 +19,19 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
   return {
     after(ms, fn) {
       checked(ms, fn)
+      const run = guarded(fn)
       const over = scope.own(
         `timer after ${ms} ms`,
         clock.timer(ms, () => {
           void over()
-          void fire(fn)
+          run()
         }),
       )
       return over
     },
     every(ms, fn) {
       checked(ms, fn)
+      const run = guarded(fn)
       let cancel: Dispose = () => {}
       let stopped = false
       let due_ms = clock.monotonic() + ms
@@ -52,8 +42,8 @@ export function timersOf(instance: Instance, clock: Clock): PluginContext['timer
           // Late wake-ups, as after a suspend, are not made up for: the next one is whole periods on from the planned time.
           const late_ms = Math.max(0, clock.monotonic() - due_ms)
           due_ms += ms * (1 + Math.floor(late_ms / Math.max(1, ms)))
-          const running = fire(fn)
-          if (running) void running.then(arm)
+          const running: unknown = run()
+          if (isThenable(running)) void running.then(arm, arm)
           else arm()
         })
       }

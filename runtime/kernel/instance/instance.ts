@@ -1,12 +1,11 @@
 import type { Logger } from 'pino'
 import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
+import type { Owner } from '../../platform/guard/owner.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { activityNumber } from '../../platform/supervision/activity.js'
 import type { Dispose, PluginContext, PluginDefinition } from '../../plugin.js'
-import type { TapOwner } from '../hook-point.js'
-import { runAs } from './attribution.js'
-import { noRegistrations, type Registrant, type Registrations } from './registrations.js'
+import { noRegistrations, type Registrations } from './registrations.js'
 import { Scope } from './scope.js'
 
 const sameFault_ms = 60_000
@@ -24,7 +23,7 @@ export interface ErrorsLeft {
 }
 
 /** One life of a plugin: its registrations, its resources, and whether its callbacks may run. */
-export class Instance implements TapOwner, Registrant {
+export class Instance implements Owner {
   readonly name: string
   readonly activity: number
   readonly definition: PluginDefinition
@@ -50,7 +49,7 @@ export class Instance implements TapOwner, Registrant {
   /** The plugin's own status line. */
   ownStatus = ''
   #fault: { readonly text: string; readonly at_ms: number } | undefined
-  readonly #clock: Clock
+  readonly clock: Clock
   readonly #lastFault = new Map<string, number>()
 
   constructor(definition: PluginDefinition, log: Logger, clock: Clock, changesSeen: number) {
@@ -59,31 +58,22 @@ export class Instance implements TapOwner, Registrant {
     this.definition = definition
     this.log = log
     this.changesSeen = changesSeen
-    this.#clock = clock
-    this.scope = new Scope(this.name, log, clock)
+    this.clock = clock
+    this.scope = new Scope(this)
   }
 
   get signal(): AbortSignal {
     return this.scope.signal
   }
 
-  get ended(): boolean {
-    return this.scope.signal.aborted
-  }
-
   own(label: string, dispose: Dispose): Dispose {
     return this.scope.own(label, dispose)
-  }
-
-  /** Runs code of the plugin on its behalf. */
-  run<T>(fn: () => T): T {
-    return runAs(this, fn)
   }
 
   /** Start (UTC seconds) of an error that the previous instance had too; undefined for a new error. */
   lastingSince(code: string, text: string): number | undefined {
     const { before } = this
-    if (!before || this.#clock.monotonic() - before.at_ms > sameError_ms) return undefined
+    if (!before || this.clock.monotonic() - before.at_ms > sameError_ms) return undefined
     const error = before.errors.get(code)
     return error?.text === text ? error.t : undefined
   }
@@ -91,14 +81,14 @@ export class Instance implements TapOwner, Registrant {
   /** Its last fault while that is news, else the plugin's own status line. */
   get statusText(): string {
     const { ownStatus } = this
-    if (this.#fault && this.#clock.monotonic() - this.#fault.at_ms >= faultShown_ms) this.#fault = undefined
+    if (this.#fault && this.clock.monotonic() - this.#fault.at_ms >= faultShown_ms) this.#fault = undefined
     return this.#fault?.text ?? ownStatus
   }
 
   /** A callback of the plugin failed: one log line (the same fault at most once a minute) and its status. */
   failed(error: unknown, what: string): void {
     const text = `${what}: ${messageOf(error)}`
-    this.#fault = { text, at_ms: this.#clock.monotonic() }
+    this.#fault = { text, at_ms: this.clock.monotonic() }
     this.#report(error, text, 'the plugin keeps running')
   }
 
@@ -108,7 +98,7 @@ export class Instance implements TapOwner, Registrant {
   }
 
   #report(error: unknown, text: string, outcome: string): void {
-    const now = this.#clock.monotonic()
+    const now = this.clock.monotonic()
     const last = this.#lastFault.get(text)
     if (last !== undefined && now - last < sameFault_ms) return
     if (this.#lastFault.size >= 64) this.#lastFault.clear()

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
+import { readTexts } from '../../loader/texts.js'
+import { attempt } from '../../platform/guard/guard.js'
+import { runAs, type StopReason } from '../../platform/guard/owner.js'
+import { ownPlace } from '../../platform/guard/uncaught.js'
 import { limitLog } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { during } from '../../platform/supervision/activity.js'
-import { withLimit } from '../../platform/time/waits.js'
-import type { PluginDefinition, StopReason } from '../../plugin.js'
+import type { PluginDefinition } from '../../plugin.js'
 import { type ContextHost, createContext } from '../context/index.js'
-import { readTexts } from '../texts.js'
-import { ownPlace } from './attribution.js'
 import { CheckedHandoff, type HandoffValues } from './handoff.js'
 import { Instance } from './instance.js'
 
@@ -86,7 +87,7 @@ export class Lifecycle {
       instance.log.warn({ file }, `${file} is not used (${reason}): the page shows this plugin in English`),
     )
     try {
-      instance.state = during(definition.name, 'setup', () => instance.run(() => definition.setup(ctx, options)))
+      instance.state = during(definition.name, 'setup', () => runAs(instance, () => definition.setup(ctx, options)))
       if (instance.state instanceof Promise) {
         instance.state.catch(() => {})
         const text = `${definition.name}: setup is asynchronous; move asynchronous work to start`
@@ -109,7 +110,7 @@ export class Lifecycle {
    * @throws RTK_ERR_PLUGIN_START, RTK_ERR_PLUGIN_TIMEOUT
    */
   async start(instance: Instance, handoff: HandoffValues): Promise<void> {
-    const { clock, host } = this.#deps
+    const { host } = this.#deps
     const { definition, name, scope } = instance
     try {
       for (const id of idsOf(definition.needs)) {
@@ -118,8 +119,8 @@ export class Lifecycle {
       instance.hasBegun = true
       const { context, state } = instance
       const checked = new CheckedHandoff(handoff, instance.log)
-      const started = during(name, 'start', () => instance.run(async () => definition.start?.(context, checked, state)))
-      await withLimit(clock, startLimit_ms, name, 'start', unlessAborted(this.#deps.stopping, started))
+      const started = async () => during(name, 'start', () => definition.start?.(context, checked, state))
+      await attempt(instance, 'start', () => unlessAborted(this.#deps.stopping, started()), startLimit_ms)
       const missing = idsOf(definition.provides).find((id) => !instance.services.has(id))
       if (missing) throw new Error(`did not provide ${missing}`)
       if (scope.closed) throw new Error('was stopped while it started')
@@ -135,20 +136,19 @@ export class Lifecycle {
 
   /** Gate, abort, `stop`, undo: always ends, even if the plugin misbehaves. Returns its handoff values. */
   async stop(instance: Instance, reason: StopReason): Promise<HandoffValues> {
-    const { clock } = this.#deps
     const { context, definition, log, name, scope, state } = instance
     const handoff = new Map<string, unknown>()
     instance.live = false
     this.#deps.leaving(instance, reason)
-    instance.run(() => scope.abort())
+    runAs(instance, () => scope.abort())
     if (!instance.hasBegun) {
       await this.discard(instance)
       return handoff
     }
     try {
-      const stopped = during(name, 'stop', () => instance.run(async () => definition.stop?.(reason, state, context)))
+      const stopped = async () => during(name, 'stop', () => definition.stop?.(reason, state, context))
       const limit_ms = this.#deps.stopping.aborted ? shutdownLimit_ms : stopLimit_ms
-      const values = await withLimit(clock, limit_ms, name, 'stop', stopped)
+      const values = await attempt(instance, 'stop', stopped, limit_ms)
       for (const [key, value] of values ?? []) handoff.set(key, cloneOf(key, value))
     } catch (error) {
       log.error({ err: error }, `stop failed: ${messageOf(error)}; everything that it registered is undone`)

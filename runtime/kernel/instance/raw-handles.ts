@@ -9,7 +9,8 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import timers from 'node:timers'
-import { currentOwner, framesOfStack, type Owner, ownPlace } from './attribution.js'
+import { currentOwner, type Owner } from '../../platform/guard/owner.js'
+import { framesOfStack, ownPlace } from '../../platform/guard/uncaught.js'
 
 /** Something that a plugin opened and did not close. */
 export interface OpenHandle {
@@ -97,7 +98,7 @@ export function openHandles(owner: Owner, since_ms = 0): OpenHandle[] {
 export function leftOpen(plugin: string, since_ms: number): OpenHandle[] {
   return owners.flatMap((known) => {
     const owner = known.deref()
-    return owner?.ended && owner.name === plugin ? openHandles(owner, since_ms) : []
+    return owner?.signal.aborted && owner.name === plugin ? openHandles(owner, since_ms) : []
   })
 }
 

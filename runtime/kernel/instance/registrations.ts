@@ -2,7 +2,8 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { MqttTopic } from '../../../schemas/mqtt/topics.js'
 import type { ClientBundle } from '../../../schemas/services/runtime.js'
-import type { Upgrade } from '../../gateway/http/routes/owner.js'
+import type { OwnTexts } from '../../loader/texts.js'
+import type { Owner } from '../../platform/guard/owner.js'
 import type {
   CommandCall,
   ConfigOptions,
@@ -13,23 +14,9 @@ import type {
   Source,
 } from '../../plugin.js'
 import type { Tap } from '../hook-point.js'
-import type { OwnTexts } from '../texts.js'
-import type { Owner } from './attribution.js'
-
-/** The owner of a registration, with everything its callers need to know. */
-export interface Registrant extends Owner {
-  /** Its callbacks may run. */
-  readonly live: boolean
-  /** Aborts first thing when it is stopped. */
-  readonly signal: AbortSignal
-  /** Changes up to this number existed at its setup. */
-  readonly changesSeen: number
-  /** Runs code of the plugin on its behalf. */
-  run<T>(fn: () => T): T
-}
 
 export interface ParameterRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly name: string
   readonly schema: TSchema
   readonly options: ConfigOptions<unknown>
@@ -38,20 +25,20 @@ export interface ParameterRecord {
 
 /** A listener for changes of several parameters at once. */
 export interface ChangeRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly names: readonly string[]
   readonly fn: (changed: ReadonlySet<string>, source: Source) => void | Promise<void>
 }
 
 export interface ActionRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly name: string
   readonly schema: TSchema
   readonly run: (value: unknown) => void | Promise<void>
 }
 
 export interface RuleRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly names: readonly string[]
   readonly check: RuleCheck
 }
@@ -65,7 +52,7 @@ export interface InfoPart {
 }
 
 export interface BlockRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly path: string
   readonly parts: readonly InfoPart[]
   /** Built static parts, by their place in `parts`; emptied by `changed()`. */
@@ -73,7 +60,7 @@ export interface BlockRecord {
 }
 
 export interface CommandRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly name: string
   readonly help: string
   /** False: it takes no value. */
@@ -86,20 +73,20 @@ export interface CommandRecord {
 }
 
 export interface TopicRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   /** With {SN} expanded; '' while nothing is wanted. */
   readonly filter: () => string
   readonly fn: (message: MqttMessage) => unknown
 }
 
 export interface TopicDescription {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly topic: MqttTopic
 }
 
 /** A panel on the page of the station. */
 export interface PanelRecord {
-  readonly owner: Registrant
+  readonly owner: Owner
   readonly title: string
   readonly module: ClientBundle
 }
@@ -122,7 +109,6 @@ export interface Registrations {
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
   readonly banner: { label: string; text: () => string; onTerminal: boolean }[]
   readonly panels: PanelRecord[]
-  readonly upgrades: Map<string, Upgrade>
   /** From the definition. */
   texts: OwnTexts
 }
@@ -142,7 +128,6 @@ export function noRegistrations(): Registrations {
     httpPlugins: [],
     banner: [],
     panels: [],
-    upgrades: new Map(),
     texts: { files: new Map(), digest: '' },
   }
 }

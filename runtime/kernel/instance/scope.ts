@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
+import type { Dispose } from '../../../schemas/event.js'
 import { messageOf } from '../../errors.js'
-import type { Clock } from '../../platform/ports/clock.js'
-import { withLimit } from '../../platform/time/waits.js'
-import type { Dispose } from '../../plugin.js'
-import { isThenable } from './events.js'
+import { attempt } from '../../platform/guard/guard.js'
+import type { Owner } from '../../platform/guard/owner.js'
 
 const disposeLimit_ms = 5_000
 
@@ -13,17 +12,13 @@ const disposeLimit_ms = 5_000
  * once, so nothing can outlive its owner.
  */
 export class Scope {
-  readonly #owner: string
-  readonly #log: Logger
-  readonly #clock: Clock
+  readonly #owner: Owner & { readonly log: Logger }
   readonly #effects = new Set<{ label: string; dispose: Dispose }>()
   readonly #abort = new AbortController()
   #closing: Promise<void> | undefined
 
-  constructor(owner: string, log: Logger, clock: Clock) {
+  constructor(owner: Owner & { readonly log: Logger }) {
     this.#owner = owner
-    this.#log = log
-    this.#clock = clock
   }
 
   /** Aborts first thing when the scope closes. */
@@ -44,7 +39,7 @@ export class Scope {
   own(label: string, dispose: Dispose): Dispose {
     const effect = { label, dispose }
     if (this.#closing) {
-      this.#log.warn({ effect: label }, 'registered after the plugin was stopped: undone at once')
+      this.#owner.log.warn({ effect: label }, 'registered after the plugin was stopped: undone at once')
       void this.#dispose(effect)
       return () => {}
     }
@@ -74,11 +69,12 @@ export class Scope {
 
   async #dispose({ label, dispose }: { label: string; dispose: Dispose }): Promise<void> {
     try {
-      // `() => set.delete(x)` is a fine disposer: only a thenable is awaited.
-      const undone: unknown = dispose()
-      if (isThenable(undone)) await withLimit(this.#clock, disposeLimit_ms, this.#owner, `undo of ${label}`, undone)
+      await attempt<unknown>(this.#owner, `undo of ${label}`, dispose, disposeLimit_ms)
     } catch (error) {
-      this.#log.error({ err: error, effect: label }, `could not undo ${label}: ${messageOf(error)}; the rest is undone`)
+      this.#owner.log.error(
+        { err: error, effect: label },
+        `could not undo ${label}: ${messageOf(error)}; the rest is undone`,
+      )
     }
   }
 }

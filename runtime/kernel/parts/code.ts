@@ -1,9 +1,10 @@
 /** Where the code of plugins comes from: the shipped ones, sources, updates of one plugin. */
 import { join } from 'node:path'
+import type { HostTable } from '../../loader/host.js'
 import { Loader } from '../../loader/load.js'
 import { UpdatedPlugins } from '../../loader/plugin-updates.js'
 import { SourceWatcher } from '../../loader/watch.js'
-import { readyFolder, shippedPlugins } from '../../tools/build/release.js'
+import { readyFolder, shippedPlugins } from '../../platform/release.js'
 import type { Manager, ManagerDeps } from '../plugins/manager.js'
 import type { RuntimeOptions } from '../runtime-options.js'
 import type { Foundation } from './foundation.js'
@@ -19,10 +20,12 @@ export interface Code {
 export function openCode(
   options: RuntimeOptions,
   { clock, device, troubles }: Foundation,
+  host: HostTable,
   manager: () => Manager,
 ): Code {
   const { base, builtIn, data, log, watch } = options
   const loader = new Loader({
+    host,
     builtIn: builtIn ?? shippedPlugins(),
     base,
     cache: join(data, 'plugins'),

@@ -8,11 +8,11 @@ import { DataFiles } from '../../platform/files/data-files.js'
 import { type Clock, systemClock } from '../../platform/ports/clock.js'
 import { isSerial, machineSerial } from '../../platform/ports/machine.js'
 import { slotFromEnvironment } from '../../platform/ports/slots.js'
+import { readRelease } from '../../platform/release.js'
 import { stationError } from '../../platform/station-error.js'
 import { SealableStore } from '../../platform/store/sealed-store.js'
-import { isProtected, openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
+import { openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
 import { bootId, RunRecord } from '../../platform/supervision/run-record.js'
-import { readRelease } from '../../tools/build/release.js'
 import type { RuntimeOptions } from '../runtime-options.js'
 
 /** Trouble of the runtime itself, for `base.state.errors`. */
@@ -44,8 +44,6 @@ export class Troubles {
 export interface Foundation {
   readonly clock: Clock
   readonly serial: string
-  /** As `PluginContext.since`. */
-  readonly since: string
   /** Refuses writes once a factory reset has begun, except to data that the reset keeps. */
   readonly store: Store
   readonly device: StationDevice
@@ -67,7 +65,6 @@ export async function layFoundation(
   try {
     const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)
-    const since = await firstRelease(release.version, store)
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
@@ -112,7 +109,7 @@ export async function layFoundation(
       record?.stopped()
       await store.close()
     }
-    return { clock, serial, since, store, device, files, troubles, close }
+    return { clock, serial, store, device, files, troubles, close }
   } catch (error) {
     await store.close()
     throw error
@@ -142,13 +139,4 @@ async function serialNumber(variant: Variant, store: Store): Promise<string> {
   const serial = await machineSerial()
   await store.batch([{ namespace: 'protected.kernel', key: 'serial', value: serial }]).catch(() => {})
   return serial
-}
-
-/** A non-empty folder without this note is older than the note; an unreadable folder may be. */
-async function firstRelease(version: string, store: Store): Promise<string> {
-  const kept = await store.get('protected.kernel', 'since')
-  if (typeof kept === 'string') return kept
-  if (store.troubles.length > 0 || !(await store.namespaces()).every(isProtected)) return ''
-  await store.batch([{ namespace: 'protected.kernel', key: 'since', value: version }]).catch(() => {})
-  return version
 }

@@ -2,9 +2,11 @@
 import { type Accounts, accounts, type StandbyPlugins } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { LocalNetwork } from '../../gateway/http/local-network.js'
+import type { RouteSet } from '../../gateway/http/routes/owner.js'
 import type { HttpServer } from '../../gateway/http/server.js'
 import { Network } from '../../gateway/net/index.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'
+import type { HostTable } from '../../loader/host.js'
 import type { UpdatedPlugins } from '../../loader/plugin-updates.js'
 import type { NamedAddresses } from '../../platform/address/named-addresses.js'
 import { LogControl } from '../../platform/log/log-control.js'
@@ -42,6 +44,8 @@ export interface Plugins {
 /** The ports through which plugins reach other systems. */
 export interface Edges {
   httpServer: HttpServer
+  /** What plugins get from the runtime. */
+  host: HostTable
   network: LocalNetwork
   proxies: NamedAddresses
   stopping: AbortSignal
@@ -62,10 +66,10 @@ export function buildPlugins(
     listeners: () => sockets.figures(),
     dropped: () => metrics.dropped,
   })
-  const metrics = new MetricRegistry(clock, (registry) => counts.register(registry))
+  const metrics = new MetricRegistry((registry) => counts.register(registry))
   const countStalls = watchdog?.onStall(({ plugin }) => counts.stalled(plugin))
   const control = LogControl.of(log)
-  const code = openCode(options, foundation, () => manager)
+  const code = openCode(options, foundation, edges.host, () => manager)
   const { updates } = code
   const services = new Services(
     runtimeServices(foundation, registries, {
@@ -82,7 +86,7 @@ export function buildPlugins(
     serviceHomes,
     utc_s: host.utc_s,
     sets: (plugin, schema) => setsOf(options, plugin, schema),
-    stage: (instances) => httpServer.stage(instances.map(routeOwner)),
+    stage: (instances) => httpServer.stage(instances.map(routesOf)),
     blocker: watchdog?.blocker(),
     files: (plugin, files) => watchdog?.know(plugin, files),
     publish(tables, generation) {
@@ -119,13 +123,13 @@ export function buildPlugins(
 
 function contextHost(
   options: RuntimeOptions,
-  { clock, serial, since, store, device, files }: Foundation,
+  { clock, serial, store, device, files }: Foundation,
   { config, bus, changed }: Registries,
   services: Services,
   { sockets, metrics, stopping }: { sockets: Network; metrics: MetricRegistry; stopping: AbortSignal },
 ): ContextHost {
   return {
-    ...{ serial, since, clock, store, files, metrics, network: sockets },
+    ...{ serial, clock, store, files, metrics, network: sockets },
     processes: options.processes ?? new SystemProcesses(clock),
     parameterValue: (record) => config.value(record),
     infoChanged: changed,
@@ -184,18 +188,9 @@ function nameLeftOpen(instance: Instance, clock: Clock): void {
   })
 }
 
-function routeOwner(instance: Instance) {
-  const { registered } = instance
-  return {
-    key: instance,
-    name: instance.name,
-    live: () => instance.live,
-    run: <T>(fn: () => T) => instance.run(fn),
-    failed: (error: unknown, what: string) => instance.failed(error, what),
-    routes: registered.routes,
-    plugins: registered.httpPlugins,
-    upgrades: registered.upgrades,
-  }
+function routesOf(instance: Instance): RouteSet {
+  const { name, registered } = instance
+  return { name, owner: instance, routes: registered.routes, plugins: registered.httpPlugins }
 }
 
 function standbyService(

@@ -4,11 +4,11 @@ import { documentOrder, type InfoSection, type TrialSection } from '../../../sch
 import type { Station } from '../../../schemas/services.js'
 import type { Variant } from '../../../schemas/variant.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'
+import { EventHub } from '../../platform/guard/event-hub.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { ChangeSet, CommandCall, InfoSelection, MqttSession } from '../../plugin.js'
 import { Bus } from '../bus.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../hook-point.js'
-import { EventHub } from '../instance/events.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
 import type { Manager } from '../plugins/manager.js'
@@ -48,7 +48,7 @@ export async function buildRegistries(
   { data, info, log, plugins, trial, variant }: RegistryOptions,
 ): Promise<Registries> {
   const { clock, store, troubles } = foundation
-  const live = new LiveTables(clock)
+  const live = new LiveTables()
   const { hooks } = live
   const tables = () => live.now
   const common = { clock, log, tables }
@@ -58,7 +58,7 @@ export async function buildRegistries(
     assignment: info.mask as 1 | 2,
     order: documentOrder,
   })
-  const document = new EventHub<void>(clock, 'listener of the document')
+  const document = new EventHub<void>('listener of the document')
   const announce = coalesced(clock, documentEvent_ms, () => document.emit())
   const changed = () => {
     documents.invalidate()
@@ -100,17 +100,13 @@ const reportOf = (plugins: Manager, name: string) => plugins.report().find((plug
 
 /** The live registrations, and the hooks that run their taps. */
 class LiveTables {
-  readonly hooks
-  #tables: Tables = compileTables([])
-
-  constructor(clock: Clock) {
-    this.hooks = {
-      onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild', clock),
-      onChange: new SeriesHookPoint<[ChangeSet]>('onChange', clock),
-      onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand', clock),
-      onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect', clock),
-    }
+  readonly hooks = {
+    onInfoBuild: new SyncHookPoint<[Record<string, unknown>, InfoSelection]>('onInfoBuild'),
+    onChange: new SeriesHookPoint<[ChangeSet]>('onChange'),
+    onSystemCommand: new BailHookPoint<[CommandCall], string>('onSystemCommand'),
+    onMqttConnect: new SeriesHookPoint<[MqttSession]>('onMqttConnect'),
   }
+  #tables: Tables = compileTables([])
 
   get now(): Tables {
     return this.#tables

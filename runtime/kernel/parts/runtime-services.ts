@@ -23,18 +23,17 @@ import {
 } from '../../../schemas/services.js'
 import type { LocalNetwork } from '../../gateway/http/local-network.js'
 import type { HttpServer } from '../../gateway/http/server.js'
+import { mergeTexts } from '../../loader/texts.js'
+import { EventHub } from '../../platform/guard/event-hub.js'
 import type { LogControl } from '../../platform/log/log-control.js'
 import type { MetricRegistry } from '../../platform/metrics/index.js'
-import type { Clock } from '../../platform/ports/clock.js'
-import { EventHub } from '../instance/events.js'
 import type { Tables } from '../tables.js'
-import { mergeTexts } from '../texts.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 
 /** By the id of their token. */
 export function runtimeServices(
-  { clock, device, serial }: Foundation,
+  { device, serial }: Foundation,
   { bus, station, tables }: Registries,
   {
     control,
@@ -60,7 +59,7 @@ export function runtimeServices(
     [metricsToken.id, metricsService(metrics)],
     [httpRoutes.id, { list: () => httpServer.routes }],
     [mqttTopicsToken.id, topicsService(tables, serial)],
-    [logsToken.id, logsService(control, clock)],
+    [logsToken.id, logsService(control)],
     [panelsToken.id, panelsService(tables)],
     [pluginTextsToken.id, textsService(tables)],
     [pluginUpdatesToken.id, updates],
@@ -79,8 +78,8 @@ function metricsService(registry: MetricRegistry): Metrics {
 }
 
 /** Listens to the log from now on. */
-function logsService(control: LogControl, clock: Clock): Logs {
-  const lines = new EventHub<LogLine>(clock, 'listener of the log')
+function logsService(control: LogControl): Logs {
+  const lines = new EventHub<LogLine>('listener of the log')
   control.listen({ wanted: () => lines.listeners > 0, show: (line) => lines.emit(line) })
   return {
     onLine: lines.on,

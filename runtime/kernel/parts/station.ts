@@ -2,15 +2,15 @@
 
 import type { Station } from '../../../schemas/services.js'
 import type { Variant } from '../../../schemas/variant.js'
+import { EventHub } from '../../platform/guard/event-hub.js'
 import type { Caller, Source } from '../../plugin.js'
-import { makeReport } from '../../tools/report/index.js'
 import type { Bus } from '../bus.js'
-import { EventHub } from '../instance/events.js'
 import type { Manager } from '../plugins/manager.js'
 import type { CommandRegistry } from '../registries/commands.js'
 import type { ConfigRegistry } from '../registries/config.js'
 import type { InfoRegistry } from '../registries/info.js'
 import { Nvs } from '../registries/nvs.js'
+import { makeReport } from '../report/index.js'
 import type { Tables } from '../tables.js'
 import type { Foundation } from './foundation.js'
 
@@ -28,9 +28,9 @@ export interface StationDeps {
 }
 
 export function buildStation(foundation: Foundation, deps: StationDeps): Station {
-  const { clock, serial, store } = foundation
+  const { serial, store } = foundation
   const { bus, changed, commands, config, document, documents, plugins, tables } = deps
-  const counters = new EventHub<void>(clock, 'listener of the counters')
+  const counters = new EventHub<void>('listener of the counters')
   // Over MQTT there is one way to the station: that of the link.
   const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
     address === undefined ? { source } : { source, address }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { normalAddress } from '../../platform/address/address.js'
+import { guard } from '../../platform/guard/guard.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { Store, StoreOps } from '../../platform/store/store.js'
 import type { Caller, Dispose } from '../../plugin.js'
@@ -159,12 +160,7 @@ export class ChangeTrial {
     const record = this.#deps.parameter(name)
     const { trial } = record?.options ?? {}
     if (record === undefined || trial === undefined || !record.owner.live) return false
-    try {
-      return record.owner.run(() => trial.reaches(plain(caller)))
-    } catch (error) {
-      this.#deps.log.warn({ err: error, plugin: record.owner.name }, `whether ${name} cuts callers off is not known`)
-      return false
-    }
+    return guard(record.owner, `whether ${name} cuts its caller off`, () => trial.reaches(plain(caller)))() ?? false
   }
 }
 

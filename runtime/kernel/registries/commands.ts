@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { CommandEntry, CommandResult } from '../../../schemas/services.js'
 import { messageOf, RtkError } from '../../errors.js'
+import { attempt } from '../../platform/guard/guard.js'
 import { didYouMean } from '../../platform/nearest.js'
-import type { Clock } from '../../platform/ports/clock.js'
-import { anySignal, withLimit } from '../../platform/time/waits.js'
+import { anySignal } from '../../platform/time/waits.js'
 import { badValue, type CommandCall, type Source } from '../../plugin.js'
 import type { BailHookPoint } from '../hook-point.js'
 import type { Tables } from '../tables.js'
@@ -12,7 +12,6 @@ const runLimit_ms = 30_000
 const longestCommand = 4_096
 
 export interface CommandDeps {
-  clock: Clock
   log: Logger
   tables(): Tables
   onSystemCommand: BailHookPoint<[CommandCall], string>
@@ -77,9 +76,7 @@ export class CommandRegistry {
     try {
       const intercepted = await this.#deps.onSystemCommand.call(call)
       if (typeof intercepted === 'string') return intercepted
-      const answer: unknown = await owner.run(() =>
-        withLimit(this.#deps.clock, runLimit_ms, owner.name, `command ${name}`, (async () => record.run(call))()),
-      )
+      const answer: unknown = await attempt(owner, `command ${name}`, () => record.run(call), runLimit_ms)
       // Plugins are not type-checked when they are loaded.
       if (typeof answer !== 'string') throw new Error(`${owner.name}: command ${name} returned no text`)
       return answer

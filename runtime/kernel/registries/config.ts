@@ -4,10 +4,11 @@ import { Mutex } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { ChangeResult, ParameterEntry, Trouble } from '../../../schemas/services.js'
 import { messageOf, RtkError } from '../../errors.js'
+import { attempt } from '../../platform/guard/guard.js'
+import { type Owner, runAs } from '../../platform/guard/owner.js'
 import { didYouMean } from '../../platform/nearest.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { type BatchOptions, pluginNamespace, type Store, type StoreOps } from '../../platform/store/store.js'
-import { withLimit } from '../../platform/time/waits.js'
 import {
   deepest,
   type FieldProblem,
@@ -19,14 +20,14 @@ import {
 } from '../../platform/validate.js'
 import type { Caller, ChangeSet, RuleCheck, Source } from '../../plugin.js'
 import type { SeriesHookPoint } from '../hook-point.js'
-import type { ParameterRecord, Registrant, RuleRecord } from '../instance/registrations.js'
+import type { Instance } from '../instance/instance.js'
+import type { ParameterRecord, RuleRecord } from '../instance/registrations.js'
 import type { Tables } from '../tables.js'
 import { ChangeTrial, type ValuesBefore } from './change-trial.js'
 
 /** The store's namespace of change parameters. */
 export const configNamespace = 'config'
 
-const applyLimit_ms = 10_000
 const mostExplained = 16
 /** So often the rules are asked again after one of them has set something. */
 const mostRounds = 8
@@ -197,10 +198,10 @@ export class ConfigRegistry {
    * Instances went live. Changes made after they were set up went to the previous instances, or to none: they are
    * applied to the new ones now. The change was answered already, so a refusal is reported.
    */
-  published(instances: readonly Registrant[]): void {
-    const owners = new Set<unknown>(instances)
+  published(instances: readonly Instance[]): void {
+    const seen = new Map<Owner, number>(instances.map((instance) => [instance, instance.changesSeen]))
     const missed = [...this.#deps.tables().parameters.values()].filter(
-      ({ owner, name }) => owners.has(owner) && (this.#changedAt.get(name) ?? 0) > owner.changesSeen,
+      ({ owner, name }) => (this.#changedAt.get(name) ?? 0) > (seen.get(owner) ?? Number.POSITIVE_INFINITY),
     )
     if (missed.length === 0) return
     void this.#transactions.runExclusive(async () => {
@@ -452,7 +453,7 @@ export class ConfigRegistry {
   }
 
   /** Why a rule may not set this value; undefined: it may. */
-  #unsettable(owner: Registrant, name: string, value: unknown): string | undefined {
+  #unsettable(owner: Owner, name: string, value: unknown): string | undefined {
     const record = this.#deps.tables().parameters.get(name)
     if (record?.owner !== owner) return `refused by ${owner.name}: its rule sets ${name}, which is not its parameter`
     const problem = problemOf(record.schema, value)
@@ -462,7 +463,7 @@ export class ConfigRegistry {
   /** A rule that throws refuses: its verdict is unknown. */
   #check({ owner, check }: RuleRecord, ...given: Parameters<RuleCheck>): ReturnType<RuleCheck> {
     try {
-      return owner.run(() => check(...given)) || undefined
+      return runAs(owner, check, ...given) || undefined
     } catch (error) {
       return `refused by ${owner.name}: its rule failed: ${messageOf(error)}`
     }
@@ -526,11 +527,11 @@ export class ConfigRegistry {
   ): Promise<Problem[]> {
     const tables = this.#deps.tables()
     const problems: Problem[] = []
-    const attempt = async (owner: Registrant, name: string, work: () => Promise<void>) => {
+    const apply = async (owner: Owner, name: string, work: () => void | Promise<void>) => {
       // The successor of a stopping instance reads the stored value, or gets it when it goes live.
-      if (owner.ended) return
+      if (owner.signal.aborted) return
       try {
-        await owner.run(() => withLimit(this.#deps.clock, applyLimit_ms, owner.name, `change of ${name}`, work()))
+        await attempt(owner, `change of ${name}`, work)
       } catch (error) {
         problems.push({ name, message: `refused by ${owner.name}: ${messageOf(error)}` })
       }
@@ -538,7 +539,7 @@ export class ConfigRegistry {
     for (const [name, value] of values) {
       const record = tables.parameters.get(name)
       for (const listener of record?.listeners ?? []) {
-        if (record) await attempt(record.owner, name, async () => listener(value, before.get(name)))
+        if (record) await apply(record.owner, name, () => listener(value, before.get(name)))
         if (problems.length > 0 && !back) return problems
       }
     }
@@ -546,12 +547,12 @@ export class ConfigRegistry {
       const changed = new Set(names.filter((name) => values.has(name)))
       if (changed.size === 0) continue
       const [first] = changed
-      await attempt(owner, first as string, async () => fn(changed, source))
+      await apply(owner, first as string, () => fn(changed, source))
       if (problems.length > 0 && !back) return problems
     }
     for (const [name, value] of actions) {
       const record = tables.actions.get(name)
-      if (record) await attempt(record.owner, name, async () => record.run(value))
+      if (record) await apply(record.owner, name, () => record.run(value))
       if (problems.length > 0) return problems
     }
     const failures = await this.#deps.onChange.call({ source, values: new Map([...values, ...actions]) })

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { everything, type MaskAssignment, selectionOf } from '../../../schemas/document.js'
+import { guard } from '../../platform/guard/guard.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { InfoSelection, LoginRole } from '../../plugin.js'
@@ -120,19 +121,16 @@ export class InfoRegistry {
   }
 
   #add(document: Json, block: BlockRecord, part: InfoPart): void {
-    try {
+    guard(block.owner, `block ${block.path}`, () => {
       let value = block.cache.get(part)
       if (value === undefined) {
-        value = plain(block.owner.run(part.build), (gap) => this.#gap(block, gap))
+        value = plain(part.build(), (gap) => this.#gap(block, gap))
         if (part.class === 'static') block.cache.set(part, value)
       }
       // Neither nested blocks nor edits to the document change the stored value.
       if (part.class === 'static') value = structuredClone(value)
-      if (value === undefined) return
-      this.#mergeAt(document, block, part, value)
-    } catch (error) {
-      block.owner.failed(error, `block ${block.path}`)
-    }
+      if (value !== undefined) this.#mergeAt(document, block, part, value)
+    })()
   }
 
   /** A value that is null only because JSON has nothing else for it is a slip of the plugin: reported once per path. */

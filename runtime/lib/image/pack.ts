@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { RtkError } from '../../errors.js'
+import { blockSize, paddingOf, ustarHeader } from '../../platform/files/ustar.js'
 import { type ImageManifest, imageFormat, isSafePath, signedHead } from './manifest.js'
-import { blockSize, paddingOf, ustarHeader } from './ustar.js'
 
 export type ImageFacts = Omit<ImageManifest, 'format' | 'key' | 'payload' | 'files'>
 

@@ -4,8 +4,8 @@ import { mkdir as makeFolder, open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import { messageOf, RtkError } from '../../errors.js'
+import { blockSize, paddingOf, readUstarHeader } from '../../platform/files/ustar.js'
 import { type ImageManifest, largestManifest, readHead, signatureLength } from './manifest.js'
-import { blockSize, paddingOf, readUstarHeader } from './ustar.js'
 
 const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
 

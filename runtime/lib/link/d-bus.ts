@@ -3,7 +3,7 @@ import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Message, MessageBus } from '@jellybrick/dbus-next'
 import type { Dispose } from '../../../schemas/event.js'
-import { ownPackages } from '../../loader/host-packages.js'
+import { ownPackages } from '../../platform/host-packages.js'
 
 /** Loaded where a bus is used: a station without one does not pay for it. */
 const library = () => ownPackages['@jellybrick/dbus-next']() as typeof import('@jellybrick/dbus-next')

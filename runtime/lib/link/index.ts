@@ -5,12 +5,10 @@
 
 export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
-export { Host, OptionalHost } from '../../gateway/net/host.js'
-export { networkOf } from '../../gateway/net/network-of.js'
-export { hostTrouble, type Reach, reachOf, targetTrouble, urlHost } from '../../gateway/net/target.js'
-export { topicMatches } from '../../kernel/bus.js'
 export { normalAddress } from '../../platform/address/address.js'
+export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
+export { networkOf } from '../../platform/address/network-of.js'
 export {
   AddressBudgets,
   Budget,
@@ -20,10 +18,12 @@ export {
   type Rate,
   rateText,
 } from '../../platform/intake.js'
+export { queueOf, tcpQueues } from '../../platform/ports/tcp-queues.js'
 export * as rates from '../../platform/rates.js'
 export { Backoff, type BackoffOptions } from '../../platform/time/backoff.js'
 export type { Edges } from '../../platform/time/edges.js'
 export { AwakeClock, pause } from '../../platform/time/edges.js'
+export { topicMatches } from '../../platform/topic-filter.js'
 export {
   Bus,
   BusError,
@@ -46,7 +46,7 @@ export {
 } from './driver/receiver-driver.js'
 export { type ReceiverPlugin, receiverPlugin } from './driver/receiver-plugin.js'
 export { type BaseSettings, nobody, takenOutput, tracks } from './driver/settings.js'
-export { Acknowledgement, cutText, queueOf, tcpQueues, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
+export { Acknowledgement, cutText, unacknowledged_ms, whenCut } from './outbound/acknowledgement.js'
 export { type DialEvents, type DialFailure, type Dialled, type DialTarget, dial, failureText } from './outbound/dial.js'
 export {
   addressesFor,
@@ -78,3 +78,4 @@ export { type ReplayOptions, ReplayPort } from './port/replay.js'
 export { SerialDevice } from './port/serial.js'
 export { noSimulator, SimulatedLine } from './port/simulated-line.js'
 export { TcpPort } from './port/tcp.js'
+export { hostTrouble, type Reach, reachOf, targetTrouble, urlHost } from './target.js'

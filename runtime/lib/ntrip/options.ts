@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { ChangeAnswer } from '../../../schemas/station.js'
 import { passwordPattern, unseenRefused, userPattern } from './login-characters.js'
 
-export { Host } from '../../gateway/net/host.js'
+export { Host } from '../../platform/address/host.js'
 
 const text = (pattern: string, description: string) => Type.String({ pattern, description })
 

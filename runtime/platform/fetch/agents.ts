@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { RtkError } from '../../errors.js'
-import { hostPackages } from '../../loader/host-packages.js'
+import { hostPackages } from '../host-packages.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')

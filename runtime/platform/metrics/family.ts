@@ -1,6 +1,6 @@
 import type { Counter, Histogram, Gauge as PromGauge, Registry } from 'prom-client'
-import type { Owner } from '../../kernel/instance/attribution.js'
-import { ownPackages } from '../../loader/host-packages.js'
+import type { Owner } from '../guard/owner.js'
+import { ownPackages } from '../host-packages.js'
 import type { MetricKind } from './rules.js'
 import type { Gauge, GaugeOptions, HistogramOptions, MetricLabels, MetricOptions } from './types.js'
 

@@ -1,10 +1,8 @@
 /** Metrics of the station in the form that Prometheus reads. */
 import type { Registry } from 'prom-client'
 import { RtkError } from '../../errors.js'
-import { asRuntime, type Owner } from '../../kernel/instance/attribution.js'
-import { onBehalf } from '../../kernel/instance/events.js'
-import type { StopReason } from '../../plugin.js'
-import type { Clock } from '../ports/clock.js'
+import { guard } from '../guard/guard.js'
+import { asRuntime, type Owner, type StopReason } from '../guard/owner.js'
 import { Family, prom } from './family.js'
 import { checkBuckets, fullName, type MetricKind } from './rules.js'
 import type { HistogramOptions, MetricOptions } from './types.js'
@@ -13,7 +11,6 @@ import type { HistogramOptions, MetricOptions } from './types.js'
  * A metric belongs to a plugin and goes with it. Its figures stay over a reload when the next version has the same metric.
  */
 export class MetricRegistry {
-  readonly #clock: Clock
   readonly #own: (registry: Registry) => void
   #registry: Registry | undefined
   /** Live families by name. */
@@ -24,8 +21,7 @@ export class MetricRegistry {
   readonly dropped = new Map<string, number>()
 
   /** @param own adds the runtime's own metrics, which read themselves; called when the first metric is made or read */
-  constructor(clock: Clock, own: (registry: Registry) => void) {
-    this.#clock = clock
+  constructor(own: (registry: Registry) => void) {
     this.#own = own
   }
 
@@ -88,15 +84,10 @@ export class MetricRegistry {
       const { owner, collect, name } = family
       if (!collect) continue
       family.reset()
-      if (owner.ended) continue
+      if (owner.signal.aborted) continue
       const set = (value: number, labels?: Parameters<Family['add']>[1]) => family.add(value, labels)
       const what = `metric ${name}`
-      const returned: unknown = onBehalf(
-        owner,
-        this.#clock,
-        what,
-        collect,
-      )({ set, remove: (one) => family.remove(one) })
+      const returned: unknown = guard(owner, what, collect)({ set, remove: (one) => family.remove(one) })
       // Its author means it to be the figure: without a word there would be none.
       if (typeof returned === 'number')
         owner.failed(new Error(`collect returned ${returned}: it has to call gauge.set`), what)

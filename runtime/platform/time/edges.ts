@@ -1,8 +1,20 @@
 /** Clock and timers come from the plugin's context, so that a test can control them. */
-import type { PluginContext } from '../../plugin.js'
+import type { Callback, Dispose } from '../../../schemas/event.js'
 
-/** Clock and timers of the plugin's context. */
-export type Edges = Pick<PluginContext, 'clock' | 'timers'>
+/** Clock and timers of a plugin's context. */
+export interface Edges {
+  readonly clock: {
+    /** Milliseconds of UTC by the system clock; may step. */
+    now(): number
+    /** Milliseconds of a clock that never steps. Use it for ages and timeouts. */
+    monotonic(): number
+  }
+  readonly timers: {
+    /** Calls `fn` every `ms` milliseconds. A run that takes longer delays the next run: runs never overlap. */
+    every(ms: number, fn: Callback): Dispose
+    after(ms: number, fn: Callback): Dispose
+  }
+}
 
 /** Resolves after `ms`; never when the plugin is stopped first. */
 export function pause(timers: Pick<Edges['timers'], 'after'>, ms: number): Promise<void> {

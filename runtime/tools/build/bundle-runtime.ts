@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BuildOptions, Plugin } from 'esbuild'
-import { hostPackages, ownPackages } from '../../loader/host-packages.js'
+import { hostPackages, ownPackages } from '../../platform/host-packages.js'
 
 /** Packages with native code: not bundled, their folders lie beside the bundle. */
 export const native = ['@serialport/bindings-cpp']
@@ -23,7 +23,7 @@ function tableOf(packages: Readonly<Record<string, unknown>>): string {
 const hostTable = (root: string): Plugin => ({
   name: 'host-packages',
   setup({ onLoad }) {
-    onLoad({ filter: /loader[\\/]host-packages\.[jt]s$/ }, () => ({
+    onLoad({ filter: /platform[\\/]host-packages\.[jt]s$/ }, () => ({
       contents: `export const hostPackages = ${tableOf(hostPackages)}; export const ownPackages = ${tableOf(ownPackages)}`,
       loader: 'js',
       resolveDir: root,

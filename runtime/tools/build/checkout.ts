@@ -1,13 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { hostTable } from '../../host-table.js'
 import { withEsbuild } from '../../loader/builder.js'
 import { bundle } from '../../loader/bundle.js'
 import { catalogueName, catalogueOf } from '../../loader/catalogue.js'
 import { Loader } from '../../loader/load.js'
 import { keepReady } from '../../loader/ready.js'
+import { packageRoot, readyFolder } from '../../platform/release.js'
 import { bundleCheckout } from './bundle-runtime.js'
 import { writeJson } from './prebuild.js'
-import { packageRoot, readyFolder } from './release.js'
 
 /**
  * Bundles what a start from a checkout loads: the runtime and the shipped plugins. bootstrap.mjs calls it after it transpiled
@@ -20,7 +21,9 @@ export async function buildCheckout(build: string): Promise<void> {
   await withEsbuild('the runtime', async (esbuild) => {
     const plugins = readdirSync(join(root, 'plugins')).map(async (name) => {
       // A plugin that cannot be built is reported by the start, which continues without it.
-      const made = await bundle(join(root, 'plugins', name, 'index.ts'), readyFolder(build)).catch(() => undefined)
+      const made = await bundle(join(root, 'plugins', name, 'index.ts'), hostTable, readyFolder(build)).catch(
+        () => undefined,
+      )
       if (made) keepReady(readyFolder(build), name, started_ms, made)
     })
     await Promise.all([bundleCheckout(esbuild, root, join(build, 'checkout')), ...plugins])
@@ -31,7 +34,13 @@ export async function buildCheckout(build: string): Promise<void> {
 
 async function writeCatalogue(root: string, build: string): Promise<void> {
   const cache = join(build, 'checkout', 'cache')
-  const loader = new Loader({ builtIn: join(root, 'plugins'), base: root, cache, ready: readyFolder(build) })
+  const loader = new Loader({
+    host: hostTable,
+    builtIn: join(root, 'plugins'),
+    base: root,
+    cache,
+    ready: readyFolder(build),
+  })
   const loaded = await Promise.all(
     readdirSync(join(root, 'plugins')).map((name) => loader.load(name).catch(() => undefined)),
   )

@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hostTable } from '../../host-table.js'
 import { catalogueName, catalogueOf } from '../../loader/catalogue.js'
 import { Loader, type ManifestEntry } from '../../loader/load.js'
 import { isPath } from '../../loader/source.js'
+import {
+  deviceBundles,
+  packageRoot,
+  packedFolder,
+  readRelease,
+  releaseFile,
+  shippedPlugins,
+} from '../../platform/release.js'
 import type { PluginDefinition } from '../../plugin.js'
-import { deviceBundles, packageRoot, packedFolder, readRelease, releaseFile, shippedPlugins } from './release.js'
 
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
@@ -32,7 +40,7 @@ export async function prebuild(
   mkdirSync(cache, { recursive: true })
   const ready = deviceBundles()
   const kept = ready === undefined ? {} : { ready: join(ready, 'plugins'), keep: true }
-  const loader = new Loader({ builtIn: shippedPlugins(), base, cache, small: true, ...kept })
+  const loader = new Loader({ host: hostTable, builtIn: shippedPlugins(), base, cache, small: true, ...kept })
   const entries: ManifestEntry[] = []
   const definitions = new Map<string, PluginDefinition>()
   const inputs: string[] = []

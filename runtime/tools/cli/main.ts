@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
-import { bundledVariant, packageRoot } from '../build/release.js'
+import { bundledVariant, packageRoot } from '../../platform/release.js'
 
 interface Command {
   help: string

@@ -3,12 +3,10 @@ import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../../schemas/variant.js'
 import { messageOf, RtkError } from '../../errors.js'
-import { splitsOf, withSplits } from '../../kernel/splits.js'
-import { readCatalogue } from '../../loader/catalogue.js'
 import { readRecordSync } from '../../platform/files/plain-file.js'
 import { didYouMean } from '../../platform/nearest.js'
+import { bundledVariant, packageRoot } from '../../platform/release.js'
 import { explain, pointerNames, problemsOf, quote } from '../../platform/validate.js'
-import { bundledVariant, packageRoot } from '../build/release.js'
 
 export interface VariantFile {
   variant: Variant
@@ -18,8 +16,6 @@ export interface VariantFile {
   text: string
   /** Its folder: relative plugin paths are resolved from here. */
   base: string
-  /** Added plugins: they were split from listed ones. */
-  added?: readonly string[]
 }
 
 const variantFolder = () => join(packageRoot(), 'runtime', 'variants')
@@ -61,7 +57,7 @@ export function readVariant(named?: string): VariantFile {
     const like = didYouMean(source, names)
     throw new RtkError('RTK_ERR_VARIANT', `${source}: cannot be read${like}; shipped variants: ${names.join(', ')}`)
   }
-  return { ...parseVariant(text, file), file, text, base: dirname(file) }
+  return { variant: parseVariant(text, file), file, text, base: dirname(file) }
 }
 
 /**
@@ -132,7 +128,7 @@ function repeatedFields(node: Node, text: string, path: readonly string[] = []):
 }
 
 /** @throws RTK_ERR_VARIANT with file, line and field of everything that is wrong. */
-export function parseVariant(text: string, file: string): Pick<VariantFile, 'variant' | 'added'> {
+export function parseVariant(text: string, file: string): Variant {
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: false, disallowComments: true })
   if (errors.length > 0) {
@@ -145,8 +141,7 @@ export function parseVariant(text: string, file: string): Pick<VariantFile, 'var
   const repeated = root ? repeatedFields(root, text) : []
   if (problems.length === 0 && repeated.length === 0) {
     const { $schema: _, ...variant } = value as Variant
-    const { plugins, added } = withSplits(variant.plugins, splitsOf(readCatalogue()))
-    return { variant: { ...variant, plugins }, added }
+    return variant
   }
   const wrong = problems.map((problem): Mistake => {
     const path = pointerNames(problem.field)

@@ -2,7 +2,7 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 
 const build = join(packageRoot(), 'build')
 const bundled = join(build, 'checkout', 'runtime', 'main.js')

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, statfsSync, writeFile
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 
 const modules = join(packageRoot(), 'node_modules')
 const manifest = readFileSync(join(modules, '@electric-sql', 'pglite', 'package.json'), 'utf8')

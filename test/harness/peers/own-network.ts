@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 import { childEnv } from '../process.js'
 import { noPeer } from './peers.js'
 

@@ -10,7 +10,7 @@ import { Ledger } from '../../../plugins/alerts/rules/ledger.js'
 import { harmless, noticeOf } from '../../../plugins/alerts/rules/notice.js'
 import { clockTime, isQuiet, quietHoursOf } from '../../../plugins/alerts/rules/quiet-hours.js'
 import { isUndecided, type StationFacts, stationAlerts } from '../../../plugins/alerts/sources/conditions.js'
-import { targetTrouble } from '../../../runtime/gateway/net/target.js'
+import { targetTrouble } from '../../../runtime/lib/link/target.js'
 import { alertKinds } from '../../../schemas/services.js'
 import { alert } from './alerts-rig.js'
 

@@ -74,7 +74,6 @@ import {
 } from '../../../plugins/dashboard/ui/model/series.js'
 import { api, commandQuery } from '../../../plugins/dashboard/ui/station/api.js'
 import { states, table } from '../../../plugins/survey-in/procedure/table.js'
-import { Host, OptionalHost } from '../../../runtime/gateway/net/host.js'
 import { ecefToGeodetic, enu, geodeticToEcef, offsetEnu } from '../../../runtime/lib/gnss/index.js'
 import { linearAxis, logAxis, timeAxis } from '../../../runtime/lib/page/ui/model/axis.js'
 import { tilesOf } from '../../../runtime/lib/page/ui/model/tiles.js'
@@ -83,8 +82,9 @@ import { certificateOf, fixOf, type Rover, toneOf } from '../../../runtime/lib/p
 import { outputsOf } from '../../../runtime/lib/page/ui/station/outputs.js'
 import { goesOut, kindOf, messagesOf, msmOf, rateOf, stationIdOf } from '../../../runtime/lib/page/ui/station/rtcm.js'
 import { isNew } from '../../../runtime/lib/page/ui/station/set-up.js'
+import { Host, OptionalHost } from '../../../runtime/platform/address/host.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
 import {
   device,
   procedureStatus,

@@ -15,8 +15,8 @@ import {
   offsetEnu,
   roundEcef,
 } from '../../../runtime/lib/gnss/index.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
 import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../runtime/tools/build/release.js'
+import { packageRoot } from '../../../runtime/platform/release.js'
 import { asyncApi } from '../../../schemas/mqtt/async-api.js'
 import { type MqttTopic, topics } from '../../../schemas/mqtt/topics.js'
 

@@ -19,7 +19,7 @@ import {
 import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/lib/gnss/index.js'
-import { findQueue } from '../../../runtime/lib/link/outbound/acknowledgement.js'
+import { findQueue } from '../../../runtime/platform/ports/tcp-queues.js'
 import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import {

@@ -1,5 +1,6 @@
 /** A route's own settings in `config`, and the caller's role that it receives. */
-import type { LoginRole, Role, RouteOwner } from './owner.js'
+import type { Owner } from '../../../platform/guard/owner.js'
+import type { LoginRole, Role } from './owner.js'
 
 export type { LoginRole, Role } from './owner.js'
 
@@ -21,7 +22,7 @@ declare module 'fastify' {
     /** The plugin that has the route; set by the HTTP server. */
     plugin?: string
     /** The instance that has the route; set by the HTTP server. */
-    owner?: RouteOwner
+    owner?: Owner | undefined
   }
   interface FastifySchema {
     /** For a description of the interface: one line. */

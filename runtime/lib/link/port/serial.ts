@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { SerialPort } from 'serialport'
 import type { BytePort, PortSink } from '../../../../schemas/byte-port.js'
-import { hostPackages } from '../../../loader/host-packages.js'
+import { hostPackages } from '../../../platform/host-packages.js'
 import { Intake } from '../../../platform/intake.js'
 import { receiverRate } from '../../../platform/rates.js'
 import type { PluginContext } from '../../../plugin.js'

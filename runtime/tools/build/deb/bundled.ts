@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { filesBelow } from '../../../platform/release.js'
 import { native } from '../bundle-runtime.js'
-import { filesBelow } from '../release.js'
 
 /** A package of npm that is in the bundle, or lies beside it. */
 export interface BundledPackage {

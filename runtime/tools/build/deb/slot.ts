@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { imageManifest } from '../../../platform/installed-files.js'
+import { filesBelow } from '../../../platform/release.js'
 import { type DeviceTarget, runsOn } from '../device.js'
-import { imageManifest, writeManifest } from '../image.js'
-import { filesBelow } from '../release.js'
+import { writeManifest } from '../image.js'
 import { licencesFile } from './copyright.js'
 
 /** Packages that only a compiler needs. */

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { RtkError } from '../../../errors.js'
+import { packageRoot } from '../../../platform/release.js'
 import { apiVersion } from '../../../plugin.js'
-import { packageRoot } from '../../build/release.js'
 import { parseArgs } from '../parse-args.js'
 
 export const newPluginHelp = `rtk-base new-plugin NAME [--receiver]

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import type { Runtime } from '../../../index.js'
-import { packageRoot } from '../../build/release.js'
+import { packageRoot } from '../../../platform/release.js'
 import type { VariantFile } from '../variant-file.js'
 
 /** Where to look, for the person who started it: the runtime's own lines and those of the plugins. */

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { readRecordSync } from '../../../platform/files/plain-file.js'
 import type { Logger } from '../../../platform/log/log.js'
 import type { RunningSlot } from '../../../platform/ports/slots.js'
+import { packageRoot } from '../../../platform/release.js'
 import { launcherFile } from '../../build/device.js'
-import { packageRoot } from '../../build/release.js'
 
 /** Between a crash and the next start. */
 const pause_ms = 1_000

@@ -118,7 +118,7 @@ function keptIn(root: string): Settings | undefined {
 }
 
 function parsed({ file, text }: { file: string; text: string }): VariantFile {
-  return { ...parseVariant(text, file), file, text, base: join(file, '..') }
+  return { variant: parseVariant(text, file), file, text, base: join(file, '..') }
 }
 
 /**

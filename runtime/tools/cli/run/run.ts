@@ -6,8 +6,6 @@ import { WatchdogSection } from '../../../../schemas/index.js'
 import { messageOf, RtkError } from '../../../errors.js'
 import { createRuntime, type Runtime } from '../../../index.js'
 import { resolveOptions, type SetOption } from '../../../kernel/options.js'
-import { optionNow, splitsOf } from '../../../kernel/splits.js'
-import { readCatalogue } from '../../../loader/catalogue.js'
 import { logForm } from '../../../platform/log/journal.js'
 import { createLogger, type Logger, prettyOutput } from '../../../platform/log/log.js'
 import { LinuxMachine, SimulatedMachine } from '../../../platform/ports/machine.js'
@@ -126,12 +124,11 @@ function readOptions(args: string[]): RunOptions {
 
 function setsOf(texts: readonly string[]): Map<string, SetOption[]> {
   const sets = new Map<string, SetOption[]>()
-  const splits = splitsOf(readCatalogue())
   for (const text of texts) {
     const [named, value] = assignment('--set', text)
     const dot = named.indexOf('.')
     if (dot <= 0) throw new RtkError('RTK_ERR_USAGE', `--set takes PLUGIN.OPTION=VALUE, not "${text}"`)
-    const { owner, path } = optionNow(named.slice(0, dot), named.slice(dot + 1), splits)
+    const [owner, path] = [named.slice(0, dot), named.slice(dot + 1)]
     sets.set(owner, [...(sets.get(owner) ?? []), { path, text: value }])
   }
   return sets
@@ -217,10 +214,6 @@ async function runOnce(
   { watchdog, supervisor, first, slot }: Run,
 ): Promise<void> {
   const { file, data, sets, log, watch, settings } = options
-  if (file.added?.length)
-    log.info(
-      `added, as parts of plugins that the variant lists: ${file.added.join(', ')}; list them to make this explicit`,
-    )
   const unnamed = watchdog.unnamed
   const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
   const end = endOf(stop)

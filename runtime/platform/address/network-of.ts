@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { normalAddress } from '../../platform/address/address.js'
+import { normalAddress } from './address.js'
 
 /**
  * The network that an address belongs to when clients are counted for limits. An IPv6 client can use any address of

@@ -1,6 +1,6 @@
 /** The one field for a host: what people paste into it either works, or is refused with the place where it belongs. */
 import Type from 'typebox'
-import { hostPattern, optionalHostPattern } from '../../platform/address/host-name.js'
+import { hostPattern, optionalHostPattern } from './host-name.js'
 
 const description = 'a host name or an address, without http://, user or port: the port has a field of its own'
 
