@@ -3,6 +3,7 @@ import { Choices } from '../../../runtime/lib/page/ui/parts/choices.js'
 import { Later } from '../../../runtime/lib/page/ui/parts/loaded.js'
 import { Outlet } from '../../../runtime/lib/page/ui/parts/outlet.js'
 import { loadPageTexts, t } from './i18n/index.js'
+import { loadOf } from './pages/load.js'
 import { TrialBar } from './parts/bars.js'
 import { Header } from './shell/header.js'
 import { Groups, placeHere, places, Tabs } from './shell/navigation.js'
@@ -17,10 +18,10 @@ const loadLogin = async () => {
 }
 
 function Here() {
-  const { path, load, title } = placeHere(places()) ?? {}
+  const { path, title } = placeHere(places()) ?? {}
   const heading = title ?? t(panels.value ? 'app.pageMissing' : 'app.connecting')
   return (
-    <Outlet of={path} load={load} also={loadPageTexts} title={heading}>
+    <Outlet of={path} load={path === undefined ? undefined : loadOf(path)} also={loadPageTexts} title={heading}>
       <VerdictBar />
     </Outlet>
   )

@@ -7,7 +7,8 @@ import { Later } from '../../../runtime/lib/page/ui/parts/loaded.js'
 import { Outlet } from '../../../runtime/lib/page/ui/parts/outlet.js'
 import { about, inContact, isLoaded, listen, me, readSelf, stationOf, stations } from './fleet/live.js'
 import { t } from './i18n/index.js'
-import { entryHere, menu, serialHere } from './pages/index.js'
+import { entryHere, menu } from './pages/index.js'
+import { serialHere } from './place.js'
 
 const loadLogin = async () => {
   const { Login } = await import('../../../runtime/lib/page/ui/parts/login.js')

@@ -10,9 +10,9 @@ import { moodOf } from '../model/verdict.js'
 import { AccessStep } from '../parts/guide-access.js'
 import { foundText } from '../parts/guide-found.js'
 import { AntennaStep, NetworkStep, OutputsStep, PositionStep } from '../parts/guide-steps.js'
+import { place } from '../place.js'
 import { api, session } from '../station/api.js'
 import { document$, satellites, verdict } from '../station/live.js'
-import { place } from './index.js'
 
 const loadParameters = () => api.parameters()
 const isStep = (text: string): text is GuideStep => (guideSteps as readonly string[]).includes(text)

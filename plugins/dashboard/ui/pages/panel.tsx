@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { language, t } from '../i18n/index.js'
+import { place as placeNow } from '../place.js'
 import { panels } from '../station/live.js'
 import type { PanelEntry } from '../station/messages.js'
 import { openPanel } from '../station/panel.js'
-import { place as placeNow } from './index.js'
 
 /** The page of another plugin. Its failures are reported here, and the rest of the page keeps working. */
 export function PanelPage() {

@@ -15,9 +15,9 @@ import { NeighboursCard } from '../parts/neighbours-card.js'
 import { PppCard } from '../parts/ppp-card.js'
 import { RawCard } from '../parts/raw-card.js'
 import { KeepUnderName, loadSaved, SavedList } from '../parts/saved-positions.js'
+import { place } from '../place.js'
 import { api, type ChangeAnswer } from '../station/api.js'
 import { document$ } from '../station/live.js'
-import { place } from './index.js'
 
 const load = async () => (await api.get<{ entries: HistoryEntry[] }>('/reference/history')).entries
 

@@ -6,8 +6,8 @@ import { matches } from '../model/form.js'
 import { ParameterForm } from '../parts/forms/parameter-form.js'
 import { SettingsFileFold } from '../parts/forms/settings-file.js'
 import { ShowKeys } from '../parts/show-keys.js'
+import { place } from '../place.js'
 import { api } from '../station/api.js'
-import { place } from './index.js'
 
 const load = () => api.parameters()
 

@@ -1,28 +1,25 @@
 import { Icon } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import { t } from '../i18n/index.js'
-import { groups, type PageEntry, type PageGroup, place } from '../pages/index.js'
+import { groups, type PageGroup } from '../pages/index.js'
+import { place } from '../place.js'
 import { panels } from '../station/live.js'
 
 export interface Place {
   readonly path: string
   readonly title: string
-  readonly load: PageEntry['load']
   readonly group: PageGroup
   readonly isExpert: boolean
 }
 
-const loadPanel = async () => (await import('../pages/panel.js')).PanelPage
-
 /** The pages of the station, and those of its plugins, which the page for experts lists. */
 export function places(): Place[] {
   const own = groups.flatMap((group) =>
-    group.pages.map(({ path, title, load, isExpert = false }) => ({ path, title: t(title), load, group, isExpert })),
+    group.pages.map(({ path, title, isExpert = false }) => ({ path, title: t(title), group, isExpert })),
   )
   const device = groups.at(-1) as PageGroup
   const others = (panels.value ?? []).map(({ plugin, title }) => ({
     path: `panel/${plugin}`,
     title,
-    load: loadPanel,
     group: device,
     isExpert: true,
   }))

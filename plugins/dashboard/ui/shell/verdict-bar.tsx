@@ -3,9 +3,9 @@ import { duration, figure, moment, t, word } from '../i18n/index.js'
 import { lengthText } from '../i18n/lengths.js'
 import { adviceText, whyText } from '../i18n/plugin-texts.js'
 import { absoluteOf, moodOf, overrideOf } from '../model/verdict.js'
-import { place } from '../pages/index.js'
 import { MendReason } from '../parts/faults.js'
 import { TakeBack } from '../parts/moved-answers.js'
+import { place } from '../place.js'
 import { document$, inContact, silent_s, verdict } from '../station/live.js'
 
 /** The verdict: in full on the first page, as a line on the others. Read aloud when it changes, not each second. */

@@ -4,7 +4,7 @@ import type { IconName } from '../../../../runtime/lib/page/ui/parts/icon.js'
 import type { FleetRole } from '../fleet/api.js'
 import { hasPart, may } from '../fleet/live.js'
 import type { TextKey } from '../i18n/index.js'
-import { place } from '../place.js'
+import { place, serialHere } from '../place.js'
 import { OverviewPage } from './overview.js'
 
 interface PageEntry {
@@ -54,16 +54,6 @@ const unknown: PageEntry = { path: '', title: 'app.pageMissing', icon: 'unknown'
 /** What this reader can see. */
 export const menu = (): PageEntry[] =>
   pages.filter(({ part, role }) => (part === undefined || hasPart(part)) && (role === undefined || may(role)))
-
-/** Of an address `station/SERIAL`; `''` for any other. */
-export function serialHere(): string {
-  const [, serial = ''] = /^station\/(.+)$/.exec(place.value.path) ?? []
-  try {
-    return decodeURIComponent(serial)
-  } catch {
-    return serial
-  }
-}
 
 export function entryHere(): PageEntry {
   if (serialHere() !== '') return station

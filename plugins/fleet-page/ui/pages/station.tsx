@@ -17,8 +17,8 @@ import { NetCard } from '../parts/net-card.js'
 import { StationActions } from '../parts/station-actions.js'
 import { StationTimeline } from '../parts/station-timeline.js'
 import { VerdictMark } from '../parts/verdict-mark.js'
+import { serialHere } from '../place.js'
 import { causeText } from '../words.js'
-import { serialHere } from './index.js'
 
 /** One station: how it is, what its document says, its last days, and what can be done. */
 export function StationPage() {

@@ -1,48 +1,7 @@
 /** What may have caused a wrong announced position, for people: a cause and values to translate by, and an English text. */
-import type { Ecef, Enu } from '../../../../schemas/services.js'
-import { distance, type FrameName, type PlateName } from '../../gnss/index.js'
+import { distance } from '../../gnss/index.js'
+import { type CauseEvidence, isSignificant, lengthText, listed, type NetCause } from './cause.js'
 import { frameCause } from './frame-cause.js'
-
-export interface NetCause {
-  readonly kind: /** Two stations announce each other's position. */
-    | 'swapped'
-    /** The ranges of the station itself contradict the announced position. */
-    | 'far'
-    /** The position is given in another frame than that of the neighbours. */
-    | 'frame'
-    /** Only the height is wrong: `values.point` says of which point the height probably is. */
-    | 'height'
-    /** The antenna moves or has moved. */
-    | 'moved'
-    | 'unexplained'
-  readonly values: Readonly<Record<string, string | number | boolean>>
-  readonly text: string
-}
-
-/** A base with the position that follows from its own ranges, right to metres, ECEF. */
-export interface RangedBase {
-  readonly id: string
-  readonly arp: Ecef
-  readonly byRanges?: Ecef | undefined
-}
-
-/** A wrong base, and the facts that are known about it. */
-export interface CauseEvidence extends RangedBase {
-  /** True minus announced position and its standard deviations, of `judgeNet`, metres. */
-  readonly offset: Enu
-  readonly sigma: Enu
-  /** Of the announced position, as the operator gave it. */
-  readonly datum?: { readonly frame?: FrameName; readonly epoch?: number; readonly plate?: PlateName }
-  readonly neighbours?: { readonly frame?: FrameName; readonly epoch?: number }
-  /** Decimal year of the measurement. */
-  readonly now: number
-  /** Height of the antenna reference point above the marker, metres. */
-  readonly antennaHeight_m?: number
-  /** Height of the phase centre above the antenna reference point, metres. */
-  readonly phaseCentre_m?: number
-  /** Bases whose position this base may announce. */
-  readonly others?: readonly RangedBase[]
-}
 
 /** Positions by ranges are right to this, and farther apart than this they differ for certain, metres. */
 const ranged = { same_m: 10, far_m: 25 }
@@ -59,10 +18,6 @@ export function causesOf(evidence: CauseEvidence): NetCause[] {
   const found = [frameCause(evidence), heightCause(evidence)].flatMap((cause) => cause ?? [])
   return found.length > 0 ? found : [unexplained(evidence)]
 }
-
-/** Whether a value is at least `smallest_m` and more than three standard deviations. */
-export const isSignificant = (value: number, sigma: number, smallest_m: number): boolean =>
-  Math.abs(value) >= smallest_m && Math.abs(value) > 3 * sigma
 
 function swappedCause({ id, arp, byRanges, others = [] }: CauseEvidence): NetCause | undefined {
   if (!byRanges) return undefined
@@ -132,17 +87,5 @@ function unexplained({ offset, sigma }: CauseEvidence): NetCause {
 
 const partText = (value: number, sigma: number, more: string, less: string) =>
   isSignificant(value, sigma, least_m) ? `${lengthText(Math.abs(value))} ${value > 0 ? more : less}` : undefined
-
-/** `0.134 m`, `1.24 m`, `12.3 km` */
-export function lengthText(metres: number): string {
-  if (metres >= 10_000) return `${(metres / 1_000).toFixed(1)} km`
-  return `${metres.toFixed(metres < 1 ? 3 : metres < 100 ? 2 : 0)} m`
-}
-
-/** `a`, `a and b`, `a, b and c` */
-export function listed(parts: readonly string[], word: 'and' | 'or' = 'and'): string {
-  const last = parts[parts.length - 1] ?? ''
-  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} ${word} ${last}`
-}
 
 const rounded = (metres: number) => Math.round(metres * 1_000) / 1_000 + 0

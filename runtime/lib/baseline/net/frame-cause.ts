@@ -1,6 +1,6 @@
 /** Whether an offset is the difference between two reference frames or epochs. */
 import { ecefToGeodetic, enu, type FrameName, frameNames, type PlateName, transformed } from '../../gnss/index.js'
-import { type CauseEvidence, isSignificant, lengthText, listed, type NetCause } from './causes.js'
+import { type CauseEvidence, isSignificant, lengthText, listed, type NetCause } from './cause.js'
 
 /** Smaller offsets have too many possible causes. */
 const least_m = 0.05

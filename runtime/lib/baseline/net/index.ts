@@ -1,6 +1,7 @@
 /** The judgement of bases by the vectors between them, and the causes of their offsets. */
 
-export { type CauseEvidence, causesOf, type NetCause, type RangedBase } from './causes.js'
+export type { CauseEvidence, NetCause, RangedBase } from './cause.js'
+export { causesOf } from './causes.js'
 export {
   judgeNet,
   judgeNetInSteps,

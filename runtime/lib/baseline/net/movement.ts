@@ -1,7 +1,7 @@
 /** Whether an antenna moved, from the offsets of many days: a step or a drift. */
 import type { Enu } from '../../../../schemas/services.js'
 import { median } from '../../gnss/index.js'
-import { listed, type NetCause } from './causes.js'
+import { listed, type NetCause } from './cause.js'
 
 /** An offset of one day. */
 export interface DailyOffset {
