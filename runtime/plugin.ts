@@ -49,7 +49,6 @@ export type {
   ListenOptions,
   ListenTls,
 } from './gateway/net/types.js'
-export { forViewer } from './kernel/registries/for-viewer.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
 export {
@@ -60,6 +59,7 @@ export {
   syncFolder,
 } from './platform/files/durable-file.js'
 export { readPlain, readPlainSync, readRecord, readRecordSync } from './platform/files/plain-file.js'
+export { forViewer } from './platform/for-viewer.js'
 export type { EventSource } from './platform/guard/event-hub.js'
 export type { StopReason } from './platform/guard/owner.js'
 export { LogLimit } from './platform/log/log-limit.js'

@@ -776,7 +776,7 @@ t.test(
       ...{ number, reports: [], settle: false },
       contents: new Map([['n', new Map([['k', String(number)]])]]),
     })
-    t.match(await generations.read(), { founded: false, oldFormat: false, kept: [], asOf: '' })
+    t.match(await generations.read(), { founded: false, kept: [], asOf: '' })
     await generations.write(state(1))
     t.equal((await generations.read()).founded, false)
     await generations.write(state(2))
@@ -1162,7 +1162,7 @@ t.test('the folder of a store: private, durable, and 64 MiB are the largest file
   await files.write(state(3))
   t.notOk(existsSync(join(folder, '.founded')), 'once')
   const found = await files.read()
-  t.match(found, { snapshot: { number: 3 }, loss: undefined, founded: false, oldFormat: false, kept: [], asOf: '' })
+  t.match(found, { snapshot: { number: 3 }, loss: undefined, founded: false, kept: [], asOf: '' })
   truncateSync(join(folder, 'snapshot-0'), 64 << 20)
   t.match(await files.read(), { loss: 'newest', finding: 'snapshot-0 is damaged', kept: [] })
   truncateSync(join(folder, 'snapshot-0'), (64 << 20) + 1)

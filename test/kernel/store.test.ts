@@ -634,17 +634,6 @@ t.test('never refuses to start, whatever is in the folder', async (t) => {
   }
 })
 
-t.test('the LevelDB of version 0.1.0 is reported and left alone', async (t) => {
-  const folder = join(t.testdir({ store: { CURRENT: 'MANIFEST-000001\n', 'MANIFEST-000001': '' } }), 'store')
-  await opened(folder, async (store) => {
-    t.same(codes(store), ['store-old-format'])
-    await store.batch(setting(1))
-    t.same(codes(store), [])
-  })
-  t.ok(existsSync(join(folder, 'MANIFEST-000001')))
-  await opened(folder, (store) => t.same(codes(store), [], 'once'))
-})
-
 t.test('files that are deleted or changed while the service runs', async (t) => {
   const damages: Record<string, (folder: string) => void> = {
     'the whole folder deleted': (folder) => rmSync(folder, { recursive: true }),

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { everything, type MaskAssignment, selectionOf } from '../../../schemas/document.js'
+import { forViewer } from '../../platform/for-viewer.js'
 import { guard } from '../../platform/guard/guard.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
@@ -7,7 +8,6 @@ import type { InfoSelection, LoginRole } from '../../plugin.js'
 import type { SyncHookPoint } from '../hook-point.js'
 import type { BlockRecord, InfoPart } from '../instance/registrations.js'
 import type { Tables } from '../tables.js'
-import { forViewer } from './for-viewer.js'
 import { type JsonGap, jsonGaps } from './json-gaps.js'
 
 const textLife_ms = 100

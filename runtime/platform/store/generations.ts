@@ -33,8 +33,6 @@ export const isDenied = (error: unknown): boolean => denied.includes(systemCode(
 export interface Found extends Recovery {
   /** There was a store here before, even if it is damaged now. */
   readonly founded: boolean
-  /** The files of a LevelDB, which version 0.1.0 used, lie here. */
-  readonly oldFormat: boolean
   /** Files that could not be read, and copies of damaged ones where nothing could be read. */
   readonly kept: readonly string[]
   /** Time (UTC) at which the state in use was written, if a newer version has left no other. */
@@ -73,7 +71,7 @@ export class Generations {
     const kept = await this.#keepDamaged(slots, nothingLeft, recovery.loss === 'newer' ? 'newer' : 'damaged')
     const asOf = recovery.loss === 'newer' ? await this.#timeOf(recovery.snapshot, slots) : ''
     await this.acceptState()
-    return { ...recovery, founded: names.includes(founded), oldFormat: names.includes('CURRENT'), kept, asOf }
+    return { ...recovery, founded: names.includes(founded), kept, asOf }
   }
 
   /** Keeps a state until `dropCopy`, regardless of later writes. Durable when it resolves. */

@@ -304,7 +304,7 @@ class SnapshotStore implements Store {
   }
 
   async #load(): Promise<void> {
-    const { snapshot, loss, finding, kept, founded, oldFormat, asOf } = await this.#files.read()
+    const { snapshot, loss, finding, kept, founded, asOf } = await this.#files.read()
     const reports = [...snapshot.reports]
     const report = (code: string, text: string) => void reports.push(this.#report(code, text))
     const inFolder = `the settings in ${this.#folder}`
@@ -331,8 +331,6 @@ class SnapshotStore implements Store {
       )
     } else if (snapshot.number === 0 && founded) {
       report('store-reset', `${inFolder} were deleted: defaults are used and passwords are gone, set them again`)
-    } else if (snapshot.number === 0 && oldFormat) {
-      report('store-old-format', `${inFolder} are those of version 0.1.0 and are not read; set them again`)
     }
     this.#contents = snapshot.contents
     this.#number = snapshot.number

@@ -1,4 +1,4 @@
-import { censor, isSecretName } from '../../platform/log/redact.js'
+import { censor, isSecretName } from './log/redact.js'
 
 type Json = Record<string, unknown>
 
