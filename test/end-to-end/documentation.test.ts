@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { definePlugin, type PluginContext, type PluginDefinition } from 'rtk-base/plugin'
 import {
   createTestStation,
@@ -16,19 +16,25 @@ import type { TObject } from 'typebox'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { readVariant } from '../../runtime/tools/cli/variant-file.js'
 import { shippedPlugin, shippedTogether } from '../harness/shipped.js'
+import { packedFiles } from '../reference/pages.js'
 
 const root = packageRoot()
-const read = (path: string) => readFileSync(join(root, path), 'utf8')
+/** The pages and files that are made for the package. */
+const made = await packedFiles()
+const read = (path: string) => made.get(path) ?? readFileSync(join(root, path), 'utf8')
+const isThere = (file: string) => made.has(relative(root, file)) || existsSync(file)
 const readme = read('README.md')
 
 /** Every Markdown page of the project, relative to it. */
 function pages(folder = '.'): string[] {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+  const ofPackage = folder === '.' ? [...made.keys()].filter((path) => path.endsWith('.md')) : []
+  const found = readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isFile()) return entry.name.endsWith('.md') ? [path] : []
     const foreign = entry.name === 'node_modules' || entry.name.startsWith('.') || /^(build|data)/.test(path)
     return entry.isDirectory() && !foreign ? pages(path) : []
   })
+  return [...new Set([...found, ...ofPackage])]
 }
 
 /** The code blocks of a page that are of this language. */
@@ -61,9 +67,8 @@ t.test('links', async (t) => {
         if (/^[a-z]+:/.test(target)) continue
         const [path, anchor] = target.split('#', 2)
         const file = path === '' ? resolve(root, page) : resolve(root, dirname(page), path)
-        t.ok(existsSync(file), `${target} is missing`)
-        if (anchor && existsSync(file))
-          t.ok(anchors(readFileSync(file, 'utf8')).includes(anchor), `${target}: no heading`)
+        t.ok(isThere(file), `${target} is missing`)
+        if (anchor && isThere(file)) t.ok(anchors(read(relative(root, file))).includes(anchor), `${target}: no heading`)
       }
     })
   }
@@ -74,7 +79,7 @@ t.test('links', async (t) => {
     t.ok(found.length > 30)
     for (const { page, path } of found)
       t.ok(
-        [root, dirname(join(root, page))].some((folder) => existsSync(join(folder, path))),
+        [root, dirname(join(root, page))].some((folder) => isThere(join(folder, path))),
         `${page}: ${path}`,
       )
     t.end()

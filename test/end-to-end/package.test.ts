@@ -82,13 +82,26 @@ t.test('a station runs from it with every shipped plugin, prebuilt', gate, async
   t.match(await station.end(), { code: 0 })
 })
 
+/** Compiles only where the types of `rtk-base/contract` are those of the TypeBox schemas. */
+const sameTypes = `import type * as contract from 'rtk-base/contract'
+import type { ChangeAnswer, InfoDocument, PluginReport } from 'rtk-base/schemas'
+function same<A extends B, B>(..._: [A, B] extends [B, A] ? [] : [never]): void {}
+same<contract.InfoDocument, InfoDocument>()
+same<contract.ChangeAnswer, ChangeAnswer>()
+same<contract.PluginReport, PluginReport>()
+export const part: contract.InfoDocumentPart = { gnss: { state: { satvis: 7 } } }
+export const change: contract.Change = { 'udp-port': 2200 }
+// @ts-expect-error a port is a number
+export const wrong: contract.Change = { 'udp-port': 'no' }
+`
+
 t.test('a plugin of its own is written against its types, and a device folder is built with both', gate, async (t) => {
   run(process.execPath, [entry, 'new-plugin', 'roof-light'])
   writeFileSync(
     join(folder, 'tsconfig.json'),
     JSON.stringify({
       compilerOptions: { strict: true, module: 'nodenext', target: 'es2023', noEmit: true, types: ['node'] },
-      include: ['roof-light/index.ts', 'all.ts'],
+      include: ['roof-light/index.ts', 'all.ts', 'same.ts'],
     }),
   )
   const names = ['', '/plugin', '/services', '/schemas', '/contract', '/gnss', '/testing']
@@ -96,6 +109,7 @@ t.test('a plugin of its own is written against its types, and a device folder is
     join(folder, 'all.ts'),
     names.map((name, n) => `export * as part${n} from 'rtk-base${name}'\n`).join(''),
   )
+  writeFileSync(join(folder, 'same.ts'), sameTypes)
   t.equal(run(join(project, 'node_modules', '.bin', 'tsc'), ['-p', '.']), '')
   writeFileSync(
     join(folder, 'roof.json'),

@@ -1,4 +1,5 @@
 /** A page of the API reference for each entry of the package. */
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../runtime/platform/release.js'
@@ -36,6 +37,25 @@ export function apiPages(): Map<string, string> {
   pages.set('index.md', contents())
   return pages
 }
+
+/**
+ * A line for each export of the package, with a digest of its declaration and docstring: a change of what others build on shows in
+ * review.
+ */
+export function apiDigest(): string {
+  const read = readEntries(Object.values(entries).map(([source]) => source))
+  const lines = Object.entries(entries).flatMap(([name, [source]]) =>
+    (read.get(source)?.modules ?? []).flatMap(({ declarations }) =>
+      declarations.map((one) => `${idOf(name)} ${one.name} ${digestOf(one.text + one.doc).slice(0, 8)}`),
+    ),
+  )
+  const byHand = Object.entries(written).map(
+    ([name, [source]]) => `${idOf(name)} ${digestOf(readFileSync(join(packageRoot(), source), 'utf8')).slice(0, 8)}`,
+  )
+  return `${[...new Set([...lines, ...byHand])].sort().join('\n')}\n`
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 function contents(): string {
   const rows = Object.entries({ ...entries, ...written }).map(

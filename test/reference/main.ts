@@ -1,8 +1,8 @@
 /** `npm run docs` writes the generated pages; `npm run docs -- picture` takes the picture of the README from a running simulator. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../runtime/platform/release.js'
-import { generatedPages } from './pages.js'
+import { generatedPages, packedFiles } from './pages.js'
 import { takeFleetPicture, takePicture } from './picture.js'
 
 if (process.argv[2] === 'picture') await takePicture()
@@ -10,10 +10,11 @@ else if (process.argv[2] === 'fleet-picture') await takeFleetPicture()
 else {
   const root = packageRoot()
   const pages = await generatedPages()
-  for (const [path, text] of pages) writeFileSync(join(root, path), text)
-  const folders = new Set(
-    [...pages.keys()].map((path) => dirname(path)).filter((folder) => /(api|reference)$/.test(folder)),
-  )
+  for (const [path, text] of [...pages, ...(await packedFiles())]) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const folders = new Set([...pages.keys()].map((path) => dirname(path)).filter((folder) => /reference$/.test(folder)))
   for (const folder of folders)
     for (const name of readdirSync(join(root, folder)))
       if (!pages.has(join(folder, name))) rmSync(join(root, folder, name))

@@ -3,19 +3,26 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rtkBaseAll } from 'rtk-base/testing'
 import { packageRoot } from '../../runtime/platform/release.js'
-import { apiPages } from './api.js'
+import { apiDigest, apiPages } from './api.js'
+import { contractFiles } from './contract.js'
 import { documentPage } from './document.js'
 import { everyOffer } from './station.js'
 import { commandsPage, errorsPage, parametersPage, routesPage, topicsPage } from './tables.js'
 
 const docs = join('runtime', 'docs')
 
-/** Path relative to the project → text. */
+/** Those that are made for the package, and are not in git: path relative to the project → text. */
+export async function packedFiles(): Promise<Map<string, string>> {
+  const pages = [...apiPages()].map(([name, text]): [string, string] => [join(docs, 'api', name), text])
+  return new Map([...pages, ...Object.entries(await contractFiles())])
+}
+
+/** Those that are kept in git: path relative to the project → text. */
 export async function generatedPages(): Promise<Map<string, string>> {
   const offer = await everyOffer()
   const cli = join(docs, 'cli.md')
   return new Map([
-    ...[...apiPages()].map(([name, text]): [string, string] => [join(docs, 'api', name), text]),
+    [join(docs, 'api.txt'), apiDigest()],
     [join(docs, 'reference', 'parameters.md'), parametersPage(offer)],
     [join(docs, 'reference', 'commands.md'), commandsPage(offer)],
     [join(docs, 'reference', 'routes.md'), routesPage(offer)],

@@ -233,6 +233,8 @@ async function prepack() {
   const declarations = ['--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', join(build, 'types')]
   const status = run(bin('tsc'), ['-p', root, ...declarations])
   if (status !== 0) process.exit(status)
+  const pages = run(process.execPath, [join(build, 'test', 'reference', 'main.js')])
+  if (pages !== 0) process.exit(pages)
   const { pack } = await import(pathToFileURL(join(build, 'runtime', 'tools', 'build', 'prebuild.js')).href)
   await pack()
 }

@@ -25,14 +25,19 @@ const primitives: Readonly<Record<string, string>> = {
 const header = `// Generated from the schemas; see schemas/README.md.
 /** Types of the data on HTTP and MQTT, by their names in /openapi.json and /asyncapi.json. */
 
+type DeepPartial<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: DeepPartial<T[K]> } : T
+
 `
 
 /** One exported type for each schema. */
 export const declarations = (schemas: Readonly<Record<string, Schema>>): string =>
   header +
   Object.entries(schemas)
-    .map(([name, schema]) => `${comment(schema, '')}export type ${name} = ${typeOf(schema, '')}\n`)
+    .map(([name, schema]) => `${comment(schema, '')}export type ${name} = ${parts[name] ?? typeOf(schema, '')}\n`)
     .join('\n')
+
+/** Parts of others: their schemas repeat every field. */
+const parts: Readonly<Record<string, string>> = { InfoDocumentPart: 'DeepPartial<InfoDocument>' }
 
 function typeOf(schema: Schema, indent: string): string {
   const { $ref, anyOf, type, items } = schema
