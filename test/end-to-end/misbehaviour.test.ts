@@ -17,8 +17,8 @@ interface Case {
   setup?: string
   start?: string
   stop?: string
-  /** What sets it off: a command of the plugin, a request of its route, an upgrade. */
-  provoke?: 'command' | 'route' | 'upgrade'
+  /** What sets it off: a command of the plugin, a request of its route. */
+  provoke?: 'command' | 'route'
   /** In the log, once it was provoked. */
   reported: RegExp
   /** Reported when it goes. */
@@ -64,16 +64,6 @@ const cases: Record<string, Case> = {
     setup: `ctx.http.route({ method: 'GET', url: '/bad', handler() { ${boom} } })`,
     provoke: 'route',
     reported: /a route failed/,
-  },
-  'throws in an upgrade': {
-    setup: `ctx.http.upgrade('/bad', () => { ${boom} })`,
-    provoke: 'upgrade',
-    reported: /upgrade \/bad: boom/,
-  },
-  'throws in the handler of an upgraded socket': {
-    setup: `ctx.http.upgrade('/bad', (_request, socket) => { socket.write('HTTP/1.1 101 Switching Protocols\\r\\n\\r\\n'); setImmediate(() => { ${boom} }) })`,
-    provoke: 'upgrade',
-    reported: /uncaught error: boom/,
   },
   'throws for every frame': {
     start: `ctx.services.use(rtcmStream).subscribe({ via: 'bad', name: 'bad', ip: '', take() { ${boom} } })`,
@@ -150,11 +140,6 @@ t.test('a plugin that misbehaves harms nobody else', { timeout: 300_000 }, async
   const provoke = async (how: Case['provoke']) => {
     if (how === 'command') await control.call('command', { text: 'go' })
     if (how === 'route') t.equal((await fetch(`${station.url}/bad`)).status, 500)
-    if (how === 'upgrade') {
-      const socket = connect(Number(new URL(station.url).port), '127.0.0.1')
-      socket.on('error', () => {})
-      socket.end('GET /bad HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
-    }
   }
 
   const every = sample(12, 1, 1)

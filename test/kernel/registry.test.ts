@@ -1463,10 +1463,6 @@ t.test('C11: an argument at the wrong place is told when the plugin is loaded', 
       /route \/a: its role is viewer or operator, not "admin"/,
       ({ http }) => http?.route?.({ method: 'GET', url: '/a', config: { role: 'admin' }, handler: async () => '' }),
     ],
-    [
-      /upgrade \/ws: its role is viewer or operator, not "none"/,
-      ({ http }) => http?.upgrade?.('/ws', () => {}, { role: 'none' }),
-    ],
     [/topic "a\/#\/b": \+ is a whole level/, ({ mqtt }) => mqtt?.on?.('a/#/b', () => {})],
     [/description of a topic: its address is a string, not undefined/, ({ mqtt }) => mqtt?.describe?.({})],
     [
@@ -1485,7 +1481,6 @@ t.test('C11: an argument at the wrong place is told when the plugin is loaded', 
     [/watch of radar: its function is a function, not undefined/, ({ services }) => services?.watch?.({ id: 'radar' })],
     [/watched service is named by its token .*, not "radar"/, ({ services }) => services?.watch?.('radar', () => {})],
     [/service is named by its token .*, not undefined/, ({ services }) => services?.find?.()],
-    [/callback: its function is a function, not string/, ({ services }) => services?.callback?.('x')],
     [/listener: its options is an object, not undefined/, ({ net }) => net?.listen?.()],
     [
       /listener: its name is a string, not undefined/,

@@ -1,7 +1,7 @@
 import type { Trouble } from '../../../schemas/services.js'
+import type { ListenOptions } from '../../gateway/net/types.js'
 import { Fetcher } from '../../platform/fetch/index.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { ListenOptions } from '../../gateway/net/types.js'
 import type { PluginContext } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
 import { argument, type ContextHost, members, opening } from './host.js'
