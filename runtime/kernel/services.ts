@@ -17,7 +17,7 @@ function undo(watch: Watch): void {
   const { owner, returned } = watch
   watch.returned = undefined
   if (typeof returned === 'function')
-    guard(owner, `watch of ${watch.id}`, returned as () => unknown, { isUndo: true })()
+    guard(owner, `watch of ${watch.id}`, returned as () => unknown, { whileStopping: true })()
 }
 
 /**

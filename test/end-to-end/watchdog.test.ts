@@ -152,7 +152,6 @@ for (const [where, setup] of few(1, [
     const plugins = (await (await fetch(`${second.url}/plugins`)).json()) as Record<string, string>[]
     t.match(plugins, [
       { name: 'http-api', state: 'running' },
-      { name: 'verdict', state: 'running' },
       { name: 'system', state: 'running' },
       {
         state: 'quarantined',

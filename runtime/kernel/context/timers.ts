@@ -11,7 +11,8 @@ const shared_ms = 250
 export function timersOf(instance: Instance, clock: Clock): PluginContext['timers'] {
   const { scope } = instance
   /** Nobody waits for a run. */
-  const guarded = (fn: () => unknown) => guard(instance, 'timer', fn, { limit_ms: Number.POSITIVE_INFINITY })
+  const options = { limit_ms: Number.POSITIVE_INFINITY, whileStopping: true }
+  const guarded = (fn: () => unknown) => guard(instance, 'timer', fn, options)
   const checked = (ms: unknown, fn: unknown) => {
     argument('timer: its time', ms, 'number')
     argument('timer: its function', fn, 'function')

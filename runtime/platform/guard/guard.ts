@@ -10,8 +10,8 @@ export interface GuardOptions {
   readonly limit_ms?: number
   /** Told of a failure after the owner: what depended on the call ends. */
   readonly failed?: () => void
-  /** An undo: called while its owner is being stopped, too. */
-  readonly isUndo?: boolean
+  /** Called while its owner is being stopped, too: an undo, or a timer that `stop` waits for. */
+  readonly whileStopping?: boolean
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -32,14 +32,14 @@ export function guard<A extends unknown[], R>(
   owner: Owner,
   what: string,
   fn: (...args: A) => R,
-  { limit_ms = callbackLimit_ms, failed, isUndo = false }: GuardOptions = {},
+  { limit_ms = callbackLimit_ms, failed, whileStopping = false }: GuardOptions = {},
 ): (...args: A) => R | undefined {
   const fail = (error: unknown) => {
     owner.failed(error, what)
     failed?.()
   }
   const call = (...args: A): R | undefined => {
-    if (owner.signal.aborted && !isUndo) return undefined
+    if (owner.signal.aborted && !whileStopping) return undefined
     try {
       const result = runAs(owner, fn, ...args)
       if (isThenable(result)) within(owner, what, result, limit_ms).catch(fail)

@@ -10,6 +10,7 @@ import udpRtcm from '../../../plugins/udp-rtcm/index.js'
 import { Peers } from '../../../plugins/udp-rtcm/peers.js'
 import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
 import { decodeRtcm, encodeRtcm, messageNumber, type RtcmMessageOf } from '../../../runtime/lib/gnss/index.js'
+import { runAs } from '../../../runtime/platform/guard/owner.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   procedureStatus,
@@ -31,6 +32,7 @@ import {
   probe,
   until,
 } from '../../harness/index.js'
+import { ownerOf } from '../../kernel/owner.js'
 
 const here = { x: 3_925_405.8088, y: 274_491.1138, z: 5_002_842.746 }
 const there = { ...here, x: here.x + 0.002 }
@@ -827,12 +829,10 @@ t.test('subscribers', async (t) => {
     const { receiver, stream, epoch, station } = await setUp(t)
     receiver.emit(arpFrame(here))
     const good = subscriber('good')
-    stream.subscribe({
-      ...subscriber('bad'),
-      take: () => {
-        throw new Error('broken')
-      },
-    })
+    const take = () => {
+      throw new Error('broken')
+    }
+    runAs(ownerOf('bad'), () => stream.subscribe({ ...subscriber('bad'), take }))
     stream.subscribe(good)
     epoch(1)
     epoch(2)

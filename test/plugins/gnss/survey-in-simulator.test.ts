@@ -67,18 +67,6 @@ t.test('a station ID', async (t) => {
     },
   )
 
-  t.test('of a station from before they were drawn stays 0', async (t) => {
-    const store = new MemoryStore({ 'plugin.gnss-zed': { baud: 38_400 } })
-    for (const start of ['the first start of this release', 'the second']) {
-      const rig = await setUp(t, { store })
-      t.equal(rig.field('config.station.id'), 0, start)
-      await rig.station.stop()
-    }
-    const unreadable = new MemoryStore()
-    unreadable.troubles.push({ code: 'store-unreadable', text: 'for a test' })
-    t.equal((await setUp(t, { store: unreadable })).field('config.station.id'), 0, 'what may be one too')
-  })
-
   t.test('that somebody chose is never drawn, also where it is 0', async (t) => {
     t.equal((await setUp(t, { zed: { stationId: 0 } })).field('config.station.id'), 0)
     t.equal((await setUp(t, { changes: { 'gnss-station-id': 0 } })).field('config.station.id'), 0)
