@@ -9,6 +9,7 @@ import { quantile } from './measurement.js'
 import { parts } from './parts.js'
 import { runPart, type SizeName } from './run-part.js'
 import { number } from './table.js'
+import { entryOf } from './tree.js'
 
 const rounds = { full: 4, smoke: 3 } as const
 /** Percent; when the host of a virtual machine takes more, the figures mean nothing. */
@@ -57,8 +58,7 @@ function treeOf(commit: string): string {
     }
   }
   // It installs what is missing, and builds what is newer.
-  const entry = join(folder, 'runtime', 'tools', 'build', 'bootstrap.mjs')
-  execFileSync(process.execPath, [entry, '--help'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(process.execPath, [entryOf(folder), '--help'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   return folder
 }
 

@@ -1,11 +1,10 @@
 /** Processes of the tree that is measured. What they print on stderr is a fault of a smoke run, as is a warning of Node. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { childEnv, type StationProcess, type StationProcessOptions, startStation as start } from '../harness/process.js'
-import { tree } from './tree.js'
+import { entryOf, tree } from './tree.js'
 
-const entry = join(tree, 'runtime', 'tools', 'build', 'bootstrap.mjs')
+const entry = entryOf(tree)
 /** Where a smoke run looks for it. */
 const stderr = process.env.RTK_BASE_BENCH_STDERR
 

@@ -1,5 +1,5 @@
 /** The tree that is measured: this one, or that of another commit (`--against`), which is used by its public contract alone. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,6 +7,12 @@ import { packageRoot } from '../../runtime/platform/release.js'
 
 /** Its root folder. */
 export const tree = process.env.RTK_BASE_BENCH_TREE ?? packageRoot()
+
+/** The program of a tree: where its package says, as the folders of other commits differ. */
+export function entryOf(folder: string): string {
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { bin: Record<string, string> }
+  return join(folder, bin['rtk-base'] as string)
+}
 
 /** The tree has not what a part measures. */
 export class NotComparable extends Error {}

@@ -109,6 +109,7 @@ export const areas: readonly Area[] = [
       'runtime/platform/validate.ts',
       'runtime/kernel/plugins',
       'runtime/kernel/instance',
+      'runtime/platform/guard',
     ],
     tests: [
       'kernel/validate',
@@ -136,9 +137,10 @@ export const areas: readonly Area[] = [
   {
     name: 'access and admission',
     code: [
-      ...['access', 'origin', 'local-network', 'login'].map((part) => `runtime/gateway/http/${part}`),
-      ...['admission', 'door', 'listening'].map((file) => `runtime/gateway/net/${file}`),
-    ].map((path) => (path.endsWith('login') ? path : `${path}.ts`)),
+      ...['access', 'origin', 'local-network'].map((part) => `runtime/gateway/http/${part}.ts`),
+      ...['admission', 'door', 'listening'].map((file) => `runtime/gateway/net/${file}.ts`),
+      'runtime/gateway/login',
+    ],
     tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net', 'kernel/limits'],
     sample: 14,
   },
