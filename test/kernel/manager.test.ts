@@ -532,6 +532,32 @@ t.test('staged replace', async (t) => {
   )
 })
 
+t.test('C2: a plugin that hangs in its start holds up nobody who does not need it', async (t) => {
+  const clock = new ManualClock()
+  const [light, late] = [defineService<number>('light'), defineService<number>('late')]
+  const seen: unknown[] = []
+  const began: string[] = []
+  const starting = createTestStation({
+    clock,
+    plugins: {
+      hanging: plugin('hanging', { provides: [late], start: () => new Promise<void>(() => {}) }),
+      watcher: plugin('watcher', { start: (ctx) => void ctx.services.watch(light, (value) => seen.push(value)) }),
+      lamp: plugin('lamp', { provides: [light], start: (ctx) => ctx.services.provide(light, 7) }),
+      reader: plugin('reader', { needs: [light], start: () => void began.push('reader') }),
+      patient: plugin('patient', { needs: [late], start: () => void began.push('patient') }),
+    },
+  })
+  await until(() => seen.length === 2 && began.length === 1, 'the others run')
+  t.same([seen, began], [[undefined, 7], ['reader']])
+  await clock.advance(10_000)
+  const station = await starting
+  t.teardown(() => station.stop())
+  t.match(
+    station.station.plugins().map(({ name, state }) => `${name} ${state}`),
+    ['hanging failed', 'watcher running', 'lamp running', 'reader running', 'patient waiting'],
+  )
+})
+
 t.test('C12: what a stop takes away is a warning, but not at an orderly stop of the service', async (t) => {
   for (const isOrderly of [false, true]) {
     const lower = plugin('lower', { provides: [number], setup: (ctx) => ctx.services.provide(number, { value: 1 }) })

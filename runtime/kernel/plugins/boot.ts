@@ -4,7 +4,7 @@ import type { Loaded } from '../../loader/load.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
-import { adopt, newEntry, type Step, type Wanted } from './entry.js'
+import { adopt, type Entry, edgesOf, newEntry, type Step, type Wanted } from './entry.js'
 import type { Failures } from './failures.js'
 import type { PluginSet } from './plugin-set.js'
 import type { Reconcile, ReconcileDeps } from './reconcile.js'
@@ -61,12 +61,28 @@ export async function boot(
   // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
   deps.publish(compileTables(setUp), generation)
   await ready({ mistakes, ...parametersOf(deps, kernel, steps, mistakes.length > 0) })
-  for (const { entry } of order) {
-    if (signal.aborted) return
-    if (entry.instance) await reconcile.startOrFail(entry, entry.instance, new Map())
-  }
+  await startEach(order, async (entry) => {
+    if (signal.aborted || !entry.instance) return
+    await reconcile.startOrFail(entry, entry.instance, new Map())
+    // Whoever watches a service has it now, however long others take.
+    deps.services.look()
+  })
+  if (signal.aborted) return
   if (pluginSet.instances.length === setUp.length) deps.publish(compileTables(setUp), generation)
   else await reconcile.publishAgain()
+}
+
+/** Each as soon as those have started, or have failed, that it needs: one that hangs holds nobody else up. */
+async function startEach(order: readonly Step[], start: (entry: Entry) => Promise<void>): Promise<void> {
+  const providers = new Map<string, Promise<void>>()
+  const all = order.map(({ entry, definition }) => {
+    const { needs, provides } = edgesOf(definition)
+    const needed = needs.flatMap((id) => providers.get(id) ?? [])
+    const started = needed.length > 0 ? Promise.all(needed).then(() => start(entry)) : start(entry)
+    for (const id of provides) providers.set(id, started)
+    return started
+  })
+  await Promise.all(all)
 }
 
 /** The parameters of plugins that are not set up, as far as they can be known. */
