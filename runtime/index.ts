@@ -19,7 +19,7 @@ import { Shutdown } from './kernel/parts/shutdown.js'
 import type { BootKnowledge } from './kernel/plugins/boot.js'
 import type { RuntimeOptions } from './kernel/runtime-options.js'
 import { isPath } from './loader/source.js'
-import { NamedAddresses } from './platform/address/named-addresses.js'
+import { Prefixes } from './platform/address/address.js'
 import type { StationDevice } from './platform/device.js'
 import { refuseExit } from './platform/guard/exit.js'
 import { guard } from './platform/guard/guard.js'
@@ -170,7 +170,7 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
   const httpServer = new HttpServer(http, { log, clock, network, seen, sessions, accounts: () => plugins.accounts() })
   shutdown.add(() => httpServer.close())
-  const proxies = new NamedAddresses(net.proxies, 'net.proxies')
+  const proxies = Prefixes.named(net.proxies, 'net.proxies')
   const edges = { host: hostTable, httpServer, network, proxies, stopping: shutdown.signal }
   const plugins = buildPlugins(options, foundation, registries, edges)
   shutdown.add(() => plugins.close())

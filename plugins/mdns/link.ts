@@ -1,5 +1,5 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
-import { BlockList } from 'node:net'
+import { Prefixes } from 'rtk-base/link'
 
 /** One interface on which is announced. */
 export interface LinkAddress {
@@ -32,8 +32,7 @@ export const udpLinks =
   (port: number): OpenLink =>
   async ({ address, prefix }, { received, failed }) => {
     const socket = createSocket({ type: 'udp4', reuseAddr: true })
-    const local = new BlockList()
-    local.addSubnet(address, prefix)
+    const local = new Prefixes([`${address}/${prefix}`])
     await new Promise<void>((resolve, reject) => {
       socket.once('error', (error) => {
         socket.close()
@@ -56,7 +55,7 @@ export const udpLinks =
     })
     socket.on('error', failed)
     // The system also delivers packets from other interfaces and from outside this link (RFC 6762, section 11).
-    socket.on('message', (bytes, from) => local.check(from.address) && received(bytes, from))
+    socket.on('message', (bytes, from) => local.has(from.address) && received(bytes, from))
     const pending = new Set<Promise<void>>()
     return {
       send(bytes, to = { address: group, port }) {

@@ -3,7 +3,7 @@
  * by not reading from it. After half a minute of overload it loses its connection. Every protocol of the station uses
  * this, so that one peer cannot take the processing time that the RTCM of the others needs.
  */
-import { networkOf } from './address/network-of.js'
+import { networkOf } from './address/address.js'
 
 /** A limit on received data. */
 export interface Rate {

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
-import { BlockList, connect } from 'node:net'
+import { connect } from 'node:net'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
@@ -13,7 +13,7 @@ import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Proxies } from '../../runtime/gateway/http/proxies.js'
 import { HttpServer } from '../../runtime/gateway/http/server.js'
 import { Turns } from '../../runtime/gateway/http/turns.js'
-import { normalAddress } from '../../runtime/platform/address/address.js'
+import { normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
 import { currentOwner } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
 import { drive } from '../harness/drive.js'
@@ -442,7 +442,7 @@ t.test('access rules hold for every route of every plugin, and for upgrades', as
   t.match(await raw(port, 'GET /read HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200/)
 
   t.test('peers', async (t) => {
-    const none = new BlockList()
+    const none = new Prefixes([])
     const own = ownPrefixes({
       wan0: [
         { address: '203.0.113.7', netmask: '', family: 'IPv4', mac: '', internal: false, cidr: '203.0.113.7/28' },
@@ -472,7 +472,7 @@ t.test('access rules hold for every route of every plugin, and for upgrades', as
 
   t.test('what strangers ask with is remembered, but not all of it', async (t) => {
     let looked = 0
-    const own = Object.assign(new BlockList(), { check: () => ++looked === 0 })
+    const own = Object.assign(new Prefixes([]), { has: () => ++looked === 0 })
     const ask = (from: number, to: number) => {
       for (let n = from; n < to; n++) isLocalPeer(`203.0.${113 + (n >> 8)}.${n & 255}`, own)
       return looked

@@ -4,32 +4,26 @@
  * sites and ports. Pure functions; the HTTP server calls them before routing and before every upgrade.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
 import type { networkInterfaces } from 'node:os'
 import { RtkError } from '../../errors.js'
-import { normalAddress } from '../../platform/address/address.js'
+import { Prefixes } from '../../platform/address/address.js'
 import { isForeignOrigin } from './origin.js'
 
-const local = new BlockList()
-local.addSubnet('127.0.0.0', 8)
-local.addSubnet('10.0.0.0', 8) // RFC 1918
-local.addSubnet('172.16.0.0', 12)
-local.addSubnet('192.168.0.0', 16)
-local.addSubnet('169.254.0.0', 16) // link-local, RFC 3927
-local.addAddress('::1', 'ipv6')
-local.addSubnet('fe80::', 10, 'ipv6') // link-local, RFC 4291
-local.addSubnet('fc00::', 7, 'ipv6') // unique local, RFC 4193
+const local = new Prefixes([
+  ...['127.0.0.0/8', '::1'],
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'], // RFC 1918
+  ...['169.254.0.0/16', 'fe80::/10'], // link-local, RFC 3927 and RFC 4291
+  'fc00::/7', // unique local, RFC 4193
+])
 
-/** The prefixes of the machine's own interfaces. */
-export function ownPrefixes(interfaces: ReturnType<typeof networkInterfaces>): BlockList {
-  const list = new BlockList()
-  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
-    const [address = '', prefix = ''] = (cidr ?? '').split('/')
-    // A prefix of length 0 contains every address, so it does not define a local network.
-    if (Number(prefix) > 0) list.addSubnet(normalAddress(address), Number(prefix), family === 'IPv6' ? 'ipv6' : 'ipv4')
-  }
-  return list
-}
+/** The prefixes of the machine's own interfaces. One of length 0 contains every address, so it defines no local network. */
+export const ownPrefixes = (interfaces: ReturnType<typeof networkInterfaces>): Prefixes =>
+  new Prefixes(
+    Object.values(interfaces).flatMap((addresses) =>
+      (addresses ?? []).flatMap(({ cidr }) => (cidr && !cidr.endsWith('/0') ? [cidr] : [])),
+    ),
+  )
 
 /**
  * Remembers answers by the object that they depend on and a text of the request: both checks run for every request, and
@@ -52,20 +46,10 @@ function remembered<K extends object>(answer: (text: string, key: K) => boolean)
   }
 }
 
-/** Inside a prefix of one of its own interfaces, loopback among them. */
-export const isNeighbour = (address: string, own: BlockList): boolean => {
-  const plain = normalAddress(address)
-  return isIP(plain) !== 0 && own.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
-}
-
 /** Loopback, link-local, private, or inside a prefix of one of its own interfaces. */
-export const isLocalPeer = remembered((address: string, own: BlockList): boolean => {
-  const plain = normalAddress(address)
-  const family = isIP(plain)
-  if (family === 0) return false
-  const type = family === 6 ? 'ipv6' : 'ipv4'
-  return local.check(plain, type) || own.check(plain, type)
-})
+export const isLocalPeer = remembered(
+  (address: string, own: Prefixes): boolean => local.has(address) || own.has(address),
+)
 
 /** The host of a `Host` header in lower case, without port, brackets and final dot; undefined when it is malformed. */
 export function hostOf(header: string): string | undefined {
@@ -114,7 +98,7 @@ export interface AccessRequest {
 
 export interface AccessRules {
   /** Prefixes of own interfaces. */
-  own: BlockList
+  own: Prefixes
   /** Own and configured host names. */
   names: readonly string[]
   /** Tokens are set: they decide instead of the peer's address. */

@@ -1,8 +1,8 @@
-import type { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Dispose } from '../../../schemas/event.js'
+import type { Prefixes } from '../../platform/address/address.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import { isLocalPeer, isNeighbour, ownPrefixes } from './access.js'
+import { isLocalPeer, ownPrefixes } from './access.js'
 import { CaptivePortal } from './captive-portal.js'
 
 /** How long the prefixes of own interfaces are believed: asking for them costs a system call each. */
@@ -12,14 +12,14 @@ const prefixAge_ms = 10_000
 export class LocalNetwork {
   readonly portal = new CaptivePortal()
   readonly #clock: Clock
-  #own: { list: BlockList; at_ms: number } | undefined
+  #own: { list: Prefixes; at_ms: number } | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** The prefixes of own interfaces. */
-  prefixes(): BlockList {
+  prefixes(): Prefixes {
     const now = this.#clock.monotonic()
     if (this.#own === undefined || now - this.#own.at_ms > prefixAge_ms)
       this.#own = { list: ownPrefixes(networkInterfaces()), at_ms: now }
@@ -31,7 +31,7 @@ export class LocalNetwork {
   }
 
   isNeighbour(address: string): boolean {
-    return isNeighbour(address, this.prefixes())
+    return this.prefixes().has(address)
   }
 
   redirectProbes(addresses: () => readonly string[]): Dispose {

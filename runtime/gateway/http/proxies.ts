@@ -1,8 +1,7 @@
 /** Proxies named by the operator (`http.proxies`): their forwarding headers are trusted, others are removed. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
-import { NamedAddresses } from '../../platform/address/named-addresses.js'
+import { isLoopbackAddress, normalAddress, Prefixes } from '../../platform/address/address.js'
 
 /** More hops than any chain of proxies has. */
 const mostHops = 32
@@ -16,11 +15,11 @@ export const callerOf = (request: IncomingMessage): string =>
   (request as { [callerKey]?: string })[callerKey] ?? normalAddress(request.socket.remoteAddress)
 
 export class Proxies {
-  readonly #named: NamedAddresses
+  readonly #named: Prefixes
 
   /** @throws RTK_ERR_VARIANT */
   constructor(named: readonly string[]) {
-    this.#named = new NamedAddresses(named, 'http.proxies')
+    this.#named = Prefixes.named(named, 'http.proxies')
   }
 
   get isEmpty(): boolean {

@@ -3,7 +3,7 @@
  * strangers send costly requests, a client that asks seldom waits for at most one of them.
  */
 import type { ServerResponse } from 'node:http'
-import { networkOf } from '../../platform/address/network-of.js'
+import { networkOf } from '../../platform/address/address.js'
 
 /** An answer that takes longer is waiting for something other than the processor: the next one begins. */
 const longest_ms = 50

@@ -3,7 +3,7 @@ import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'no
 import { promisify } from 'node:util'
 import { Mutex } from 'async-mutex'
 import { RtkError } from '../../errors.js'
-import { networkOf } from '../../platform/address/network-of.js'
+import { networkOf } from '../../platform/address/address.js'
 import type { LoginRole } from '../http/routes/config.js'
 
 const derive = promisify(scrypt) as (

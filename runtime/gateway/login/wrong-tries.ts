@@ -1,4 +1,4 @@
-import { networkOf } from '../../platform/address/network-of.js'
+import { networkOf } from '../../platform/address/address.js'
 import type { Clock } from '../../platform/ports/clock.js'
 
 const window_ms = 60_000

@@ -1,5 +1,4 @@
-import { isLoopbackAddress } from '../../platform/address/address.js'
-import { networkOf } from '../../platform/address/network-of.js'
+import { isLoopbackAddress, networkOf } from '../../platform/address/address.js'
 import type { Clock } from '../../platform/ports/clock.js'
 
 /** One line about refused connections in this time. */

@@ -1,7 +1,7 @@
 /** The other end of a connection: of its socket, or as given by the proxy in front of it. */
 import type { Socket } from 'node:net'
 import { isIPv4, isIPv6 } from 'node:net'
-import { normalAddress } from '../../platform/address/address.js'
+import { addressOf, normalAddress } from '../../platform/address/address.js'
 
 /** The other end of a connection, as its limits and its plugin see it. */
 export interface Peer {
@@ -74,11 +74,5 @@ function readBinary(bytes: Buffer): ProxyHeader | 'more' | 'wrong' {
   if (size === 0 || length < head_bytes + 2 * size + 4) return 'wrong'
   const source = bytes.subarray(head_bytes, head_bytes + size)
   const port = bytes.readUInt16BE(head_bytes + 2 * size)
-  return { length, peer: { address: size === 4 ? source.join('.') : textOf(source), port } }
-}
-
-/** Of an IPv6 address, in the short form that sockets have too. */
-function textOf(address: Buffer): string {
-  const words = Array.from({ length: 8 }, (_, index) => address.readUInt16BE(2 * index).toString(16))
-  return normalAddress(new URL(`http://[${words.join(':')}]`).hostname.slice(1, -1))
+  return { length, peer: { address: addressOf(source), port } }
 }

@@ -8,7 +8,7 @@ import { Network } from '../../gateway/net/index.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'
 import type { HostTable } from '../../loader/host.js'
 import type { UpdatedPlugins } from '../../loader/plugin-updates.js'
-import type { NamedAddresses } from '../../platform/address/named-addresses.js'
+import type { Prefixes } from '../../platform/address/address.js'
 import { LogControl } from '../../platform/log/log-control.js'
 import { MetricRegistry } from '../../platform/metrics/index.js'
 import { StationMetrics } from '../../platform/metrics/station.js'
@@ -47,7 +47,7 @@ export interface Edges {
   /** What plugins get from the runtime. */
   host: HostTable
   network: LocalNetwork
-  proxies: NamedAddresses
+  proxies: Prefixes
   stopping: AbortSignal
 }
 

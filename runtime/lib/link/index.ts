@@ -5,10 +5,9 @@
 
 export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
-export { normalAddress } from '../../platform/address/address.js'
+export { networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
-export { networkOf } from '../../platform/address/network-of.js'
 export {
   AddressBudgets,
   Budget,

@@ -3,9 +3,9 @@
  * the local network only where the plugin allows them.
  */
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { cellularRouter, localNetwork, network } from '../../../schemas/services.js'
-import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
+import { isLoopbackAddress, normalAddress, Prefixes } from '../../platform/address/address.js'
 import type { PluginContext } from '../../plugin.js'
 
 export interface Reach {
@@ -16,9 +16,7 @@ export interface Reach {
   readonly neededOption?: string
 }
 
-const linkLocal = new BlockList()
-linkLocal.addSubnet('169.254.0.0', 16, 'ipv4')
-linkLocal.addSubnet('fe80::', 10, 'ipv6')
+const linkLocal = new Prefixes(['169.254.0.0/16', 'fe80::/10'])
 
 /** The machine itself, for a client: RFC 6761 (6.3), and the unspecified addresses. */
 const isStation = (host: string) =>
@@ -44,8 +42,7 @@ export const urlHost = (url: string): string => new URL(url).hostname.replace(/^
 /** @returns what is wrong with a host; undefined: nothing, or a name whose addresses are looked up when something is sent */
 export function hostTrouble(host: string, { isLocal, isRouter, neededOption }: Reach): string | undefined {
   const address = normalAddress(host)
-  const version = isIP(address)
-  if (version > 0 && linkLocal.check(address, version === 4 ? 'ipv4' : 'ipv6')) return 'has a link-local address'
+  if (linkLocal.has(address)) return 'has a link-local address'
   const isOwn = isStation(address)
   // A simulated router has an address of the station.
   if (!isOwn && isRouter(address)) return 'has the address of the router'

@@ -1,7 +1,6 @@
-import { BlockList, isIPv6 } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { type Uplinks, uplinks } from '../../../../schemas/services.js'
-import { normalAddress } from '../../../platform/address/address.js'
+import { normalAddress, Prefixes } from '../../../platform/address/address.js'
 import type { PluginContext } from '../../../plugin.js'
 
 /** Changes of the uplinks, as the owner of a connection needs them. */
@@ -87,15 +86,8 @@ export interface Ends {
 }
 
 /** Whether an address is in a network of one of these addresses, so that it is reached without the gateway. */
-export function isLocal(address: string, own: readonly OwnAddress[]): boolean {
-  const family = (one: string) => (isIPv6(one) ? 'ipv6' : 'ipv4')
-  const networks = new BlockList()
-  for (const { cidr } of own) {
-    const [network, bits] = cidr?.split('/') ?? []
-    if (network !== undefined) networks.addSubnet(network, Number(bits), family(network))
-  }
-  return address !== '' && networks.check(address, family(address))
-}
+export const isLocal = (address: string, own: readonly OwnAddress[]): boolean =>
+  new Prefixes(own.flatMap(({ cidr }) => cidr ?? [])).has(address)
 
 /** The addresses of the interface with this address; empty if there is none. */
 export const ownAddresses = (address: string): readonly OwnAddress[] =>
