@@ -1,6 +1,7 @@
 /** Casters to push to: what is known of the common ones, and the form of one. Pure. */
-import { hostOf, hostPattern } from '../../../../runtime/platform/address/host-name.js'
+
 import { passwordPattern, userPattern } from '../../../../runtime/lib/ntrip/login-characters.js'
+import { hostOf, hostPattern } from '../../../../runtime/platform/address/host-name.js'
 
 export const presetNames = ['rtk2go', 'onocoy', 'centipede', 'own'] as const
 export type PresetName = (typeof presetNames)[number]

@@ -1,5 +1,5 @@
 /** The login of a rover: names, passwords, and what to enter in the rover. Pure. */
-import { loginNamePattern, loginPasswordPattern } from '../../../../runtime/ntrip/login-characters.js'
+import { loginNamePattern, loginPasswordPattern } from '../../../../runtime/lib/ntrip/login-characters.js'
 
 export type LoginTrouble = 'missing' | 'name' | 'password' | 'taken'
 
