@@ -9,10 +9,10 @@ import t from 'tap'
 import Type from 'typebox'
 import { RtkError } from '../../runtime/errors.js'
 import { isLocalHost, isLocalPeer, ownPrefixes } from '../../runtime/gateway/http/access.js'
+import { FairQueue } from '../../runtime/gateway/http/fair-queue.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Proxies } from '../../runtime/gateway/http/proxies.js'
 import { HttpServer } from '../../runtime/gateway/http/server.js'
-import { Turns } from '../../runtime/gateway/http/turns.js'
 import { normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
 import { currentOwner } from '../../runtime/platform/guard/owner.js'
 import { systemClock } from '../../runtime/platform/ports/clock.js'
@@ -20,7 +20,7 @@ import { drive } from '../harness/drive.js'
 import { ManualClock, until } from '../harness/manual-clock.js'
 import { deferred, failures, get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
 
-t.test('generations', async (t) => {
+t.test('apps', async (t) => {
   t.test('a removed route is 404 while the request in flight on it completes', async (t) => {
     const entered = deferred()
     const go = deferred()
@@ -39,7 +39,7 @@ t.test('generations', async (t) => {
     t.same((await answer).json, { word: 'old' })
   })
 
-  t.test('a streamed reply survives, and its generation closes after it', async (t) => {
+  t.test('a streamed reply survives, and its app closes after it', async (t) => {
     const stream = new PassThrough()
     const closed = deferred()
     const plugin: FastifyPluginAsync = async (app) => {
@@ -133,7 +133,7 @@ t.test('generations', async (t) => {
       await once(stream, 'resume')
       const idle = [first.idle(), first.idle()]
       gateway.commit(await gateway.stage([a]))
-      t.equal(clock.pending, 1, 'the old generation has a time limit')
+      t.equal(clock.pending, 1, 'the old app has a time limit')
       await gateway.close()
       t.equal(clock.pending, 0)
       t.equal(await answer, 'cut')
@@ -141,7 +141,7 @@ t.test('generations', async (t) => {
     },
   )
 
-  t.test('a keep-alive connection goes to the new generation', async (t) => {
+  t.test('a keep-alive connection goes to the new app', async (t) => {
     const { ask, swap } = await serve(t, [owner('a', { routes: [get('/word', says('one'))] })])
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     t.teardown(() => agent.destroy())
@@ -152,7 +152,7 @@ t.test('generations', async (t) => {
     t.equal(second.socket, first.socket)
   })
 
-  t.test('a route of two plugins is refused with both names, and the old generation goes on', async (t) => {
+  t.test('a route of two plugins is refused with both names, and the old app goes on', async (t) => {
     const { ask, gateway } = await serve(t, [owner('first', { routes: [get('/x/:id', says('old'))] })])
     const clash = (name: string, url: string) => owner(name, { routes: [get(url, says('new'))] })
     for (const url of ['/x/:id', '/x/:other'])
@@ -200,7 +200,7 @@ t.test('generations', async (t) => {
   })
 
   t.test(
-    'a Fastify plugin that throws, hangs up late or is no plugin is refused by name, and the old generation goes on',
+    'a Fastify plugin that throws, hangs up late or is no plugin is refused by name, and the old app goes on',
     async (t) => {
       const { ask, gateway } = await serve(t, [owner('a', { routes: [get('/word', says('old'))] })])
       const broken: Record<string, FastifyPluginAsync> = {
@@ -247,7 +247,7 @@ t.test('generations', async (t) => {
     t.same([answer.headers['x-a'], answer.headers['x-b']], ['1', undefined])
   })
 
-  t.test('the same route records serve many generations', async (t) => {
+  t.test('the same route records serve many apps', async (t) => {
     const schema = Object.freeze({ body: Type.Object({ n: Type.Integer() }) })
     const owners = [owner('a', { routes: [Object.freeze(post('/n', async (request) => request.body, { schema }))] })]
     const { ask, swap } = await serve(t, owners)
@@ -809,7 +809,7 @@ t.test('hostile and slow input', async (t) => {
     t.match(told()[0], /1 HTTP connection\(s\) refused: 127.0.0.2 has 8/)
   })
 
-  const turnsOf = (turns: Turns) => {
+  const turnsOf = (turns: FairQueue) => {
     const served: string[] = []
     const ask = (address: string, name: string) => {
       const answer = Object.assign(new EventEmitter(), { closed: false })
@@ -825,7 +825,7 @@ t.test('hostile and slow input', async (t) => {
 
   t.test('a client that asks once a second is before strangers with many addresses', async (t) => {
     let now_ms = 0
-    const { served, ask } = turnsOf(new Turns(() => now_ms))
+    const { served, ask } = turnsOf(new FairQueue(() => now_ms))
     for (let second = 0; second < 5; second++) {
       const end = ask('192.0.2.2', 'client')
       now_ms += 10
@@ -843,7 +843,7 @@ t.test('hostile and slow input', async (t) => {
   })
 
   t.test('requests are answered in turns: the address that took least time lately is next', async (t) => {
-    const { served, ask } = turnsOf(new Turns())
+    const { served, ask } = turnsOf(new FairQueue())
     const flood = [1, 2, 3, 4].map((n) => ask('192.0.2.1', `flood ${n}`))
     t.same(served, ['flood 1'], 'nobody else waits: at once')
     const small = ask('192.0.2.2', 'small')
@@ -861,7 +861,7 @@ t.test('hostile and slow input', async (t) => {
 
   t.test('an answer that is out in time leaves no timer that would end the next turn', async (t) => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-    const { ask } = turnsOf(new Turns())
+    const { ask } = turnsOf(new FairQueue())
     const before = timers()
     const end = ask('192.0.2.1', 'one')
     t.equal(timers(), before + 1)

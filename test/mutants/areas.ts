@@ -147,7 +147,7 @@ export const areas: readonly Area[] = [
   {
     name: 'HTTP server',
     code: [
-      ...['body', 'captive-portal', 'connection', 'generation', 'proxies', 'replies', 'server', 'turns'].map(
+      ...['body', 'captive-portal', 'connection', 'app', 'proxies', 'replies', 'server', 'fair-queue'].map(
         (file) => `runtime/gateway/http/${file}.ts`,
       ),
       'runtime/gateway/http/routes',

@@ -147,7 +147,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a millisecond of the time that the kernel states',
   },
   {
-    source: 'runtime/gateway/http/turns.ts',
+    source: 'runtime/gateway/http/fair-queue.ts',
     after: 'longest_ms = 51;',
     because: 'a millisecond of 50 ms of real time',
   },

@@ -1,6 +1,6 @@
 /**
  * The one HTTP server. It belongs to the kernel, so that no plugin's reload drops the listening socket or a connection:
- * requests go to the live generation.
+ * requests go to the live app.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -20,15 +20,15 @@ import type { KeptSessions } from '../login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
 import { Admission } from '../net/admission.js'
 import { isReading, refusal } from './access.js'
+import { type App, buildApp, notedRole, noteRole } from './app.js'
 import { Connection } from './connection.js'
-import { buildGeneration, type Generation, notedRole, noteRole } from './generation.js'
+import { FairQueue } from './fair-queue.js'
 import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import { callerOf, Proxies } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteSet } from './routes/owner.js'
-import { Turns } from './turns.js'
 
 export interface HttpOptions extends LoginOptions {
   host: string
@@ -58,7 +58,7 @@ export interface HttpServerDeps {
 }
 
 const listenAgain_ms = 5_000
-/** How long an old generation may finish its answers. */
+/** How long an old app may finish its answers. */
 const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
 const closeGrace_ms = 2_000
@@ -72,10 +72,10 @@ export class HttpServer {
   readonly #names: readonly string[]
   readonly #network: LocalNetwork
   readonly #seen: HttpServerDeps['seen']
-  #live: Generation | undefined
+  #live: App | undefined
   readonly #login: Login
-  /** Old generations with answers under way → cancels the end of their time. */
-  readonly #draining = new Map<Generation, Dispose>()
+  /** Old apps with answers under way → cancels the end of their time. */
+  readonly #draining = new Map<App, Dispose>()
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
   readonly #admission: Admission
@@ -85,9 +85,9 @@ export class HttpServer {
   readonly #isLoopback: (address: string) => boolean
   /** Request budget of each address. */
   readonly #budgets = new AddressBudgets(requestRate, performance.now())
-  readonly #turns = new Turns()
+  readonly #queue = new FairQueue()
   /** Built last, and not committed: its plugins could not start. */
-  #staged: Generation | undefined
+  #staged: App | undefined
   #closing: boolean = false
   #retry: Dispose = () => {}
 
@@ -170,11 +170,11 @@ export class HttpServer {
   }
 
   /**
-   * Builds the next generation; nothing live is touched.
+   * Builds the next app; nothing live is touched.
    * @throws RTK_ERR_ROUTE_TAKEN naming both owners, RTK_ERR_ROUTES
    */
-  async stage(sets: readonly RouteSet[]): Promise<Generation> {
-    const staged = await buildGeneration(sets, {
+  async stage(sets: readonly RouteSet[]): Promise<App> {
+    const staged = await buildApp(sets, {
       log: this.#log,
       clock: this.#clock,
       limits: this.#limits,
@@ -203,8 +203,8 @@ export class HttpServer {
     return this.#live?.routes ?? []
   }
 
-  /** From now on `next` answers. The old generation finishes what it has begun, then closes. */
-  commit(next: Generation): void {
+  /** From now on `next` answers. The old app finishes what it has begun, then closes. */
+  commit(next: App): void {
     if (this.#staged === next) this.#staged = undefined
     const old = this.#live
     this.#live = next
@@ -216,14 +216,14 @@ export class HttpServer {
     void old.idle().then(() => this.#retire(old))
   }
 
-  async #retire(old: Generation): Promise<void> {
+  async #retire(old: App): Promise<void> {
     void this.#draining.get(old)?.()
     if (!this.#draining.delete(old)) return
     await old.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
   }
 
   /**
-   * A plugin stops. Its answers may finish like those of an old generation, then they are cut off: without the plugin a stream
+   * A plugin stops. Its answers may finish like those of an old app, then they are cut off: without the plugin a stream
    * never ends, and its reader would wait for ever.
    */
   release(owner: Owner): void {
@@ -244,21 +244,21 @@ export class HttpServer {
       else resolve()
     })
     this.server.closeIdleConnections()
-    const generations = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
+    const apps = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
     // Real time, not the clock port: a stopping process must stop, even with a test's clock.
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, closeGrace_ms)
     })
-    await Promise.race([Promise.all(generations.map((generation) => generation.idle())), late])
+    await Promise.race([Promise.all(apps.map((app) => app.idle())), late])
     clearTimeout(timer)
     this.server.closeAllConnections()
     await stopped
     await this.#dropStaged()
-    for (const generation of generations) {
-      void this.#draining.get(generation)?.()
-      this.#draining.delete(generation)
-      await generation.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
+    for (const app of apps) {
+      void this.#draining.get(app)?.()
+      this.#draining.delete(app)
+      await app.close().catch((error) => this.#log.warn({ err: error }, 'an onClose hook of a route failed'))
     }
   }
 
@@ -329,10 +329,10 @@ export class HttpServer {
   }
 
   /** Programs on this machine do not wait: a proxy speaks for many. */
-  #inTurn(request: IncomingMessage, response: ServerResponse, live: Generation): void {
+  #inTurn(request: IncomingMessage, response: ServerResponse, live: App): void {
     const address = callerOf(request)
     if (this.#isLoopback(address)) live.handle(request, response)
-    else this.#turns.take(address, response, () => (this.#live ?? live).handle(request, response))
+    else this.#queue.take(address, response, () => (this.#live ?? live).handle(request, response))
   }
 
   /** The caller's role, or the error that refuses the request. A password in it is checked first. */

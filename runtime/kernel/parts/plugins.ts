@@ -89,9 +89,9 @@ export function buildPlugins(
     stage: (instances) => httpServer.stage(instances.map(routesOf)),
     blocker: watchdog?.blocker(),
     files: (plugin, files) => watchdog?.know(plugin, files),
-    publish(tables, generation) {
+    publish(tables, app) {
       registries.publish(tables)
-      httpServer.commit(generation)
+      httpServer.commit(app)
       services.publish(tables.services)
     },
     stateChanged: registries.changed,

@@ -1,5 +1,5 @@
 import { RtkError } from '../../errors.js'
-import type { Generation } from '../../gateway/http/generation.js'
+import type { App } from '../../gateway/http/app.js'
 import type { Loaded } from '../../loader/load.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Instance } from '../instance/instance.js'
@@ -56,10 +56,10 @@ export async function boot(
   const { order, waiting, cycles } = pluginSet.sort(steps)
   for (const [entry, circle] of cycles) failures.failed(entry, circle, 'load')
   for (const entry of waiting.keys()) pluginSet.wait(entry)
-  const generation = await setUpEach(deps, kernel, order)
+  const app = await setUpEach(deps, kernel, order)
   const setUp = pluginSet.instances
   // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
-  deps.publish(compileTables(setUp), generation)
+  deps.publish(compileTables(setUp), app)
   await ready({ mistakes, ...parametersOf(deps, kernel, steps, mistakes.length > 0) })
   await startEach(order, async (entry) => {
     if (signal.aborted || !entry.instance) return
@@ -68,7 +68,7 @@ export async function boot(
     deps.services.look()
   })
   if (signal.aborted) return
-  if (pluginSet.instances.length === setUp.length) deps.publish(compileTables(setUp), generation)
+  if (pluginSet.instances.length === setUp.length) deps.publish(compileTables(setUp), app)
   else await reconcile.publishAgain()
 }
 
@@ -165,7 +165,7 @@ async function setUpEach(
   { lifecycle, stage }: ReconcileDeps,
   { pluginSet, failures }: Kernel,
   steps: readonly Step[],
-): Promise<Generation> {
+): Promise<App> {
   for (const { entry, definition, options } of steps) {
     try {
       entry.instance = lifecycle.setUp(definition, options)
@@ -178,18 +178,18 @@ async function setUpEach(
   try {
     return await stage(pluginSet.instances)
   } catch {
-    // A plugin's routes do not fit. The plugins are tried one by one: this is rare, and each try costs a generation.
-    let generation: Generation | undefined
+    // A plugin's routes do not fit. The plugins are tried one by one: this is rare, and each try costs an app.
+    let app: App | undefined
     const accepted: Instance[] = []
     for (const instance of pluginSet.instances) {
       try {
-        generation = await stage([...accepted, instance])
+        app = await stage([...accepted, instance])
         accepted.push(instance)
       } catch (error) {
         await lifecycle.discard(instance)
         failures.failed(pluginSet.entry(instance.name), error, 'routes')
       }
     }
-    return generation ?? (await stage([]))
+    return app ?? (await stage([]))
   }
 }

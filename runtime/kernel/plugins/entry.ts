@@ -1,5 +1,5 @@
 import type { PluginReport, PluginStateName } from '../../../schemas/services.js'
-import type { Generation } from '../../gateway/http/generation.js'
+import type { App } from '../../gateway/http/app.js'
 import type { Dispose, PluginDefinition } from '../../plugin.js'
 import type { ErrorsLeft, Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'
@@ -46,12 +46,12 @@ export interface Step {
   readonly options: Record<string, unknown>
 }
 
-/** Instances that were set up and checked, and the generation that has their routes. */
+/** Instances that were set up and checked, and the app that has their routes. */
 export interface Staged {
   readonly instances: readonly Instance[]
-  /** How many instances the generation was built for. */
+  /** How many instances the app was built for. */
   readonly set: number
-  readonly generation: Generation
+  readonly app: App
 }
 
 export function newEntry(name: string, wanted: Wanted): Entry {

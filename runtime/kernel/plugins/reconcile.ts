@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
-import type { Generation } from '../../gateway/http/generation.js'
+import type { App } from '../../gateway/http/app.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { StopReason } from '../../plugin.js'
@@ -17,10 +17,10 @@ export interface ReconcileDeps {
   log: Logger
   clock: Clock
   lifecycle: Lifecycle
-  /** Builds the next HTTP generation; rejects when the routes do not fit together. */
-  stage(instances: readonly Instance[]): Promise<Generation>
+  /** Builds the next HTTP app; rejects when the routes do not fit together. */
+  stage(instances: readonly Instance[]): Promise<App>
   /** Makes a plugin set live in one step: tables, services, routes. */
-  publish(tables: Tables, generation: Generation): void
+  publish(tables: Tables, app: App): void
   services: Services
   /** The plugin that ended the previous process: it stays out of the boot. */
   blocker: Blocker | undefined
@@ -171,7 +171,7 @@ export class Reconcile {
         return instance ? [instance] : []
       })
       compileTables(next)
-      return { instances, set: next.length, generation: await this.#deps.stage(next) }
+      return { instances, set: next.length, app: await this.#deps.stage(next) }
     } catch (error) {
       for (const instance of instances) await this.#deps.lifecycle.discard(instance)
       throw error
@@ -232,9 +232,9 @@ export class Reconcile {
   }
 
   /** Publishes the staged set; with other routes if a staged instance has already stopped. */
-  async #publish({ set, generation }: Staged): Promise<void> {
+  async #publish({ set, app }: Staged): Promise<void> {
     const { instances } = this.#pluginSet
-    if (instances.length === set) this.#deps.publish(compileTables(instances), generation)
+    if (instances.length === set) this.#deps.publish(compileTables(instances), app)
     else await this.publishAgain()
   }
 }

@@ -54,7 +54,7 @@ function wait(client: Client, one: Waiting): void {
   })
 }
 
-export class Turns {
+export class FairQueue {
   readonly #clients = new Map<string, Client>()
   readonly #now_ms: () => number
   #isTaken = false

@@ -29,7 +29,7 @@ import type { Role } from './routes/config.js'
 import type { RouteSet } from './routes/owner.js'
 import { neededRole, RouteTable, routeTaken } from './routes/table.js'
 
-export interface GenerationDeps {
+export interface AppDeps {
   log: Logger
   clock: Clock
   limits: HttpLimits
@@ -38,7 +38,7 @@ export interface GenerationDeps {
 }
 
 /**
- * Fastify makes these once for each generation. Response schemas document; compiling a serialiser per route costs more
+ * Fastify makes these once for each app. Response schemas document; compiling a serialiser per route costs more
  * start-up than it saves at run time.
  */
 const compilers = {
@@ -46,8 +46,8 @@ const compilers = {
   buildSerializer: () => () => (data: unknown) => JSON.stringify(data),
 }
 
-/** Made by `buildGeneration`, put to work by `HttpServer.commit`. */
-export class Generation {
+/** Made by `buildApp`, put to work by `HttpServer.commit`. */
+export class App {
   readonly #app: FastifyInstance
   readonly routes: readonly HttpRoute[]
   #inFlight = 0
@@ -101,7 +101,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 
 const roleKey = Symbol('role')
 
-/** Notes what the caller may do, before a generation gets the request. */
+/** Notes what the caller may do, before an app gets the request. */
 export function noteRole(request: IncomingMessage, role: Role): void {
   ;(request as { [roleKey]?: Role })[roleKey] = role
 }
@@ -112,14 +112,14 @@ export const notedRole = (request: IncomingMessage): Role | undefined => (reques
 /**
  * @throws RTK_ERR_ROUTE_TAKEN naming both owners; RTK_ERR_ROUTES for any other refusal by Fastify, naming the owner.
  */
-export async function buildGeneration(sets: readonly RouteSet[], deps: GenerationDeps): Promise<Generation> {
+export async function buildApp(sets: readonly RouteSet[], deps: AppDeps): Promise<App> {
   const { log, clock, limits, login, proxies } = deps
   const app: FastifyInstance = fastify({
     loggerInstance: requestLogger(log),
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.body,
     pluginTimeout: 10_000,
-    // The HTTP server closes connections, never a generation.
+    // The HTTP server closes connections, never an app.
     forceCloseConnections: false,
     return503OnClosing: false,
     // For `request.ip`.
@@ -140,7 +140,7 @@ export async function buildGeneration(sets: readonly RouteSet[], deps: Generatio
       return login.userOf(this.raw.headers) ?? ''
     },
   })
-  // Always there: a password may be set while this generation answers.
+  // Always there: a password may be set while this app answers.
   app.addHook('onRequest', (request, reply, done) => {
     if (login.isOn) checkRole(request, reply, done, log, login.isStarting)
     else done()
@@ -168,7 +168,7 @@ export async function buildGeneration(sets: readonly RouteSet[], deps: Generatio
     if (error instanceof RtkError) throw error
     throw new RtkError('RTK_ERR_ROUTES', messageOf(error), { cause: error })
   }
-  return new Generation(app, taken.entries)
+  return new App(app, taken.entries)
 }
 
 /** Before every route, and without a route: compares the caller's role with the role the route needs. */
@@ -208,7 +208,7 @@ async function registerSet(scope: FastifyInstance, set: RouteSet, taken: RouteTa
   try {
     for (const route of set.routes) {
       what = `${[route.method].flat().join('|')} ${route.url}: `
-      // Copies: Fastify modifies its arguments, and the next generation uses the record again.
+      // Copies: Fastify modifies its arguments, and the next app uses the record again.
       const copy = set.plugins.length > 0 ? { ...route } : gated(route, gate, owner)
       if (route.schema !== undefined) copy.schema = { ...route.schema }
       scope.route(copy)
