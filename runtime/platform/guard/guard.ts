@@ -57,14 +57,18 @@ export function guard<A extends unknown[], R>(
  * Runs `fn` on behalf of `owner` for a caller that needs its result, or the reason why there is none.
  * @throws what `fn` throws; RTK_ERR_PLUGIN_TIMEOUT after `limit_ms`
  */
-export async function attempt<T>(
+export function attempt<T>(
   owner: Owner,
   what: string,
   fn: () => T | PromiseLike<T>,
   limit_ms = callbackLimit_ms,
 ): Promise<T> {
-  const result = runAs(owner, fn)
-  return isThenable(result) ? within(owner, what, result, limit_ms) : result
+  try {
+    const result = runAs(owner, fn)
+    return isThenable(result) ? within(owner, what, result, limit_ms) : Promise.resolve(result)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 function within<T>(owner: Owner, what: string, work: PromiseLike<T>, limit_ms: number): Promise<T> {
