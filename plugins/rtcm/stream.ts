@@ -139,7 +139,6 @@ export class GatedStream implements RtcmStream {
       this.gate.look()
       return check && on(check.onChange, () => this.gate.look())
     })
-    this.gate.look()
   }
 
   /** One verified frame of the receiver. */

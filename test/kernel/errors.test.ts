@@ -106,7 +106,7 @@ t.test('messages quote what was wrong', async (t) => {
   const plugin = (parts: object) =>
     definePlugin({ name: 'counter', version: '1.0.0', api: '^1.0.0', setup() {}, ...parts }) as unknown
   const peer = { method: 'GET', url: '/', rawHeaders: [], upgrade: false }
-  const rules = { own: { check: () => false } as never, names: [], login: false }
+  const rules = { own: { has: () => false } as never, names: [], login: false }
 
   const thrown: [RtkErrorCode, RegExp, () => unknown][] = [
     [

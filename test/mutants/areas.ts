@@ -59,7 +59,7 @@ export const areas: readonly Area[] = [
       ].map((part) => `plugins/integrity/${part}`),
       'runtime/lib/gnss/position-window.ts',
     ],
-    tests: [...surveyTests, 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
+    tests: [...surveyTests, 'gnss/ranges', 'plugins/gnss/survey-in-integrity', 'plugins/gnss/survey-in-simulator'],
     sample: 12,
     wanted: decisive,
   },

@@ -288,6 +288,12 @@ t.test('the self-test', async (t) => {
   t.strictSame(['memory-free', 'disk-free', 'store'].map(measured), ['100 MiB', '953 MiB', 'ok'])
   const passed = (evidence: Partial<Evidence>) =>
     runChecks({ ...good, ...evidence }).flatMap(({ verdict, name }) => (verdict === 'PASS' ? [name] : []))
+  const atLimit: Record<string, Partial<Evidence>> = {
+    'disk-free': { free_bytes: 50 * 2 ** 20 },
+    'memory-free': { memoryFree_bytes: 32 * 2 ** 20 },
+    satellites: received({ satellitesUsed: 10 }),
+  }
+  for (const [name, evidence] of Object.entries(atLimit)) t.ok(passed(evidence).includes(name), `${name} at its limit`)
   const nothing: Partial<Evidence> = {
     document: {},
     identity: undefined,

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { Gate, type GateDeps } from '../../../plugins/rtcm/gate.js'
 import { History } from '../../../plugins/rtcm/history.js'
 import rtcm from '../../../plugins/rtcm/index.js'
-import { StationMessages } from '../../../plugins/rtcm/station-messages.js'
+import { nominal_s, StationMessages } from '../../../plugins/rtcm/station-messages.js'
 import { Subscribers } from '../../../plugins/rtcm/subscribers.js'
 import udpRtcm from '../../../plugins/udp-rtcm/index.js'
 import { Peers } from '../../../plugins/udp-rtcm/peers.js'
@@ -777,6 +777,23 @@ t.test('epochs', async (t) => {
     await clock.advance(1_000)
     t.equal(epochs.length, before)
   })
+})
+
+t.test('the interval of each message that a receiver was configured to send', async (t) => {
+  const receiver = { intervals_s: { observations: 2, reference: 15 }, output: { biasInterval_s: 20 } } as never
+  for (const [type, expected] of [
+    ...[1074, 1077, 1127].map((msm) => [msm, 2]),
+    ...[1005, 1006].map((reference) => [reference, 15]),
+    ...[1008, 1033].map((antenna) => [antenna, 15]),
+    [1230, 20],
+    [1019, undefined],
+  ] as [number, number | undefined][]) {
+    t.equal(nominal_s(type, receiver), expected, String(type))
+    t.equal(
+      nominal_s(type, { intervals_s: undefined, output: undefined } as never),
+      [1008, 1033].includes(type) ? 10 : undefined,
+    )
+  }
 })
 
 t.test('subscribers', async (t) => {
