@@ -547,6 +547,9 @@ t.test('C2: a plugin that hangs in its start holds up nobody who does not need i
       patient: plugin('patient', { needs: [late], start: () => void began.push('patient') }),
     },
   })
+  await until(() => clock.pending > 1, 'the first one is waited for')
+  t.same([seen, began], [[], []])
+  await clock.advance(500)
   await until(() => seen.length === 2 && began.length === 1, 'the others run')
   t.same([seen, began], [[undefined, 7], ['reader']])
   await clock.advance(10_000)

@@ -1,6 +1,7 @@
 import { RtkError } from '../../errors.js'
 import type { App } from '../../gateway/http/app.js'
 import type { Loaded } from '../../loader/load.js'
+import type { Clock } from '../../platform/ports/clock.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Instance } from '../instance/instance.js'
 import { compileTables } from '../tables.js'
@@ -61,7 +62,7 @@ export async function boot(
   // Routes and parameters are there from now on; a plugin answers once it has started, and its services count from then.
   deps.publish(compileTables(setUp), app)
   await ready({ mistakes, ...parametersOf(deps, kernel, steps, mistakes.length > 0) })
-  await startEach(order, async (entry) => {
+  await startEach(deps, order, async (entry) => {
     if (signal.aborted || !entry.instance) return
     await reconcile.startOrFail(entry, entry.instance, new Map())
     // Whoever watches a service has it now, however long others take.
@@ -72,17 +73,40 @@ export async function boot(
   else await reconcile.publishAgain()
 }
 
-/** Each as soon as those have started, or have failed, that it needs: one that hangs holds nobody else up. */
-async function startEach(order: readonly Step[], start: (entry: Entry) => Promise<void>): Promise<void> {
-  const providers = new Map<string, Promise<void>>()
-  const all = order.map(({ entry, definition }) => {
+/** A start that takes longer does not hold up those behind it any more. */
+const patience_ms = 500
+
+/**
+ * One after the other, so that each finds the optional services of those before it; one that takes long is left behind, with those that
+ * need it.
+ */
+async function startEach(
+  { clock }: ReconcileDeps,
+  order: readonly Step[],
+  start: (entry: Entry) => Promise<void>,
+): Promise<void> {
+  /** Starts under way, by the services that they will provide. */
+  const pending = new Map<string, Promise<void>>()
+  const late: Promise<void>[] = []
+  for (const { entry, definition } of order) {
     const { needs, provides } = edgesOf(definition)
-    const needed = needs.flatMap((id) => providers.get(id) ?? [])
+    const needed = needs.flatMap((id) => pending.get(id) ?? [])
     const started = needed.length > 0 ? Promise.all(needed).then(() => start(entry)) : start(entry)
-    for (const id of provides) providers.set(id, started)
-    return started
+    if (needed.length === 0 && (await isDoneWithin(clock, patience_ms, started))) continue
+    late.push(started)
+    for (const id of provides) pending.set(id, started)
+  }
+  await Promise.all(late)
+}
+
+function isDoneWithin(clock: Clock, limit_ms: number, work: Promise<void>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.timer(limit_ms, () => resolve(false))
+    work.then(() => {
+      void cancel()
+      resolve(true)
+    }, reject)
   })
-  await Promise.all(all)
 }
 
 /** The parameters of plugins that are not set up, as far as they can be known. */
