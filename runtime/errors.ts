@@ -163,6 +163,7 @@ export const errorTable = {
   RTK_ERR_PROCESS_TIMEOUT: { status: 504, help: 'The program did not end in its time: run it by hand to see why.' },
   RTK_ERR_PROCESS_OUTPUT: { status: 502, help: 'The program wrote more than allowed: request less output.' },
   RTK_ERR_FETCH_URL: { status: 400, help: 'Send an http or https URL; a pinned certificate needs https.' },
+  RTK_ERR_FETCH_TARGET: { status: 400, help: 'The station sends nothing to this address: enter another one.' },
   RTK_ERR_FETCH_UNREACHABLE: { status: 502, help: 'Check name, address and network: the message names the cause.' },
   RTK_ERR_FETCH_REFUSED: {
     status: 502,

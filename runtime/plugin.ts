@@ -79,7 +79,7 @@ export { iso, rangeOf, timeForms, timeOf } from './platform/time/time-range.js'
 export { anySignal } from './platform/time/waits.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
-export const apiVersion = '1.2.0'
+export const apiVersion = '1.0.0'
 
 /** A parameter, for the plugin that defined it. */
 export interface ConfigKey<T> {

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 export default definePlugin({
   name: 'mast',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
 
   setup(ctx) {
     const height = ctx.config.define('mast-height', Type.Number({ minimum: 0, maximum: 100 }), { default: 2 })

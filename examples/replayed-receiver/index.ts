@@ -20,7 +20,7 @@ const Before = Type.Unsafe<Kept>(
 export default definePlugin({
   name: 'replayed-receiver',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   provides: [receiver],
   options: Type.Object({ script: Type.String({ minLength: 1, description: 'Path of receiver.json' }) }),
 

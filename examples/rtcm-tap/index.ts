@@ -11,7 +11,7 @@ const quota_bytes = 16 * 1024 * 1024
 export default definePlugin({
   name: 'rtcm-tap',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [rtcmStream],
   options: Type.Object({ host: Type.String({ default: '127.0.0.1' }) }),
 

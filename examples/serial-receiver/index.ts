@@ -23,7 +23,7 @@ const nobody = { maker: '', module: '', firmware: '', hardware: '', software: ''
 export default definePlugin({
   name: 'serial-receiver',
   version: '0.1.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   provides: [receiver],
   options: Type.Object({
     port: Type.String({ default: '/dev/ttyUSB0', description: 'A device path or tcp://host:port' }),

@@ -11,7 +11,7 @@ import panel from './ui/panel.ts?client'
 export default definePlugin({
   name: 'epoch-meter',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [rtcmStream],
 
   setup(ctx) {

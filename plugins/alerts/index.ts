@@ -11,7 +11,7 @@ const hour_ms = 3_600_000
 export default definePlugin({
   name: 'alerts',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [device],
   options: Type.Object(
     {

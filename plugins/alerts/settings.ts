@@ -1,5 +1,5 @@
 /** Where notices go, and when: the parameters of the plugin. */
-import { OptionalHost, reachOf } from 'rtk-base/link'
+import { hostTrouble, OptionalHost, reachOf } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Channel } from './channels/channel.js'
@@ -82,11 +82,15 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
   )
 
   const reach = reachOf(ctx, allowsPrivate ? undefined : 'alerts.privateTargets')
+  // A mail server may stand beside the station.
+  const anyReach = reachOf(ctx)
   config.rule([host.name, from.name, to.name, tls.name], (get) => {
     const server = String(get(host.name))
     if (server === '') return undefined
     if (get(from.name) === '') return 'alerts-mail-host needs alerts-mail-from'
     if ((get(to.name) as string[]).length === 0) return 'alerts-mail-host needs alerts-mail-to'
+    const trouble = hostTrouble(server, anyReach)
+    if (trouble) return `alerts-mail-host ${trouble}`
     const isPlain = get(tls.name) === 'none'
     return isPlain && !reach.isLocal(server)
       ? 'alerts-mail-tls may only be none for a server in the local network'
@@ -117,7 +121,7 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
             ctx,
             {
               ...{ host: host.get(), port: port.get(), tls: tls.get(), user: user.get(), password: password.get() },
-              ...{ from: from.get(), to: to.get() },
+              ...{ from: from.get(), to: to.get(), refuses: (address) => hostTrouble(address, anyReach) },
             },
             pem,
           ),

@@ -44,7 +44,7 @@ const AttributionSchema = Type.String({
 export default definePlugin({
   name: 'dashboard',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [station, device, logs, panels, pluginTexts],
   options: Options,
 

@@ -9,7 +9,7 @@ import { Port } from './port.js'
 export default definePlugin({
   name: 'eth',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [network],
   options: Type.Object(
     {

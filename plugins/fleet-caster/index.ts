@@ -20,7 +20,7 @@ const HandedSigners = Type.Array(Type.Object({ serial: Type.String(), sequence: 
 export default definePlugin({
   name: 'fleet-caster',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [fleetBroker, fleetDatabase, fleet, fleetAccess, device],
   provides: [mountSource, fleetRovers],
   options: FleetCasterOptions,

@@ -14,7 +14,7 @@ import { Windows } from './windows/windows.js'
 export default definePlugin({
   name: 'fleet-net',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [fleetBroker, fleetDatabase, fleet, fleetAccess],
   provides: [fleetNet],
   options: NetOptions,

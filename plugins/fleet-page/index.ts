@@ -38,7 +38,7 @@ const About = Type.Object({
 export default definePlugin({
   name: 'fleet-page',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [device, station, fleet, fleetAccess],
   options: Options,
 

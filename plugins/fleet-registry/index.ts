@@ -29,7 +29,7 @@ const Options = Type.Object(
 export default definePlugin({
   name: 'fleet-registry',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [fleetBroker, fleetDatabase, fleetAccess],
   provides: [fleet, alertSource],
   options: Options,

@@ -8,7 +8,7 @@ import { rolloutRoutes } from './routes.js'
 export default definePlugin({
   name: 'fleet-rollout',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [fleetBroker, fleetDatabase, fleetAccess, fleet],
   options: Type.Object({}, { additionalProperties: false }),
 

@@ -41,7 +41,7 @@ const Options = Type.Object(
 export default definePlugin({
   name: 'fleet',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   provides: [fleetBroker, fleetDatabase, fleetAccess, accounts],
   options: Options,
 

@@ -186,7 +186,7 @@ class Search {
 export default definePlugin({
   name: 'gnss-auto',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [standbyPlugins],
   options: Options,
 

@@ -7,7 +7,7 @@ import { buttons, entities, nameOf, stateOf } from './entities.js'
 export default definePlugin({
   name: 'home-assistant',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [station, device],
   options: Type.Object(
     {

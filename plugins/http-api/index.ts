@@ -40,7 +40,7 @@ const description = Type.Record(Type.String(), Type.Unknown())
 export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [stationToken, metricsToken, device, httpRoutes, mqttTopics],
 
   setup(ctx) {

@@ -41,7 +41,7 @@ const adviceFor = (error: unknown): string =>
 export default definePlugin({
   name: 'leds',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [station, device],
   // It writes below /sys.
   system: { unit: ['ProtectKernelTunables=no'] },

@@ -44,7 +44,7 @@ const weight: Readonly<Record<RunEnd['how'], 'info' | 'warn' | 'error'>> = {
 export default definePlugin({
   name: 'log',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   commands: ['log', 'logsavenvs', 'logclearnvs', 'reset-debug'],
   needs: [logs, device, station, metrics],
   options: Options,

@@ -12,7 +12,7 @@ const look_ms = 30_000
 export default definePlugin({
   name: 'mdns',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [localNetwork, device],
   options: Type.Object(
     {

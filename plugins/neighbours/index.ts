@@ -12,7 +12,7 @@ import { NeighbourWatch } from './watch.js'
 export default definePlugin({
   name: 'neighbours',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [device, station],
   provides: [neighbourCheck],
 

@@ -27,7 +27,7 @@ export type NetworkOptions = Static<typeof NetworkOptions>
 export default definePlugin({
   name: 'network',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   options: NetworkOptions,
   provides: [network, uplinks],
   system: { packages: ['network-manager'] },

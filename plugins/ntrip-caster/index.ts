@@ -16,7 +16,7 @@ const flag = Type.Integer({ minimum: 0, maximum: 1 })
 export default definePlugin({
   name: 'ntrip-caster',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [localNetwork, device],
   options: CasterOptions,
 

@@ -8,7 +8,7 @@ import { Source } from './source.js'
 export default definePlugin({
   name: 'ntrip-client',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [device],
 
   setup(ctx) {

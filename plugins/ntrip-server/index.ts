@@ -15,7 +15,7 @@ const example = 'e.g. [{ "host": "caster.example.org", "port": 2101, "mount": "R
 export default definePlugin({
   name: 'ntrip-server',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [rtcmStream, device],
 
   setup(ctx) {

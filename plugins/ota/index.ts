@@ -61,7 +61,7 @@ const UrlSchema = Type.String({
 export default definePlugin({
   name: 'ota',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   commands: ['firmware', 'ota-upgrade'],
   needs: [device, pluginUpdates],
   provides: [firmwareInstaller],

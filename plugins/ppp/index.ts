@@ -15,7 +15,7 @@ const repeats = { off: undefined, weekly: 7 * day_ms, monthly: 30 * day_ms } as 
 export default definePlugin({
   name: 'ppp',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [device, station],
   options: Type.Object(
     { url: Type.String({ default: csrsUrl, description: 'Address of the CSRS-PPP service' }) },

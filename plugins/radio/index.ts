@@ -11,7 +11,7 @@ import { Tools } from './tools/tools.js'
 export default definePlugin({
   name: 'radio',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   options: RadioOptions,
   needs: [network],
   provides: [radio],

@@ -19,7 +19,7 @@ const mega = 1_048_576
 export default definePlugin({
   name: 'raw',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [device, station],
   provides: [rawData],
   options: Type.Object(

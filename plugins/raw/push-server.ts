@@ -1,6 +1,6 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { type Reach, targetTrouble, urlHost } from 'rtk-base/link'
+import { type Reach, hostTrouble, urlHost } from 'rtk-base/link'
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { storedPieces } from './hour-files.js'
 
@@ -80,6 +80,13 @@ export class PushServer {
   readonly #ctx: PluginContext
   readonly #target: PushTarget
 
+  /** What was wrong with the address that was dialled last. */
+  #trouble: string | undefined
+  readonly #refuses = (address: string) => {
+    this.#trouble = hostTrouble(address, this.#target.reach)
+    return this.#trouble
+  }
+
   constructor(ctx: PluginContext, target: PushTarget) {
     this.#ctx = ctx
     this.#target = target
@@ -91,8 +98,6 @@ export class PushServer {
    * @throws PushTrouble, or an error of the file system
    */
   async send(name: string, file: string, signal: AbortSignal): Promise<void> {
-    const trouble = await targetTrouble(this.#target.url, this.#target.reach)
-    if (trouble) throw new PushTrouble('refused', `raw-push-url ${trouble}`)
     const digest = await digestOf(file)
     // A wrong login is found out before megabytes are sent.
     if ((await this.#look(name, digest, signal)) === 'same') return
@@ -149,11 +154,13 @@ export class PushServer {
     try {
       const ca = this.#target.ca()
       const limits = { signal: ended.signal, timeout_ms: longest_ms, maxBytes: Number.MAX_SAFE_INTEGER }
-      const options = { ...init, headers, ...limits, ...(ca && { extraCa: ca }) }
+      const options = { ...init, headers, ...limits, refuses: this.#refuses, ...(ca && { extraCa: ca }) }
       const response = await this.#ctx.fetch(`${url.replace(/\/+$/, '')}/${name}`, options)
       await drained(response)
       return response
     } catch (error) {
+      if (error instanceof RtkError && error.code === 'RTK_ERR_FETCH_TARGET')
+        throw new PushTrouble('refused', `raw-push-url ${this.#trouble}`)
       throw new PushTrouble('later', (error as Error).message)
     } finally {
       void cancel()

@@ -40,7 +40,7 @@ const Timeline = Type.Object({
 export default definePlugin({
   name: 'record',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [device, station, logs],
   options: Type.Object(
     { size_mb: Type.Integer({ default: 4, minimum: 1, maximum: 256, description: 'Maximum disk usage' }) },

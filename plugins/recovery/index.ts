@@ -13,7 +13,7 @@ const longestText = 80
 export default definePlugin({
   name: 'recovery',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [device, station],
   provides: [links],
 

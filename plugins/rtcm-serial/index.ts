@@ -7,7 +7,7 @@ import { budgetOf, Line, SerialOutput } from './output.js'
 export default definePlugin({
   name: 'rtcm-serial',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [rtcmStream],
 
   setup(ctx) {

@@ -10,7 +10,7 @@ import { nameOf, Target, TcpPushes } from './pushes.js'
 export default definePlugin({
   name: 'rtcm-tcp',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   needs: [rtcmStream, localNetwork],
   options: Type.Object(
     {

@@ -27,7 +27,7 @@ const forever_ms = 2 ** 31 - 1
 export default definePlugin({
   name: 'simulated-fleet',
   version: '1.0.0',
-  api: '^1.2.0',
+  api: '^1.0.0',
   needs: [fleet, embeddedBroker],
   options: Options,
 

@@ -11,7 +11,7 @@ import { SimulatedRadioMachine } from './radio/machine.js'
 export default definePlugin({
   name: 'simulated-machine',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   options: MachineOptions,
   provides: [simulatedNetwork, simulatedRadio, simulatedLeds],
 

@@ -11,7 +11,7 @@ import { isKey } from './ubx/keys.js'
 export default definePlugin({
   name: 'simulated-receiver',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   options: ReceiverOptions,
   provides: [simulatedReceiver],
 

@@ -13,7 +13,7 @@ const PortsSchema = Type.Object({ plain: Port, tls: Type.Optional(Port) })
 export default definePlugin({
   name: 'simulated-router',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   options: RouterOptions,
   provides: [simulatedRouter],
 

@@ -20,7 +20,7 @@ const Networks = Type.Array(
 export default definePlugin({
   name: 'sta',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   commands: ['wifi-sta-scan'],
   needs: [network, radio],
 

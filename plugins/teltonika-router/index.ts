@@ -20,7 +20,7 @@ import { addRutRoute } from './rut.js'
 export default definePlugin({
   name: 'teltonika-router',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   commands: ['reboot-router', 'factory-router', 'pull-vendor-data', 'pair-vendor-repeater', 'get-router-qr'],
   options: RouterOptions,
   needs: [station],

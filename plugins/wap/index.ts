@@ -10,7 +10,7 @@ import { defineParameters, devicePassword, type Parameters } from './parameters.
 export default definePlugin({
   name: 'wap',
   version: '1.0.0',
-  api: '^1.1.0',
+  api: '^1.0.0',
   commands: ['restart-wap', 'restart-wap-fast', 'restart-wap-dhcps'],
   needs: [network, radio, localNetwork],
   options: Type.Object(

@@ -149,7 +149,7 @@ import { PassThrough } from 'node:stream'
 import { badValue, definePlugin, unavailable } from 'rtk-base/plugin'
 import { logs, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
-export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.1.0', setup(ctx) {
+export default definePlugin({ name: '${name}', version: '1.0.0', api: '^1.0.0', setup(ctx) {
 void [appendFile, badValue, join, logs, PassThrough, rtcmStream, Type, unavailable, null as ServerResponse | null]
 ${code}} })
 `

@@ -16,7 +16,7 @@ import { type AnyPlugin, definePlugin, type Handoff, type PluginDefinition } fro
 import { conformance, createTestStation, few, gateOnly, ManualClock, until } from '../harness/index.js'
 
 function plugin(parts: Partial<PluginDefinition<never, never>>): AnyPlugin {
-  return definePlugin({ name: 'leaky', version: '1.0.0', api: '^1.1.0', setup: (() => {}) as never, ...parts })
+  return definePlugin({ name: 'leaky', version: '1.0.0', api: '^1.0.0', setup: (() => {}) as never, ...parts })
 }
 
 const place = /\(made at \/.*conformance\.test\.[tj]s:\d+:\d+\)/
@@ -251,7 +251,7 @@ t.test('a plugin is examined by its path as well, with the texts that it imports
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const source = (start: string) => `import { definePlugin } from 'rtk-base/plugin'
 import note from './note.txt'
-export default definePlugin({ name: 'noted', version: '1.0.0', api: '^1.1.0',
+export default definePlugin({ name: 'noted', version: '1.0.0', api: '^1.0.0',
   setup: (ctx) => void ctx.info.block('noted', () => note), start() { ${start} } })`
   writeFileSync(join(folder, 'note.txt'), 'a note')
   writeFileSync(join(folder, 'index.ts'), source(''))

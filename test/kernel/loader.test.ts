@@ -505,7 +505,7 @@ import table from './table.json' with { type: 'json' }
 import raw from './table.json?bytes'
 import ui from './ui/main.tsx?client'
 export default definePlugin({
-  name: 'pages', version: '1.0.0', api: '^1.1.0',
+  name: 'pages', version: '1.0.0', api: '^1.0.0',
   setup(ctx) {
     ctx.info.block('pages', () => ({ about, page, size: raw.length, table }))
     const files = new Map(ui.files.map((file) => [file.name, file]))

@@ -286,6 +286,19 @@ t.test('ctx.fetch', async (t) => {
     })
   })
 
+  t.test('S8: refused is the address that would be dialled, also of a name and behind a redirect', async (t) => {
+    const refuses = (address: string) => (address === '127.0.0.2' ? undefined : 'is not for you')
+    const refused = { code: 'RTK_ERR_FETCH_TARGET', message: /is not for you/ }
+    const before = seen.length
+    await t.rejects(fetchText('/x', { refuses }), refused, 'an address')
+    await t.rejects(fetchText(`${base.replace('127.0.0.1', 'localhost')}/x`, { refuses }), refused, 'a name')
+    t.equal(seen.length, before, 'nothing arrived')
+    const elsewhere = encodeURIComponent('http://127.0.0.2:9/x')
+    const isBehind = (address: string) => (address === '127.0.0.2' ? 'is not for you' : undefined)
+    await t.rejects(fetchText(`/to/302/${elsewhere}`, { redirects: 1, refuses: isBehind }), refused, 'a redirect')
+    t.match(await fetchText('/x', { refuses: isBehind }), '"url":"/x"')
+  })
+
   t.test('redirects: only as many as allowed, without secrets to others', async (t) => {
     const to = (target: string, status = 302) => `/to/${status}/${encodeURIComponent(target)}`
     const plain = await ctx().fetch(`${base}${to('/end')}`)

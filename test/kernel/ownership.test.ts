@@ -21,7 +21,7 @@ interface Ticker {
 const ticker = defineService<Ticker>('ticker')
 
 function plugin(name: string, parts: Partial<PluginDefinition> = {}): AnyPlugin {
-  return definePlugin({ name, version: '1.0.0', api: '^1.1.0', setup: () => {}, ...parts })
+  return definePlugin({ name, version: '1.0.0', api: '^1.0.0', setup: () => {}, ...parts })
 }
 
 /** A provider of one event and of a call that keeps a callback. */

@@ -20,7 +20,7 @@ function flow() {
   const plugin = definePlugin({
     name: 'flow',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     provides: [rtcmStream],
     setup(ctx: PluginContext) {
       const epochs = ctx.event<never>()

@@ -28,7 +28,7 @@ async function setUp(t: Test, options: TestStationOptions & { log?: Record<strin
   const talker = definePlugin({
     name: 'talker',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     needs: [stationToken],
     setup: (own) => own.metrics.counter({ name: 'talk_words_total', help: 'words' }),
     start(own, _handoff, words) {

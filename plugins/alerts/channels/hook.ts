@@ -1,7 +1,7 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
-import { hostTrouble, type Reach, targetTrouble, urlHost } from 'rtk-base/link'
-import type { PluginContext } from 'rtk-base/plugin'
+import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
+import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
 import { filled, templateTrouble } from './template.js'
@@ -99,11 +99,16 @@ export class HookChannel implements Channel {
   readonly #ctx: PluginContext
   readonly #hook: Hook
   readonly #ca: () => string
-  readonly #reach: Reach
+  /** What was wrong with the address that was dialled last. */
+  #trouble: string | undefined
+  readonly #refuses: (address: string) => string | undefined
 
   /** @param ca PEM of an authority that is trusted beside the public ones; empty: none */
   constructor(ctx: PluginContext, hook: Hook, ca: () => string, reach: Reach) {
-    this.#reach = reach
+    this.#refuses = (address) => {
+      this.#trouble = hostTrouble(address, reach)
+      return this.#trouble
+    }
     this.name = hook.name
     this.#ctx = ctx
     this.#hook = hook
@@ -112,8 +117,6 @@ export class HookChannel implements Channel {
 
   async send(message: Message, signal: AbortSignal): Promise<void> {
     const { body: template, headers: further, secret = '', type = 'json', url } = this.#hook
-    const trouble = await targetTrouble(url, this.#reach)
-    if (trouble) throw new ChannelTrouble('refused', `it ${trouble}`)
     const body = template ? filled(template, type, message) : JSON.stringify(message)
     // Of this attempt: a receiver can refuse what somebody recorded and sends again.
     const timestamp = String(Math.floor(this.#ctx.clock.now() / 1_000))
@@ -141,12 +144,15 @@ export class HookChannel implements Channel {
         ...init,
         signal,
         timeout_ms: answer_ms,
+        refuses: this.#refuses,
         ...(ca && { extraCa: ca }),
       })
       // Nobody reads the answer: it may repeat what was sent.
       await response.body?.cancel()
       return response
     } catch (error) {
+      if (error instanceof RtkError && error.code === 'RTK_ERR_FETCH_TARGET')
+        throw new ChannelTrouble('refused', `it ${this.#trouble}`)
       throw new ChannelTrouble('later', withoutPath((error as Error).message, url))
     }
   }

@@ -1,6 +1,6 @@
 /** E-mail by SMTP. The library is loaded with the first mail. */
 import { connect, type Socket } from 'node:net'
-import { asciiHost } from 'rtk-base/link'
+import { asciiHost, checkedLookup, type Refuses } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
 
@@ -16,6 +16,8 @@ export interface MailSettings {
   readonly password: string
   readonly from: string
   readonly to: readonly string[]
+  /** Of each address that is dialled. */
+  readonly refuses: Refuses
 }
 
 export class MailChannel implements Channel {
@@ -89,13 +91,15 @@ export class MailChannel implements Channel {
 }
 
 function connected(
-  { host, port }: MailSettings,
+  { host, port, refuses }: MailSettings,
   signal: AbortSignal,
   opened: (socket: Socket) => void,
 ): Promise<Socket> {
   return new Promise((done, failed) => {
     if (signal.aborted) return failed(new Error('stopped'))
-    const socket = connect({ host: asciiHost(host), port })
+    const trouble = refuses(host)
+    if (trouble) return failed(new Error(`alerts-mail-host ${trouble}`))
+    const socket = connect({ host: asciiHost(host), port, lookup: checkedLookup(refuses) })
     opened(socket)
     socket.once('connect', () => {
       socket.off('error', failed)

@@ -7,6 +7,7 @@ export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
 export { networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
+export { checkedLookup, type Refuses } from '../../platform/address/checked-lookup.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
 export {
   AddressBudgets,
@@ -77,4 +78,4 @@ export { type ReplayOptions, ReplayPort } from './port/replay.js'
 export { SerialDevice } from './port/serial.js'
 export { noSimulator, SimulatedLine } from './port/simulated-line.js'
 export { TcpPort } from './port/tcp.js'
-export { hostTrouble, type Reach, reachOf, targetTrouble, urlHost } from './target.js'
+export { hostTrouble, type Reach, reachOf, urlHost } from './target.js'

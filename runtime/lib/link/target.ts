@@ -2,8 +2,6 @@
  * Whom the station may send to at an address that a person entered: never a link-local one or the router, and others of
  * the local network only where the plugin allows them.
  */
-import { lookup } from 'node:dns/promises'
-import { isIP } from 'node:net'
 import { cellularRouter, localNetwork, network } from '../../../schemas/services.js'
 import { isLoopbackAddress, normalAddress, Prefixes } from '../../platform/address/address.js'
 import type { PluginContext } from '../../plugin.js'
@@ -39,7 +37,7 @@ export function reachOf({ services }: PluginContext, neededOption?: string): Rea
 /** The host of a URL, without the brackets of an IPv6 address. */
 export const urlHost = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
 
-/** @returns what is wrong with a host; undefined: nothing, or a name whose addresses are looked up when something is sent */
+/** @returns what is wrong with a host; undefined: nothing, or a name, whose addresses are checked when it is dialled (`refuses` of `ctx.fetch`) */
 export function hostTrouble(host: string, { isLocal, isRouter, neededOption }: Reach): string | undefined {
   const address = normalAddress(host)
   if (linkLocal.has(address)) return 'has a link-local address'
@@ -49,16 +47,4 @@ export function hostTrouble(host: string, { isLocal, isRouter, neededOption }: R
   if (neededOption === undefined || !(isOwn || isLocal(address))) return undefined
   const whose = isOwn ? 'leads to this station itself' : 'has an address of the local network'
   return `${whose}, which ${neededOption} of the variant does not allow`
-}
-
-/** The addresses of a name; empty: it has none. */
-const addressesOf = async (name: string): Promise<readonly string[]> =>
-  (await lookup(name, { all: true }).catch(() => [])).map(({ address }) => address)
-
-/** The same for the host of a URL, with the addresses that its name has now. */
-export async function targetTrouble(url: string, reach: Reach, resolve = addressesOf): Promise<string | undefined> {
-  const host = urlHost(url)
-  const own = hostTrouble(host, reach)
-  if (own || isIP(host) > 0) return own
-  return (await resolve(host)).map((address) => hostTrouble(address, reach)).find((trouble) => trouble !== undefined)
 }

@@ -47,7 +47,7 @@ export function simulatedReceiverPlugin<P extends TProperties, D extends AnyDevi
   return definePlugin({
     name,
     version,
-    api: '^1.1.0',
+    api: '^1.0.0',
     options: Type.Object({ ...deviceOptions, ...own }, { additionalProperties: false }),
     provides: [simulatedReceiver],
 

@@ -1,11 +1,13 @@
+import { isIP } from 'node:net'
 import { rootCertificates } from 'node:tls'
 import type { Agent, buildConnector } from 'undici'
 import { RtkError } from '../../errors.js'
+import { addressRefused, checkedLookup } from '../address/checked-lookup.js'
 import { hostPackages } from '../host-packages.js'
 import type { FetchOptions } from './types.js'
 
 type Undici = typeof import('undici')
-type Trust = Pick<FetchOptions, 'ca' | 'extraCa' | 'fingerprint256'>
+type Trust = Pick<FetchOptions, 'ca' | 'extraCa' | 'fingerprint256' | 'refuses'>
 
 const connectLimit_ms = 10_000
 /** Agents of one plugin; the oldest makes room. */
@@ -26,10 +28,13 @@ export function isPinned({ ca, extraCa, fingerprint256 }: Trust): boolean {
 /** The connections of one plugin: an agent for each set of trusted certificates and limits. */
 export class Agents {
   readonly #all = new Map<string, Agent>()
+  /** A number for each function that refuses addresses. */
+  readonly #refusers = new WeakMap<object, number>()
+  #known = 0
 
   get(trust: Trust, timeout_ms: number): Agent {
     const { Agent, buildConnector } = loadUndici()
-    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, timeout_ms])
+    const key = JSON.stringify([trust.ca, trust.extraCa, trust.fingerprint256, timeout_ms, this.#numberOf(trust)])
     const known = this.#all.get(key)
     if (known) return known
     const connect = connector(buildConnector, trust, Math.min(timeout_ms, connectLimit_ms))
@@ -43,20 +48,33 @@ export class Agents {
     return agent
   }
 
+  #numberOf({ refuses }: Trust): number {
+    if (!refuses) return 0
+    const known = this.#refusers.get(refuses) ?? ++this.#known
+    this.#refusers.set(refuses, known)
+    return known
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#all.values()].map((agent) => agent.destroy()))
   }
 }
 
 function connector(build: Undici['buildConnector'], trust: Trust, timeout_ms: number): buildConnector.connector {
-  const { fingerprint256 } = trust
+  const { fingerprint256, refuses } = trust
   const given = [...asList(trust.ca), ...asList(trust.extraCa)]
   const ca = trust.extraCa === undefined ? given : [...(trust.ca === undefined ? rootCertificates : []), ...given]
   // A pinned certificate is checked below, before a byte is sent.
   const rejectUnauthorized = fingerprint256 === undefined || given.length > 0
   const tls = { ...(given.length > 0 ? { ca } : {}), rejectUnauthorized }
   // A resumed session does not show the certificate again.
-  const connect = build({ ...tls, timeout: timeout_ms, ...(fingerprint256 ? { maxCachedSessions: 0 } : {}) })
+  const sessions = fingerprint256 ? { maxCachedSessions: 0 } : {}
+  const plain = build({ ...tls, timeout: timeout_ms, ...sessions, ...(refuses && { lookup: checkedLookup(refuses) }) })
+  const connect: typeof plain = (options, done) => {
+    const trouble = isIP(options.hostname) === 0 ? undefined : refuses?.(options.hostname)
+    if (trouble === undefined) plain(options, done)
+    else done(addressRefused(trouble), null)
+  }
   if (fingerprint256 === undefined) return connect
   return (options, done) =>
     connect(options, (...result) => {

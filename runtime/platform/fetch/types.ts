@@ -17,6 +17,12 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
    * name. With `ca` or `extraCa`, the certificate must also pass the usual checks.
    */
   fingerprint256?: string
+  /**
+   * Asked about each address that a connection is about to go to, also behind a redirect: what is wrong with it, or undefined. Pass the
+   * same function each time: connections are kept by it.
+   * @throws RTK_ERR_FETCH_TARGET with its answer
+   */
+  refuses?: (address: string) => string | undefined
 }
 
 /** Like the global `fetch`, with limits. The body can be streamed. */

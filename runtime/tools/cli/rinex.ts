@@ -79,7 +79,7 @@ export async function rinexCommand(args: string[]): Promise<number> {
   const found = await readRaw(source, { near_s, interval_s, systems })
   if (!found)
     throw new RtkError(
-      'RTK_ERR_NOT_FOUND',
+      'RTK_ERR_USAGE',
       `${first}: no observations (MSM4 to 7, RXM-RAWX, OBSVMB or MeasEpoch) are in it`,
     )
 

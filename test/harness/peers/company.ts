@@ -20,7 +20,7 @@ const rest_s = 30
 const chatterbox = `
 import { definePlugin } from 'rtk-base/plugin'
 export default definePlugin({
-  name: 'chatterbox', version: '1.0.0', api: '^1.1.0',
+  name: 'chatterbox', version: '1.0.0', api: '^1.0.0',
   setup() {},
   start(ctx) {
     for (let kind = 1; kind <= 60; kind++) for (let n = 0; n < 10; n++) ctx.log.info('x'.repeat(kind) + n)

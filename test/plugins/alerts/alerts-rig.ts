@@ -189,7 +189,7 @@ export async function alertsRig(t: Test, given: RigOptions = {}): Promise<Rig> {
   const source = definePlugin({
     name: 'source',
     version: '1.0.0',
-    api: '^1.2.0',
+    api: '^1.0.0',
     provides: [alertSource],
     setup(ctx) {
       const event = ctx.event<void>()

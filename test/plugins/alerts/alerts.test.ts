@@ -396,7 +396,7 @@ t.test('S8: a webhook to this station is named so, whatever address its router h
   const router = definePlugin({
     name: 'router',
     version: '1.0.0',
-    api: '^1.2.0',
+    api: '^1.0.0',
     provides: [cellularRouter],
     setup: (ctx) => ctx.services.provide(cellularRouter, partOf(cellularRouter, { address: '127.0.0.1' })),
   }) as AnyPlugin
@@ -427,6 +427,8 @@ t.test('settings that would leak or never work are refused', async (t) => {
     { 'alerts-mail-to': ['a@b.org\r\nBcc: x@y.org'] },
     { 'alerts-mail-from': 'A <a@b.org>' },
     { 'alerts-mail-host': 'mail.example.org\r\nx' },
+    // S8
+    { ...mail, 'alerts-mail-host': '169.254.169.254' },
     { 'alerts-quiet': '22-6' },
     { 'alerts-quiet': '7:0-22:00' },
     { 'alerts-zone': 'Europe/Nowhere' },

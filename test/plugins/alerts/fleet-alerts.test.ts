@@ -80,7 +80,7 @@ function fakeDatabase() {
     const plugin = definePlugin({
       name: 'database',
       version: '1.0.0',
-      api: '^1.2.0',
+      api: '^1.0.0',
       provides: [fleetDatabase],
       setup(ctx) {
         const onLeads = ctx.event<boolean>()

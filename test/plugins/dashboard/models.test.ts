@@ -919,7 +919,7 @@ t.test('the recorder of the day', async (t) => {
     const plugin = definePlugin({
       name: 'curves',
       version: '1.0.0',
-      api: '^1.1.0',
+      api: '^1.0.0',
       needs: [stationService, device],
       provides: [rtcmStream, receiver],
       setup(ctx: PluginContext) {
@@ -1084,7 +1084,7 @@ t.test('the station tells its pages', async (t) => {
   const fake = definePlugin({
     name: 'fake',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     provides: [receiver, procedureStatus],
     setup(ctx) {
       const service = {
@@ -1251,7 +1251,7 @@ t.test('a page gets the lines of before when it opens, whatever was logged', asy
   const writer = definePlugin({
     name: 'writer',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     setup(ctx) {
       log = ctx.log
     },

@@ -349,7 +349,7 @@ async function setUp(t: Test, { store = new MemoryStore(), clock = new ManualClo
   const around = definePlugin({
     name: 'around',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     needs: [linksToken],
     provides: [cellularUplink],
     setup(ctx) {

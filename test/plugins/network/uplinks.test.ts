@@ -101,7 +101,7 @@ t.test('through a cellular router', async (t) => {
   const router = definePlugin({
     name: 'router',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     provides: [cellularRouter, cellularUplink],
     setup(ctx) {
       changed = ctx.event<void>()

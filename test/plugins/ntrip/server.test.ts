@@ -592,7 +592,7 @@ t.test('a push', async (t) => {
     const ways = definePlugin({
       name: 'ways',
       version: '1.0.0',
-      api: '^1.1.0',
+      api: '^1.0.0',
       provides: [uplinks],
       setup(ctx) {
         const up = ctx.event<Uplink>()

@@ -1044,7 +1044,7 @@ t.test('a reload of the plugin', async (t) => {
     const user = definePlugin({
       name: 'user',
       version: '1.0.0',
-      api: '^1.1.0',
+      api: '^1.0.0',
       setup: () => {},
       start: (ctx) => {
         found = ctx.services.find(firmwareInstaller)?.state

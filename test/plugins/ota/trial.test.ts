@@ -514,7 +514,7 @@ function surroundings() {
   const plugin = definePlugin({
     name: 'edges',
     version: '1.0.0',
-    api: '^1.1.0',
+    api: '^1.0.0',
     provides: [mqttLink, rtcmStream],
     setup(ctx: PluginContext) {
       const epochs = ctx.event<never>()

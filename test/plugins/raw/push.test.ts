@@ -350,7 +350,7 @@ t.test('S8: raw data goes to servers of the local network, never to the router o
   const router = definePlugin({
     name: 'router',
     version: '1.0.0',
-    api: '^1.2.0',
+    api: '^1.0.0',
     provides: [cellularRouter],
     setup: (ctx) => ctx.services.provide(cellularRouter, partOf(cellularRouter, { address: '192.168.1.1' })),
   }) as Definition

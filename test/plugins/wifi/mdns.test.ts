@@ -358,7 +358,7 @@ t.test(
     const plugin = definePlugin({
       name: 'mdns',
       version: '1.0.0',
-      api: '^1.1.0',
+      api: '^1.0.0',
       needs: [localNetwork, device],
       setup: (ctx) => new Announcer(ctx, { interfaces: ['lo'], port, open, list }),
       start: (_ctx, _handoff, announcer) => announcer.follow(),

@@ -57,7 +57,7 @@ export function receiverPlugin<P extends TProperties>({ name, version, own, crea
   return definePlugin({
     name,
     version,
-    api: '^1.1.0',
+    api: '^1.0.0',
     needs: [station],
     options: Type.Object({ ...own, ...options }, { additionalProperties: false }),
     provides: [receiver],
