@@ -1,6 +1,6 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { type Reach, hostTrouble, urlHost } from 'rtk-base/link'
+import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { storedPieces } from './hour-files.js'
 

@@ -50,6 +50,8 @@ export const catalogueFolder = (root: string): string =>
   isCheckout(root) ? join(root, 'build', 'checkout') : shippedPlugins(root)
 
 const sourceFolders = ['runtime', 'plugins', 'schemas']
+/** What is made of the sources for the package, as in `bootstrap.mjs`. */
+const isMade = (path: string) => /^\/(schemas\/[^/]+\.json|schemas\/contract\.d\.ts|runtime\/docs\/api\/)/.test(path)
 
 /** Every file, in the same order everywhere. */
 export function* filesBelow(folder: string): Generator<string> {
@@ -85,7 +87,9 @@ export function readRelease(root = packageRoot()): Release {
   let newest_ms = 0
   for (const folder of sourceFolders.map((name) => join(root, name)).filter((path) => existsSync(path))) {
     for (const file of filesBelow(folder)) {
-      hash.update(file.slice(root.length)).update('\0').update(readFileSync(file))
+      const path = file.slice(root.length)
+      if (isMade(path)) continue
+      hash.update(path).update('\0').update(readFileSync(file))
       newest_ms = Math.max(newest_ms, statSync(file).mtimeMs)
     }
   }

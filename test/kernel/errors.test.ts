@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { pino } from 'pino'
 import { createTestStation, probe } from 'rtk-base/testing'
 import t from 'tap'
@@ -16,7 +18,7 @@ import { packageRoot } from '../../runtime/platform/release.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { parseVariant, readVariant } from '../../runtime/tools/cli/variant-file.js'
 import { ControlClient } from '../../runtime/tools/control/client.js'
-import { longestAnswer, reachControl } from '../../runtime/tools/control/protocol.js'
+import { longestAnswer, longestRequest, reachControl } from '../../runtime/tools/control/protocol.js'
 import { serveControl } from '../../runtime/tools/control/server.js'
 
 const root = packageRoot()
@@ -222,13 +224,19 @@ t.test(
     client.close()
     const reach = reachControl(data)
     t.teardown(reach.release)
-    for (const line of ['{"cut off', 'null', '5']) {
-      const socket = connect(reach.path)
-      socket.write(`${line}\n`)
-      const [answer] = (await once(socket, 'data')) as [Buffer]
-      t.match(JSON.parse(answer.toString()), { error: { code: 'RTK_ERR_USAGE', message: /^a request is/ } }, line)
-      socket.destroy()
+    for (const [body, message] of [
+      ['{"cut off', /^a request is JSON/],
+      ['null', /^a request is an object/],
+      ['[5]', /^a request is an object/],
+      ['x'.repeat(longestRequest + 1), /^a request has at most/],
+    ] as const) {
+      const asked = request({ socketPath: reach.path, path: '/commands', method: 'POST' }).end(body)
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+      t.match(await json(answer), { error: 'RTK_ERR_USAGE', message }, body.slice(0, 10))
     }
+    const socket = connect(reach.path)
+    socket.write('this is not HTTP\r\n\r\n')
+    await once(socket.resume(), 'close')
   },
 )
 

@@ -293,7 +293,7 @@ t.test('ctx.fetch', async (t) => {
     await t.rejects(fetchText('/x', { refuses }), refused, 'an address')
     await t.rejects(fetchText(`${base.replace('127.0.0.1', 'localhost')}/x`, { refuses }), refused, 'a name')
     t.equal(seen.length, before, 'nothing arrived')
-    const elsewhere = encodeURIComponent('http://127.0.0.2:9/x')
+    const elsewhere = encodeURIComponent('http://127.0.0.2:8099/x')
     const isBehind = (address: string) => (address === '127.0.0.2' ? 'is not for you' : undefined)
     await t.rejects(fetchText(`/to/302/${elsewhere}`, { redirects: 1, refuses: isBehind }), refused, 'a redirect')
     t.match(await fetchText('/x', { refuses: isBehind }), '"url":"/x"')

@@ -1,5 +1,5 @@
 /** `npm run docs` writes the generated pages; `npm run docs -- picture` takes the picture of the README from a running simulator. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../runtime/platform/release.js'
 import { generatedPages, packedFiles } from './pages.js'
@@ -11,8 +11,10 @@ else {
   const root = packageRoot()
   const pages = await generatedPages()
   for (const [path, text] of [...pages, ...(await packedFiles())]) {
-    mkdirSync(dirname(join(root, path)), { recursive: true })
-    writeFileSync(join(root, path), text)
+    const file = join(root, path)
+    mkdirSync(dirname(file), { recursive: true })
+    // What is as it was keeps its time: a build is not older for it.
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)
   }
   const folders = new Set([...pages.keys()].map((path) => dirname(path)).filter((folder) => /reference$/.test(folder)))
   for (const folder of folders)

@@ -42,12 +42,16 @@ const stamp = join(build, '.built')
 const isCheckout = existsSync(join(root, 'tsconfig.json'))
 const args = process.argv.slice(2)
 
-/** Every file below the source folders with its modification time; symlinks and node_modules are left out. */
+/** What is made for the package of the sources: to write it makes no build older. */
+const isMade = (path) =>
+  /^(schemas[\\/][^\\/]+\.json|schemas[\\/]contract\.d\.ts|runtime[\\/]docs[\\/]api[\\/])/.test(relative(root, path))
+
+/** Every file below the source folders; symlinks, node_modules and what is made for the package are left out. */
 function* sourceFiles(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
     if (entry.isDirectory() && entry.name !== 'node_modules') yield* sourceFiles(path)
-    else if (entry.isFile()) yield path
+    else if (entry.isFile() && !isMade(path)) yield path
   }
 }
 

@@ -1,45 +1,36 @@
-import { once } from 'node:events'
 import { statSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { Agent, request } from 'node:http'
 import { RtkError, type RtkErrorCode } from '../../errors.js'
 import { systemCode } from '../../platform/files/durable-file.js'
-import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
+import { longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
 /** The longest that anything takes on purpose: a command 30 s, a reload of a plugin with slow dependents more. */
 const answerLimit_s = 60
 
 interface Answer {
-  /** null: the service refuses the connection or the request that it could not read. */
-  id: number | null
-  result?: unknown
-  error?: { code: RtkErrorCode; message: string }
+  readonly status: number
+  readonly text: string
 }
 
-/** A connection of the command line to the running service. */
+/** The command line's way to the running service. */
 export class ControlClient {
-  readonly #socket: Socket
-  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
-  #nextId = 1
-  #refusal: RtkError | undefined
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #reach: ReturnType<typeof reachControl>
 
-  private constructor(socket: Socket) {
-    this.#socket = socket
-    const reader = new LineReader(longestAnswer, (line) => this.#answered(JSON.parse(line) as Answer))
-    socket.setEncoding('utf8')
-    socket.on('data', (chunk) => {
-      if (reader.push(chunk as unknown as string)) return
-      this.#lost(`the answer is longer than ${longestAnswer} characters`)
-      socket.destroy()
-    })
-    socket.on('close', () => this.#lost('the service went away before it answered'))
-    socket.on('error', () => this.#lost('the connection to the service failed'))
+  private constructor(reach: ReturnType<typeof reachControl>) {
+    this.#reach = reach
   }
 
   /** @throws RTK_ERR_NOT_RUNNING */
   static async open(data: string): Promise<ControlClient> {
+    let client: ControlClient | undefined
     try {
-      return new ControlClient(await connectTo(data))
+      client = new ControlClient(reachControl(data))
+      // Whatever it answers: it is there.
+      await client.#ask('GET', '', '', answerLimit_s)
+      return client
     } catch (cause) {
+      client?.close()
       const file = socketFile(data)
       const text = isOther(file)
         ? `${file} is no socket: remove it, then restart the service`
@@ -51,52 +42,50 @@ export class ControlClient {
   }
 
   /**
-   * @throws RTK_ERR_NOT_RUNNING, also without an answer in `limit_s`
+   * @throws what the service refuses it with; RTK_ERR_NOT_RUNNING, also without an answer in `limit_s`
    */
   async call<T>(method: string, params: Record<string, unknown> = {}, limit_s = answerLimit_s): Promise<T> {
-    if (this.#refusal) throw this.#refusal
-    const id = this.#nextId++
-    const request = JSON.stringify({ id, method, params })
-    if (request.length > longestRequest) {
-      throw new RtkError('RTK_ERR_USAGE', `a request has at most ${longestRequest} characters, not ${request.length}`)
-    }
-    return new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.delete(id)
-        const text = `no answer in ${limit_s} s: the service is blocked or overloaded, see its log`
-        reject(new RtkError('RTK_ERR_NOT_RUNNING', text))
-      }, limit_s * 1000)
-      const settle = <V>(end: (value: V) => void) => {
-        return (value: V) => {
-          clearTimeout(timer)
-          end(value)
-        }
-      }
-      this.#waiting.set(id, { resolve: settle(resolve as (value: unknown) => void), reject: settle(reject) })
-      this.#socket.write(`${request}\n`)
+    const body = JSON.stringify(params)
+    if (body.length > longestRequest)
+      throw new RtkError('RTK_ERR_USAGE', `a request has at most ${longestRequest} characters, not ${body.length}`)
+    const { status, text } = await this.#ask('POST', method, body, limit_s).catch((cause) => {
+      if (cause instanceof RtkError) throw cause
+      throw new RtkError('RTK_ERR_NOT_RUNNING', 'the service went away before it answered', { cause })
     })
+    const value: unknown = JSON.parse(text)
+    if (status === 200) return value as T
+    const { error, message } = value as { error: RtkErrorCode; message: string }
+    throw new RtkError(error, message)
   }
 
   close(): void {
-    this.#socket.end()
+    this.#agent.destroy()
+    this.#reach.release()
   }
 
-  #answered({ id, result, error }: Answer): void {
-    if (id === null) {
-      this.#refusal = error && new RtkError(error.code, error.message)
-      for (const { reject } of this.#waiting.values()) reject(this.#refusal)
-      this.#waiting.clear()
-      return
-    }
-    const call = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (error) call?.reject(new RtkError(error.code, error.message))
-    else call?.resolve(result)
-  }
-
-  #lost(reason: string): void {
-    for (const { reject } of this.#waiting.values()) reject(new RtkError('RTK_ERR_NOT_RUNNING', reason))
-    this.#waiting.clear()
+  #ask(method: 'GET' | 'POST', name: string, body: string, limit_s: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+      const to = { agent: this.#agent, socketPath: this.#reach.path, path: `/${encodeURIComponent(name)}` }
+      const asked = request({ ...to, method, headers }, (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('error', reject)
+        response.on('data', (chunk: string) => {
+          text += chunk
+          if (text.length > longestAnswer)
+            asked.destroy(new RtkError('RTK_ERR_NOT_RUNNING', `the answer is longer than ${longestAnswer} characters`))
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      })
+      const late = setTimeout(() => {
+        const text = `no answer in ${limit_s} s: the service is blocked or overloaded, see its log`
+        asked.destroy(new RtkError('RTK_ERR_NOT_RUNNING', text))
+      }, limit_s * 1_000)
+      asked.on('error', reject)
+      asked.on('close', () => clearTimeout(late))
+      asked.end(body)
+    })
   }
 }
 
@@ -106,16 +95,5 @@ function isOther(file: string): boolean {
     return !statSync(file).isSocket()
   } catch {
     return false
-  }
-}
-
-async function connectTo(data: string): Promise<Socket> {
-  const { path, release } = reachControl(data)
-  try {
-    const socket = connect(path)
-    await once(socket, 'connect')
-    return socket
-  } finally {
-    release()
   }
 }

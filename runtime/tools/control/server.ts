@@ -1,18 +1,20 @@
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer, type Server, type Socket } from 'node:net'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
 import type { Runtime } from '../../index.js'
 import { DataFiles } from '../../platform/files/data-files.js'
 import { replaceFile } from '../../platform/files/durable-file.js'
 import type { Logger } from '../../platform/log/log.js'
-import { LineReader, longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
+import { longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
 type Params = Record<string, unknown>
 type Method = (params: Params, signal: AbortSignal) => Promise<unknown>
 
 export const mostClients = 16
+const longestHead = 8 * 1024
 
 function text(params: Params, name: string): string {
   const value = params[name]
@@ -50,11 +52,17 @@ function methods(runtime: Runtime, data: string): Record<string, Method> {
  */
 export async function serveControl(data: string, runtime: Runtime, log: Logger): Promise<() => Promise<void>> {
   const table = methods(runtime, data)
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    socket.on('error', () => {})
-    if (sockets.size >= mostClients) refuse(socket, 'RTK_ERR_UNAVAILABLE', `busy: ${mostClients} clients are connected`)
-    else serveClient(socket, table, sockets)
+  const clients = new Set<Socket>()
+  const server = createServer({ maxHeaderSize: longestHead }, (request, response) => {
+    const isBusy = !clients.has(request.socket)
+    void answer(request, response, isBusy ? undefined : table)
+  })
+  // A console may be idle for hours.
+  server.keepAliveTimeout = 0
+  server.on('connection', (socket) => {
+    if (clients.size >= mostClients) return
+    clients.add(socket)
+    socket.once('close', () => clients.delete(socket))
   })
   // Those beyond the limit learn the reason before they are closed.
   server.maxConnections = 2 * mostClients
@@ -62,7 +70,7 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
   server.on('error', (error) => log.error({ err: error }, `control socket: ${error.message}`))
   return async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
     await closed
     // Node takes the socket away by the path that it was made with: its folder had to stay reachable until here.
     release()
@@ -93,54 +101,58 @@ async function listen(server: Server, data: string): Promise<() => void> {
   }
 }
 
-function refuse(socket: Socket, code: string, message: string): void {
-  socket.end(`${JSON.stringify({ id: null, error: { code, message } })}\n`, () => socket.destroy())
-}
-
-function serveClient(socket: Socket, table: Record<string, Method>, sockets: Set<Socket>): void {
-  const gone = new AbortController()
-  sockets.add(socket)
-  socket.setEncoding('utf8')
-  socket.on('close', () => {
-    sockets.delete(socket)
-    gone.abort()
-  })
-  const reader = new LineReader(longestRequest, (line) => void answer(line, socket, table, gone.signal))
-  socket.on('data', (chunk) => {
-    if (reader.push(chunk as unknown as string)) return
-    refuse(socket, 'RTK_ERR_USAGE', `a request has at most ${longestRequest} characters`)
-  })
-}
-
 /** @throws RTK_ERR_USAGE */
-function requestOf(line: string): { id?: unknown; method?: unknown; params?: Params } {
-  let request: unknown
+async function paramsOf(request: IncomingMessage): Promise<Params> {
+  let text = ''
+  request.setEncoding('utf8')
+  await new Promise<void>((resolve, reject) => {
+    request.on('data', (chunk: string) => {
+      text += chunk
+      if (text.length > longestRequest)
+        reject(new RtkError('RTK_ERR_USAGE', `a request has at most ${longestRequest} characters`))
+    })
+    request.on('end', resolve)
+    request.on('error', reject)
+  })
+  let params: unknown
   try {
-    request = JSON.parse(line)
+    params = JSON.parse(text)
   } catch (error) {
     throw new RtkError('RTK_ERR_USAGE', `a request is JSON: ${messageOf(error)}`, { cause: error })
   }
-  if (typeof request !== 'object' || request === null) throw new RtkError('RTK_ERR_USAGE', 'a request is an object')
-  return request
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    throw new RtkError('RTK_ERR_USAGE', 'a request is an object')
+  return params as Params
 }
 
-async function answer(line: string, socket: Socket, table: Record<string, Method>, signal: AbortSignal): Promise<void> {
-  let id: unknown
+/** @param table undefined: the service is busy */
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  table: Record<string, Method> | undefined,
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const send = (status: number, value: string) => {
+    // What is left of a refused request is not read.
+    if (!table || (request.method === 'POST' && !request.complete)) response.shouldKeepAlive = false
+    response.writeHead(status, { 'content-type': 'application/json' }).end(value)
+  }
   try {
-    const request = requestOf(line)
-    id = request.id
-    const method = typeof request.method === 'string' && Object.hasOwn(table, request.method) && table[request.method]
-    if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${String(request.method)}`)
-    const result = (await method(request.params ?? {}, signal)) ?? null
-    const text = JSON.stringify({ id, result })
+    if (!table) throw new RtkError('RTK_ERR_UNAVAILABLE', `busy: ${mostClients} clients are connected`)
+    const name = decodeURIComponent(request.url ?? '').slice(1)
+    const method = request.method === 'POST' && Object.hasOwn(table, name) ? table[name] : undefined
+    if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${name}`)
+    const result = (await method(await paramsOf(request), gone.signal)) ?? null
+    const text = JSON.stringify(result)
     if (text.length > longestAnswer) {
       const problem = `the answer has ${text.length} characters, at most ${longestAnswer} are sent`
       throw new RtkError('RTK_ERR_INTERNAL', problem)
     }
-    socket.write(`${text}\n`)
+    send(200, text)
   } catch (error) {
     // What nobody foresaw is no mistake of the caller.
-    const code = error instanceof RtkError ? error.code : 'RTK_ERR_INTERNAL'
-    socket.write(`${JSON.stringify({ id, error: { code, message: messageOf(error) } })}\n`)
+    const known = error instanceof RtkError ? error : new RtkError('RTK_ERR_INTERNAL', messageOf(error))
+    send(known.statusCode, JSON.stringify({ error: known.code, message: known.message }))
   }
 }

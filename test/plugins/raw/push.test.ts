@@ -354,7 +354,7 @@ t.test('S8: raw data goes to servers of the local network, never to the router o
     provides: [cellularRouter],
     setup: (ctx) => ctx.services.provide(cellularRouter, partOf(cellularRouter, { address: '192.168.1.1' })),
   }) as Definition
-  const rig = await pushRig(t, { url: 'http://192.168.1.1:9/raw', plugins: { router } })
+  const rig = await pushRig(t, { url: 'http://192.168.1.1:8099/raw', plugins: { router } })
   await rig.waitFor(async () => (await rig.listed()).push?.trouble, 'an attempt')
   t.equal((await rig.listed()).push?.trouble, 'raw-push-url has the address of the router', 'the variant may name it')
   for (const [url, message] of [
