@@ -262,12 +262,16 @@ export class RtkError extends Error {
     this.all = options.all
   }
   get statusCode(): number {
-    return errorTable[this.code].status
+    return entryOf(this.code).status
   }
   get help(): string {
-    return errorTable[this.code].help
+    return entryOf(this.code).help
   }
 }
+
+/** Plugins need not be type-checked: a code that nobody knows is an error of the plugin. */
+const entryOf = (code: RtkErrorCode) =>
+  Object.hasOwn(errorTable, code) ? errorTable[code] : errorTable.RTK_ERR_INTERNAL
 
 /** One error for several mistakes, so that a person sees all of them at once. */
 export function together(mistakes: readonly RtkError[]): RtkError {

@@ -1,5 +1,5 @@
 /** Where notices go, and when: the parameters of the plugin. */
-import { hostTrouble, OptionalHost, reachOf } from 'rtk-base/link'
+import { asciiHost, hostTrouble, OptionalHost, reachOf } from 'rtk-base/link'
 import { type PluginContext, readRecordSync } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import type { Channel } from './channels/channel.js'
@@ -89,7 +89,7 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
     if (server === '') return undefined
     if (get(from.name) === '') return 'alerts-mail-host needs alerts-mail-from'
     if ((get(to.name) as string[]).length === 0) return 'alerts-mail-host needs alerts-mail-to'
-    const trouble = hostTrouble(server, anyReach)
+    const trouble = hostTrouble(asciiHost(server), anyReach)
     if (trouble) return `alerts-mail-host ${trouble}`
     const isPlain = get(tls.name) === 'none'
     return isPlain && !reach.isLocal(server)

@@ -1,6 +1,6 @@
 /** A server that takes files by HTTP PUT, and that shows by HEAD that it has them. */
 import { createHash } from 'node:crypto'
-import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
+import { hostTrouble, type Reach, refusedAddress, urlHost } from 'rtk-base/link'
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
 import { storedPieces } from './hour-files.js'
 
@@ -80,12 +80,7 @@ export class PushServer {
   readonly #ctx: PluginContext
   readonly #target: PushTarget
 
-  /** What was wrong with the address that was dialled last. */
-  #trouble: string | undefined
-  readonly #refuses = (address: string) => {
-    this.#trouble = hostTrouble(address, this.#target.reach)
-    return this.#trouble
-  }
+  readonly #refuses = (address: string) => hostTrouble(address, this.#target.reach)
 
   constructor(ctx: PluginContext, target: PushTarget) {
     this.#ctx = ctx
@@ -159,8 +154,8 @@ export class PushServer {
       await drained(response)
       return response
     } catch (error) {
-      if (error instanceof RtkError && error.code === 'RTK_ERR_FETCH_TARGET')
-        throw new PushTrouble('refused', `raw-push-url ${this.#trouble}`)
+      const refused = refusedAddress(error)
+      if (refused) throw new PushTrouble('refused', `raw-push-url ${refused}`)
       throw new PushTrouble('later', (error as Error).message)
     } finally {
       void cancel()

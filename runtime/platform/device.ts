@@ -96,7 +96,7 @@ export class StationDevice implements Device {
 
   /**
    * A time before the build date comes from a recording, or from a receiver after a week number rollover; one long
-   * after it from a receiver that is deceived. The first time counts once the system clock agrees or it has lasted 10
+   * after it from a receiver that is spoofed. The first time counts once the system clock agrees or it has lasted 10
    * s. A time that contradicts a known one never counts: it would be stored with a reference position and would set the
    * system clock.
    */

@@ -58,9 +58,6 @@ export interface RtcmClient {
   /** Read again for each document. */
   readonly ip: string
 }
-/** @deprecated named `RtcmClient` since 0.3.0, removed in 0.4.0 */
-export type RtcmTaker = RtcmClient
-
 /** An outgoing epoch, or an outgoing frame outside any epoch. */
 export type RtcmItem = { readonly sequence: number } & ({ readonly frame: RtcmFrame } | { readonly epoch: RtcmEpoch })
 

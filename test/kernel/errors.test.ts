@@ -199,9 +199,10 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
     throw new TypeError('x is not a function')
   }
   const document = () => 'x'.repeat(longestAnswer)
+  const commands = () => throwIt(new RtkError('MY_CODE' as RtkErrorCode, 'no lamp'))
   const close = await serveControl(
     data,
-    { station: { plugins, document } } as unknown as Runtime,
+    { station: { plugins, document, commands } } as unknown as Runtime,
     pino({ level: 'silent' }),
   )
   t.teardown(close)
@@ -209,6 +210,7 @@ t.test('C7: a fault that nobody foresaw is not called a mistake of the user', as
   await t.rejects(client.call('list'), { code: 'RTK_ERR_INTERNAL', message: 'x is not a function' })
   await t.rejects(client.call('document'), { code: 'RTK_ERR_INTERNAL', message: /^the answer has \d+ characters/ })
   await t.rejects(client.call('nothing' as never), { code: 'RTK_ERR_USAGE' })
+  await t.rejects(client.call('commands'), { code: 'MY_CODE', message: 'no lamp', statusCode: 500 }, 'a code of nobody')
   client.close()
 })
 

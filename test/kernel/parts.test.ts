@@ -29,6 +29,7 @@ import { Network } from '../../runtime/gateway/net/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import { Nvs } from '../../runtime/kernel/registries/nvs.js'
 import { isLoopbackAddress, networkOf, normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
+import { checkedLookup, refusedAddress } from '../../runtime/platform/address/checked-lookup.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -227,6 +228,32 @@ t.test('which addresses are local, to the last one of each prefix', async (t) =>
     ['::ffff:999.0.0.1', '::ffff:999.0.0.1'],
   ] as const)
     t.equal(normalAddress(address), plain)
+})
+
+t.test('a prefix is written as one, and means what it says', async (t) => {
+  for (const wrong of ['10.0.0.0/', '10.0.0.0/8/9', '10.0.0.0/33', '::ffff:10.0.0.0/24', '10.0.0/8', '', '/8'])
+    t.throws(() => new Prefixes([wrong]), { message: /is neither an address nor a prefix/ }, wrong)
+  const mapped = new Prefixes(['::ffff:10.0.0.1', '::ffff:192.168.0.0/112'])
+  t.same(
+    ['10.0.0.1', '10.0.0.2', '192.168.7.7', '::ffff:c0a8:0101', '192.169.0.1'].map((one) => mapped.has(one)),
+    [true, false, true, true, false],
+  )
+})
+
+t.test('S8: of several addresses the first that is refused is told', async (t) => {
+  const asked: string[] = []
+  const refuses = (address: string) => {
+    asked.push(address)
+    return address.startsWith('127.') || address === '::1' ? `${address} is not for you` : undefined
+  }
+  const found = new Promise((resolve) =>
+    checkedLookup(refuses)('localhost', { all: true }, (error, addresses) => resolve(error ?? addresses)),
+  )
+  const error = await found
+  t.match(error, { code: 'RTK_ERR_FETCH_TARGET' })
+  t.equal(asked.length, 1, 'no other is asked about')
+  t.equal(refusedAddress(new Error('fetch failed', { cause: error })), `${asked[0]} is not for you`)
+  t.equal(refusedAddress(new Error('fetch failed')), undefined)
 })
 
 t.test('the prefixes of interfaces are asked for again after 10 s', async (t) => {

@@ -10,16 +10,20 @@ else if (process.argv[2] === 'fleet-picture') await takeFleetPicture()
 else {
   const root = packageRoot()
   const pages = await generatedPages()
-  for (const [path, text] of [...pages, ...(await packedFiles())]) {
+  const packed = await packedFiles()
+  for (const [path, text] of [...pages, ...packed]) {
     const file = join(root, path)
     mkdirSync(dirname(file), { recursive: true })
     // What is as it was keeps its time: a build is not older for it.
     if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)
   }
-  const folders = new Set([...pages.keys()].map((path) => dirname(path)).filter((folder) => /reference$/.test(folder)))
+  const made = new Map([...pages, ...packed])
+  const folders = new Set(
+    [...made.keys()].map((path) => dirname(path)).filter((folder) => /(api|reference)$/.test(folder)),
+  )
   for (const folder of folders)
     for (const name of readdirSync(join(root, folder)))
-      if (!pages.has(join(folder, name))) rmSync(join(root, folder, name))
+      if (!made.has(join(folder, name))) rmSync(join(root, folder, name))
   console.log(`${pages.size} pages`)
 }
 process.exit(0)

@@ -1,7 +1,7 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
-import { hostTrouble, type Reach, urlHost } from 'rtk-base/link'
-import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { hostTrouble, type Reach, refusedAddress, urlHost } from 'rtk-base/link'
+import type { PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
 import { filled, templateTrouble } from './template.js'
@@ -99,16 +99,11 @@ export class HookChannel implements Channel {
   readonly #ctx: PluginContext
   readonly #hook: Hook
   readonly #ca: () => string
-  /** What was wrong with the address that was dialled last. */
-  #trouble: string | undefined
   readonly #refuses: (address: string) => string | undefined
 
   /** @param ca PEM of an authority that is trusted beside the public ones; empty: none */
   constructor(ctx: PluginContext, hook: Hook, ca: () => string, reach: Reach) {
-    this.#refuses = (address) => {
-      this.#trouble = hostTrouble(address, reach)
-      return this.#trouble
-    }
+    this.#refuses = (address) => hostTrouble(address, reach)
     this.name = hook.name
     this.#ctx = ctx
     this.#hook = hook
@@ -151,8 +146,8 @@ export class HookChannel implements Channel {
       await response.body?.cancel()
       return response
     } catch (error) {
-      if (error instanceof RtkError && error.code === 'RTK_ERR_FETCH_TARGET')
-        throw new ChannelTrouble('refused', `it ${this.#trouble}`)
+      const refused = refusedAddress(error)
+      if (refused) throw new ChannelTrouble('refused', `it ${refused}`)
       throw new ChannelTrouble('later', withoutPath((error as Error).message, url))
     }
   }

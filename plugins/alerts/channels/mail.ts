@@ -97,9 +97,10 @@ function connected(
 ): Promise<Socket> {
   return new Promise((done, failed) => {
     if (signal.aborted) return failed(new Error('stopped'))
-    const trouble = refuses(host)
+    const target = asciiHost(host)
+    const trouble = refuses(target)
     if (trouble) return failed(new Error(`alerts-mail-host ${trouble}`))
-    const socket = connect({ host: asciiHost(host), port, lookup: checkedLookup(refuses) })
+    const socket = connect({ host: target, port, lookup: checkedLookup(refuses) })
     opened(socket)
     socket.once('connect', () => {
       socket.off('error', failed)

@@ -1,7 +1,7 @@
 /**
  * Decides which requests may use the HTTP interface. The local network needs no login, so the service rejects
  * everything from outside it: foreign peers, names that an attacker's DNS points here (rebinding), and pages of other
- * sites and ports. Pure functions; the HTTP server calls them before routing and before every upgrade.
+ * sites and ports. Pure functions; the HTTP server calls them before routing, and before a request for an upgrade is refused: its answer tells a foreign page nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
@@ -76,7 +76,7 @@ const readOnly = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** A method that changes nothing. */
 export const isReading = (method: string) => readOnly.has(method)
 
-/** Whether a request can change state: an upgraded connection can carry anything, with any method. */
+/** Whether a request can change state; one for an upgrade is judged as if it could. */
 export const isStateChanging = (method: string, upgrade: boolean) => upgrade || !isReading(method)
 
 /**

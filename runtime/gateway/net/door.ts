@@ -15,7 +15,7 @@ const keepAliveDelay_ms = 30_000
 const proxyLimit_ms = 5_000
 
 export interface DoorEvents {
-  /** Its connections begin with a PROXY header, see `proxy-header.ts`. */
+  /** Its connections begin with a PROXY header, see `peer.ts`. */
   isProxy(address: string): boolean
   proxyFailed(address: string, text: string): void
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */

@@ -29,7 +29,7 @@ export interface LifecycleDeps {
   entered(instance: Instance): void
   /** An instance is about to stop: its handoff values for the next version are collected. */
   leaving(instance: Instance, reason: StopReason): void
-  /** Releases resources that the runtime holds for an instance outside its scope, e.g. upgraded sockets. */
+  /** Releases resources that the runtime holds for an instance outside its scope, e.g. answers under way. */
   released(instance: Instance): void
   /** An instance has stopped: handles it opened past `ctx` are searched for. */
   gone?(instance: Instance): void

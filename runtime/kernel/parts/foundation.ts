@@ -129,7 +129,7 @@ function reportTime(troubles: Troubles, utc_ms: number | undefined): void {
     return
   }
   const text = 'the time of the receiver is off by more than an hour: it is not used'
-  troubles.raise('time-contradiction', { text, advice: 'is the receiver deceived?' })
+  troubles.raise('time-contradiction', { text, advice: 'is the receiver spoofed?' })
 }
 
 async function serialNumber(variant: Variant, store: Store): Promise<string> {

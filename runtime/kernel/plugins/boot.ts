@@ -93,8 +93,13 @@ async function startEach(
     const needed = needs.flatMap((id) => pending.get(id) ?? [])
     const started = needed.length > 0 ? Promise.all(needed).then(() => start(entry)) : start(entry)
     if (needed.length === 0 && (await isDoneWithin(clock, patience_ms, started))) continue
-    late.push(started)
-    for (const id of provides) pending.set(id, started)
+    const ended = started.finally(() => {
+      for (const id of provides) pending.delete(id)
+    })
+    // A rejection is that of the boot, which waits for all of them at its end.
+    ended.catch(() => {})
+    late.push(ended)
+    for (const id of provides) pending.set(id, ended)
   }
   await Promise.all(late)
 }
@@ -102,10 +107,7 @@ async function startEach(
 function isDoneWithin(clock: Clock, limit_ms: number, work: Promise<void>): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const cancel = clock.timer(limit_ms, () => resolve(false))
-    work.then(() => {
-      void cancel()
-      resolve(true)
-    }, reject)
+    work.then(() => resolve(true), reject).finally(() => void cancel())
   })
 }
 

@@ -6,7 +6,7 @@
 export type { BytePort, PortSink } from '../../../schemas/byte-port.js'
 export { listenReason } from '../../errors.js'
 export { networkOf, normalAddress, Prefixes } from '../../platform/address/address.js'
-export { checkedLookup, type Refuses } from '../../platform/address/checked-lookup.js'
+export { checkedLookup, type Refuses, refusedAddress } from '../../platform/address/checked-lookup.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
 export {

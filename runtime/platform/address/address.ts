@@ -49,12 +49,14 @@ export class Prefixes {
   constructor(texts: readonly string[]) {
     this.isEmpty = texts.length === 0
     for (const text of texts) {
-      const [address = '', bits] = text.split('/')
-      const longest = isIPv6(address) ? 128 : 32
-      const prefix = Number(bits ?? longest)
+      const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+      const plain = normalAddress(address)
+      // Of an IPv4-mapped prefix the first 96 bits are said already.
+      const said = isIPv6(address) && isIPv4(plain) ? 96 : 0
+      const longest = isIPv6(plain) ? 128 : 32
+      const prefix = bits === undefined ? longest : Number(bits) - said
       if (isIP(address) === 0 || !(prefix >= 0 && prefix <= longest))
         throw new Error(`"${text}" is neither an address nor a prefix such as 10.0.0.0/8`)
-      const plain = normalAddress(address)
       this.#list.addSubnet(plain, prefix, kindOf(plain))
     }
   }

@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns'
+import { type LookupAddress, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { RtkError } from '../../errors.js'
 
@@ -6,6 +6,21 @@ import { RtkError } from '../../errors.js'
 export type Refuses = (address: string) => string | undefined
 
 export const addressRefused = (trouble: string): RtkError => new RtkError('RTK_ERR_FETCH_TARGET', trouble)
+
+function firstTrouble(refuses: Refuses, found: readonly LookupAddress[]): string | undefined {
+  for (const { address } of found) {
+    const trouble = refuses(address)
+    if (trouble !== undefined) return trouble
+  }
+  return undefined
+}
+
+/** The sentence of a refused address, of an error of `ctx.fetch`; undefined: another error. */
+export function refusedAddress(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (at instanceof RtkError && at.code === 'RTK_ERR_FETCH_TARGET' && !(at.cause instanceof Error)) return at.message
+  return undefined
+}
 
 /**
  * For a connection that may not go everywhere: the addresses that are checked are those that are dialled, so no name server can answer
@@ -15,7 +30,7 @@ export const checkedLookup =
   (refuses: Refuses): LookupFunction =>
   (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
-      const trouble = error ? undefined : found.map(({ address }) => refuses(address)).find((one) => one !== undefined)
+      const trouble = error ? undefined : firstTrouble(refuses, found)
       const [first] = found ?? []
       if (error) done(error, '')
       else if (trouble !== undefined) done(addressRefused(trouble), '')

@@ -1,6 +1,6 @@
 import type { Callback, Dispose, Event } from '../../../schemas/event.js'
 import { guard, isGuarded } from './guard.js'
-import { currentOwner, type Owner } from './owner.js'
+import { asRuntime, currentOwner, type Owner } from './owner.js'
 
 /** An event, as its provider has it. The provider puts `on` into its service and keeps `emit` and `listeners` to itself. */
 export interface EventSource<T> {
@@ -43,9 +43,11 @@ export class EventHub<T> implements EventSource<T> {
         listener(value)
       } catch (error) {
         // A listener of the runtime itself: an error that no plugin owns.
-        queueMicrotask(() => {
-          throw error
-        })
+        asRuntime(() =>
+          queueMicrotask(() => {
+            throw error
+          }),
+        )
       }
     }
   }

@@ -26,7 +26,8 @@ export const isGuarded = (fn: object): boolean => guarded.has(fn)
  * `fn` for others to call: on behalf of `owner`, passed over once that is being stopped, its returned promise watched. A failure is
  * reported as the owner's.
  * @param what names the call in that report
- * @returns never throws; returns the result of `fn`, undefined if that failed
+ * @returns never throws; returns the result of `fn`, undefined if that failed. A promise is passed on as it is: who awaits it handles its
+ *   rejection, too
  */
 export function guard<A extends unknown[], R>(
   owner: Owner,

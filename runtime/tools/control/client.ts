@@ -31,6 +31,7 @@ export class ControlClient {
       return client
     } catch (cause) {
       client?.close()
+      if (cause instanceof RtkError) throw cause
       const file = socketFile(data)
       const text = isOther(file)
         ? `${file} is no socket: remove it, then restart the service`
@@ -66,7 +67,7 @@ export class ControlClient {
   #ask(method: 'GET' | 'POST', name: string, body: string, limit_s: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-      const to = { agent: this.#agent, socketPath: this.#reach.path, path: `/${encodeURIComponent(name)}` }
+      const to = { agent: this.#agent, socketPath: this.#reach.path, path: `/${name}` }
       const asked = request({ ...to, method, headers }, (response) => {
         let text = ''
         response.setEncoding('utf8')

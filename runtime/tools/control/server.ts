@@ -55,7 +55,7 @@ export async function serveControl(data: string, runtime: Runtime, log: Logger):
   const clients = new Set<Socket>()
   const server = createServer({ maxHeaderSize: longestHead }, (request, response) => {
     const isBusy = !clients.has(request.socket)
-    void answer(request, response, isBusy ? undefined : table)
+    answer(request, response, isBusy ? undefined : table).catch(() => response.destroy())
   })
   // A console may be idle for hours.
   server.keepAliveTimeout = 0
@@ -87,7 +87,9 @@ async function listen(server: Server, data: string): Promise<() => void> {
   try {
     rmSync(file, { force: true })
     reach = reachControl(data)
+    // It binds in this call: nothing else is made under this mask.
     server.listen(reach.path)
+    process.umask(umask)
     await once(server, 'listening')
     chmodSync(file, 0o600)
     return reach.release
@@ -140,7 +142,7 @@ async function answer(
   }
   try {
     if (!table) throw new RtkError('RTK_ERR_UNAVAILABLE', `busy: ${mostClients} clients are connected`)
-    const name = decodeURIComponent(request.url ?? '').slice(1)
+    const [, name = ''] = (request.url ?? '').split('/')
     const method = request.method === 'POST' && Object.hasOwn(table, name) ? table[name] : undefined
     if (!method) throw new RtkError('RTK_ERR_USAGE', `unknown method ${name}`)
     const result = (await method(await paramsOf(request), gone.signal)) ?? null
