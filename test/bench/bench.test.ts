@@ -1,5 +1,5 @@
 /** What the bench itself decides: which figures are faults, who comes from where, and that a broken part is seen. */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -90,7 +90,9 @@ t.test('a tree without what is measured cannot be compared', async (t) => {
 t.test('a part that takes too long, or ends too early, is a fault', { skip: gateOnly }, async (t) => {
   const hung = await runPart('survey', { size: 'full', limit_ms: 500 })
   t.same(faultsOf(hung), ['not over after 0.5 s'])
-  const crashed = await runPart('hostile', { size: 'smoke', tree: mkdtempSync(join(tmpdir(), 'rtk-base-no-tree-')) })
+  const tree = mkdtempSync(join(tmpdir(), 'rtk-base-no-tree-'))
+  writeFileSync(join(tree, 'package.json'), JSON.stringify({ bin: { 'rtk-base': './nothing.mjs' } }))
+  const crashed = await runPart('hostile', { size: 'smoke', tree })
   const [failure = '', ...printed] = faultsOf(crashed)
   t.match(failure, 'the station ended with 1 before it was up')
   t.match(printed.join('\n'), 'Cannot find module', 'what the station printed')
