@@ -8,7 +8,7 @@ export interface Failure {
   isBreach?: true
   /** Another client with the same id has the session now. */
   isTakenOver?: true
-  /** The broker ended an accepted session and did not say why, as in MQTT 3.1.1: a take-over looks like this, too. */
+  /** The broker ended an accepted session of MQTT 3.1.1, whose brokers cannot say why: a take-over looks like this, too. */
   isEndedUnexplained?: true
 }
 

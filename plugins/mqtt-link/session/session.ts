@@ -120,9 +120,8 @@ export class Session {
       this.#live = false
       client.end(true)
       const otherVersion = !accepted && (isUnacceptableVersion(error) || isHangUp(error))
-      // A reset may come from a router that forgot the connection: only an orderly close is the broker's. Brokers of MQTT 3.1.1 cannot
-      // say why, and some of MQTT 5 do not.
-      const isUnexplained = accepted && error === undefined
+      // A reset may come from a router that forgot the connection: only an orderly close is the broker's.
+      const isUnexplained = accepted && version === 4 && error === undefined
       const failure = this.#breach
         ? breachFailure(this.#breach.message)
         : (farewell ?? { ...failureOf(error), ...(isUnexplained && { isEndedUnexplained: true as const }) })

@@ -591,25 +591,6 @@ t.test('the link', async (t) => {
     t.strictSame(shared(), [], 'a session of 10 min belongs to this station')
   })
 
-  t.test(
-    'P13: a broker of MQTT 5 that gives no reason at a take-over: three of them are told as a suspicion',
-    async (t) => {
-      let attempts = 0
-      const broker = await fakeBroker(t, (socket) => {
-        attempts++
-        if (attempts <= 3) socket.end()
-      })
-      const station = await startLinkStation(t, broker.port)
-      const shared = () => station.device.errors().filter(({ code }) => code === 'mqtt-serial-shared')
-      await drive(station.clock, () => attempts === 2 && station.field('mqtt.state.link') === 'down', 'ended twice')
-      t.strictSame(shared(), [], 'it may have been a session of its own, half open')
-      await drive(station.clock, () => attempts === 4 && isUp(station)(), 'ended three times, and up again')
-      t.match(shared(), [{ text: /^perhaps another client uses this serial number/, values: { suspected: true } }])
-      await station.clock.advance(599_000)
-      t.equal(shared().length, 1)
-    },
-  )
-
   t.test('P13: ends that are far apart are no suspicion, nor is a line that is silent', async (t) => {
     const broker = await startBroker(t)
     const station = await startLinkStation(t, broker.port)
