@@ -1,3 +1,4 @@
+import { normalAddress } from 'rtk-base/link'
 import type { Dispose } from 'rtk-base/plugin'
 import type { InterfaceState, Neighbour, NetworkInterface, Reach } from 'rtk-base/services'
 import type { MachineOptions } from '../options.js'
@@ -97,7 +98,7 @@ export abstract class SimulatedInterface {
       reason: reasonText(this.available ? this.#reason : 40),
       carrier: this.carrier,
       ip4: address === '' ? [] : [{ address, prefix: Number(prefix) }],
-      ip6: isUp ? [{ address: `fe80::${this.mac.slice(-5).replace(':', '')}`, prefix: 64 }] : [],
+      ip6: isUp ? [{ address: normalAddress(`fe80::${this.mac.slice(-5).replace(':', '')}`), prefix: 64 }] : [],
       gateway: lease?.gateway ?? '',
       dns: lease?.gateway ? [lease.gateway] : [],
       metric: lease?.gateway ? (this.preferred ? preferredMetric : this.metric) : undefined,

@@ -27,7 +27,7 @@ t.test('without a network there is no block; with one it is joined and shown', a
     bssid,
     auth: 'wpa2-psk',
     ip4: '192.168.8.50',
-    ip6: ['fe80::0301'],
+    ip6: ['fe80::301'],
     inactive_time: 0,
     channel: 6,
     channel2: 0,
