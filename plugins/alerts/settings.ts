@@ -82,14 +82,16 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
   )
 
   const reach = reachOf(ctx, allowsPrivate ? undefined : 'alerts.privateTargets')
+  const refuses = (address: string) => hostTrouble(address, reach)
   // A mail server may stand beside the station.
   const anyReach = reachOf(ctx)
+  const refusesMail = (address: string) => hostTrouble(address, anyReach)
   config.rule([host.name, from.name, to.name, tls.name], (get) => {
     const server = String(get(host.name))
     if (server === '') return undefined
     if (get(from.name) === '') return 'alerts-mail-host needs alerts-mail-from'
     if ((get(to.name) as string[]).length === 0) return 'alerts-mail-host needs alerts-mail-to'
-    const trouble = hostTrouble(asciiHost(server), anyReach)
+    const trouble = refusesMail(asciiHost(server))
     if (trouble) return `alerts-mail-host ${trouble}`
     const isPlain = get(tls.name) === 'none'
     return isPlain && !reach.isLocal(server)
@@ -121,7 +123,7 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
             ctx,
             {
               ...{ host: host.get(), port: port.get(), tls: tls.get(), user: user.get(), password: password.get() },
-              ...{ from: from.get(), to: to.get(), refuses: (address) => hostTrouble(address, anyReach) },
+              ...{ from: from.get(), to: to.get(), refuses: refusesMail },
             },
             pem,
           ),
@@ -130,7 +132,7 @@ export function alertSettings(ctx: PluginContext, ca: string, allowsPrivate: boo
   const usable = () => hooks.get().filter((hook) => hook.enabled !== false && !hookTrouble(hook, reach))
   return {
     names: [host, port, tls, user, password, from, to, hooks, quiet, zone].map(({ name }) => name),
-    channels: () => [...mail(), ...usable().map((hook) => new HookChannel(ctx, hook, pem, reach))],
+    channels: () => [...mail(), ...usable().map((hook) => new HookChannel(ctx, hook, pem, refuses))],
     recipients: (severity) => [
       ...mail().map(({ name }) => name),
       ...usable().flatMap(({ name, least }) => (severity === 'warning' && least === 'critical' ? [] : [name])),

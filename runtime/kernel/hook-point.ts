@@ -51,8 +51,9 @@ export class SyncHookPoint<A extends unknown[]> extends HookPoint<SyncHook<[A]>>
   protected build(taps: readonly Tap[]): SyncHook<[A]> {
     const hook = new SyncHook<[A]>(['args'])
     for (const tap of taps) {
+      const guarded = guard(tap.owner, this.name, tap.fn)
       hook.tap({ name: tap.owner.name, stage: tap.stage }, (args) => {
-        if (tap.owner.live) guard(tap.owner, this.name, tap.fn)(...args)
+        if (tap.owner.live) guarded(...args)
       })
     }
     return hook

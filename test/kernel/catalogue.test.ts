@@ -19,7 +19,7 @@ t.test('a device knows the commands of shipped plugins that it does not have, an
     plugin('quiet'),
   ])
   const device = withCommandsOf(shipped, catalogueOf([plugin('log', { commands: ['log'] })]))
-  t.same(homesOf(device, 'commands'), { 'mobile-scan': 'modem', log: 'log' }, 'what it has wins')
+  t.same(homesOf(device, 'commands'), { 'mobile-scan': 'modem', log: 'log' }, 'its own list counts')
   t.same(homesOf(device, 'provides'), {})
   t.same(Object.keys(device), ['modem', 'log'])
 })

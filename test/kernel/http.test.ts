@@ -152,7 +152,7 @@ t.test('apps', async (t) => {
     t.equal(second.socket, first.socket)
   })
 
-  t.test('a route of two plugins is refused with both names, and the old app goes on', async (t) => {
+  t.test('a route of two plugins is refused with both names, and the old app keeps running', async (t) => {
     const { ask, gateway } = await serve(t, [owner('first', { routes: [get('/x/:id', says('old'))] })])
     const clash = (name: string, url: string) => owner(name, { routes: [get(url, says('new'))] })
     for (const url of ['/x/:id', '/x/:other'])
@@ -200,7 +200,7 @@ t.test('apps', async (t) => {
   })
 
   t.test(
-    'a Fastify plugin that throws, hangs up late or is no plugin is refused by name, and the old app goes on',
+    'a Fastify plugin that throws, hangs up late or is no plugin is refused by name, and the old app keeps running',
     async (t) => {
       const { ask, gateway } = await serve(t, [owner('a', { routes: [get('/word', says('old'))] })])
       const broken: Record<string, FastifyPluginAsync> = {

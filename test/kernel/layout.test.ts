@@ -7,7 +7,7 @@ import { filesBelow, packageRoot } from '../../runtime/platform/release.js'
 
 const root = packageRoot()
 
-/** Where each part stands in the drawing: its row, and on which side. */
+/** The place of each part in the drawing: its row, and its side. */
 function drawing(): Map<string, { row: number; side: 'left' | 'middle' | 'right' }> {
   const page = readFileSync(join(root, 'runtime', 'docs', 'runtime.md'), 'utf8')
   const [, drawn = ''] = /each part only parts below it[\s\S]*?```\n([\s\S]*?)```/.exec(page) ?? []

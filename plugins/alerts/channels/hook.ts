@@ -1,6 +1,6 @@
 /** Webhooks: POST of JSON or of a template, signed. */
 import { createHmac } from 'node:crypto'
-import { hostTrouble, type Reach, refusedAddress, urlHost } from 'rtk-base/link'
+import { hostTrouble, type Reach, type Refuses, refusedAddress, urlHost } from 'rtk-base/link'
 import type { PluginContext } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { type Channel, ChannelTrouble, type Message } from './channel.js'
@@ -99,11 +99,14 @@ export class HookChannel implements Channel {
   readonly #ctx: PluginContext
   readonly #hook: Hook
   readonly #ca: () => string
-  readonly #refuses: (address: string) => string | undefined
+  readonly #refuses: Refuses
 
-  /** @param ca PEM of an authority that is trusted beside the public ones; empty: none */
-  constructor(ctx: PluginContext, hook: Hook, ca: () => string, reach: Reach) {
-    this.#refuses = (address) => hostTrouble(address, reach)
+  /**
+   * @param ca PEM of an authority that is trusted beside the public ones; empty: none
+   * @param refuses the same for all webhooks and notices: connections are kept by it
+   */
+  constructor(ctx: PluginContext, hook: Hook, ca: () => string, refuses: Refuses) {
+    this.#refuses = refuses
     this.name = hook.name
     this.#ctx = ctx
     this.#hook = hook

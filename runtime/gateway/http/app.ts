@@ -26,7 +26,7 @@ import type { HttpLimits } from './limits.js'
 import type { Proxies } from './proxies.js'
 import { errorBody, errorText, headersOf, statusOf } from './replies.js'
 import type { Role } from './routes/config.js'
-import type { RouteSet } from './routes/owner.js'
+import type { RouteSet } from './routes/route-set.js'
 import { neededRole, RouteTable, routeTaken } from './routes/table.js'
 
 export interface AppDeps {

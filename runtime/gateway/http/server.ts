@@ -28,7 +28,7 @@ import { LocalNetwork } from './local-network.js'
 import { callerOf, Proxies } from './proxies.js'
 import { rawAnswer, sendError } from './replies.js'
 import type { Role } from './routes/config.js'
-import type { RouteSet } from './routes/owner.js'
+import type { RouteSet } from './routes/route-set.js'
 
 export interface HttpOptions extends LoginOptions {
   host: string
@@ -203,7 +203,7 @@ export class HttpServer {
     return this.#live?.routes ?? []
   }
 
-  /** From now on `next` answers. The old app finishes what it has begun, then closes. */
+  /** `next` answers new requests. The old app answers its own to the end, then closes. */
   commit(next: App): void {
     if (this.#staged === next) this.#staged = undefined
     const old = this.#live

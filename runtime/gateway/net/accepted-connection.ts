@@ -89,15 +89,15 @@ class Client implements Connection {
   }
 
   onData(fn: Callback<[Buffer]>): void {
-    this.#data = fn
+    this.#data = this.#guarded('data', fn)
   }
 
   onDrain(fn: Callback): void {
-    this.#drain = fn
+    this.#drain = this.#guarded('drain', fn)
   }
 
   onClose(fn: Callback<[Error | undefined]>): void {
-    this.#close = fn
+    this.#close = this.#guarded('close', fn)
   }
 
   async isCut(): Promise<boolean> {
@@ -109,16 +109,16 @@ class Client implements Connection {
   }
 
   received(bytes: Buffer): void {
-    if (this.#data) this.#call(this.#data, 'data of a connection', bytes)
+    this.#data?.(bytes)
   }
 
   drained(): void {
-    if (this.#drain) this.#call(this.#drain, 'drain of a connection')
+    this.#drain?.()
   }
 
   gone(error: Error | undefined): void {
     this.#accepted = undefined
-    if (this.#close) this.#call(this.#close, 'close of a connection', error)
+    this.#close?.(error)
   }
 
   /** The state that goes to the next version, or undefined when the plugin keeps the connection to its end. */
@@ -131,9 +131,10 @@ class Client implements Connection {
     return given
   }
 
-  #call<A extends unknown[]>(fn: Callback<A>, what: string, ...args: A): void {
+  #guarded<A extends unknown[]>(event: string, fn: Callback<A>): Callback<A> {
     // It is unknown how far a plugin that failed got with these bytes.
-    guard(this.#terms.owner, what, fn, { limit_ms: Number.POSITIVE_INFINITY, failed: () => this.destroy() })(...args)
+    const options = { limit_ms: Number.POSITIVE_INFINITY, failed: () => this.destroy() }
+    return guard(this.#terms.owner, `${event} of a connection`, fn, options)
   }
 }
 

@@ -2,7 +2,7 @@
 import { type Accounts, accounts, type StandbyPlugins } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { LocalNetwork } from '../../gateway/http/local-network.js'
-import type { RouteSet } from '../../gateway/http/routes/owner.js'
+import type { RouteSet } from '../../gateway/http/routes/route-set.js'
 import type { HttpServer } from '../../gateway/http/server.js'
 import { Network } from '../../gateway/net/index.js'
 import { homesOf, readCatalogue } from '../../loader/catalogue.js'

@@ -1,5 +1,7 @@
 /** Types of `ctx.fetch`. */
 
+import type { Refuses } from '../address/checked-lookup.js'
+
 export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher'> {
   /** Time limit until the headers of the answer, and between two pieces of its body; default: 30 s. */
   timeout_ms?: number
@@ -22,7 +24,7 @@ export interface FetchOptions extends Omit<RequestInit, 'redirect' | 'dispatcher
    * same function each time: connections are kept by it.
    * @throws RTK_ERR_FETCH_TARGET with its answer
    */
-  refuses?: (address: string) => string | undefined
+  refuses?: Refuses
 }
 
 /** Like the global `fetch`, with limits. The body can be streamed. */

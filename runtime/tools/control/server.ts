@@ -109,7 +109,7 @@ async function paramsOf(request: IncomingMessage): Promise<Params> {
   request.setEncoding('utf8')
   await new Promise<void>((resolve, reject) => {
     request.on('data', (chunk: string) => {
-      text += chunk
+      if (text.length <= longestRequest) text += chunk
       if (text.length > longestRequest)
         reject(new RtkError('RTK_ERR_USAGE', `a request has at most ${longestRequest} characters`))
     })

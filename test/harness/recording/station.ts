@@ -15,7 +15,7 @@ export type Role = keyof typeof tokens | 'nobody'
 
 const drawn = Math.random
 
-/** An answer that does not end within so many seconds of the clock has no end, as a stream. */
+/** An answer that takes longer, seconds of the clock, is a stream without an end. */
 const answer_s = 90
 
 /** What differs from one installation to the next, and says nothing. */

@@ -1,8 +1,11 @@
 /** A route's own settings in `config`, and the caller's role that it receives. */
 import type { Owner } from '../../../platform/guard/owner.js'
-import type { LoginRole, Role } from './owner.js'
 
-export type { LoginRole, Role } from './owner.js'
+/** The role of a logged-in user: a viewer reads, an operator does everything. */
+export type LoginRole = 'viewer' | 'operator'
+
+/** The caller's role. Without a login (a password or a token) everybody on the local network is an operator. */
+export type Role = 'none' | LoginRole
 
 declare module 'fastify' {
   interface FastifyContextConfig {

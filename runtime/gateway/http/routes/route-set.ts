@@ -10,9 +10,3 @@ export interface RouteSet {
   // biome-ignore lint/suspicious/noExplicitAny: the options' type is between the plugin and its Fastify plugin
   readonly plugins: readonly { plugin: FastifyPluginAsync<any>; options: object }[]
 }
-
-/** The role of a logged-in user: a viewer reads, an operator does everything. */
-export type LoginRole = 'viewer' | 'operator'
-
-/** The caller's role. Without a login (a password or a token) everybody on the local network is an operator. */
-export type Role = 'none' | LoginRole
