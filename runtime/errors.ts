@@ -1,9 +1,10 @@
+import { defineErrors, type ErrorKind } from '../schemas/error-table.js'
+
 /**
- * Every coded error of the runtime. The key is the code, `status` is the HTTP status of the answer, and `help` tells a
- * person how to react. `npm run docs` writes it to runtime/docs/reference/errors.md. A retired code is never used
- * again.
+ * The coded errors of the runtime itself; plugins have tables of their own. `npm run docs` writes all to
+ * runtime/docs/reference/errors.md. A retired code is never used again.
  */
-export const errorTable = {
+export const errorTable = defineErrors({
   RTK_ERR_VARIANT: { status: 400, help: 'Correct the field that the message names, in the variant file or in --set.' },
   RTK_ERR_USAGE: { status: 400, help: 'See `rtk-base --help`.' },
   RTK_ERR_DATA_LOCKED: {
@@ -62,6 +63,10 @@ export const errorTable = {
   RTK_ERR_INFO_PATH_TAKEN: { status: 422, help: 'Two plugins build the same part of the document: move one.' },
   RTK_ERR_COMMAND_TAKEN: { status: 422, help: 'Two plugins have the same command: rename one.' },
   RTK_ERR_ROUTE_TAKEN: { status: 422, help: 'Two plugins have the same route: move one.' },
+  RTK_ERR_CODE_TAKEN: {
+    status: 422,
+    help: 'An error code means one thing: rename it, or share the table with the plugin that has it.',
+  },
   RTK_ERR_SERVICE_TAKEN: {
     status: 422,
     help: 'Two plugins provide the same service: leave one of them out of the variant.',
@@ -180,56 +185,6 @@ export const errorTable = {
     status: 502,
     help: 'The response was truncated or is not HTTP: try again, then check the server.',
   },
-  RTK_ERR_ROUTER_OFFLINE: {
-    status: 503,
-    help: 'The router does not answer: check its cable and power; it is retried automatically.',
-  },
-  RTK_ERR_ROUTER_LOGIN: {
-    status: 503,
-    help: 'Set `rtr-user` and `rtr-pswd` to the values on the label of the router. The station spaces its attempts so that the router does not block it.',
-  },
-  RTK_ERR_ROUTER_CERTIFICATE: {
-    status: 503,
-    help: 'The certificate of the router changed: confirm the new one if the router was replaced or reset.',
-  },
-  RTK_ERR_ROUTER_TIMEOUT: {
-    status: 504,
-    help: 'The router did not answer in time: try again later.',
-  },
-  RTK_ERR_ROUTER_ANSWER: {
-    status: 502,
-    help: 'The answer of the router cannot be read: see the log, and check whether its firmware is supported.',
-  },
-  RTK_ERR_ROUTER_REFUSED: {
-    status: 502,
-    help: 'The router refused the call: the message has its reason.',
-  },
-  RTK_ERR_ROUTER_UNSUPPORTED: {
-    status: 503,
-    help: 'This router or its firmware does not support the operation that the message names.',
-  },
-  RTK_ERR_IMAGE: {
-    status: 422,
-    help: 'The message gives the reason: the image is incomplete or damaged, for another device, or not signed with a trusted key. The running version is untouched.',
-  },
-  RTK_ERR_IMAGE_LARGE: {
-    status: 413,
-    help: 'The image is larger than this device accepts.',
-  },
-  RTK_ERR_IMAGE_SLOW: {
-    status: 408,
-    help: 'The image arrived too slowly and would have delayed other updates: send it again over a better link.',
-  },
-  RTK_ERR_NETWORK: {
-    status: 502,
-    help: "The network daemon refused the call or could not complete it: the message has the daemon's reason.",
-  },
-  RTK_ERR_UPDATE_TARGET: {
-    status: 400,
-    help: 'Use `?rut` with a URL for the router, or `?esp` with an image of the service or of a plugin.',
-  },
-  RTK_ERR_UPDATE_UNKNOWN: { status: 404, help: 'Add the plugin that the message names to the variant.' },
-  RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
   RTK_ERR_DATA_QUOTA: {
     status: 503,
     help: 'Delete files that are not needed, or give the plugin a larger quota: the message names the limit.',
@@ -239,46 +194,56 @@ export const errorTable = {
     help: 'Correct name, unit, help or labels of the metric: the message names the mistake.',
   },
   RTK_ERR_METRIC_TAKEN: { status: 422, help: 'Two plugins have the same metric: rename one.' },
-} as const satisfies Record<string, { status: number; help: string }>
+})
 
 export type RtkErrorCode = keyof typeof errorTable
 
-/** A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy. */
+/**
+ * A coded error. `message` describes the failure and quotes the offending value; `help` describes the remedy, `statusCode` is the HTTP
+ * status of the answer.
+ */
 export class RtkError extends Error {
-  readonly code: RtkErrorCode
+  readonly code: string
+  readonly statusCode: number
+  readonly help: string
   /** For an error in a variant: the path to the wrong field, as a list of names. */
   readonly place?: readonly string[]
   /** The individual errors, if this error combines several. */
   readonly all?: readonly RtkError[]
+  /** @param kind a code of the runtime, or an entry of a plugin's own table */
   constructor(
-    code: RtkErrorCode,
+    kind: RtkErrorCode | ErrorKind,
     message: string,
     options: { cause?: unknown; place?: readonly string[]; all?: readonly RtkError[] } = {},
   ) {
     super(message, options)
     this.name = 'RtkError'
+    const { code, status, help } = typeof kind === 'string' ? ownKind(kind) : kind
     this.code = code
+    this.statusCode = status
+    this.help = help
     this.place = options.place
     this.all = options.all
-  }
-  get statusCode(): number {
-    return entryOf(this.code).status
-  }
-  get help(): string {
-    return entryOf(this.code).help
   }
 }
 
 /** Plugins need not be type-checked: a code that nobody knows is an error of the plugin. */
-const entryOf = (code: RtkErrorCode) =>
-  Object.hasOwn(errorTable, code) ? errorTable[code] : errorTable.RTK_ERR_INTERNAL
+const ownKind = (code: string): ErrorKind =>
+  Object.hasOwn(errorTable, code) ? errorTable[code as RtkErrorCode] : { ...errorTable.RTK_ERR_INTERNAL, code }
+
+/** The kind of an error, also of one that a plugin made with its own copy of the class. */
+export const kindOf = ({ code, statusCode, help }: Pick<RtkError, 'code' | 'statusCode' | 'help'>): ErrorKind => ({
+  code,
+  status: statusCode,
+  help,
+})
 
 /** One error for several mistakes, so that a person sees all of them at once. */
 export function together(mistakes: readonly RtkError[]): RtkError {
   const all = mistakes.flatMap((mistake) => mistake.all ?? [mistake])
   const [first] = all
   if (all.length === 1) return first
-  return new RtkError(first.code, all.map(({ message }) => message).join('\n'), { all })
+  return new RtkError(kindOf(first), all.map(({ message }) => message).join('\n'), { all })
 }
 
 /** The message of any thrown value. */

@@ -11,6 +11,7 @@ import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import type { Static, TSchema } from 'typebox'
 import type { MaskSelection } from '../schemas/document.js'
+import type { ErrorTable } from '../schemas/error-table.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
 import type { Trouble } from '../schemas/services/device.js'
@@ -34,6 +35,7 @@ import type {
 import type { ProcessPort } from './platform/ports/processes.js'
 import type { Edges } from './platform/time/edges.js'
 
+export { defineErrors, type ErrorKind, type ErrorTable } from '../schemas/error-table.js'
 export type { Callback, Dispose, Event } from '../schemas/event.js'
 export type { Severity, Trouble } from '../schemas/services/device.js'
 export type { ClientBundle, ClientFile } from '../schemas/services/runtime.js'
@@ -434,6 +436,9 @@ export interface Handoff {
 /** Names and values for the next instance, as `stop` returns them. */
 export type HandoffPairs = Iterable<readonly [string, unknown]>
 
+/** Texts by the name of their file. */
+export type ReportTexts = Readonly<Record<string, string>>
+
 /** The argument of `definePlugin`. */
 export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   /** Kebab-case; the key of the plugin everywhere. */
@@ -445,11 +450,19 @@ export interface PluginDefinition<O extends TSchema = TSchema, S = unknown> {
   options?: O
   needs?: readonly ServiceToken<unknown>[]
   provides?: readonly ServiceToken<unknown>[]
+  /** Its own error codes: `defineErrors({ LAMP_BROKEN: { status: 503, help: 'Change the lamp.' } })`. */
+  errors?: ErrorTable
   /**
    * For a plugin that is part of rtk-base: the names of its commands. If a station without this plugin gets one of
    * these commands, the error names the plugin.
    */
   commands?: readonly string[]
+  /**
+   * Texts for the support report, by file name (`lamp.jsonl`). Also called for a station that does not run, with its files alone: `state`
+   * is undefined then. The runtime takes secrets out of them; of a text that is too long it keeps the last lines.
+   * @param folder the path of a `ctx.dataDir` of this plugin, whether it exists or not; default: `'main'`
+   */
+  report?(folder: (name?: string) => string, state: S | undefined): ReportTexts | Promise<ReportTexts>
   /** System requirements of the plugin: packages that a Debian package recommends, lines for the unit's `[Service]`. */
   system?: { readonly packages?: readonly string[]; readonly unit?: readonly string[] }
   /**

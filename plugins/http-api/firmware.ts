@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { UpdateAnswer } from 'rtk-base/schemas'
-import { firmwareInstaller, routerFirmware } from 'rtk-base/services'
+import { firmwareInstaller, routerFirmware, updateErrors } from 'rtk-base/services'
 import { rawQuery } from './query.js'
 
 const longestUrl = 4_096
@@ -81,11 +81,14 @@ async function install(ctx: PluginContext, request: FastifyRequest, reply: Fasti
     }
   }
   const text = `send POST /update-firmware?rut or ?esp, not ${target === '' ? 'no target' : `"${target.slice(0, 40)}"`}`
-  throw new RtkError('RTK_ERR_UPDATE_TARGET', text)
+  throw new RtkError(updateErrors.RTK_ERR_UPDATE_TARGET, text)
 }
 
 const notHere = (target: string, plugin: string) =>
-  new RtkError('RTK_ERR_UPDATE_UNKNOWN', `${target} belongs to plugin ${plugin}, which this station does not run`)
+  new RtkError(
+    updateErrors.RTK_ERR_UPDATE_UNKNOWN,
+    `${target} belongs to plugin ${plugin}, which this station does not run`,
+  )
 
 /** The URL in the body, taken verbatim. @throws RTK_ERR_FETCH_URL, RTK_ERR_BODY_TOO_LARGE */
 async function urlIn(body: IncomingMessage): Promise<string> {

@@ -23,6 +23,7 @@ import {
   mqttTopics,
   type Station,
   station as stationToken,
+  updateErrors,
 } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { commandParameter, maskParameter } from './bare-queries.js'
@@ -41,6 +42,7 @@ export default definePlugin({
   name: 'http-api',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: updateErrors,
   needs: [stationToken, metricsToken, device, httpRoutes, mqttTopics],
 
   setup(ctx) {

@@ -21,7 +21,7 @@ export class LogFiles {
    * @param open makes the folder and returns its path; may throw while the disk is not writable
    * @param runs number of kept runs, including this one
    */
-  constructor(open: () => string, runs: number) {
+  constructor(open: () => string, runs = 32) {
     this.#open = open
     this.#runs = runs
   }

@@ -144,6 +144,13 @@ export default definePlugin({
   },
 
   stop: (_reason, { keeper }) => keeper.stop(),
+
+  report(folder, running) {
+    // The newest lines are in memory.
+    running?.keeper.tryToSave()
+    const lines = new LogFiles(() => folder('saved')).read()
+    return { 'log.jsonl': lines.map((line) => `${line}\n`).join('') }
+  },
 })
 
 /** Saves the ring periodically and at the end of the run. */
@@ -153,7 +160,7 @@ class LogKeeper {
   readonly #files: LogFiles
   #saved = 0
   #cancel = () => {}
-  readonly #onExit = () => this.#tryToSave()
+  readonly #onExit = () => this.tryToSave()
 
   constructor(ctx: PluginContext, ring: LogRing, files: LogFiles) {
     this.#ctx = ctx
@@ -173,7 +180,7 @@ class LogKeeper {
   every(period_s: number): void {
     this.#cancel()
     this.#cancel = () => {}
-    if (period_s > 0) this.#cancel = this.#ctx.timers.every(period_s * 1000, () => this.#tryToSave())
+    if (period_s > 0) this.#cancel = this.#ctx.timers.every(period_s * 1000, () => this.tryToSave())
   }
 
   /** @throws RTK_ERR_STORE_WRITE */
@@ -192,7 +199,7 @@ class LogKeeper {
   }
 
   /** Nothing new is nothing to write: flash wears. */
-  #tryToSave(): void {
+  tryToSave(): void {
     if (this.#ring.count === this.#saved) return
     try {
       this.save()
@@ -200,7 +207,7 @@ class LogKeeper {
   }
 
   stop(): [string, unknown][] {
-    this.#tryToSave()
+    this.tryToSave()
     return [['lines', this.#ring.text()]]
   }
 }

@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { network, uplinks } from 'rtk-base/services'
+import { network, networkErrors, uplinks } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { NetworkManager } from './networkmanager/network-manager.js'
 import { SimulatedBackend } from './simulated.js'
@@ -28,6 +28,7 @@ export default definePlugin({
   name: 'network',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: networkErrors,
   options: NetworkOptions,
   provides: [network, uplinks],
   system: { packages: ['network-manager'] },

@@ -4,7 +4,7 @@
  */
 
 import { RtkError, unavailable } from 'rtk-base/plugin'
-import type { NetworkFailure, NetworkInterface } from 'rtk-base/services'
+import { type NetworkFailure, type NetworkInterface, networkErrors } from 'rtk-base/services'
 
 interface Reason {
   readonly text: string
@@ -53,7 +53,7 @@ export const failureOf = (reason: number): NetworkFailure => known[reason]?.fail
 
 /** The daemon rejected or could not complete a request. `networkFailureOf` reads `failure` from the error. */
 export const networkError = (text: string, failure: NetworkFailure = 'other', cause?: unknown): RtkError =>
-  new RtkError('RTK_ERR_NETWORK', text, { cause: { failure, ...(cause === undefined ? {} : { cause }) } })
+  new RtkError(networkErrors.RTK_ERR_NETWORK, text, { cause: { failure, ...(cause === undefined ? {} : { cause }) } })
 
 /** An activation that ended in a device state reason instead of a connection. */
 export const activationError = (name: string, reason: number): RtkError =>

@@ -1,6 +1,6 @@
 import { type ImageManifest, readImageHead } from 'rtk-base/image'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
+import { device, updateErrors } from 'rtk-base/services'
 import gt from 'semver/functions/gt.js'
 import valid from 'semver/functions/valid.js'
 import { type Static, Type } from 'typebox'
@@ -61,7 +61,7 @@ export class VersionCheck {
     const { name, version, type } = manifest
     if (type === 'plugin') {
       throw new RtkError(
-        'RTK_ERR_IMAGE',
+        updateErrors.RTK_ERR_IMAGE,
         `the address has the plugin ${name} ${version}, and not a version of the service`,
       )
     }

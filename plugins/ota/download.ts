@@ -8,6 +8,7 @@ import {
   readRecord,
   replaceFile,
 } from 'rtk-base/plugin'
+import { updateErrors } from 'rtk-base/services'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 
@@ -192,7 +193,10 @@ export class Download {
 }
 
 const tooLarge = (url: URL, limit: number) =>
-  new RtkError('RTK_ERR_IMAGE_LARGE', `${url.host} sends more than the ${limit} bytes that an image may have`)
+  new RtkError(
+    updateErrors.RTK_ERR_IMAGE_LARGE,
+    `${url.host} sends more than the ${limit} bytes that an image may have`,
+  )
 
 function rangeOf(response: Response): { start: number; total: number } | undefined {
   const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get('content-range') ?? '') ?? []

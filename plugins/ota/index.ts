@@ -1,6 +1,6 @@
 import { systemBus } from 'rtk-base/link'
 import { badValue, definePlugin, type PluginContext, type RtkError, readRecordSync, unavailable } from 'rtk-base/plugin'
-import { device, firmwareInstaller, pluginUpdates } from 'rtk-base/services'
+import { device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { CheckedVersion, VersionCheck } from './check.js'
 import { Download } from './download.js'
@@ -62,6 +62,7 @@ export default definePlugin({
   name: 'ota',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: updateErrors,
   commands: ['firmware', 'ota-upgrade'],
   needs: [device, pluginUpdates],
   provides: [firmwareInstaller],

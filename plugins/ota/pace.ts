@@ -1,4 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { updateErrors } from 'rtk-base/services'
 
 /** The signed head of an image has to be there by then. */
 const head_ms = 10_000
@@ -63,7 +64,7 @@ export class DownloadPace {
       : `its signed head did not come within ${head_ms / 1000} s`
     let cancel: () => unknown = () => {}
     const late = new Promise<never>((_, reject) => {
-      const end = () => reject(new RtkError('RTK_ERR_IMAGE_SLOW', text))
+      const end = () => reject(new RtkError(updateErrors.RTK_ERR_IMAGE_SLOW, text))
       cancel = this.#ctx.timers.after(Math.max(0, left_ms), end)
     })
     // The loser of the race is ignored.

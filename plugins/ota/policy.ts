@@ -1,5 +1,6 @@
 import type { ImageManifest } from 'rtk-base/image'
 import { RtkError } from 'rtk-base/plugin'
+import { updateErrors } from 'rtk-base/services'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
 
@@ -23,7 +24,7 @@ export interface StationFacts {
 /** Checks the signed manifest before anything is written. @throws RTK_ERR_IMAGE, RTK_ERR_IMAGE_LARGE */
 export function checkImage(image: ImageManifest, station: StationFacts): void {
   const refuse = (text: string) => {
-    throw new RtkError('RTK_ERR_IMAGE', `${image.name} ${image.version} is refused: ${text}`)
+    throw new RtkError(updateErrors.RTK_ERR_IMAGE, `${image.name} ${image.version} is refused: ${text}`)
   }
   if (!image.hardware.includes(station.hardware)) {
     refuse(`it is for the hardware ${image.hardware.join(', ')}, and this is ${station.hardware}`)
@@ -46,7 +47,7 @@ export function checkImage(image: ImageManifest, station: StationFacts): void {
   const bytes = image.files.reduce((sum, { size }) => sum + size, 0)
   if (bytes > station.largest_bytes) {
     const text = `${image.name} ${image.version} unpacks ${bytes} bytes, more than the ${station.largest_bytes} that are allowed`
-    throw new RtkError('RTK_ERR_IMAGE_LARGE', text)
+    throw new RtkError(updateErrors.RTK_ERR_IMAGE_LARGE, text)
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { RtkError } from 'rtk-base/plugin'
+import { updateErrors } from 'rtk-base/services'
 
 /** The first byte of a stream, and the stream with it. */
 export async function beginning(
@@ -31,7 +32,7 @@ export async function receive(source: AsyncIterable<Uint8Array>, path: string, l
       bytes += piece.length
       if (bytes > largest_bytes) {
         throw new RtkError(
-          'RTK_ERR_IMAGE_LARGE',
+          updateErrors.RTK_ERR_IMAGE_LARGE,
           `the bundle is larger than the ${largest_bytes} bytes that are allowed`,
         )
       }

@@ -5,7 +5,7 @@ import { type ImageManifest, unpackImage } from 'rtk-base/image'
 import { pause } from 'rtk-base/link'
 import { type EventSource, type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
 import type { UpdateStateName } from 'rtk-base/schemas'
-import { device, type FirmwareInstaller, pluginUpdates } from 'rtk-base/services'
+import { device, type FirmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base/services'
 import { checkUrl, type Download } from './download.js'
 import { type BundleInstaller, type FolderInstaller, type Installer, OutcomeUnknown } from './installer.js'
 import type { UpdateMemory } from './memory.js'
@@ -165,11 +165,17 @@ export class Updates implements FirmwareInstaller {
   /** @throws RTK_ERR_UPDATE_RUNNING */
   #throwIfBusy(): void {
     if (this.#running) {
-      throw new RtkError('RTK_ERR_UPDATE_RUNNING', `an update is running (${this.#state}, ${this.#progress} %)`)
+      throw new RtkError(
+        updateErrors.RTK_ERR_UPDATE_RUNNING,
+        `an update is running (${this.#state}, ${this.#progress} %)`,
+      )
     }
     if (this.onTrial) {
       const { version } = this.#ctx.services.use(device)
-      throw new RtkError('RTK_ERR_UPDATE_RUNNING', `${version} is on trial: wait until it is confirmed or given up`)
+      throw new RtkError(
+        updateErrors.RTK_ERR_UPDATE_RUNNING,
+        `${version} is on trial: wait until it is confirmed or given up`,
+      )
     }
   }
 
@@ -262,7 +268,7 @@ export class Updates implements FirmwareInstaller {
     const { first, whole, drop } = await beginning(this.#whileRunning(image))
     // A manifest, of a plugin.
     if (first === 0x7b) return this.#installImage(whole, begin)
-    if (first === undefined) throw new RtkError('RTK_ERR_IMAGE', 'the upload is empty: a bundle is required')
+    if (first === undefined) throw new RtkError(updateErrors.RTK_ERR_IMAGE, 'the upload is empty: a bundle is required')
     // Its signature lies at its end.
     begin()
     if (file !== undefined) {
@@ -373,7 +379,7 @@ export class Updates implements FirmwareInstaller {
     const installer = this.#deps.folders()
     if (this.#deps.bundles) {
       throw new RtkError(
-        'RTK_ERR_IMAGE',
+        updateErrors.RTK_ERR_IMAGE,
         'this station is updated by RAUC: send a RAUC bundle, or the image of a plugin',
       )
     }

@@ -1,6 +1,6 @@
 import { pause } from 'rtk-base/link'
 import { definePlugin } from 'rtk-base/plugin'
-import { network, radio } from 'rtk-base/services'
+import { network, networkErrors, radio } from 'rtk-base/services'
 import { RadioMemory } from './arbitration/memory.js'
 import { RadioKeeper, Wishes } from './keeper.js'
 import { realMachine, simulatedMachine, watchSimulated } from './machine.js'
@@ -12,6 +12,7 @@ export default definePlugin({
   name: 'radio',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: networkErrors,
   options: RadioOptions,
   needs: [network],
   provides: [radio],

@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import { between, entries } from './history.js'
 import { momentOf } from './moment.js'
 import { FlightRecorder } from './recorder.js'
+import { lastWeek } from './report.js'
 import { RecordRing } from './ring.js'
 import { mostSpans, timeline, withoutSentences } from './timeline.js'
 import { answer } from './why/answer.js'
@@ -41,6 +42,7 @@ export default definePlugin({
   name: 'record',
   version: '1.0.0',
   api: '^1.0.0',
+  report: async (folder) => ({ 'record.jsonl': await lastWeek(folder()) }),
   needs: [device, station, logs],
   options: Type.Object(
     { size_mb: Type.Integer({ default: 4, minimum: 1, maximum: 256, description: 'Maximum disk usage' }) },

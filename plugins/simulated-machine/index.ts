@@ -1,5 +1,5 @@
 import { definePlugin } from 'rtk-base/plugin'
-import { network, simulatedLeds, simulatedNetwork, simulatedRadio } from 'rtk-base/services'
+import { network, networkErrors, simulatedLeds, simulatedNetwork, simulatedRadio } from 'rtk-base/services'
 import { makeLeds } from './leds.js'
 import { runNetworkCommand } from './network/commands.js'
 import { SimulatedMachine } from './network/machine.js'
@@ -12,6 +12,7 @@ export default definePlugin({
   name: 'simulated-machine',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: networkErrors,
   options: MachineOptions,
   provides: [simulatedNetwork, simulatedRadio, simulatedLeds],
 

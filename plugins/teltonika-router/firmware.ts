@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { RouterFirmware } from 'rtk-base/services'
+import { type RouterFirmware, routerErrors, updateErrors } from 'rtk-base/services'
 import type { Performer } from './operations/performer.js'
 import type { Router } from './router.js'
 import { limits_ms, type Outcome, type Transport } from './transport/call.js'
@@ -19,7 +19,7 @@ export function firmwareService(ctx: PluginContext, router: Router): RouterFirmw
   let isRunning = false
   return {
     async install(url, signal = ctx.signal) {
-      if (isRunning) throw new RtkError('RTK_ERR_UPDATE_RUNNING', 'an update of the router is running')
+      if (isRunning) throw new RtkError(updateErrors.RTK_ERR_UPDATE_RUNNING, 'an update of the router is running')
       isRunning = true
       try {
         // Asks for the state first: nothing is fetched for a router that is away.
@@ -71,7 +71,10 @@ async function install(
 /** @throws RTK_ERR_ROUTER_REFUSED */
 function accepted(step: string, outcome: Outcome | undefined): void {
   if (outcome?.ok) return
-  throw new RtkError('RTK_ERR_ROUTER_REFUSED', `the image was not accepted (${step}): ${outcome?.text ?? 'no answer'}`)
+  throw new RtkError(
+    routerErrors.RTK_ERR_ROUTER_REFUSED,
+    `the image was not accepted (${step}): ${outcome?.text ?? 'no answer'}`,
+  )
 }
 
 /** Removes leftovers of an update, also after a power failure. */

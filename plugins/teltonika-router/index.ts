@@ -2,10 +2,12 @@ import { definePlugin, type PluginContext } from 'rtk-base/plugin'
 import {
   cellularModem,
   cellularRouter,
+  routerErrors,
   routerFirmware,
   type SimulatedRouter,
   simulatedRouter,
   station,
+  updateErrors,
 } from 'rtk-base/services'
 import { addCommands } from './commands.js'
 import { addConsoleGroup } from './console.js'
@@ -21,6 +23,7 @@ export default definePlugin({
   name: 'teltonika-router',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: { ...routerErrors, ...updateErrors },
   commands: ['reboot-router', 'factory-router', 'pull-vendor-data', 'pair-vendor-repeater', 'get-router-qr'],
   options: RouterOptions,
   needs: [station],

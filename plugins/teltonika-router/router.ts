@@ -1,5 +1,5 @@
 import { type EventSource, type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { CellularRouter } from 'rtk-base/services'
+import { type CellularRouter, routerErrors } from 'rtk-base/services'
 import { LoginGuard } from './credentials/guard.js'
 import { CredentialLadder, usersOf } from './credentials/ladder.js'
 import { CredentialLookup } from './credentials/lookup.js'
@@ -110,7 +110,7 @@ export class Router {
 
   /** From `start` on. */
   get link(): RouterLink {
-    if (!this.#link) throw new RtkError('RTK_ERR_ROUTER_OFFLINE', 'the router is not looked for yet')
+    if (!this.#link) throw new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, 'the router is not looked for yet')
     return this.#link
   }
 

@@ -1,5 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
-import type { Radio } from 'rtk-base/services'
+import { networkErrors, type Radio } from 'rtk-base/services'
 
 export interface DhcpFolders {
   /** `dnsmasq-shared.d` of NetworkManager */
@@ -57,7 +57,7 @@ export class DhcpServer {
     const { code, stderr } = await machine.execFile('kill', ['-HUP', pid], { timeout_ms: limit_ms })
     if (code !== 0)
       throw new RtkError(
-        'RTK_ERR_NETWORK',
+        networkErrors.RTK_ERR_NETWORK,
         `the DHCP server (process ${pid}) could not be signalled: ${stderr.trim().slice(0, 200)}`,
       )
   }

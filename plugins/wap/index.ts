@@ -1,6 +1,6 @@
 import { definePlugin } from 'rtk-base/plugin'
 import type { WapInfo } from 'rtk-base/schemas'
-import { localNetwork, network, radio } from 'rtk-base/services'
+import { localNetwork, network, networkErrors, radio } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { AccessPoint } from './access-point.js'
 import { addCommands } from './commands.js'
@@ -11,6 +11,7 @@ export default definePlugin({
   name: 'wap',
   version: '1.0.0',
   api: '^1.0.0',
+  errors: networkErrors,
   commands: ['restart-wap', 'restart-wap-fast', 'restart-wap-dhcps'],
   needs: [network, radio, localNetwork],
   options: Type.Object(

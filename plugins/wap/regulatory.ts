@@ -1,5 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { Radio, Regulatory } from 'rtk-base/services'
+import { networkErrors, type Radio, type Regulatory } from 'rtk-base/services'
 import type { Parameters } from './parameters.js'
 import type { Trouble } from './trouble.js'
 
@@ -65,7 +65,7 @@ export class RegulatoryDomain {
     // Digits mean the world or several countries, as in some drivers; letters mean one country.
     if (country !== undefined && /^[A-Z]{2}$/.test(country) && country !== wanted)
       throw new RtkError(
-        'RTK_ERR_NETWORK',
+        networkErrors.RTK_ERR_NETWORK,
         `the radio keeps the rules of country ${country}: its driver has rules of its own, and wifi-reg-cc does not change them`,
       )
     this.#ctx.log.info({ country: wanted }, 'the rules of the country are applied')

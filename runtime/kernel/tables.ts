@@ -1,4 +1,6 @@
-import { RtkError, type RtkErrorCode } from '../errors.js'
+import { isDeepStrictEqual } from 'node:util'
+import type { ErrorKind } from '../../schemas/error-table.js'
+import { errorTable, RtkError, type RtkErrorCode } from '../errors.js'
 import type { Tap } from './hook-point.js'
 import type { Instance } from './instance/instance.js'
 import type {
@@ -68,8 +70,19 @@ export function compileTables(instances: readonly Instance[]): Tables {
     table.set(key, record)
   }
 
+  const codes = new Map<string, { owner: { name: string }; kind: ErrorKind }>()
   for (const instance of instances) {
     const { registered } = instance
+    for (const kind of Object.values(instance.definition.errors ?? {})) {
+      const taken = Object.hasOwn(errorTable, kind.code)
+        ? { owner: { name: 'the runtime' }, kind: errorTable[kind.code as RtkErrorCode] }
+        : codes.get(kind.code)
+      if (taken && !isDeepStrictEqual(taken.kind, kind)) {
+        const text = `the error code ${kind.code} of ${instance.name} is taken by ${taken.owner.name}`
+        throw new RtkError('RTK_ERR_CODE_TAKEN', text)
+      }
+      codes.set(kind.code, { owner: instance, kind })
+    }
     for (const record of registered.parameters) {
       claim(parameters, record.name, record, 'RTK_ERR_CONFIG_KEY_TAKEN', 'parameter', actions)
     }

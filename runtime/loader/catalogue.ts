@@ -1,6 +1,7 @@
 /** Metadata of the shipped plugins without their code: written when they are built, read when only a name is known. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ErrorKind } from '../../schemas/error-table.js'
 import { catalogueFolder, packageRoot } from '../platform/release.js'
 import type { PluginDefinition } from '../plugin.js'
 
@@ -9,6 +10,9 @@ export interface CatalogueEntry {
   readonly provides: readonly string[]
   /** Of the specification. */
   readonly commands: readonly string[]
+  readonly errors: readonly ErrorKind[]
+  /** It adds to the support report. */
+  readonly reports: boolean
 }
 /** By name of the plugin. */
 export type Catalogue = Readonly<Record<string, CatalogueEntry>>
@@ -17,9 +21,14 @@ export const catalogueName = 'catalogue.json'
 
 export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue {
   return Object.fromEntries(
-    [...definitions].map(({ name, provides = [], commands = [] }) => [
+    [...definitions].map(({ name, provides = [], commands = [], errors = {}, report }) => [
       name,
-      { provides: provides.map(({ id }) => id), commands },
+      {
+        provides: provides.map(({ id }) => id),
+        commands,
+        errors: Object.values(errors),
+        reports: report !== undefined,
+      },
     ]),
   )
 }
@@ -28,7 +37,9 @@ export function catalogueOf(definitions: Iterable<PluginDefinition>): Catalogue 
 export function withCommandsOf(shipped: Catalogue, own: Catalogue): Catalogue {
   const others = Object.entries(shipped).filter(([, { commands }]) => commands.length > 0)
   return {
-    ...Object.fromEntries(others.map(([name, { commands }]) => [name, { provides: [], commands }])),
+    ...Object.fromEntries(
+      others.map(([name, { commands }]) => [name, { provides: [], commands, errors: [], reports: false }]),
+    ),
     ...own,
   }
 }

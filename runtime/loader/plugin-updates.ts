@@ -399,14 +399,14 @@ function fits(loaded: Loaded, check: OptionsCheck): boolean {
   }
 }
 
-/** The version in a prebuilt form. @throws RTK_ERR_IMAGE when it is not this plugin's alone */
+/** The version in a prebuilt form. @throws RTK_ERR_PLUGIN_INVALID when it is not this plugin's alone */
 async function versionIn(folder: string, name: string): Promise<string> {
   const text = await readRecord(join(folder, 'manifest.json')).catch(() => '{}')
   const { plugins = [] } = JSON.parse(text) as { plugins?: { name: string; version: string }[] }
   const [first, ...more] = plugins
   if (first?.name === name && more.length === 0) return first.version
   throw new RtkError(
-    'RTK_ERR_IMAGE',
+    'RTK_ERR_PLUGIN_INVALID',
     `the image claims to be plugin ${name}, but lacks the prebuilt form of that plugin`,
   )
 }

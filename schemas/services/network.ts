@@ -2,6 +2,8 @@
  * The machine's network interfaces and uplinks, provided by the plugin `network` over NetworkManager or a simulation. `Network` is
  * for plugins that manage an interface (`eth`, `wap`, `sta`), `Uplinks` for plugins that depend on connectivity.
  */
+
+import { defineErrors } from '../error-table.js'
 import type { Event } from '../event.js'
 import { defineService } from '../token.js'
 
@@ -129,6 +131,14 @@ export interface StationProfile {
   /** The network does not announce its name, so the station calls for it by name. Default: false. */
   readonly hidden?: boolean
 }
+
+/** Why the network daemon, or a tool of the radio, did not do what it was asked for. */
+export const networkErrors = defineErrors({
+  RTK_ERR_NETWORK: {
+    status: 502,
+    help: "The network daemon refused the call or could not complete it: the message has the daemon's reason.",
+  },
+})
 
 /**
  * The operations of NetworkManager. A refused call rejects with RTK_ERR_NETWORK and the daemon's reason. While the daemon is absent, calls

@@ -1,8 +1,42 @@
 /** Provided by the plugin of the cellular router: the router itself, and the modem inside it. */
+
+import { defineErrors } from '../error-table.js'
 import type { Event } from '../event.js'
 import type { ModemNetwork, SimState } from '../info/modem.js'
 import type { RouterLinkState } from '../info/router.js'
 import { defineService } from '../token.js'
+
+/** Why a call of the router failed. */
+export const routerErrors = defineErrors({
+  RTK_ERR_ROUTER_OFFLINE: {
+    status: 503,
+    help: 'The router does not answer: check its cable and power; it is retried automatically.',
+  },
+  RTK_ERR_ROUTER_LOGIN: {
+    status: 503,
+    help: 'Set `rtr-user` and `rtr-pswd` to the values on the label of the router. The station spaces its attempts so that the router does not block it.',
+  },
+  RTK_ERR_ROUTER_CERTIFICATE: {
+    status: 503,
+    help: 'The certificate of the router changed: confirm the new one if the router was replaced or reset.',
+  },
+  RTK_ERR_ROUTER_TIMEOUT: {
+    status: 504,
+    help: 'The router did not answer in time: try again later.',
+  },
+  RTK_ERR_ROUTER_ANSWER: {
+    status: 502,
+    help: 'The answer of the router cannot be read: see the log, and check whether its firmware is supported.',
+  },
+  RTK_ERR_ROUTER_REFUSED: {
+    status: 502,
+    help: 'The router refused the call: the message has its reason.',
+  },
+  RTK_ERR_ROUTER_UNSUPPORTED: {
+    status: 503,
+    help: 'This router or its firmware does not support the operation that the message names.',
+  },
+})
 
 /** The router, for other plugins. Rejections have a code RTK_ERR_ROUTER_…; calls are not retried. */
 export interface CellularRouter {

@@ -1,7 +1,31 @@
 /** Updates: provided by the plugin ota (whole bundles) and by the runtime (single plugins). */
+
+import { defineErrors } from '../error-table.js'
 import type { Event } from '../event.js'
 import type { UpdateStateName } from '../info/base.js'
 import { defineService } from '../token.js'
+
+/** Why an image or an update is refused. */
+export const updateErrors = defineErrors({
+  RTK_ERR_IMAGE: {
+    status: 422,
+    help: 'The message gives the reason: the image is incomplete or damaged, for another device, or not signed with a trusted key. The running version is untouched.',
+  },
+  RTK_ERR_IMAGE_LARGE: {
+    status: 413,
+    help: 'The image is larger than this device accepts.',
+  },
+  RTK_ERR_IMAGE_SLOW: {
+    status: 408,
+    help: 'The image arrived too slowly and would have delayed other updates: send it again over a better link.',
+  },
+  RTK_ERR_UPDATE_TARGET: {
+    status: 400,
+    help: 'Use `?rut` with a URL for the router, or `?esp` with an image of the service or of a plugin.',
+  },
+  RTK_ERR_UPDATE_UNKNOWN: { status: 404, help: 'Add the plugin that the message names to the variant.' },
+  RTK_ERR_UPDATE_RUNNING: { status: 409, help: 'Wait until the update that is running has ended.' },
+})
 
 /** Installs signed images, for `POST /update-firmware?esp`. */
 export interface FirmwareInstaller {

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { lastWeek } from '../../plugins/record/report.js'
 import { systemFacts } from '../../runtime/kernel/report/facts.js'
 import { largestReport_bytes, makeReport } from '../../runtime/kernel/report/index.js'
 import { Secrets } from '../../runtime/kernel/report/secrets.js'
@@ -195,7 +196,8 @@ t.test('has 7 days of the record, or the newest of them that 5 MB hold', async (
     const eachFile = 1_000
     for (let at = 0; at < lines.length; at += eachFile)
       writeFileSync(join(folder, `${10_000 + at / eachFile}.record`), lines.slice(at, at + eachFile).join(''))
-    const packed = await makeReport({ data, store: undefined, live: undefined, version: '1.0.0' })
+    const record = { name: 'record', report: async () => ({ 'record.jsonl': await lastWeek(folder) }) }
+    const packed = await makeReport({ data, store: undefined, plugins: [record], live: undefined, version: '1.0.0' })
     const text = unpack(packed).get('record.jsonl') ?? ''
     const times = text
       .trimEnd()

@@ -13,13 +13,15 @@ import { errorTable, RtkError, type RtkErrorCode } from '../../runtime/errors.js
 import { refusal } from '../../runtime/gateway/http/access.js'
 import type { Runtime } from '../../runtime/index.js'
 import { resolveOptions } from '../../runtime/kernel/options.js'
+import { readCatalogue } from '../../runtime/loader/catalogue.js'
 import { checkDefinition } from '../../runtime/loader/load.js'
 import { packageRoot } from '../../runtime/platform/release.js'
-import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
+import { type AnyPlugin, defineErrors, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { parseVariant, readVariant } from '../../runtime/tools/cli/variant-file.js'
 import { ControlClient } from '../../runtime/tools/control/client.js'
 import { longestAnswer, longestRequest, reachControl } from '../../runtime/tools/control/protocol.js'
 import { serveControl } from '../../runtime/tools/control/server.js'
+import type { ErrorTable } from '../../schemas/error-table.js'
 
 const root = packageRoot()
 const rule = /^RTK_ERR_[A-Z_]+$/
@@ -42,33 +44,39 @@ function usesOfCodes(): Map<string, string[]> {
   const uses = new Map<string, string[]>()
   for (const file of ['runtime', 'plugins', 'schemas'].flatMap((folder) => filesBelow(folder, '.ts'))) {
     if (file === join('runtime', 'errors.ts')) continue
-    for (const [, code] of read(file).matchAll(/'(RTK_ERR_\w+)'/g)) {
+    for (const [, code] of read(file).matchAll(/(?:'|Errors\.|errorTable\.)(RTK_ERR_\w+)\b/g)) {
       uses.set(code, [...(uses.get(code) ?? []), file])
     }
   }
   return uses
 }
 
-const codes = Object.keys(errorTable) as RtkErrorCode[]
+const kinds: ErrorTable = {
+  ...errorTable,
+  ...Object.fromEntries(
+    Object.values(readCatalogue()).flatMap(({ errors }) => errors.map((kind) => [kind.code, kind])),
+  ),
+}
+const codes = Object.keys(kinds)
 const uses = usesOfCodes()
 
 t.test('the table of errors', async (t) => {
   t.test('every code is RTK_ERR_ and capitals, every help is one or more sentences', async (t) => {
     for (const code of codes) t.match(code, rule)
-    for (const code of codes) t.match(errorTable[code].help, /^[A-Z`].*[.]$/, code)
+    for (const code of codes) t.match(kinds[code].help, /^[A-Z`].*[.]$/, code)
   })
 
   t.test('every status is one that a failed request can have', async (t) => {
-    for (const code of codes) t.match(String(errorTable[code].status), /^(4\d\d|50[0-4])$/, code)
+    for (const code of codes) t.match(String(kinds[code].status), /^(4\d\d|50[0-4])$/, code)
   })
 
   t.test('every code is used by the runtime or a plugin', async (t) => {
-    for (const code of codes) t.ok(uses.has(code), `${code} is used nowhere: take it out of runtime/errors.ts`)
+    for (const code of codes) t.ok(uses.has(code), `${code} is used nowhere: take it out of its table`)
   })
 
   t.test('every code that the runtime or a plugin uses has a status and a help', async (t) => {
     for (const [code, files] of uses) {
-      t.ok(code in errorTable, `${code} in ${files[0]}`)
+      t.ok(code in kinds, `${code} in ${files[0]}`)
     }
   })
 })
@@ -77,7 +85,7 @@ t.test('documentation', async (t) => {
   t.test('no page speaks of a code that does not exist', async (t) => {
     for (const page of filesBelow('.', '.md')) {
       for (const [code] of read(page).matchAll(/\bRTK_ERR_[A-Z_]*[A-Z]\b/g)) {
-        t.ok(code in errorTable || uses.has(code), `${code} in ${page}`)
+        t.ok(code in kinds || uses.has(code), `${code} in ${page}`)
       }
     }
   })
@@ -272,4 +280,46 @@ t.test('N6: a byte order mark before a variant is skipped', (t) => {
   )
   t.match(readVariant(file).variant, { name: 'roof', plugins: { system: {} } })
   t.end()
+})
+
+t.test('a plugin has error codes of its own', async (t) => {
+  const lampErrors = defineErrors({ LAMP_BROKEN: { status: 409, help: 'Change the lamp.' } })
+  const lamp = (name: string, errors: ErrorTable): AnyPlugin =>
+    definePlugin({
+      name,
+      version: '1.0.0',
+      api: '^1.0.0',
+      errors,
+      setup(ctx) {
+        ctx.http.route({
+          method: 'GET',
+          url: `/${name}`,
+          handler: async () => throwIt(new RtkError(errors.LAMP_BROKEN, 'no light at pin 7')),
+        })
+      },
+    })
+  const station = await createTestStation({
+    plugins: { lamp: lamp('lamp', lampErrors), torch: lamp('torch', lampErrors) },
+  })
+  t.teardown(() => station.stop())
+  for (const name of ['lamp', 'torch']) {
+    const answer = await station.request(`/${name}`)
+    t.equal(answer.status, 409)
+    t.match(answer.json(), { error: 'LAMP_BROKEN', message: 'no light at pin 7', help: 'Change the lamp.' })
+  }
+
+  const others: Record<string, ErrorTable> = {
+    "another meaning of one's code": defineErrors({ LAMP_BROKEN: { status: 500, help: 'Pray.' } }),
+    'another meaning of a code of the runtime': defineErrors({ RTK_ERR_MASK: { status: 500, help: 'Pray.' } }),
+  }
+  for (const [what, errors] of Object.entries(others)) {
+    const plugins = { lamp: lamp('lamp', lampErrors), other: lamp('other', { ...lampErrors, ...errors }) }
+    const other = await createTestStation({ plugins })
+    t.match(
+      other.station.plugins().find(({ name }) => name === 'other'),
+      { state: 'failed', reason: /^the error code \w+ of other is taken by (lamp|the runtime)$/ },
+      what,
+    )
+    await other.stop()
+  }
 })

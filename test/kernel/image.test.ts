@@ -298,7 +298,7 @@ t.test('a path has 100 bytes of name and 155 before that, cut at a slash', async
   const rights = ustarHeader('a', 1).toString('latin1', 100, 124)
   t.equal(rights, '0000644\x000000000\x000000000\x00', 'for all to read, of nobody')
   for (const path of [`${name}n`, `${folder}f/${name}`, `${folder}/${name}n`, `${folder}f/n`])
-    t.throws(() => ustarHeader(path, 1), { code: 'RTK_ERR_IMAGE', message: /is too long/ })
+    t.throws(() => ustarHeader(path, 1), /is too long/)
 })
 
 t.test('the limits hold before memory or disk is used', async (t) => {

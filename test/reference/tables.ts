@@ -4,7 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from 'typebox'
 import { errorTable } from '../../runtime/errors.js'
+import { readCatalogue } from '../../runtime/loader/catalogue.js'
 import { packageRoot } from '../../runtime/platform/release.js'
+import type { ErrorKind } from '../../schemas/error-table.js'
 import { asyncApi } from '../../schemas/mqtt/async-api.js'
 import { topics } from '../../schemas/mqtt/topics.js'
 import type { Offer } from './station.js'
@@ -168,7 +170,15 @@ function documentErrors(): string[][] {
 }
 
 export function errorsPage(): string {
-  const rows = Object.entries(errorTable).map(([code, { status, help }]) => [`\`${code}\``, String(status), help])
+  const catalogue = Object.entries(readCatalogue())
+  const rowOf = ({ code, status, help }: ErrorKind) => [`\`${code}\``, String(status), help]
+  const plugins = new Map<string, { kind: ErrorKind; owners: string[] }>()
+  for (const [plugin, { errors }] of catalogue)
+    for (const kind of errors) {
+      const { owners } = plugins.get(kind.code) ?? { owners: [] }
+      plugins.set(kind.code, { kind, owners: [...owners, readme(plugin)] })
+    }
+  const ofPlugins = [...plugins.values()].sort((a, b) => a.kind.code.localeCompare(b.kind.code))
   return `# Error codes
 
 ${generated}
@@ -177,7 +187,14 @@ If an HTTP request fails, the [answer](../interfaces.md#errors) has one of these
 quotes the offending value, and this remedy. The log and the command line use the same codes. The command line exits with 2 for
 \`RTK_ERR_USAGE\`, \`RTK_ERR_VARIANT\` and \`RTK_ERR_PLUGIN_OPTIONS\`, with 75 for \`RTK_ERR_DATA_LOCKED\` and \`RTK_ERR_LISTEN\`, and with 1 for all others.
 
-${table(['code', 'status', 'what to do'], rows)}
+${table(['code', 'status', 'what to do'], Object.values(errorTable).map(rowOf))}
+
+Codes of plugins, which name theirs in \`definePlugin({ errors })\`:
+
+${table(
+  ['code', 'status', 'what to do', 'plugins'],
+  ofPlugins.map(({ kind, owners }) => [...rowOf(kind), owners.join(', ')]),
+)}
 
 ## Errors in the document
 

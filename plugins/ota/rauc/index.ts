@@ -1,5 +1,5 @@
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
-import { device } from 'rtk-base/services'
+import { device, updateErrors } from 'rtk-base/services'
 import type { BundleInstaller, InstallSteps } from '../installer.js'
 import { type RaucService, type RaucSlot, withRauc } from './service.js'
 
@@ -42,7 +42,8 @@ export class Rauc implements BundleInstaller {
     const booted = this.#booted
     if (!booted) throw unavailable(this.#failure)
     await this.#with(async (rauc) => {
-      if (!(await rauc.isIdle())) throw new RtkError('RTK_ERR_UPDATE_RUNNING', 'RAUC is busy: wait until it is idle')
+      if (!(await rauc.isIdle()))
+        throw new RtkError(updateErrors.RTK_ERR_UPDATE_RUNNING, 'RAUC is busy: wait until it is idle')
       const other = (await rauc.slots()).find((slot) => slot.class === booted.class && !slot.booted)
       if (!other)
         throw unavailable(`RAUC has one slot of the class ${booted.class}: another version cannot be installed`)
@@ -53,7 +54,7 @@ export class Rauc implements BundleInstaller {
       if (result === 0) return
       const reason = (await rauc.lastError().catch(() => '')) || 'no reason given'
       if (hasWritten) throw unavailable(`RAUC could not install ${version}: ${reason}`)
-      throw new RtkError('RTK_ERR_IMAGE', `RAUC refused the bundle: ${reason}`)
+      throw new RtkError(updateErrors.RTK_ERR_IMAGE, `RAUC refused the bundle: ${reason}`)
     })
   }
 

@@ -1,6 +1,8 @@
 /** RAUC on the system bus (`de.pengutronix.rauc`, 1.8 and later): one connection for each thing that is done. */
+
 import { Bus, BusError, BusLost, BusTimeout, type Signal } from 'rtk-base/link'
 import { type PluginContext, RtkError, unavailable } from 'rtk-base/plugin'
+import { updateErrors } from 'rtk-base/services'
 import { OutcomeUnknown } from '../installer.js'
 
 const service = 'de.pengutronix.rauc'
@@ -225,6 +227,7 @@ function translated(error: unknown): Error {
   if (error.kind.endsWith('.AccessDenied')) {
     return unavailable(`RAUC may not be called by this user (${message}): allow it in the policy of the system bus`)
   }
-  if (/already processing/i.test(message)) return new RtkError('RTK_ERR_UPDATE_RUNNING', `RAUC is busy: ${message}`)
+  if (/already processing/i.test(message))
+    return new RtkError(updateErrors.RTK_ERR_UPDATE_RUNNING, `RAUC is busy: ${message}`)
   return unavailable(`RAUC refused: ${message}`)
 }

@@ -1,5 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
-import type { RadioMachine } from 'rtk-base/services'
+import { networkErrors, type RadioMachine } from 'rtk-base/services'
 
 const limit_ms = 5_000
 const service = 'fi.w1.wpa_supplicant1'
@@ -27,7 +27,10 @@ export class Supplicant {
     await this.#busctl(['set-property', service, path, interfaceOf, 'MaxNumSta', 's', String(count)])
     const [now] = await this.#properties(path, ['MaxNumSta'])
     if (now !== count)
-      throw new RtkError('RTK_ERR_NETWORK', `wpa_supplicant keeps ${now ?? 'no'} as the most clients, not ${count}`)
+      throw new RtkError(
+        networkErrors.RTK_ERR_NETWORK,
+        `wpa_supplicant keeps ${now ?? 'no'} as the most clients, not ${count}`,
+      )
   }
 
   async announceChannel(name: string, channel: number, beacons: number): Promise<void> {
@@ -36,13 +39,13 @@ export class Supplicant {
     // It answers 0 also where it was refused.
     if (code === 0 && /^OK$/m.test(stdout)) return
     const said = (stdout.trim() || stderr.trim() || `exit code ${code}`).split('\n').at(-1)?.slice(0, 200)
-    throw new RtkError('RTK_ERR_NETWORK', `wpa_cli chan_switch: ${said}`)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_cli chan_switch: ${said}`)
   }
 
   async #path(name: string): Promise<string> {
     const text = await this.#busctl(['call', service, root, service, 'GetInterface', 's', name])
     const path = /^o "(\/[\w/]+)"/.exec(text)?.[1]
-    if (path === undefined) throw new RtkError('RTK_ERR_NETWORK', `wpa_supplicant does not manage ${name}`)
+    if (path === undefined) throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_supplicant does not manage ${name}`)
     return path
   }
 
@@ -60,7 +63,7 @@ export class Supplicant {
     const { code, stdout, stderr } = await run(this.#machine, 'busctl', all, limit_ms, 'busctl is part of systemd')
     if (code === 0) return stdout
     const said = (stderr.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
-    throw new RtkError('RTK_ERR_NETWORK', `wpa_supplicant: ${said}`)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `wpa_supplicant: ${said}`)
   }
 }
 
@@ -78,6 +81,6 @@ export async function run(
     const { code, message } = error as RtkError
     if (code === 'RTK_ERR_ABORTED') throw error
     const hint = code === 'RTK_ERR_PROCESS_NOT_FOUND' ? ` (${missing})` : ''
-    throw new RtkError('RTK_ERR_NETWORK', `${message}${hint}`, { cause: error })
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `${message}${hint}`, { cause: error })
   }
 }

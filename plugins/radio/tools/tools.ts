@@ -1,5 +1,13 @@
 import { RtkError } from 'rtk-base/plugin'
-import type { RadioInterface, RadioLink, RadioMachine, RadioStation, RadioTools, Regulatory } from 'rtk-base/services'
+import {
+  networkErrors,
+  type RadioInterface,
+  type RadioLink,
+  type RadioMachine,
+  type RadioStation,
+  type RadioTools,
+  type Regulatory,
+} from 'rtk-base/services'
 import { channelOf, combinationsOf, interfaceOf, linkOf, regulatoryOf, stationsOf } from './parse.js'
 import { run, Supplicant } from './supplicant.js'
 
@@ -71,7 +79,7 @@ export class Tools implements RadioTools {
       await this.#pause(countryWait_ms)
     }
     throw new RtkError(
-      'RTK_ERR_NETWORK',
+      networkErrors.RTK_ERR_NETWORK,
       `the rules of country ${country} could not be applied, those of ${last} remain: the country is unknown, the package wireless-regdb is missing, or the driver has rules of its own`,
     )
   }
@@ -97,7 +105,7 @@ export class Tools implements RadioTools {
         reasons.push(`${who}: ${(error as Error).message}`)
       }
     }
-    throw new RtkError('RTK_ERR_NETWORK', `no switch of channel could be announced (${reasons.join('; ')})`)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `no switch of channel could be announced (${reasons.join('; ')})`)
   }
 
   limits(name: string): Promise<{ maxStations: number; beacon_tu: number }> {
@@ -127,11 +135,11 @@ export class Tools implements RadioTools {
     if (code === 0) return stdout
     const said = (stderr.trim() || stdout.trim() || `exit code ${code}`).split('\n')[0]?.slice(0, 200)
     const hint = advice[/\((-\d+)\)/.exec(stderr)?.[1] ?? '']
-    throw new RtkError('RTK_ERR_NETWORK', `iw ${args.join(' ')}: ${said}${hint ? `: ${hint}` : ''}`)
+    throw new RtkError(networkErrors.RTK_ERR_NETWORK, `iw ${args.join(' ')}: ${said}${hint ? `: ${hint}` : ''}`)
   }
 }
 
 const unreadable = (what: string) =>
-  new RtkError('RTK_ERR_NETWORK', `the answer of \`${what}\` cannot be read: another version of iw?`)
+  new RtkError(networkErrors.RTK_ERR_NETWORK, `the answer of \`${what}\` cannot be read: another version of iw?`)
 
 export { channelOf }

@@ -1,6 +1,6 @@
 /** Errors of the simulated daemon: NetworkManager's numbers (nm-dbus-interface.h, NMDeviceStateReason) as far as it uses them. */
 import { RtkError } from 'rtk-base/plugin'
-import type { NetworkFailure } from 'rtk-base/services'
+import { type NetworkFailure, networkErrors } from 'rtk-base/services'
 
 const reasons = {
   0: ['', 'other'],
@@ -22,7 +22,7 @@ export const reasonText = (reason: Reason): string => reasons[reason][0]
 
 /** The daemon rejected or could not complete a request. */
 export const refused = (text: string, failure: NetworkFailure = 'other'): RtkError =>
-  new RtkError('RTK_ERR_NETWORK', text, { cause: { failure } })
+  new RtkError(networkErrors.RTK_ERR_NETWORK, text, { cause: { failure } })
 
 /** An activation that ended in a reason instead of a connection. */
 export const activationError = (name: string, reason: Reason): RtkError =>

@@ -1,4 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import type { Credentials, LoginAnswer, Transport } from '../transport/call.js'
 import { BrokenOff } from '../transport/http.js'
 import { guardLimits, type LoginGuard } from './guard.js'
@@ -97,7 +98,7 @@ export class CredentialLadder {
    * @throws RTK_ERR_ROUTER_LOGIN where it was rejected, denied, or not made
    */
   async renew(transport: Transport, candidate: Candidate, signal: AbortSignal): Promise<void> {
-    const failed = (text: string) => new RtkError('RTK_ERR_ROUTER_LOGIN', `${transport.origin}: ${text}`)
+    const failed = (text: string) => new RtkError(routerErrors.RTK_ERR_ROUTER_LOGIN, `${transport.origin}: ${text}`)
     const wait_ms = this.#deps.guard.wait_ms(false)
     // The password may be right: nothing was said of it.
     if (wait_ms > guardLimits.gap_ms) throw failed(`the session ended: ${this.#whyWaiting(wait_ms)}`)

@@ -1,6 +1,7 @@
 import { Backoff } from 'rtk-base/link'
 import { anySignal, type EventSource, LogLimit, type PluginContext, RtkError } from 'rtk-base/plugin'
 import type { RouterLinkState } from 'rtk-base/schemas'
+import { routerErrors } from 'rtk-base/services'
 import { guardLimits } from '../credentials/guard.js'
 import type { Candidate, CredentialLadder } from '../credentials/ladder.js'
 import { dialectOf, type Generation, generationOf } from '../operations/dialect.js'
@@ -177,7 +178,7 @@ export class RouterLink {
   #usable(): Connected {
     const refusal = this.#refusal()
     if (refusal || !this.#connected)
-      throw refusal ?? new RtkError('RTK_ERR_ROUTER_OFFLINE', 'the router is not connected')
+      throw refusal ?? new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, 'the router is not connected')
     return this.#connected
   }
 
@@ -188,13 +189,13 @@ export class RouterLink {
       const { waiting } = this.#deps.pin
       const next = waiting ? `if it was replaced or reset: ${confirmationOf(waiting)}` : 'see router-certificate'
       return new RtkError(
-        'RTK_ERR_ROUTER_CERTIFICATE',
+        routerErrors.RTK_ERR_ROUTER_CERTIFICATE,
         `the certificate of the router changed: ${this.#error}; ${next}`,
       )
     }
     const text = `the router is ${this.#state}: ${this.#error}`
-    if (this.#state === 'locked') return new RtkError('RTK_ERR_ROUTER_LOGIN', text)
-    return new RtkError('RTK_ERR_ROUTER_OFFLINE', text)
+    if (this.#state === 'locked') return new RtkError(routerErrors.RTK_ERR_ROUTER_LOGIN, text)
+    return new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, text)
   }
 
   async #measured<T>(label: string, work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import type { Outcome, Transport } from '../transport/call.js'
 import { BrokenOff } from '../transport/http.js'
 import type { Dialect } from './dialect.js'
@@ -181,10 +182,10 @@ function failureOf(name: OperationName, dialect: Dialect, last: Failure | undefi
   if (last === undefined || last.kind === 'absent') {
     const detail = last ? `: ${last.text}` : ''
     const text = `${name} is not possible on this router (generation ${generation}, ${transport})${detail}`
-    return new RtkError('RTK_ERR_ROUTER_UNSUPPORTED', text)
+    return new RtkError(routerErrors.RTK_ERR_ROUTER_UNSUPPORTED, text)
   }
-  if (last.kind === 'timeout') return new RtkError('RTK_ERR_ROUTER_TIMEOUT', `${name}: ${last.text}`)
-  if (last.kind === 'answer') return new RtkError('RTK_ERR_ROUTER_ANSWER', `${name}: ${last.text}`)
+  if (last.kind === 'timeout') return new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, `${name}: ${last.text}`)
+  if (last.kind === 'answer') return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, `${name}: ${last.text}`)
   const text = last.kind === 'expired' ? `${last.text}: the user has no right to that` : last.text
-  return new RtkError('RTK_ERR_ROUTER_REFUSED', `${name}: ${text}`)
+  return new RtkError(routerErrors.RTK_ERR_ROUTER_REFUSED, `${name}: ${text}`)
 }

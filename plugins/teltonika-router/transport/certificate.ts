@@ -1,5 +1,6 @@
 import { connect } from 'node:tls'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import { isObject } from '../operations/parse.js'
 
 const connectLimit_ms = 10_000
@@ -29,7 +30,7 @@ export function certificateAt(origin: string, timers: PluginContext['timers'], s
       end()
     }
     const failed = (text: string, cause?: unknown) =>
-      settle(() => reject(new RtkError('RTK_ERR_ROUTER_OFFLINE', `${origin}: ${text}`, { cause })))
+      settle(() => reject(new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, `${origin}: ${text}`, { cause })))
     const onAbort = () => settle(() => reject(new RtkError('RTK_ERR_ABORTED', `${origin}: given up`)))
     const cancel = timers.after(connectLimit_ms, () => failed(`no TLS connection within ${connectLimit_ms / 1000} s`))
     signal.addEventListener('abort', onAbort, { once: true })

@@ -1,4 +1,5 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import { fieldOf } from '../operations/parse.js'
 import { limits_ms, type Transport } from './call.js'
 import { type CertificatePin, certificateAt } from './certificate.js'
@@ -105,14 +106,15 @@ async function explainCertificate(
   throw changed(configured, 'it answers without https now, so nothing shows that it is the same router')
 }
 
-const changed = (place: string, what: string) => new RtkError('RTK_ERR_ROUTER_CERTIFICATE', `${place}: ${what}`)
+const changed = (place: string, what: string) =>
+  new RtkError(routerErrors.RTK_ERR_ROUTER_CERTIFICATE, `${place}: ${what}`)
 
 /** @throws RTK_ERR_ROUTER_ANSWER for a redirect to anywhere else than https of the same host */
 function targetOf(location: string, from: string): string {
   const target = URL.canParse(location, from) ? new URL(location, from) : undefined
   if (target?.protocol === 'https:' && target.hostname === new URL(from).hostname) return target.origin
   const text = `it redirects to ${target?.origin ?? 'an invalid URL'}: only https of the same host is followed`
-  throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${from}: ${text}`)
+  throw new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, `${from}: ${text}`)
 }
 
 /** Which interface answered. */
@@ -121,7 +123,10 @@ async function choose(http: RouterHttp, answer: HttpAnswer, signal: AbortSignal)
   if (answer.status === 200 && fieldOf(json, 'jsonrpc') === '2.0') {
     if (fieldOf(json, 'error', 'code') !== objectNotFound) return new UbusTransport(http)
     // Every router has sessions once it has started: a login now would count as an attempt.
-    throw new RtkError('RTK_ERR_ROUTER_OFFLINE', `${http.origin}: the router is still starting, it has no sessions yet`)
+    throw new RtkError(
+      routerErrors.RTK_ERR_ROUTER_OFFLINE,
+      `${http.origin}: the router is still starting, it has no sessions yet`,
+    )
   }
   // Without a login, one identifies the device and the other reports no session: both are JSON of the REST interface.
   for (const path of ['/api/unauthorized/status', '/api/session/status']) {
@@ -129,5 +134,5 @@ async function choose(http: RouterHttp, answer: HttpAnswer, signal: AbortSignal)
     if (typeof fieldOf(parsedJson(text), 'success') === 'boolean') return new RestTransport(http)
   }
   const text = `the device has neither JSON-RPC (/ubus: HTTP status ${answer.status}) nor REST (/api)`
-  throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${http.origin}: ${text}`)
+  throw new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, `${http.origin}: ${text}`)
 }

@@ -1,9 +1,10 @@
 import { anySignal, type PluginContext, RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 
 /** The connection ended after the request was sent: whether it was carried out is not known. */
 export class BrokenOff extends RtkError {
   constructor(place: string, cause: unknown) {
-    super('RTK_ERR_ROUTER_OFFLINE', `${place}: the router cut the connection off`, { cause })
+    super(routerErrors.RTK_ERR_ROUTER_OFFLINE, `${place}: the router cut the connection off`, { cause })
   }
 }
 
@@ -70,7 +71,7 @@ export class RouterHttp {
 }
 
 const tooSlow = (place: string, limit_ms: number) =>
-  new RtkError('RTK_ERR_ROUTER_TIMEOUT', `${place}: the router did not answer within ${limit_ms / 1000} s`)
+  new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, `${place}: the router did not answer within ${limit_ms / 1000} s`)
 
 /** The failure of a request as one of the router. */
 function routerFailure(error: unknown, place: string): unknown {
@@ -79,17 +80,17 @@ function routerFailure(error: unknown, place: string): unknown {
   switch (code) {
     case 'RTK_ERR_FETCH_UNREACHABLE':
     case 'RTK_ERR_FETCH_REFUSED':
-      return new RtkError('RTK_ERR_ROUTER_OFFLINE', message, { cause: error })
+      return new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, message, { cause: error })
     case 'RTK_ERR_FETCH_TIMEOUT':
-      return new RtkError('RTK_ERR_ROUTER_TIMEOUT', message, { cause: error })
+      return new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, message, { cause: error })
     case 'RTK_ERR_FETCH_CERTIFICATE':
-      return new RtkError('RTK_ERR_ROUTER_CERTIFICATE', message, { cause: error })
+      return new RtkError(routerErrors.RTK_ERR_ROUTER_CERTIFICATE, message, { cause: error })
     case 'RTK_ERR_FETCH_ANSWER':
       if (message.includes('cut the connection off')) return new BrokenOff(place, error)
-      return new RtkError('RTK_ERR_ROUTER_ANSWER', message, { cause: error })
+      return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, message, { cause: error })
     case 'RTK_ERR_ABORTED':
       return error
     default:
-      return new RtkError('RTK_ERR_ROUTER_ANSWER', message, { cause: error })
+      return new RtkError(routerErrors.RTK_ERR_ROUTER_ANSWER, message, { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 
 /** More calls than this do not wait: a router that is that slow does not get better by more of them. */
 const mostWaiting = 32
@@ -85,7 +86,7 @@ export class RouterQueue {
       if (patience_ms !== undefined) {
         cancel = this.#after(patience_ms, () => {
           const text = `${label}: the router is busy with ${this.#current || 'another call'}: try again later`
-          giveUp(new RtkError('RTK_ERR_ROUTER_TIMEOUT', text))
+          giveUp(new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, text))
         })
       }
       if (first) this.#waiting.unshift(turn)

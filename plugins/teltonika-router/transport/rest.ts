@@ -1,4 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
@@ -61,11 +62,11 @@ export class RestTransport implements Transport {
     if (isFirst || codes.includes(code.expiredPassword)) {
       const why = isFirst ? 'its password has never been changed' : 'its password has expired'
       const what = `${why}: log in to its web page, set another one, and set rtr-pswd to it`
-      throw new RtkError('RTK_ERR_ROUTER_LOGIN', `${this.origin}: ${what}`)
+      throw new RtkError(routerErrors.RTK_ERR_ROUTER_LOGIN, `${this.origin}: ${what}`)
     }
     if (status === 401 || status === 403 || codes.includes(code.loginFailed)) return 'rejected'
     throw new RtkError(
-      'RTK_ERR_ROUTER_ANSWER',
+      routerErrors.RTK_ERR_ROUTER_ANSWER,
       `${this.origin}/api/login: HTTP status ${status}, codes ${codes.join(', ') || 'none'}`,
     )
   }
@@ -83,7 +84,7 @@ export class RestTransport implements Transport {
 
   async forward(): Promise<string> {
     const what = 'this router offers no JSON-RPC: install the package "JSON-RPC support" in its package manager'
-    throw new RtkError('RTK_ERR_ROUTER_UNSUPPORTED', `${this.origin}: ${what}`)
+    throw new RtkError(routerErrors.RTK_ERR_ROUTER_UNSUPPORTED, `${this.origin}: ${what}`)
   }
 
   /** A file for the router. */

@@ -1,4 +1,5 @@
 import { RtkError } from 'rtk-base/plugin'
+import { routerErrors } from 'rtk-base/services'
 import { fieldOf, isObject, numberOf, textOf } from '../operations/parse.js'
 import {
   type Call,
@@ -86,7 +87,7 @@ export class UbusTransport implements Transport {
     if (fieldOf(answer, 'result', 0) === permissionDenied) return 'rejected'
     if (fieldOf(answer, 'error', 'code') === rpcCode.accessDenied) return 'denied'
     throw new RtkError(
-      'RTK_ERR_ROUTER_ANSWER',
+      routerErrors.RTK_ERR_ROUTER_ANSWER,
       `${this.origin}: session.login was answered ${shown(answer, this.#secrets)}`,
     )
   }
@@ -151,14 +152,20 @@ export class UbusTransport implements Transport {
       signal,
     })
     if (answer.status !== 200) {
-      throw new RtkError('RTK_ERR_ROUTER_ANSWER', `${this.origin}/ubus: answered with HTTP status ${answer.status}`)
+      throw new RtkError(
+        routerErrors.RTK_ERR_ROUTER_ANSWER,
+        `${this.origin}/ubus: answered with HTTP status ${answer.status}`,
+      )
     }
     return answer
   }
 }
 
 const notJson = (place: string, text: string) =>
-  new RtkError('RTK_ERR_ROUTER_ANSWER', `${place}: the answer cannot be read as JSON (${text.length} characters)`)
+  new RtkError(
+    routerErrors.RTK_ERR_ROUTER_ANSWER,
+    `${place}: the answer cannot be read as JSON (${text.length} characters)`,
+  )
 
 /** The shape of an answer without its values: they may be secrets. */
 function shown(answer: unknown, secrets: Secrets): string {

@@ -13,8 +13,9 @@ import {
   type RouteOptions,
 } from 'fastify'
 import type { Logger } from 'pino'
+import type { ErrorKind } from '../../../schemas/error-table.js'
 import type { HttpRoute } from '../../../schemas/services.js'
-import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
+import { errorTable, kindOf, messageOf, RtkError } from '../../errors.js'
 import { type Owner, runAs } from '../../platform/guard/owner.js'
 import { didYouMean } from '../../platform/nearest.js'
 import type { Clock } from '../../platform/ports/clock.js'
@@ -24,7 +25,7 @@ import { bodyParser, RequestError, ValidationError, validatorCompiler } from './
 import { noteReply } from './connection.js'
 import type { HttpLimits } from './limits.js'
 import type { Proxies } from './proxies.js'
-import { errorBody, errorText, headersOf, statusOf } from './replies.js'
+import { errorBody, errorText, headersOf } from './replies.js'
 import type { Role } from './routes/config.js'
 import type { RouteSet } from './routes/route-set.js'
 import { neededRole, RouteTable, routeTaken } from './routes/table.js'
@@ -152,10 +153,10 @@ export async function buildApp(sets: readonly RouteSet[], deps: AppDeps): Promis
     if (methods.length === 0) {
       // Nobody without a role comes here (checkRole): paths say what a station has.
       const text = `${request.method} ${request.url} is not here${didYouMean(path, taken.paths)}`
-      return void reply.code(404).send(errorBody('RTK_ERR_NOT_FOUND', text))
+      return void reply.code(404).send(errorBody(errorTable.RTK_ERR_NOT_FOUND, text))
     }
     const text = `${path} takes ${methods.join(' or ')}, not ${request.method}`
-    void reply.code(405).header('allow', methods.join(', ')).send(errorBody('RTK_ERR_METHOD', text))
+    void reply.code(405).header('allow', methods.join(', ')).send(errorBody(errorTable.RTK_ERR_METHOD, text))
   })
 
   const runtime = sessionRoutes(login, log)
@@ -259,12 +260,12 @@ function gated(route: RouteOptions, gate: onRequestHookHandler, owner: Owner | u
 }
 
 function answerNotRunning(reply: FastifyReply, owner: Owner): FastifyReply {
-  const code = 'RTK_ERR_UNAVAILABLE'
-  const body = errorBody(code, `plugin ${owner.name} is not running`)
+  const kind = errorTable.RTK_ERR_UNAVAILABLE
+  const body = errorBody(kind, `plugin ${owner.name} is not running`)
   const { type, text } = errorText(body, reply.routeOptions.config.errors)
   return reply
     .code(503)
-    .headers({ ...headersOf(code), connection: 'close' })
+    .headers({ ...headersOf(kind), connection: 'close' })
     .type(type)
     .send(text)
 }
@@ -275,9 +276,9 @@ const isUpstream = new Set([502, 504])
 /** Every error of a handler, a hook or the framework. */
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
   const { plugin, errors } = request.routeOptions.config ?? {}
-  const send = (code: RtkErrorCode, message: string, field?: string, status = statusOf(code)) => {
-    for (const [name, value] of Object.entries(headersOf(code))) reply.header(name, value)
-    const { type, text } = errorText(errorBody(code, message, field), errors)
+  const send = (kind: ErrorKind, message: string, field?: string, status = kind.status) => {
+    for (const [name, value] of Object.entries(headersOf(kind))) reply.header(name, value)
+    const { type, text } = errorText(errorBody(kind, message, field), errors)
     void reply.code(status).type(type).send(text)
   }
   const code = (error as { code?: unknown }).code
@@ -286,25 +287,30 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
     if (isUpstream.has(error.statusCode))
       log.warn({ code: error.code, plugin }, `answered with ${error.statusCode}: ${error.message}`)
     else if (error.statusCode >= 500 && error.statusCode !== 503) log.error({ err: error, plugin }, 'a route failed')
-    send(error.code, error.message)
+    send(kindOf(error), error.message)
   } else if (error instanceof ValidationError) {
-    send('RTK_ERR_REQUEST', error.message, error.field)
+    send(errorTable.RTK_ERR_REQUEST, error.message, error.field)
   } else if (error instanceof RequestError) {
-    send(error.statusCode === 408 ? 'RTK_ERR_REQUEST_TIMEOUT' : 'RTK_ERR_REQUEST', error.message)
+    send(error.statusCode === 408 ? errorTable.RTK_ERR_REQUEST_TIMEOUT : errorTable.RTK_ERR_REQUEST, error.message)
   } else if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    send('RTK_ERR_BODY_TOO_LARGE', messageOf(error))
+    send(errorTable.RTK_ERR_BODY_TOO_LARGE, messageOf(error))
   } else if (typeof status === 'number' && status >= 400 && status < 500) {
     // An error from a route's own library about a request, e.g. with statusCode 404.
-    send(status === 404 ? 'RTK_ERR_NOT_FOUND' : 'RTK_ERR_REQUEST', messageOf(error), undefined, status)
+    send(
+      status === 404 ? errorTable.RTK_ERR_NOT_FOUND : errorTable.RTK_ERR_REQUEST,
+      messageOf(error),
+      undefined,
+      status,
+    )
   } else {
     log.error({ err: error, plugin, method: request.method, url: request.url }, 'a route failed')
-    send('RTK_ERR_INTERNAL', 'the request could not be answered')
+    send(errorTable.RTK_ERR_INTERNAL, 'the request could not be answered')
   }
 }
 
 /** By shape, so that a plugin bundled with its own copy of the class is understood too. */
 function isRtkError(error: unknown): error is RtkError {
   if (error instanceof RtkError) return true
-  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown }
-  return name === 'RtkError' && typeof code === 'string' && code.startsWith('RTK_ERR_')
+  const { name, code, statusCode } = (error ?? {}) as { name?: unknown; code?: unknown; statusCode?: unknown }
+  return name === 'RtkError' && typeof code === 'string' && typeof statusCode === 'number'
 }

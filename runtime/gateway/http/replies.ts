@@ -1,6 +1,7 @@
 /** How errors look on the wire: JSON `{ error, message, help, field? }`, or text if the route selects it. */
 import type { ServerResponse } from 'node:http'
-import { errorTable, type RtkError, type RtkErrorCode } from '../../errors.js'
+import type { ErrorKind } from '../../../schemas/error-table.js'
+import { kindOf, type RtkError } from '../../errors.js'
 
 export interface ErrorBody {
   error: string
@@ -10,21 +11,19 @@ export interface ErrorBody {
   field?: string
 }
 
-export const statusOf = (code: RtkErrorCode): number => errorTable[code].status
-
-export function errorBody(code: RtkErrorCode, message: string, field?: string): ErrorBody {
-  const body: ErrorBody = { error: code, message, help: errorTable[code].help }
+export function errorBody({ code, help }: ErrorKind, message: string, field?: string): ErrorBody {
+  const body: ErrorBody = { error: code, message, help }
   if (field !== undefined) body.field = field
   return body
 }
 
 /** The extra headers that a refusal carries. */
-export function headersOf(code: RtkErrorCode): Record<string, string> {
+export function headersOf({ code, status }: ErrorKind): Record<string, string> {
   if (code === 'RTK_ERR_UNAUTHORIZED') return { 'www-authenticate': 'Bearer' }
   if (code === 'RTK_ERR_TOO_MANY_TRIES') return { 'retry-after': '60' }
   if (code === 'RTK_ERR_TOO_MANY_REQUESTS') return { 'retry-after': '1' }
   // `refresh` is for a browser that shows the answer: it has the page as soon as the station does.
-  if (statusOf(code) === 503) return { 'retry-after': '1', refresh: '2' }
+  if (status === 503) return { 'retry-after': '1', refresh: '2' }
   return {}
 }
 
@@ -37,11 +36,11 @@ export function errorText(body: ErrorBody, as: 'text' | undefined): { type: stri
 
 /** Answers past Fastify. */
 export function sendError(response: ServerResponse, error: RtkError, as?: 'text'): void {
-  const { type, text } = errorText(errorBody(error.code, error.message), as)
+  const { type, text } = errorText(errorBody(kindOf(error), error.message), as)
   response.writeHead(error.statusCode, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),
-    ...headersOf(error.code),
+    ...headersOf(kindOf(error)),
   })
   response.end(text)
 }
@@ -58,10 +57,11 @@ const reasons: Record<number, string> = {
 }
 
 /** A whole answer for a bare socket, which is closed after it. */
-export function rawAnswer(code: RtkErrorCode, message: string): string {
-  const text = JSON.stringify(errorBody(code, message))
-  const status = statusOf(code)
-  const extra = Object.entries(headersOf(code)).map(([name, value]) => `${name}: ${value}`)
+export function rawAnswer(error: RtkError): string {
+  const kind = kindOf(error)
+  const text = JSON.stringify(errorBody(kind, error.message))
+  const { status } = kind
+  const extra = Object.entries(headersOf(kind)).map(([name, value]) => `${name}: ${value}`)
   return [
     `HTTP/1.1 ${status} ${reasons[status] ?? 'Error'}`,
     'content-type: application/json; charset=utf-8',

@@ -440,7 +440,7 @@ export class HttpServer {
       return
     }
     const [code, message] = clientErrors[error.code ?? ''] ?? clientErrors.other
-    socket.end(rawAnswer(code, message), () => socket.destroy())
+    socket.end(rawAnswer(new RtkError(code, message)), () => socket.destroy())
   }
 
   // ── upgrades ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -463,8 +463,8 @@ export class HttpServer {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const answer = (admitted: Role | RtkError) => {
       const refused = admitted instanceof RtkError ? admitted : roleRefusal(admitted, 'operator')
-      const { code, message } = refused ?? new RtkError('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
-      socket.end(rawAnswer(code, message), () => socket.destroy())
+      const error = refused ?? new RtkError('RTK_ERR_NOT_FOUND', `nothing at ${path} takes an upgrade`)
+      socket.end(rawAnswer(error), () => socket.destroy())
     }
     const admitted = this.#forwards(request, socket) ?? this.#admit(request, true)
     if (admitted instanceof Promise) void admitted.then((later) => socket.destroyed || answer(later))

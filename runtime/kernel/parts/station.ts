@@ -3,6 +3,7 @@
 import type { Station } from '../../../schemas/services.js'
 import type { Variant } from '../../../schemas/variant.js'
 import { EventHub } from '../../platform/guard/event-hub.js'
+import { attempt } from '../../platform/guard/guard.js'
 import type { Caller, Source } from '../../plugin.js'
 import type { Bus } from '../bus.js'
 import type { Manager } from '../plugins/manager.js'
@@ -10,7 +11,7 @@ import type { CommandRegistry } from '../registries/commands.js'
 import type { ConfigRegistry } from '../registries/config.js'
 import type { InfoRegistry } from '../registries/info.js'
 import { Nvs } from '../registries/nvs.js'
-import { makeReport } from '../report/index.js'
+import { makeReport, type ReportingPlugin } from '../report/index.js'
 import type { Tables } from '../tables.js'
 import type { Foundation } from './foundation.js'
 
@@ -70,13 +71,18 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
 }
 
 async function supportReport(
-  { device, store }: Foundation,
-  { commands, data, documents, plugins, tables, variant }: StationDeps,
+  { device, files, store }: Foundation,
+  { data, documents, plugins, tables, variant }: StationDeps,
 ): Promise<Buffer> {
-  // The saved log has the newest lines then. Without the plugin there is none.
-  await commands.run('logsavenvs', 'console')
   return makeReport({
     data,
+    plugins: tables().instances.flatMap((instance): ReportingPlugin[] => {
+      const { live, name, definition, state } = instance
+      const folder = (of?: string) => files.path(name, of)
+      return live && definition.report
+        ? [{ name, report: () => attempt(instance, 'report', async () => definition.report?.(folder, state) ?? {}) }]
+        : []
+    }),
     store,
     version: device.version,
     live: {

@@ -1,20 +1,26 @@
 /** The support report: one archive of everything a helper needs, without secrets. */
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
-import { readPlain, readRecord } from '../../platform/files/plain-file.js'
+import { gzip } from 'node:zlib'
+import { messageOf } from '../../errors.js'
+import { readRecord } from '../../platform/files/plain-file.js'
 import { paddingOf, ustarHeader } from '../../platform/files/ustar.js'
 import { withoutSecrets } from '../../platform/log/redact.js'
 import { isProtected, type Store } from '../../platform/store/store.js'
+import type { ReportTexts } from '../../plugin.js'
 import { systemFacts } from './facts.js'
 import { hidden, Secrets } from './secrets.js'
 
 export const largestReport_bytes = 5 * 1_048_576
-/** Of texts before they are packed: the newest is kept. */
-const mostLog_bytes = 4 * 1_048_576
-const mostRecord_bytes = 16 * 1_048_576
-const record_ms = 7 * 86_400_000
+/** Of a plugin's text before it is packed: the newest is kept. */
+const mostText_bytes = 16 * 1_048_576
+const fileRule = /^[a-z0-9-]{1,40}\.(jsonl?|txt)$/
+
+/** A plugin that adds to the report: its `report`, with what it is called with. */
+export interface ReportingPlugin {
+  readonly name: string
+  report(): ReportTexts | Promise<ReportTexts>
+}
 
 /** Settings that are not secret are known only where their plugins run. */
 export interface LiveStation {
@@ -36,13 +42,14 @@ export interface ReportSources {
   readonly store: Pick<Store, 'namespaces' | 'entries'> | undefined
   /** Undefined: the service does not run. */
   readonly live: LiveStation | undefined
+  readonly plugins: readonly ReportingPlugin[]
   /** Of the program that makes the report. */
   readonly version: string
 }
 
 /** @returns a tar.gz of at most `largestReport_bytes` */
 export async function makeReport(sources: ReportSources): Promise<Buffer> {
-  const { data, store, live } = sources
+  const { data, plugins, store, live } = sources
   const secrets = new Secrets()
   const settings = store
     ? await settingsOf(store, live, secrets)
@@ -55,14 +62,12 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
     hidden: `passwords, keys and other protected values are replaced by ${hidden}`,
     ...(live && { variant: live.variant }),
   }
-  const folder = join(data, 'files')
   const texts: [path: string, text: string][] = [
     ['about.json', json(about)],
     ['system.json', json(await systemFacts(data))],
     ['settings.json', json(settings)],
     ['run.json', await textIn(data, 'run.json')],
     ['stalls.json', await textIn(data, 'stalls.json')],
-    ['log.jsonl', tail(await logsIn(join(folder, 'log', 'saved')), mostLog_bytes)],
     ...(live
       ? (
           [
@@ -72,13 +77,29 @@ export async function makeReport(sources: ReportSources): Promise<Buffer> {
         ).map(([path, text]) => [path, text] as [string, string])
       : []),
   ]
-  const record = tail(await recordIn(join(folder, 'record', 'main')), mostRecord_bytes)
-  for (let share = 1; ; share /= 2) {
-    const kept = tail(record, Math.floor(record.length * share))
-    const all = [...texts, ['record.jsonl', kept] as const].filter(([, text]) => text !== '')
+  const ofPlugins = await textsOf(plugins)
+  for (;;) {
+    const all = [...texts, ...ofPlugins].filter(([, text]) => text !== '')
     const packed = await pack(all.map(([path, text]) => [path, secrets.hide(text)]))
-    if (packed.length <= largestReport_bytes || kept === '') return packed
+    const longest = [...ofPlugins].sort(([, one], [, other]) => other.length - one.length)[0]
+    if (packed.length <= largestReport_bytes || longest === undefined || longest[1] === '') return packed
+    ofPlugins.set(longest[0], tail(longest[1], Math.floor(longest[1].length / 2)))
   }
+}
+
+/** What the plugins add. One that fails costs its own part. */
+async function textsOf(plugins: readonly ReportingPlugin[]): Promise<Map<string, string>> {
+  const all = await Promise.all(
+    plugins.map(async ({ name, report }) => {
+      try {
+        const texts = Object.entries(await report())
+        return texts.filter(([file, text]) => fileRule.test(file) && typeof text === 'string')
+      } catch (error) {
+        return [[`${name}.txt`, `not made: ${messageOf(error)}\n`] as [string, string]]
+      }
+    }),
+  )
+  return new Map(all.flat().map(([file, text]) => [file, tail(text, mostText_bytes)]))
 }
 
 /** The stored settings without the protected namespaces; text entered by a person is replaced by its length. */
@@ -115,37 +136,6 @@ function masked(value: unknown): unknown {
 }
 
 const textIn = (folder: string, name: string) => readRecord(join(folder, name)).catch(() => '')
-
-async function namesIn(folder: string, pattern: RegExp): Promise<string[]> {
-  const names = await readdir(folder).catch(() => [] as string[])
-  return names.filter((name) => pattern.test(name)).sort()
-}
-
-async function logsIn(folder: string): Promise<string> {
-  const runs = (await namesIn(folder, /^run-\d+\.log\.gz$/)).map(async (name) => {
-    try {
-      const bytes = await promisify(gunzip)(await readPlain(join(folder, name), mostLog_bytes), {
-        maxOutputLength: mostLog_bytes,
-      })
-      return bytes.toString('utf8')
-    } catch (error) {
-      return `${JSON.stringify({ level: 40, msg: `${name} cannot be read: ${(error as Error).message}` })}\n`
-    }
-  })
-  return (await Promise.all(runs)).join('')
-}
-
-/** The flight record of the last week, its checksums left out. */
-async function recordIn(folder: string): Promise<string> {
-  const lines: string[] = []
-  for (const name of await namesIn(folder, /^\d+\.record$/)) {
-    for (const line of (await textIn(folder, name)).split('\n')) if (line.length > 9) lines.push(line.slice(9))
-  }
-  const timeOf = (line: string) => Number(/^\{"t":(\d+)/.exec(line)?.[1] ?? 0)
-  // The newest entry is now: a machine without a clock knows no other.
-  const newest_ms = lines.reduce((most, line) => Math.max(most, timeOf(line)), 0)
-  return lines.flatMap((line) => (timeOf(line) >= newest_ms - record_ms ? [`${line}\n`] : [])).join('')
-}
 
 /** The last whole lines within a number of characters. */
 function tail(text: string, most: number): string {

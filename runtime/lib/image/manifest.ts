@@ -3,9 +3,11 @@
  * base64. The rest is the payload, a gzip tar. All decisions (hardware, version, paths) rest on the signed manifest and
  * are made before the payload is read.
  */
+
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { updateErrors } from '../../../schemas/services/update.js'
 import { RtkError } from '../../errors.js'
 import { keyId } from './keys.js'
 
@@ -56,7 +58,7 @@ export const ImageManifest = Type.Object(
 )
 export type ImageManifest = Static<typeof ImageManifest>
 
-const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
+const wrong = (text: string) => new RtkError(updateErrors.RTK_ERR_IMAGE, `the image is not valid: ${text}`)
 
 /** Printable ASCII, relative, without `.` and `..`: safe on every file system and in every message. */
 export function isSafePath(path: string): boolean {
@@ -91,9 +93,13 @@ export function readHead(line: Buffer, signature: string, keys: ReadonlyMap<stri
     throw wrong(
       'its second line is not a signature; send the file itself, with curl --data-binary and not as a form (-F)',
     )
-  if (keys.size === 0) throw new RtkError('RTK_ERR_IMAGE', 'this device trusts no key: set ota.keys in its variant')
+  if (keys.size === 0)
+    throw new RtkError(updateErrors.RTK_ERR_IMAGE, 'this device trusts no key: set ota.keys in its variant')
   if (![...keys.values()].some((key) => verify(null, line, key, bytes))) {
-    throw new RtkError('RTK_ERR_IMAGE', 'the image is not signed by a key that this device trusts, or was changed')
+    throw new RtkError(
+      updateErrors.RTK_ERR_IMAGE,
+      'the image is not signed by a key that this device trusts, or was changed',
+    )
   }
   let value: unknown
   try {

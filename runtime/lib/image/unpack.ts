@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { mkdir as makeFolder, open as openFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createGunzip, type Gunzip } from 'node:zlib'
+import { updateErrors } from '../../../schemas/services/update.js'
 import { messageOf, RtkError } from '../../errors.js'
 import { blockSize, paddingOf, readUstarHeader } from '../../platform/files/ustar.js'
 import { type ImageManifest, largestManifest, readHead, signatureLength } from './manifest.js'
 
-const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
+const wrong = (text: string) => new RtkError(updateErrors.RTK_ERR_IMAGE, `the image is not valid: ${text}`)
 
 /** The calls of the file system that unpacking makes, in their order: a test can end the process at any of them. */
 export interface UnpackFs {
@@ -42,7 +43,7 @@ export async function unpackImage(source: AsyncIterable<Uint8Array>, options: Un
     const { size, sha256 } = manifest.payload
     if (size > options.largest_bytes) {
       const text = `the image unpacks ${size} bytes, more than the ${options.largest_bytes} that are allowed`
-      throw new RtkError('RTK_ERR_IMAGE_LARGE', text)
+      throw new RtkError(updateErrors.RTK_ERR_IMAGE_LARGE, text)
     }
     const folder = await options.accept(manifest)
     const gunzip = createGunzip()
@@ -137,11 +138,20 @@ async function feed(
   gunzip.end()
 }
 
+/** @throws RTK_ERR_IMAGE */
+function entryOf(block: Buffer): ReturnType<typeof readUstarHeader> {
+  try {
+    return readUstarHeader(block)
+  } catch (error) {
+    throw wrong(messageOf(error))
+  }
+}
+
 /** The files in the order of the manifest, nothing else, and zeros at the end. */
 async function extract(gunzip: Gunzip, { files }: ImageManifest, folder: string, fs: UnpackFs): Promise<void> {
   const input = new ByteQueue(gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>)
   for (const { path, size, sha256 } of files) {
-    const header = readUstarHeader(await input.exactly(blockSize))
+    const header = entryOf(await input.exactly(blockSize))
     if (header?.path !== path || header.size !== size) throw wrong(`${path} is not where its manifest has it`)
     const target = join(folder, path)
     await fs.mkdir(dirname(target), { recursive: true })

@@ -1,4 +1,4 @@
-import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
+import { kindOf, messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
 
 const byCode: Readonly<Record<string, readonly [RtkErrorCode, string]>> = {
   ECONNREFUSED: ['RTK_ERR_FETCH_REFUSED', 'the connection was refused: nothing listens there'],
@@ -39,7 +39,7 @@ function isForbiddenPort(error: unknown): boolean {
 export function failure(error: unknown, where: string): RtkError {
   const cause = rootOf(error)
   const code = (cause as NodeJS.ErrnoException).code ?? ''
-  if (cause instanceof RtkError) return new RtkError(cause.code, `${where}: ${cause.message}`, { cause: error })
+  if (cause instanceof RtkError) return new RtkError(kindOf(cause), `${where}: ${cause.message}`, { cause: error })
   const [known, text] = byCode[code] ?? []
   if (known) return new RtkError(known, `${where}: ${text}`, { cause: error })
   if (isForbiddenPort(error)) {

@@ -45,6 +45,11 @@ export class DataFiles {
     this.#volatileRoot = volatileRoot(data) ?? this.#root
   }
 
+  /** The path of a folder that is neither volatile nor protected, whether it exists or not. */
+  path(plugin: string, name = 'main'): string {
+    return join(this.#root, plugin, name)
+  }
+
   /** @throws RTK_ERR_DATA_FOLDER when it cannot be made */
   dir(plugin: string, name: string, options: DataDirOptions = {}): DataDir {
     if (!nameRule.test(name)) throw new Error(`data folder "${name}": a name is kebab-case`)

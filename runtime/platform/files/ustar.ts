@@ -1,14 +1,11 @@
 /** The ustar format (POSIX.1-1988), the strict part of it that images use: regular files only. */
-import { RtkError } from '../../errors.js'
-
 export const blockSize = 512
-const wrong = (text: string) => new RtkError('RTK_ERR_IMAGE', `the image is not valid: ${text}`)
 
 /** Name 100 bytes, prefix 155: cut at a slash. */
 function splitPath(path: string): [name: string, prefix: string] {
   if (path.length <= 100) return [path, '']
   const slash = path.indexOf('/', path.length - 101)
-  if (slash < 0 || slash > 155) throw wrong(`the path ${path} is too long`)
+  if (slash < 0 || slash > 155) throw new Error(`the path ${path} is too long`)
   return [path.slice(slash + 1), path.slice(0, slash)]
 }
 
@@ -42,16 +39,16 @@ const text = (block: Buffer, from: number, length: number) => {
   return block.toString('latin1', from, end < 0 || end > from + length ? from + length : end)
 }
 
-/** @returns undefined for a block of zeros. @throws RTK_ERR_IMAGE for anything but a regular file */
+/** @returns undefined for a block of zeros. @throws for anything but a regular file */
 export function readUstarHeader(block: Buffer): { path: string; size: number } | undefined {
   if (block.every((byte) => byte === 0)) return undefined
-  if (text(block, 257, 6) !== 'ustar') throw wrong('its payload is not a ustar archive')
+  if (text(block, 257, 6) !== 'ustar') throw new Error('its payload is not a ustar archive')
   if (!/^[0-7]{6}$/.test(text(block, 148, 6)) || Number.parseInt(text(block, 148, 6), 8) !== checksum(block)) {
-    throw wrong('an entry of its archive is damaged')
+    throw new Error('an entry of its archive is damaged')
   }
-  if (block[156] !== 0x30) throw wrong('its archive has something else than files')
+  if (block[156] !== 0x30) throw new Error('its archive has something else than files')
   const size = text(block, 124, 12)
-  if (!/^[0-7]{11}$/.test(size)) throw wrong('an entry of its archive has no size')
+  if (!/^[0-7]{11}$/.test(size)) throw new Error('an entry of its archive has no size')
   const prefix = text(block, 345, 155)
   const name = text(block, 0, 100)
   return { path: prefix === '' ? name : `${prefix}/${name}`, size: Number.parseInt(size, 8) }

@@ -2,10 +2,14 @@ import { existsSync, statSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { messageOf, RtkError } from '../../errors.js'
-import { makeReport } from '../../kernel/report/index.js'
+import { hostTable } from '../../host-table.js'
+import { makeReport, type ReportingPlugin } from '../../kernel/report/index.js'
+import { readCatalogue } from '../../loader/catalogue.js'
+import { Loader } from '../../loader/load.js'
+import { DataFiles } from '../../platform/files/data-files.js'
 import { diskRemedy, replaceFile } from '../../platform/files/durable-file.js'
 import { createLogger } from '../../platform/log/log.js'
-import { readRelease } from '../../platform/release.js'
+import { readRelease, readyFolder, shippedPlugins } from '../../platform/release.js'
 import { openStore, type Store } from '../../platform/store/store.js'
 import { ControlClient } from '../control/client.js'
 import { parseArgs } from './parse-args.js'
@@ -62,12 +66,38 @@ async function ofService(data: string): Promise<Buffer | undefined> {
   }
 }
 
+/** The shipped plugins that have something to add; those of others are asked only while they run. */
+async function reporting(data: string): Promise<ReportingPlugin[]> {
+  const files = new DataFiles(data)
+  const loader = new Loader({
+    host: hostTable,
+    builtIn: shippedPlugins(),
+    base: '.',
+    cache: join(data, 'plugins'),
+    ready: readyFolder(),
+  })
+  const names = Object.entries(readCatalogue()).flatMap(([name, { reports }]) => (reports ? [name] : []))
+  return names.map((name) => ({
+    name,
+    async report() {
+      const { definition } = await loader.load(name)
+      return definition.report?.((of) => files.path(name, of), undefined) ?? {}
+    },
+  }))
+}
+
 async function ofFiles(data: string): Promise<Buffer> {
   let store: Store | undefined
   if (existsSync(join(data, 'store')))
     store = await openStore(join(data, 'store'), createLogger({ level: 'silent' })).catch(() => undefined)
   try {
-    return await makeReport({ data, store, live: undefined, version: readRelease().version })
+    return await makeReport({
+      data,
+      store,
+      plugins: await reporting(data),
+      live: undefined,
+      version: readRelease().version,
+    })
   } finally {
     await store?.close()
   }

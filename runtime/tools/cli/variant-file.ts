@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { Variant } from '../../../schemas/variant.js'
-import { messageOf, RtkError } from '../../errors.js'
+import { kindOf, messageOf, RtkError } from '../../errors.js'
 import { readRecordSync } from '../../platform/files/plain-file.js'
 import { didYouMean } from '../../platform/nearest.js'
 import { bundledVariant, packageRoot } from '../../platform/release.js'
@@ -76,7 +76,7 @@ export function located(
   })
   if (lines.every(({ line }) => line === 0)) return error
   lines.sort((one, other) => one.line - other.line)
-  return new RtkError(error.code, lines.map((one) => one.text).join('\n'))
+  return new RtkError(kindOf(error), lines.map((one) => one.text).join('\n'))
 }
 
 /** The parser's errors in plain language. */

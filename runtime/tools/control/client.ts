@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { RtkError, type RtkErrorCode } from '../../errors.js'
+import { RtkError } from '../../errors.js'
 import { systemCode } from '../../platform/files/durable-file.js'
 import { longestAnswer, longestRequest, reachControl, socketFile } from './protocol.js'
 
@@ -55,8 +55,8 @@ export class ControlClient {
     })
     const value: unknown = JSON.parse(text)
     if (status === 200) return value as T
-    const { error, message } = value as { error: RtkErrorCode; message: string }
-    throw new RtkError(error, message)
+    const { error: code, message, help } = value as { error: string; message: string; help: string }
+    throw new RtkError({ code, status, help }, message)
   }
 
   close(): void {

@@ -155,6 +155,6 @@ async function answer(
   } catch (error) {
     // What nobody foresaw is no mistake of the caller.
     const known = error instanceof RtkError ? error : new RtkError('RTK_ERR_INTERNAL', messageOf(error))
-    send(known.statusCode, JSON.stringify({ error: known.code, message: known.message }))
+    send(known.statusCode, JSON.stringify({ error: known.code, message: known.message, help: known.help }))
   }
 }

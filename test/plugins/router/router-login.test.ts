@@ -16,6 +16,7 @@ import type { Transport } from '../../../plugins/teltonika-router/transport/call
 import { BrokenOff } from '../../../plugins/teltonika-router/transport/http.js'
 import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type PluginStore, RtkError } from '../../../runtime/plugin.js'
+import { routerErrors } from '../../../schemas/services.js'
 import { settled } from '../../harness/drive.js'
 import { few, gateOnly, ManualClock, machineOnly } from '../../harness/index.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
@@ -584,8 +585,8 @@ async function climb({ step, clock }: Rig, most: number, byPerson = false) {
 
 t.test('a step of the ladder', async (t) => {
   const entered = { user: '', pswd: 'mine' }
-  const offline = new RtkError('RTK_ERR_ROUTER_OFFLINE', 'x')
-  const refused = new RtkError('RTK_ERR_ROUTER_LOGIN', 'x')
+  const offline = new RtkError(routerErrors.RTK_ERR_ROUTER_OFFLINE, 'x')
+  const refused = new RtkError(routerErrors.RTK_ERR_ROUTER_LOGIN, 'x')
 
   t.test('without credentials waits half a minute and asks for them', async (t) => {
     const rig = await ladderOf({ kept: { user: 'admin', pswd: '' }, defaults: [{ user: 'admin', pswd: '' }] })
@@ -797,7 +798,7 @@ t.test('a step of the ladder', async (t) => {
   t.test('N11: a login that was not made, or was only denied, does not say that the password is wrong', async (t) => {
     const pair = { rung: 'override', user: 'admin', pswd: 'mine' } as const
     const code = 'RTK_ERR_ROUTER_LOGIN'
-    const late = new RtkError('RTK_ERR_ROUTER_TIMEOUT', 'late')
+    const late = new RtkError(routerErrors.RTK_ERR_ROUTER_TIMEOUT, 'late')
     const rig = await ladderOf({ answers: ['denied', late, late, 'rejected'] })
     const renew = () => rig.ladder.renew(rig.transport, pair, signalOff)
     await t.rejects(renew(), { code, message: /^http:\/\/router: the router denies logins, as one does that starts/ })

@@ -1,6 +1,8 @@
 /** A network daemon with radios that the simulated one does not have: several, or one that scans while it is an access point. */
+
 import { type Network, type NetworkInterface, network, type ScannedNetwork, type WifiState } from 'rtk-base/services'
 import { type AnyPlugin, definePlugin, type EventSource, RtkError } from '../../../runtime/plugin.js'
+import { networkErrors } from '../../../schemas/services.js'
 
 const none: WifiState = { mode: 'none', canBeAp: true, ssid: '', bssid: '', channel: 0 }
 
@@ -96,9 +98,12 @@ export class FakeNetwork implements Pick<Network, 'ready' | 'failure' | 'interfa
           async join(name, { ssid, password }) {
             fake.calls.push(`join ${name} ${ssid}`)
             const found = fake.air.find((one) => one.ssid === ssid)
-            if (!found) throw new RtkError('RTK_ERR_NETWORK', 'not found', { cause: { failure: 'not found' } })
+            if (!found)
+              throw new RtkError(networkErrors.RTK_ERR_NETWORK, 'not found', { cause: { failure: 'not found' } })
             if (found.password !== password)
-              throw new RtkError('RTK_ERR_NETWORK', 'wrong password', { cause: { failure: 'wrong password' } })
+              throw new RtkError(networkErrors.RTK_ERR_NETWORK, 'wrong password', {
+                cause: { failure: 'wrong password' },
+              })
             fake.#set(name, {
               state: 'connected',
               profile: `rtk-base-sta-${name}`,
@@ -113,7 +118,8 @@ export class FakeNetwork implements Pick<Network, 'ready' | 'failure' | 'interfa
           async scan(name) {
             fake.calls.push(`scan ${name}`)
             const isAp = fake.get(name)?.wifi?.mode === 'ap'
-            if (isAp && fake.scansAsAp === 'no') throw new RtkError('RTK_ERR_NETWORK', 'Scanning not allowed')
+            if (isAp && fake.scansAsAp === 'no')
+              throw new RtkError(networkErrors.RTK_ERR_NETWORK, 'Scanning not allowed')
             return isAp && fake.scansAsAp === 'empty' ? [] : fake.air
           },
         } satisfies Network)
