@@ -3,7 +3,7 @@
  * `rtk-base run` uses the same function.
  */
 import { resolve } from 'node:path'
-import type { PluginReport, Station, StationError } from '../schemas/services.js'
+import { type Accounts, accounts, type PluginReport, type Station } from '../schemas/services.js'
 import { LocalNetwork } from './gateway/http/local-network.js'
 import { HttpServer } from './gateway/http/server.js'
 import { keptSessions } from './gateway/login/kept-sessions.js'
@@ -11,13 +11,16 @@ import { hostTable } from './host-table.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
 import { type Foundation, layFoundation } from './kernel/parts/foundation.js'
-import { buildPlugins, type Plugins } from './kernel/parts/plugins.js'
-import { buildRegistries, type Registries } from './kernel/parts/registries.js'
+import { buildPlugins, type Plugins, wantedPlugins } from './kernel/parts/plugins.js'
+import { buildRegistries, DocumentChanges, type Registries } from './kernel/parts/registries.js'
 import { readSections, type Sections } from './kernel/parts/sections.js'
 import { applySettings } from './kernel/parts/settings.js'
 import { Shutdown } from './kernel/parts/shutdown.js'
 import type { BootKnowledge } from './kernel/plugins/boot.js'
+import { PluginGraph } from './kernel/plugins/plugin-graph.js'
 import type { RuntimeOptions } from './kernel/runtime-options.js'
+import { Services } from './kernel/services.js'
+import { homesOf, readCatalogue } from './loader/catalogue.js'
 import { isPath } from './loader/source.js'
 import { Prefixes } from './platform/address/address.js'
 import type { StationDevice } from './platform/device.js'
@@ -101,6 +104,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 interface Parts {
   readonly foundation: Foundation
   readonly registries: Registries
+  readonly graph: PluginGraph
   readonly httpServer: HttpServer
   readonly plugins: Plugins
 }
@@ -108,7 +112,7 @@ interface Parts {
 async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runtime> {
   const sections = readSections(options)
   const parts = await buildParts(options, sections, shutdown)
-  const { foundation, registries, plugins } = parts
+  const { foundation, registries, graph, plugins } = parts
   const { manager } = plugins
   let booted = false
   watchProcess(options, parts, shutdown, () => booted)
@@ -117,13 +121,13 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
   let address = { host: sections.http.host, port: sections.http.port }
   const ready = async (known: BootKnowledge) => {
     const all = { ...known, mistakes: [...sections.mistakes, ...known.mistakes] }
-    await applySettings(options, registries.config, registries.tables(), manager.report(), all, foundation)
+    await applySettings(options, registries.config, registries.tables(), graph.report(), all, foundation)
     await listen(parts, address, (at) => {
       address = at
     })
   }
   await plugins.updates.begin()
-  await manager.boot(plugins.wanted, ready, shutdown.signal)
+  await manager.boot(wantedPlugins(options), ready, shutdown.signal)
   booted = true
   options.watchdog?.booted()
   registries.config.trial.resume()
@@ -147,7 +151,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
     unload: (name) => manager.unload(name),
     reload: (name) => manager.reload(name),
     resetPasswords: () => parts.httpServer.resetPasswords(),
-    banner: (isTerminal = false) => manager.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
+    banner: (isTerminal = false) => graph.instances.flatMap((instance) => bannerOf(instance, isTerminal)),
     stop: () => shutdown.stop(),
   }
 }
@@ -156,36 +160,55 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
 async function buildParts(options: RuntimeOptions, sections: Sections, shutdown: Shutdown): Promise<Parts> {
   const { data, log, variant } = options
   const { http, info, net, trial } = sections
-  // Trouble of the foundation comes up before there is anybody to report it.
-  const above = { pluginTroubles: (): StationError[] => [], changed: () => {} }
-  const foundation = await layFoundation(options, above)
+  const changes = new DocumentChanges()
+  const { changed } = changes
+  const services = new Services()
+  const homes = homesOf(readCatalogue(), 'provides')
+  const graph = new PluginGraph(services, homes, changed)
+  const foundation = await layFoundation(options, { pluginTroubles: () => graph.troubles(), changed })
   const { clock, store } = foundation
   shutdown.add(() => foundation.close())
-  const registries = await buildRegistries(foundation, {
-    ...{ data, info, log, plugins: () => plugins.manager, trial, variant },
-  })
-  above.changed = registries.changed
+  const registries = await buildRegistries(foundation, { data, info, log, graph, changes, trial, variant })
   const network = new LocalNetwork(clock)
   const sessions = await keptSessions(store, http.token !== undefined)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
-  const httpServer = new HttpServer(http, { log, clock, network, seen, sessions, accounts: () => plugins.accounts() })
+  const knowsPeople = variantNames(options, homes[accounts.id])
+  const httpServer = new HttpServer(http, {
+    ...{ log, clock, network, seen, sessions },
+    // While the plugin that knows people does not run, nobody is let in in its place.
+    accounts: () =>
+      (services.find(accounts.id) as Accounts | undefined) ??
+      (knowsPeople || graph.names(accounts.id) ? 'away' : undefined),
+  })
   shutdown.add(() => httpServer.close())
-  const proxies = Prefixes.named(net.proxies, 'net.proxies')
-  const edges = { host: hostTable, httpServer, network, proxies, stopping: shutdown.signal }
-  const plugins = buildPlugins(options, foundation, registries, edges)
+  const plugins = buildPlugins(options, {
+    ...{ foundation, registries, services, graph, httpServer, network, changed },
+    host: hostTable,
+    proxies: Prefixes.named(net.proxies, 'net.proxies'),
+    stopping: shutdown.signal,
+  })
   shutdown.add(() => plugins.close())
-  above.pluginTroubles = () => plugins.manager.troubles()
-  return { foundation, registries, httpServer, plugins }
+  return { foundation, registries, graph, httpServer, plugins }
 }
+
+const variantNames = ({ variant }: RuntimeOptions, plugin: string | undefined) =>
+  plugin !== undefined && plugin in variant.plugins
 
 /** Follows uncaught errors and open handles to their plugins, and reports blocks of the event loop. */
 function watchProcess(
   { log, ownProcess, tracesHandles, supervisor, watchdog }: RuntimeOptions,
-  { foundation: { clock, troubles }, plugins }: Parts,
+  { foundation: { clock, troubles }, graph, plugins: { manager } }: Parts,
   shutdown: Shutdown,
   hasBooted: () => boolean,
 ): void {
-  if (ownProcess) shutdown.add(catchUncaught(log, plugins.manager), refuseExit())
+  if (ownProcess) {
+    const owners = {
+      ownerOfFiles: (files: readonly string[]) => graph.ownerOfFiles(files),
+      dependsOn: (plugin: string, provider: string) => graph.dependsOn(plugin, provider),
+      crashed: (plugin: string, error: unknown, by: unknown) => manager.crashed(plugin, error, by),
+    }
+    shutdown.add(catchUncaught(log, owners), refuseExit())
+  }
   if (tracesHandles) shutdown.add(noteRawHandles())
   if (!watchdog) return
   const forgetStalls = watchdog.onStall(({ plugin, place, blocked_s }) => {

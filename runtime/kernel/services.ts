@@ -1,4 +1,5 @@
 import type { Dispose } from '../../schemas/event.js'
+import type { ServiceToken } from '../../schemas/token.js'
 import { guard } from '../platform/guard/guard.js'
 import type { Instance } from './instance/instance.js'
 import type { ServiceRecord } from './tables.js'
@@ -25,15 +26,15 @@ function undo(watch: Watch): void {
  * already sees those of plugins started before it.
  */
 export class Services {
-  readonly #own: ReadonlyMap<string, unknown>
+  readonly #own = new Map<string, unknown>()
   #published: ReadonlyMap<string, ServiceRecord> = new Map()
   /** Instances that start or have started, and are not published yet. */
   readonly #entering = new Set<Instance>()
   readonly #watches = new Set<Watch>()
 
-  /** @param own those of the runtime itself */
-  constructor(own: ReadonlyMap<string, unknown>) {
-    this.#own = own
+  /** One of the runtime itself, before any plugin is set up. */
+  provide<T>(token: ServiceToken<T>, value: T): void {
+    this.#own.set(token.id, value)
   }
 
   /** Ids of the runtime's own services. */

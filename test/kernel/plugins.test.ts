@@ -1,10 +1,10 @@
 /** The parts by which the kernel decides which plugins run: who waits, who is retried, and who stays out of a start. */
 import t from 'tap'
 import { Type } from 'typebox'
-import { type Entry, newEntry } from '../../runtime/kernel/plugins/entry.js'
-import { Failures } from '../../runtime/kernel/plugins/failures.js'
-import { startOrder } from '../../runtime/kernel/plugins/graph.js'
-import { PluginSet } from '../../runtime/kernel/plugins/plugin-set.js'
+import { newEntry } from '../../runtime/kernel/plugins/entry.js'
+import { PluginGraph } from '../../runtime/kernel/plugins/plugin-graph.js'
+import { Retry } from '../../runtime/kernel/plugins/retry.js'
+import { startOrder } from '../../runtime/kernel/plugins/start-order.js'
 import type { Watchdog } from '../../runtime/platform/supervision/index.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
@@ -14,34 +14,34 @@ const plugin = (name: string, rest: object = {}): AnyPlugin =>
 
 t.test('what a plugin waits for is named with the plugin that would provide it', async (t) => {
   const homes = { clock: 'here', map: 'away' }
-  const pluginSet = new PluginSet({ find: () => undefined } as never, homes, () => {})
-  pluginSet.add(newEntry('here', { source: 'here', options: {} }))
+  const graph = new PluginGraph({ find: () => undefined, ownIds: [] }, homes, () => {})
+  graph.add(newEntry('here', { source: 'here', options: {} }))
   const provider = newEntry('other', { source: 'other', options: {} })
-  pluginSet.add(Object.assign(provider, { state: 'failed', definition: { provides: [{ id: 'sky' }] } }))
+  graph.add(Object.assign(provider, { state: 'failed', version: { definition: { provides: [{ id: 'sky' }] } } }))
   for (const [service, home] of [
     ['sky', 'plugin other, which is failed'],
     ['clock', 'plugin here, which does not run'],
     ['map', 'plugin away, which this variant does not have'],
     ['toString', 'no known plugin provides it'],
   ] as const)
-    t.equal(pluginSet.named([service]), `${service} (${home})`)
+    t.equal(graph.named([service]), `${service} (${home})`)
 })
 
 t.test('code that could not be loaded takes its own name once that is known, unless another one has it', async (t) => {
-  const pluginSet = new PluginSet({ find: () => undefined } as never, {}, () => {})
+  const graph = new PluginGraph({ find: () => undefined, ownIds: [] }, {}, () => {})
   const [source, taken] = ['./roof.js', 'mast'].map((name) => newEntry(name, { source: name, options: {} }))
   if (!source || !taken) return
-  pluginSet.add(source)
-  pluginSet.add(taken)
+  graph.add(source)
+  graph.add(taken)
   const called = (name: string) => plugin(name) as never
-  t.throws(() => pluginSet.rename(source, called('mast')), { code: 'RTK_ERR_ALREADY_LOADED' })
-  t.same([pluginSet.find('./roof.js'), pluginSet.find('mast')], [source, taken])
-  pluginSet.rename(source, called('roof'))
-  t.same([source.name, pluginSet.find('./roof.js'), pluginSet.find('roof')], ['roof', undefined, source])
-  source.definition = called('roof')
-  pluginSet.rename(source, called('roof'))
-  t.throws(() => pluginSet.rename(source, called('tower')), { code: 'RTK_ERR_PLUGIN_INVALID' })
-  t.equal(pluginSet.find('roof'), source)
+  t.throws(() => graph.rename(source, called('mast')), { code: 'RTK_ERR_ALREADY_LOADED' })
+  t.same([graph.find('./roof.js'), graph.find('mast')], [source, taken])
+  graph.rename(source, called('roof'))
+  t.same([source.name, graph.find('./roof.js'), graph.find('roof')], ['roof', undefined, source])
+  source.version = { definition: called('roof'), digest: '', options: {} }
+  graph.rename(source, called('roof'))
+  t.throws(() => graph.rename(source, called('tower')), { code: 'RTK_ERR_PLUGIN_INVALID' })
+  t.equal(graph.find('roof'), source)
 })
 
 t.test('whoever needs a plugin that waits, or one of a circle, waits as well, however many they are', async (t) => {
@@ -70,18 +70,13 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   const entry = newEntry('wild', { source: 'wild', options: {} })
   const tried: number[] = []
   let utc_s = 1_000
-  const pluginSet = {
-    entries: [entry],
-    setState: (of: Entry, state: Entry['state'], reason: string) => Object.assign(of, { state, reason }),
-  } as unknown as PluginSet
+  const graph = new PluginGraph({ find: () => undefined, ownIds: [] }, {}, () => {})
+  graph.add(entry)
   const log = { error() {} } as never
   const counted: string[] = []
   const tryAgain = () => tried.push(clock.monotonic())
-  const failures = new Failures(
-    { log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) },
-    pluginSet,
-  )
-  const fails = () => failures.failed(entry, new Error('broken'), 'start')
+  const retry = new Retry({ log, clock, utc_s: () => utc_s, tryAgain, pluginFailed: (n) => counted.push(n) }, graph)
+  const fails = () => retry.failed(entry, new Error('broken'), 'start')
   const retriedAfter = async (ms: number) => {
     const before = tried.length
     await clock.advance(ms - 1)
@@ -110,7 +105,7 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
       values,
       t: 1_000,
     }
-    t.same(failures.troubles(), [error], 'since the first failure')
+    t.same(graph.troubles(), [error], 'since the first failure')
     await retriedAfter(ms)
   }
   t.equal(counted.length, 4)
@@ -124,19 +119,19 @@ t.test('a plugin that fails is retried after 1 s, 5 s and every 5 min; five good
   const { length } = tried
   fails()
   t.equal(entry.state, 'failed')
-  t.match(failures.troubles(), [{ t: 5_000 }])
+  t.match(graph.troubles(), [{ t: 5_000 }])
   fails()
   await clock.advance(4_999)
   t.equal(tried.length, length, 'one retry at a time, and the one from before is void')
-  failures.stopTrying(entry)
+  retry.stopTrying(entry)
   await clock.advance(1_000_000)
   t.equal(tried.length, length)
   const blocked = newEntry('blocked', { source: 'blocked', options: {} })
-  failures.blocked(blocked, { plugin: 'blocked', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
+  retry.blocked(blocked, { plugin: 'blocked', reason: 'it ended the process', quarantine_ms: 60_000 } as never)
   t.match(blocked, { state: 'quarantined', reason: 'it ended the process', failedAt_s: 5_000 })
   await retriedAfter(60_000)
   entry.state = 'running'
-  t.same(failures.troubles(), [])
+  t.same(graph.troubles(), [])
 })
 
 t.test('the plugin that ended the process before stays out of the start for its time, the others run', async (t) => {

@@ -53,12 +53,13 @@ export interface Foundation {
 }
 
 /**
- * @param later what the parts above add: trouble of plugins, and that a reader of the document should look again
+ * @param pluginTroubles those of plugins
+ * @param changed a reader of the document should look again
  * @throws RTK_ERR_DATA_LOCKED, RTK_ERR_DATA_FOLDER
  */
 export async function layFoundation(
   options: RuntimeOptions,
-  later: { pluginTroubles(): StationError[]; changed(): void },
+  { pluginTroubles, changed }: { pluginTroubles(): StationError[]; changed(): void },
 ): Promise<Foundation> {
   const { variant, log, data, clock = systemClock, release = readRelease() } = options
   const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
@@ -68,7 +69,7 @@ export async function layFoundation(
     const troubles = new Troubles({
       utc_s: () => Math.floor(device.utc_ms() / 1000),
       raised: (code, text) => log.error({ code }, text),
-      changed: () => later.changed(),
+      changed,
     })
     const record = options.ownProcess ? new RunRecord(data, () => clock.now()) : undefined
     const device = new StationDevice({
@@ -88,7 +89,7 @@ export async function layFoundation(
       clock,
       machine: options.machine,
       contradicted: (utc_ms) => reportTime(troubles, utc_ms),
-      errors: () => [...storeErrors, ...troubles.list(), ...later.pluginTroubles()],
+      errors: () => [...storeErrors, ...troubles.list(), ...pluginTroubles()],
       clearStore: async () => {
         await store.factory()
         await forgetPasswords(store)
@@ -98,7 +99,7 @@ export async function layFoundation(
     let storeErrors: StationError[] = []
     const readStoreErrors = () => {
       storeErrors = errorsOf(store.troubles, storeErrors, Math.floor(device.utc_ms() / 1000))
-      later.changed()
+      changed()
     }
     for (const { code, ...trouble } of options.notices ?? [])
       troubles.raise(code, { values: { reason: trouble.text }, ...trouble })

@@ -1,90 +1,102 @@
 /** The third part: the plugins, and how a plugin set goes live. */
-import { type Accounts, accounts, type StandbyPlugins } from '../../../schemas/services.js'
+import { join } from 'node:path'
+import type { TSchema } from 'typebox'
+import type { StandbyPlugins } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { LocalNetwork } from '../../gateway/http/local-network.js'
 import type { RouteSet } from '../../gateway/http/routes/route-set.js'
 import type { HttpServer } from '../../gateway/http/server.js'
 import { Network } from '../../gateway/net/index.js'
-import { homesOf, readCatalogue } from '../../loader/catalogue.js'
 import type { HostTable } from '../../loader/host.js'
-import type { UpdatedPlugins } from '../../loader/plugin-updates.js'
+import { Loader } from '../../loader/load.js'
+import { UpdatedPlugins } from '../../loader/plugin-updates.js'
 import type { Prefixes } from '../../platform/address/address.js'
 import { LogControl } from '../../platform/log/log-control.js'
 import { MetricRegistry } from '../../platform/metrics/index.js'
 import { StationMetrics } from '../../platform/metrics/station.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { SystemProcesses } from '../../platform/ports/processes.js'
+import { readyFolder, shippedPlugins } from '../../platform/release.js'
 import { childSchema } from '../../platform/validate.js'
 import type { ContextHost } from '../context/index.js'
 import type { Instance } from '../instance/instance.js'
 import { Lifecycle, type LifecycleDeps } from '../instance/lifecycle.js'
 import { describeHandle, openHandles } from '../instance/raw-handles.js'
 import type { Wanted } from '../plugins/entry.js'
-import { Manager, type ManagerDeps } from '../plugins/manager.js'
+import { Manager } from '../plugins/manager.js'
+import type { PluginGraph } from '../plugins/plugin-graph.js'
 import type { RuntimeOptions } from '../runtime-options.js'
-import { Services } from '../services.js'
-import { openCode } from './code.js'
+import type { Services } from '../services.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
-import { runtimeServices } from './runtime-services.js'
+import { provideRuntimeServices } from './runtime-services.js'
 
 /** Sockets and child processes need a moment from their end to their close. */
 const closing_ms = 2_000
 
 export interface Plugins {
   readonly manager: Manager
-  readonly wanted: readonly Wanted[]
   /** Has to begin before the plugins are loaded. */
   readonly updates: UpdatedPlugins
-  /** Of a plugin that knows people; `away`: the variant has one, but it does not run. */
-  accounts(): Accounts | 'away' | undefined
   close(): Promise<void>
 }
 
-/** The ports through which plugins reach other systems. */
-export interface Edges {
-  httpServer: HttpServer
+/** The parts that plugins are put on. */
+export interface Below {
+  readonly foundation: Foundation
+  readonly registries: Registries
+  readonly services: Services
+  readonly graph: PluginGraph
+  readonly httpServer: HttpServer
   /** What plugins get from the runtime. */
-  host: HostTable
-  network: LocalNetwork
-  proxies: Prefixes
-  stopping: AbortSignal
+  readonly host: HostTable
+  readonly network: LocalNetwork
+  readonly proxies: Prefixes
+  readonly stopping: AbortSignal
+  changed(): void
 }
 
-export function buildPlugins(
-  options: RuntimeOptions,
-  foundation: Foundation,
-  registries: Registries,
-  edges: Edges,
-): Plugins {
-  const { log, watchdog } = options
-  const { clock } = foundation
-  const { httpServer, network, proxies } = edges
+export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
+  const { base, builtIn, data, log, watch = false, watchdog } = options
+  const { foundation, graph, httpServer, network, proxies, registries, services } = below
+  const { clock, device, troubles } = foundation
   const sockets = new Network({ log, clock, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
-    plugins: () => manager.report(),
+    plugins: () => graph.report(),
     listeners: () => sockets.figures(),
     dropped: () => metrics.dropped,
   })
   const metrics = new MetricRegistry((registry) => counts.register(registry))
   const countStalls = watchdog?.onStall(({ plugin }) => counts.stalled(plugin))
   const control = LogControl.of(log)
-  const code = openCode(options, foundation, edges.host, () => manager)
-  const { updates } = code
-  const services = new Services(
-    runtimeServices(foundation, registries, {
-      ...{ control, httpServer, metrics, network, updates },
-      standby: standbyService(options, () => manager),
+  const loader = new Loader({
+    host: below.host,
+    builtIn: builtIn ?? shippedPlugins(),
+    base,
+    cache: join(data, 'plugins'),
+    ready: builtIn === undefined ? readyFolder() : undefined,
+    watch,
+  })
+  const updates = new UpdatedPlugins({
+    folder: join(data, 'plugin-updates'),
+    bundle: device.sha256,
+    onTrial: device.onTrial,
+    load: (place) => loader.load(place),
+    clock,
+    log,
+    raise: (code, trouble) => troubles.raise(code, trouble),
+    clear: (code) => troubles.clear(code),
+    plugins: () => ({
+      report: () => graph.report(),
+      sourceOf: (plugin) => graph.find(plugin)?.wanted.source,
+      reload: (plugin) => manager.reload(plugin),
     }),
-  )
-  const host = contextHost(options, foundation, registries, services, { sockets, metrics, stopping: edges.stopping })
-  const serviceHomes = homesOf(readCatalogue(), 'provides')
-  const wanted = wantedPlugins(options)
+  })
+  const context = contextHost(options, below, { sockets, metrics })
   const manager = new Manager({
-    ...{ log, clock, services, ...code.forManager },
-    lifecycle: new Lifecycle(lifecycleDeps(options, registries, edges, host)),
-    serviceHomes,
-    utc_s: host.utc_s,
+    ...{ clock, graph, loader, log, services, updates, watch },
+    lifecycle: new Lifecycle(lifecycleDeps(options, below, context)),
+    utc_s: context.utc_s,
     sets: (plugin, schema) => setsOf(options, plugin, schema),
     stage: (instances) => httpServer.stage(instances.map(routesOf)),
     blocker: watchdog?.blocker(),
@@ -94,40 +106,32 @@ export function buildPlugins(
       httpServer.commit(app)
       services.publish(tables.services)
     },
-    stateChanged: registries.changed,
     pluginFailed: (plugin) => counts.failed(plugin),
+  })
+  provideRuntimeServices(services, foundation, registries, {
+    ...{ control, httpServer, metrics, network, updates },
+    standby: standbyService(options, manager),
   })
   return {
     manager,
     updates,
-    wanted,
-    accounts() {
-      const found = services.find(accounts.id) as Accounts | undefined
-      return (
-        found ??
-        (wanted.some(({ source }) => source === serviceHomes[accounts.id]) || manager.names(accounts.id)
-          ? 'away'
-          : undefined)
-      )
-    },
     async close() {
       updates.close()
       await manager.close()
       sockets.close()
       control.listen(undefined)
       countStalls?.()
-      code.close()
     },
   }
 }
 
 function contextHost(
   options: RuntimeOptions,
-  { clock, serial, store, device, files }: Foundation,
-  { config, bus, changed }: Registries,
-  services: Services,
-  { sockets, metrics, stopping }: { sockets: Network; metrics: MetricRegistry; stopping: AbortSignal },
+  { changed, foundation, registries, services, stopping }: Below,
+  { sockets, metrics }: { sockets: Network; metrics: MetricRegistry },
 ): ContextHost {
+  const { clock, serial, store, device, files } = foundation
+  const { config, bus } = registries
   return {
     ...{ serial, clock, store, files, metrics, network: sockets },
     processes: options.processes ?? new SystemProcesses(clock),
@@ -143,8 +147,7 @@ function contextHost(
 
 function lifecycleDeps(
   { log, ownProcess }: RuntimeOptions,
-  { config }: Registries,
-  { httpServer, stopping }: Edges,
+  { httpServer, registries: { config }, stopping }: Below,
   host: ContextHost,
 ): LifecycleDeps {
   const { clock, network, metrics } = host
@@ -170,7 +173,7 @@ function lifecycleDeps(
 }
 
 /** Options of a plugin by the command line; a receiver that is only listened to is not configured. */
-function setsOf({ sets, careful }: RuntimeOptions, ...[plugin, schema]: Parameters<ManagerDeps['sets']>) {
+function setsOf({ sets, careful }: RuntimeOptions, plugin: string, schema: TSchema | undefined) {
   return [
     ...(sets?.get(plugin) ?? []),
     ...(careful && childSchema(schema, 'configure') ? [{ path: 'configure', text: 'false' }] : []),
@@ -193,10 +196,7 @@ function routesOf(instance: Instance): RouteSet {
   return { name, owner: instance, routes: registered.routes, plugins: registered.httpPlugins }
 }
 
-function standbyService(
-  { variant: { standby = {} }, definitions }: RuntimeOptions,
-  manager: () => Manager,
-): StandbyPlugins {
+function standbyService({ variant: { standby = {} }, definitions }: RuntimeOptions, manager: Manager): StandbyPlugins {
   const known = (name: string) => {
     const options = standby[name]
     if (options === undefined) throw new RtkError('RTK_ERR_PLUGIN_NOT_FOUND', `${name} is not in the variant's standby`)
@@ -206,16 +206,17 @@ function standbyService(
     names: Object.keys(standby),
     async load(name, options) {
       const definition = definitions && name in definitions ? () => definitions[name] : undefined
-      await manager().load({ source: name, options: { ...known(name), ...options }, definition })
+      await manager.load({ source: name, options: { ...known(name), ...options }, definition })
     },
     async unload(name) {
       known(name)
-      await manager().unload(name)
+      await manager.unload(name)
     },
   }
 }
 
-function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
+/** The plugins that the variant asks for. */
+export function wantedPlugins({ variant, definitions }: RuntimeOptions): Wanted[] {
   return Object.entries(variant.plugins).map(([source, options]) => ({
     source,
     options,

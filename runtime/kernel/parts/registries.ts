@@ -11,7 +11,7 @@ import { Bus } from '../bus.js'
 import { BailHookPoint, SeriesHookPoint, SyncHookPoint } from '../hook-point.js'
 import type { Instance } from '../instance/instance.js'
 import type { HookName } from '../instance/registrations.js'
-import type { Manager } from '../plugins/manager.js'
+import type { PluginGraph } from '../plugins/plugin-graph.js'
 import { CommandRegistry } from '../registries/commands.js'
 import { ConfigRegistry } from '../registries/config.js'
 import { InfoRegistry } from '../registries/info.js'
@@ -19,33 +19,42 @@ import { compileTables, type Tables } from '../tables.js'
 import type { Foundation } from './foundation.js'
 import { buildStation } from './station.js'
 
+/** Something that a reader of the document may see has changed: told from below, before there is anybody who hears it. */
+export class DocumentChanges {
+  #hear: () => void = () => {}
+
+  readonly changed = (): void => this.#hear()
+
+  heardBy(fn: () => void): void {
+    this.#hear = fn
+  }
+}
+
 /** Listeners of the document are called at most once in this time. */
 const documentEvent_ms = 100
 
 export interface Registries {
   readonly config: ConfigRegistry
-  readonly documents: InfoRegistry
   readonly bus: Bus
   readonly station: Station
   tables(): Tables
   /** Makes another set of registrations live. */
   publish(next: Tables): void
-  /** Something that a reader of the document may see has changed. */
-  changed(): void
 }
 
 export interface RegistryOptions {
   data: string
   info: InfoSection
   log: Logger
-  plugins: () => Manager
+  graph: PluginGraph
+  changes: DocumentChanges
   trial: TrialSection
   variant: Variant
 }
 
 export async function buildRegistries(
   foundation: Foundation,
-  { data, info, log, plugins, trial, variant }: RegistryOptions,
+  { changes, data, graph, info, log, trial, variant }: RegistryOptions,
 ): Promise<Registries> {
   const { clock, store, troubles } = foundation
   const live = new LiveTables()
@@ -60,10 +69,11 @@ export async function buildRegistries(
   })
   const document = new EventHub<void>('listener of the document')
   const announce = coalesced(clock, documentEvent_ms, () => document.emit())
-  const changed = () => {
+  const { changed } = changes
+  changes.heardBy(() => {
     documents.invalidate()
     if (document.listeners > 0) announce()
-  }
+  })
   const bus = new Bus(log, hooks.onMqttConnect, (address) => config.trial.seen({ source: 'mqtt', address }))
   const config = new ConfigRegistry({
     ...common,
@@ -82,10 +92,10 @@ export async function buildRegistries(
     ...common,
     onSystemCommand: hooks.onSystemCommand,
     homes: homesOf(readCatalogue(), 'commands'),
-    stateOf: (name) => reportOf(plugins(), name)?.state,
+    stateOf: (name) => graph.find(name)?.state,
   })
   const station = buildStation(foundation, {
-    ...{ data, variant, bus, commands, config, documents, document, tables, plugins, changed },
+    ...{ data, variant, bus, commands, config, documents, document, tables, graph, changed },
   })
   const publish = (next: Tables) => {
     const added = live.publish(next)
@@ -93,10 +103,8 @@ export async function buildRegistries(
     config.published(added)
     changed()
   }
-  return { config, documents, bus, station, tables, publish, changed }
+  return { config, bus, station, tables, publish }
 }
-
-const reportOf = (plugins: Manager, name: string) => plugins.report().find((plugin) => plugin.name === name)
 
 /** The live registrations, and the hooks that run their taps. */
 class LiveTables {

@@ -27,44 +27,38 @@ import { mergeTexts } from '../../loader/texts.js'
 import { EventHub } from '../../platform/guard/event-hub.js'
 import type { LogControl } from '../../platform/log/log-control.js'
 import type { MetricRegistry } from '../../platform/metrics/index.js'
+import type { Services } from '../services.js'
 import type { Tables } from '../tables.js'
 import type { Foundation } from './foundation.js'
 import type { Registries } from './registries.js'
 
-/** By the id of their token. */
-export function runtimeServices(
+export interface ServiceParts {
+  control: LogControl
+  httpServer: HttpServer
+  metrics: MetricRegistry
+  network: LocalNetwork
+  updates: PluginUpdates
+  standby: StandbyPlugins
+}
+
+export function provideRuntimeServices(
+  services: Services,
   { device, serial }: Foundation,
   { bus, station, tables }: Registries,
-  {
-    control,
-    httpServer,
-    metrics,
-    network,
-    updates,
-    standby,
-  }: {
-    control: LogControl
-    httpServer: HttpServer
-    metrics: MetricRegistry
-    network: LocalNetwork
-    updates: PluginUpdates
-    standby: StandbyPlugins
-  },
-): Map<string, unknown> {
-  return new Map<string, unknown>([
-    [stationToken.id, station],
-    [deviceToken.id, device],
-    [mqttBus.id, bus],
-    [localNetwork.id, network],
-    [metricsToken.id, metricsService(metrics)],
-    [httpRoutes.id, { list: () => httpServer.routes }],
-    [mqttTopicsToken.id, topicsService(tables, serial)],
-    [logsToken.id, logsService(control)],
-    [panelsToken.id, panelsService(tables)],
-    [pluginTextsToken.id, textsService(tables)],
-    [pluginUpdatesToken.id, updates],
-    [standbyPluginsToken.id, standby],
-  ])
+  { control, httpServer, metrics, network, updates, standby }: ServiceParts,
+): void {
+  services.provide(stationToken, station)
+  services.provide(deviceToken, device)
+  services.provide(mqttBus, bus)
+  services.provide(localNetwork, network)
+  services.provide(metricsToken, metricsService(metrics))
+  services.provide(httpRoutes, { list: () => httpServer.routes })
+  services.provide(mqttTopicsToken, topicsService(tables, serial))
+  services.provide(logsToken, logsService(control))
+  services.provide(panelsToken, panelsService(tables))
+  services.provide(pluginTextsToken, textsService(tables))
+  services.provide(pluginUpdatesToken, updates)
+  services.provide(standbyPluginsToken, standby)
 }
 
 function metricsService(registry: MetricRegistry): Metrics {

@@ -6,7 +6,7 @@ import { EventHub } from '../../platform/guard/event-hub.js'
 import { attempt } from '../../platform/guard/guard.js'
 import type { Caller, Source } from '../../plugin.js'
 import type { Bus } from '../bus.js'
-import type { Manager } from '../plugins/manager.js'
+import type { PluginGraph } from '../plugins/plugin-graph.js'
 import type { CommandRegistry } from '../registries/commands.js'
 import type { ConfigRegistry } from '../registries/config.js'
 import type { InfoRegistry } from '../registries/info.js'
@@ -24,13 +24,13 @@ export interface StationDeps {
   readonly documents: InfoRegistry
   readonly document: EventHub<void>
   tables(): Tables
-  plugins(): Manager
+  readonly graph: PluginGraph
   changed(): void
 }
 
 export function buildStation(foundation: Foundation, deps: StationDeps): Station {
   const { serial, store } = foundation
-  const { bus, changed, commands, config, document, documents, plugins, tables } = deps
+  const { bus, changed, commands, config, document, documents, graph, tables } = deps
   const counters = new EventHub<void>('listener of the counters')
   // Over MQTT there is one way to the station: that of the link.
   const callerOf = (source: Source, address = source === 'mqtt' ? bus.address : undefined): Caller =>
@@ -52,7 +52,7 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
     document: (mask) => documents.document(mask),
     documentText: (mask, reader) => documents.text(mask, reader),
     onDocument: document.on,
-    plugins: () => plugins().report(),
+    plugins: () => graph.report(),
     report: () => supportReport(foundation, deps),
     resetCounters: () => {
       counters.emit()
@@ -62,17 +62,14 @@ export function buildStation(foundation: Foundation, deps: StationDeps): Station
     nvs: new Nvs({
       store,
       isShown: (name) => isPublic(tables(), name),
-      isPlugin: (name) =>
-        plugins()
-          .report()
-          .some((plugin) => plugin.name === name),
+      isPlugin: (name) => graph.find(name) !== undefined,
     }),
   }
 }
 
 async function supportReport(
   { device, files, store }: Foundation,
-  { data, documents, plugins, tables, variant }: StationDeps,
+  { data, documents, graph, tables, variant }: StationDeps,
 ): Promise<Buffer> {
   return makeReport({
     data,
@@ -90,7 +87,7 @@ async function supportReport(
       variant: { name: variant.name, hardware: variant.hardware },
       given: variant,
       document: JSON.parse(documents.text(undefined, 'viewer')),
-      plugins: plugins().report(),
+      plugins: graph.report(),
       isSecret: (name) => !isPublic(tables(), name),
       isShown: (name) => isPublic(tables(), name),
     },

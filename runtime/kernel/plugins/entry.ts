@@ -1,5 +1,4 @@
 import type { PluginReport, PluginStateName } from '../../../schemas/services.js'
-import type { App } from '../../gateway/http/app.js'
 import type { Dispose, PluginDefinition } from '../../plugin.js'
 import type { ErrorsLeft, Instance } from '../instance/instance.js'
 import { idsOf } from '../instance/lifecycle.js'
@@ -13,16 +12,24 @@ export interface Wanted {
   definition?: () => PluginDefinition
 }
 
+/** Code, with the options that it runs with. */
+export interface Version {
+  readonly definition: PluginDefinition
+  readonly digest: string
+  readonly options: Record<string, unknown>
+}
+
 /** A plugin that is wanted, whether it runs or not. */
 export interface Entry {
   /** The definition's; until one was loaded, the source. */
   name: string
   readonly wanted: Wanted
-  definition: PluginDefinition | undefined
-  digest: string
+  /** The one that runs, or that is started when it can. */
+  version: Version | undefined
+  /** The one that is about to replace it. */
+  next: Version | undefined
   /** Source files and the evaluated one: an error with one of them in its stack is this plugin's. */
   files: ReadonlySet<string>
-  options: Record<string, unknown>
   state: PluginStateName
   reason: string
   instance: Instance | undefined
@@ -38,30 +45,13 @@ export interface Entry {
   retry: Dispose | undefined
 }
 
-/** A definition to be made live for an entry. */
-export interface Step {
-  readonly entry: Entry
-  readonly definition: PluginDefinition
-  readonly digest: string
-  readonly options: Record<string, unknown>
-}
-
-/** Instances that were set up and checked, and the app that has their routes. */
-export interface Staged {
-  readonly instances: readonly Instance[]
-  /** How many instances the app was built for. */
-  readonly set: number
-  readonly app: App
-}
-
 export function newEntry(name: string, wanted: Wanted): Entry {
   return {
     name,
     wanted,
-    definition: undefined,
-    digest: '',
+    version: undefined,
+    next: undefined,
     files: new Set(),
-    options: {},
     state: 'stopped',
     reason: '',
     instance: undefined,
@@ -74,29 +64,23 @@ export function newEntry(name: string, wanted: Wanted): Entry {
   }
 }
 
-export function adopt({ entry, definition, digest, options }: Step): void {
-  entry.definition = definition
-  entry.digest = digest
-  entry.options = options
-}
+/** The version that will run when the change under way is done. */
+export const nextOf = ({ next, version }: Entry): Version | undefined => next ?? version
 
-export function stepOf(entry: Entry): Step {
-  return { entry, definition: entry.definition as PluginDefinition, digest: entry.digest, options: entry.options }
-}
-
-export function edgesOf(definition: PluginDefinition | undefined): { needs: string[]; provides: string[] } {
-  return { needs: idsOf(definition?.needs), provides: idsOf(definition?.provides) }
+export function edgesOf(version: Version | undefined): { needs: string[]; provides: string[] } {
+  const { needs, provides } = version?.definition ?? {}
+  return { needs: idsOf(needs), provides: idsOf(provides) }
 }
 
 /**
  * @param reason why it is in its state; while it runs, its own status line
  */
-export function reportOf({ name, definition, state, instance }: Entry, reason: string): PluginReport {
+export function reportOf({ name, version, state, instance }: Entry, reason: string): PluginReport {
   return {
     name,
-    version: definition?.version ?? '',
+    version: version?.definition.version ?? '',
     state,
     reason: state === 'running' ? (instance?.statusText ?? '') : reason,
-    ...edgesOf(definition),
+    ...edgesOf(version),
   }
 }

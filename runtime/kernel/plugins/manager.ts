@@ -1,69 +1,44 @@
 import { Mutex } from 'async-mutex'
-import type { PluginReport, StationError } from '../../../schemas/services.js'
+import type { PluginReport } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import type { Loaded } from '../../loader/load.js'
-import type { Instance } from '../instance/instance.js'
-import { idsOf } from '../instance/lifecycle.js'
-import { type BootKnowledge, boot } from './boot.js'
-import { type Entry, newEntry, reportOf, type Wanted } from './entry.js'
-import { Failures } from './failures.js'
-import { PluginSet } from './plugin-set.js'
-import { Reconcile, type ReconcileDeps } from './reconcile.js'
-import { Sources, type SourcesDeps } from './sources.js'
+import type { Blocker } from '../../platform/supervision/stalls.js'
+import { Boot, type BootKnowledge } from './boot.js'
+import { type CodeDeps, PluginCode } from './code.js'
+import { type Entry, newEntry, type Wanted } from './entry.js'
+import type { PluginGraph } from './plugin-graph.js'
+import { Retry } from './retry.js'
+import { Transaction, type TransactionDeps } from './transaction.js'
 
-export interface ManagerDeps extends ReconcileDeps, SourcesDeps {
-  /** Service → shipped plugin that provides it. */
-  serviceHomes: Readonly<Record<string, string>>
+export interface ManagerDeps extends TransactionDeps, CodeDeps {
+  graph: PluginGraph
   /** UTC; 0 without a credible clock. */
   utc_s(): number
   pluginFailed(name: string): void
-  /** Something of a plugin's state changed. */
-  stateChanged(): void
+  /** The plugin that ended the previous process: it stays out of the boot. */
+  blocker: Blocker | undefined
 }
 
 /**
- * All operations on plugins, one at a time. `plugin-set.ts` holds the plugins and their states, `sources.ts` their sources;
- * `reconcile.ts` makes a plugin live or removes it, and `failures.ts` schedules retries.
+ * The commands on plugins, one at a time. `plugin-graph.ts` holds the plugins and their states, `code.ts` finds their code;
+ * `transaction.ts` makes a plugin live or removes it, and `retry.ts` tries again.
  */
 export class Manager {
   readonly #deps: ManagerDeps
-  readonly #pluginSet: PluginSet
-  readonly #sources: Sources
-  readonly #failures: Failures
-  readonly #reconcile: Reconcile
+  readonly #graph: PluginGraph
+  readonly #code: PluginCode
+  readonly #retry: Retry
+  readonly #transaction: Transaction
   readonly #mutex = new Mutex()
   #closed = false
 
   constructor(deps: ManagerDeps) {
-    const { log, clock, services, serviceHomes, stateChanged, pluginFailed, utc_s } = deps
     this.#deps = deps
-    this.#pluginSet = new PluginSet(services, serviceHomes, stateChanged)
-    this.#sources = new Sources(deps)
+    this.#graph = deps.graph
+    this.#code = new PluginCode(deps, (plugin) => void this.#reloadIfChanged(plugin))
     const tryAgain = (entry: Entry) => void this.#mutex.runExclusive(() => this.#tryAgain(entry))
-    this.#failures = new Failures({ log, clock, utc_s, tryAgain, pluginFailed }, this.#pluginSet)
-    this.#reconcile = new Reconcile(deps, this.#pluginSet, this.#failures)
-  }
-
-  report(): PluginReport[] {
-    return this.#pluginSet.entries.map((entry) => this.#report(entry))
-  }
-
-  /** Whether a plugin that is loaded provides this service, also while it does not run. */
-  names(service: string): boolean {
-    return this.#pluginSet.entries.some(
-      ({ definition }) => definition !== undefined && idsOf(definition.provides).includes(service),
-    )
-  }
-
-  /** Messages to a person: from running plugins, and about plugins that do not run. */
-  troubles(): StationError[] {
-    const raised = this.instances.flatMap(({ errors }) => [...errors.values()])
-    return [...raised, ...this.#failures.troubles()]
-  }
-
-  /** Instances that run or are about to, in load order. */
-  get instances(): Instance[] {
-    return this.#pluginSet.instances
+    this.#retry = new Retry({ ...deps, tryAgain }, deps.graph)
+    this.#transaction = new Transaction(deps, deps.graph, this.#retry)
   }
 
   /**
@@ -76,91 +51,65 @@ export class Manager {
     ready: (known: BootKnowledge) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const kernel = {
-      pluginSet: this.#pluginSet,
-      sources: this.#sources,
-      failures: this.#failures,
-      reconcile: this.#reconcile,
-    }
-    await this.#mutex.runExclusive(() => boot(this.#deps, kernel, wanted, ready, signal))
+    const { blocker, lifecycle } = this.#deps
+    const boot = new Boot(
+      { ...this.#deps, code: this.#code, retry: this.#retry, transaction: this.#transaction, blocker, lifecycle },
+      signal,
+    )
+    await this.#mutex.runExclusive(() => boot.run(wanted, ready))
   }
 
   /** Adds a plugin to the running service. Nothing is left of it when it cannot be loaded or started. */
   async load(want: Wanted): Promise<PluginReport> {
     return this.#mutex.runExclusive(async () => {
-      const loaded = await this.#sources.fetch(want)
+      const loaded = await this.#code.fetch(want)
       const { name } = loaded.definition
-      const known = this.#pluginSet.find(name)
+      const known = this.#graph.find(name)
       if (known) throw new RtkError('RTK_ERR_ALREADY_LOADED', `${name} is loaded already (${known.state})`)
       const entry = newEntry(name, want)
-      const step = this.#sources.step(entry, loaded)
-      this.#pluginSet.add(entry)
+      const version = this.#code.versionOf(entry, loaded)
+      this.#graph.add(entry)
       try {
-        await this.#reconcile.replace(step)
+        await this.#transaction.replace(entry, version)
       } catch (error) {
-        this.#pluginSet.delete(entry)
+        this.#graph.delete(entry)
         throw error
       }
-      this.#sources.own(entry, loaded)
-      return this.#report(entry)
+      this.#code.own(entry, loaded)
+      return this.#graph.reportOf(entry)
     })
   }
 
   /** Takes a plugin out. Those that need it wait. */
   async unload(name: string): Promise<void> {
     await this.#mutex.runExclusive(async () => {
-      const entry = this.#pluginSet.entry(name)
-      this.#failures.stopTrying(entry)
-      this.#sources.disown(entry)
-      await this.#reconcile.take(entry, 'remove')
-      this.#pluginSet.delete(entry)
-      await this.#reconcile.publishAgain()
-      this.#deps.stateChanged()
+      const entry = this.#graph.entry(name)
+      this.#retry.stopTrying(entry)
+      this.#code.disown(entry)
+      await this.#transaction.take(entry, 'remove')
+      this.#graph.delete(entry)
+      await this.#transaction.publishAgain()
     })
   }
 
   /** Loads the code again and replaces the running version; if the new version fails, the old one keeps running. */
   async reload(name: string): Promise<PluginReport> {
     return this.#mutex.runExclusive(async () => {
-      const entry = this.#pluginSet.entry(name)
+      const entry = this.#graph.entry(name)
       const loaded = await this.#fetchAgain(entry)
-      if (loaded.digest !== entry.digest) entry.failures = 0
-      this.#failures.stopTrying(entry)
+      if (loaded.digest !== entry.version?.digest) entry.failures = 0
+      this.#retry.stopTrying(entry)
       try {
-        await this.#reconcile.replace(this.#sources.step(entry, loaded))
+        await this.#transaction.replace(entry, this.#code.versionOf(entry, loaded))
       } catch (error) {
         // A plugin that did not run before is retried, as is one with an old version that could not start again.
-        if (!entry.instance && !entry.retry) this.#failures.failed(entry, error, 'reload')
+        if (!entry.instance && !entry.retry) this.#retry.failed(entry, error, 'reload')
         throw error
       }
-      const report = this.#report(entry)
+      const report = this.#graph.reportOf(entry)
       this.#deps.log.info({ plugin: report.name, version: report.version }, 'reloaded')
       return report
     })
-  }
-
-  /** Like `reload`, but only if the code changed. Called by a watcher. */
-  async reloadIfChanged(name: string): Promise<PluginReport | undefined> {
-    return (await this.#sources.isChanged(this.#pluginSet.entry(name))) ? this.reload(name) : undefined
-  }
-
-  /** The key of a plugin in the variant; undefined when the station has none of that name. */
-  sourceOf(name: string): string | undefined {
-    return this.#pluginSet.find(name)?.wanted.source
-  }
-
-  /** The running plugin to which the first of `files` belongs that belongs to one alone. */
-  ownerOfFiles(files: readonly string[]): string | undefined {
-    const running = this.#pluginSet.entries.filter(({ instance }) => instance)
-    for (const file of files) {
-      const owners = running.filter((entry) => entry.files.has(file))
-      if (owners.length === 1) return owners[0].name
-    }
-  }
-
-  dependsOn(plugin: string, provider: string): boolean {
-    const entry = this.#pluginSet.find(provider)
-    return entry !== undefined && this.#pluginSet.dependentsOf(entry).some(({ name }) => name === plugin)
   }
 
   /**
@@ -168,15 +117,15 @@ export class Manager {
    * another instance of it: leftovers of an old version must not take the new one down.
    */
   crashed(name: string, error: unknown, by: unknown): boolean {
-    const entry = this.#pluginSet.find(name)
+    const entry = this.#graph.find(name)
     const instance = entry?.instance
     if (!entry || !instance || (by && by !== instance)) return false
     instance.live = false
     void this.#mutex.runExclusive(async () => {
       if (entry.instance !== instance || this.#closed) return
-      await this.#reconcile.take(entry, 'reload')
-      this.#failures.failed(entry, error, 'uncaught')
-      await this.#reconcile.publishAgain()
+      await this.#transaction.take(entry, 'reload')
+      this.#retry.failed(entry, error, 'uncaught')
+      await this.#transaction.publishAgain()
     })
     return true
   }
@@ -184,31 +133,39 @@ export class Manager {
   async close(): Promise<void> {
     this.#closed = true
     await this.#mutex.runExclusive(async () => {
-      const { entries } = this.#pluginSet
-      for (const entry of entries) this.#failures.stopTrying(entry)
-      for (const entry of this.#pluginSet.running(entries).reverse()) await this.#reconcile.stop(entry, 'shutdown')
+      const { entries } = this.#graph
+      for (const entry of entries) this.#retry.stopTrying(entry)
+      for (const entry of this.#graph.running(entries).reverse()) await this.#transaction.stop(entry, 'shutdown')
     })
+    this.#code.close()
   }
 
-  #report(entry: Entry): PluginReport {
-    return reportOf(entry, entry.state === 'waiting' ? this.#pluginSet.needsOf(entry) : entry.reason)
+  /** The sources of a plugin were saved. */
+  async #reloadIfChanged(name: string): Promise<void> {
+    try {
+      if (await this.#code.isChanged(this.#graph.entry(name))) await this.reload(name)
+    } catch (error) {
+      const runs = this.#graph.find(name)?.state === 'running'
+      const next = runs ? 'the old version keeps running' : 'it does not run; save it again when it is corrected'
+      this.#deps.log.error({ plugin: name, err: error }, `not reloaded: ${(error as Error).message}; ${next}`)
+    }
   }
 
   async #fetchAgain(entry: Entry): Promise<Loaded> {
-    const loaded = await this.#sources.fetchFor(entry)
+    const loaded = await this.#code.fetchFor(entry)
     const before = entry.name
-    this.#pluginSet.rename(entry, loaded.definition)
-    this.#sources.own(entry, loaded, before)
+    this.#graph.rename(entry, loaded.definition)
+    this.#code.own(entry, loaded, before)
     return loaded
   }
 
   async #tryAgain(entry: Entry): Promise<void> {
-    if (this.#closed || this.#pluginSet.find(entry.name) !== entry || entry.instance) return
+    if (this.#closed || this.#graph.find(entry.name) !== entry || entry.instance) return
     try {
       const loaded = await this.#fetchAgain(entry)
-      await this.#reconcile.replace(this.#sources.step(entry, loaded))
+      await this.#transaction.replace(entry, this.#code.versionOf(entry, loaded))
     } catch (error) {
-      this.#failures.failed(entry, error, 'start')
+      this.#retry.failed(entry, error, 'start')
     }
   }
 }

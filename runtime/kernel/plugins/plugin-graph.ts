@@ -1,35 +1,40 @@
-import type { PluginStateName } from '../../../schemas/services.js'
+import type { PluginReport, PluginStateName, StationError } from '../../../schemas/services.js'
 import { RtkError } from '../../errors.js'
 import { didYouMean } from '../../platform/nearest.js'
+import { stationError } from '../../platform/station-error.js'
 import type { PluginDefinition } from '../../plugin.js'
 import type { Instance } from '../instance/instance.js'
-import { idsOf } from '../instance/lifecycle.js'
 import type { Services } from '../services.js'
-import { type Entry, edgesOf, type Step, stepOf } from './entry.js'
-import { dependents, startOrder } from './graph.js'
+import { type Entry, edgesOf, nextOf, reportOf, type Version } from './entry.js'
+import { dependents, startOrder } from './start-order.js'
 
-/** Steps in a possible order, and entries without a possible step. */
+/** Plugins in a possible order, and those without a place in it. */
 export interface Sorted {
-  readonly order: readonly Step[]
-  /** The missing services of each waiting entry. */
+  readonly order: readonly Entry[]
+  /** The missing services of each waiting plugin. */
   readonly waiting: ReadonlyMap<Entry, readonly string[]>
   readonly cycles: ReadonlyMap<Entry, RtkError>
 }
 
-/** The wanted plugins, their states, and their dependencies. Changes only states. */
-export class PluginSet {
+/** The wanted plugins, their states, and who needs whom. Starts and stops nothing. */
+export class PluginGraph {
   readonly #entries = new Map<string, Entry>()
-  readonly #services: Services
+  readonly #services: Pick<Services, 'find' | 'ownIds'>
   readonly #homes: Readonly<Record<string, string>>
-  readonly #stateChanged: () => void
+  readonly #changed: () => void
 
   /**
    * @param homes service → shipped plugin that provides it, for advice to a person
+   * @param changed called after each change of a state
    */
-  constructor(services: Services, homes: Readonly<Record<string, string>>, stateChanged: () => void) {
+  constructor(
+    services: Pick<Services, 'find' | 'ownIds'>,
+    homes: Readonly<Record<string, string>>,
+    changed: () => void,
+  ) {
     this.#homes = homes
     this.#services = services
-    this.#stateChanged = stateChanged
+    this.#changed = changed
   }
 
   // ── who is there ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -45,6 +50,20 @@ export class PluginSet {
 
   find(name: string): Entry | undefined {
     return this.#entries.get(name)
+  }
+
+  /** Whether a plugin that is loaded provides this service, also while it does not run. */
+  names(service: string): boolean {
+    return this.entries.some(({ version }) => edgesOf(version).provides.includes(service))
+  }
+
+  /** The running plugin to which the first of `files` belongs that belongs to one alone. */
+  ownerOfFiles(files: readonly string[]): string | undefined {
+    const running = this.entries.filter(({ instance }) => instance)
+    for (const file of files) {
+      const owners = running.filter((entry) => entry.files.has(file))
+      if (owners.length === 1) return owners[0].name
+    }
   }
 
   /** @throws RTK_ERR_NOT_LOADED */
@@ -66,7 +85,7 @@ export class PluginSet {
   /** Code that could not be loaded before is known by its source until its own name is read. */
   rename(entry: Entry, { name }: PluginDefinition): void {
     if (entry.name === name) return
-    if (entry.definition) {
+    if (entry.version) {
       throw new RtkError(
         'RTK_ERR_PLUGIN_INVALID',
         `${entry.name} now calls itself ${name}: unload it and load it again`,
@@ -83,22 +102,35 @@ export class PluginSet {
   setState(entry: Entry, state: PluginStateName, reason: string): void {
     entry.state = state
     entry.reason = reason
-    this.#stateChanged()
+    this.#changed()
   }
 
   wait(entry: Entry): void {
     this.setState(entry, 'waiting', '')
   }
 
-  /** The services that a waiting plugin lacks now. */
-  needsOf(entry: Entry): string {
-    return `needs ${this.named(this.missing(entry))}`
+  // ── what people are told ────────────────────────────────────────────────────────────────────────────────────────
+
+  report(): PluginReport[] {
+    return this.entries.map((entry) => this.reportOf(entry))
+  }
+
+  reportOf(entry: Entry): PluginReport {
+    const reason = entry.state === 'waiting' ? `needs ${this.named(this.missing(entry))}` : entry.reason
+    return reportOf(entry, reason)
+  }
+
+  /** Messages to a person: from running plugins, and about plugins that do not run. */
+  troubles(): StationError[] {
+    const raised = this.instances.flatMap(({ errors }) => [...errors.values()])
+    const down = this.entries.filter(({ state }) => state === 'failed' || state === 'quarantined')
+    return [...raised, ...down.map(troubleOf)]
   }
 
   /** Services with the plugin that would provide each: `rtcm-stream (plugin rtcm, which is failed)`. */
   named(services: readonly string[]): string {
     const withHome = (id: string) => {
-      const provider = this.entries.find(({ definition }) => idsOf(definition?.provides).includes(id))
+      const provider = this.entries.find(({ version }) => edgesOf(version).provides.includes(id))
       if (provider) return `${id} (plugin ${provider.name}, which is ${provider.state})`
       const home = Object.hasOwn(this.#homes, id) ? this.#homes[id] : undefined
       if (!home) return `${id} (no known plugin provides it)`
@@ -111,39 +143,53 @@ export class PluginSet {
   // ── who needs whom ──────────────────────────────────────────────────────────────────────────────────────────────
 
   missing(entry: Entry): string[] {
-    return idsOf(entry.definition?.needs).filter((id) => this.#services.find(id) === undefined)
+    return edgesOf(entry.version).needs.filter((id) => this.#services.find(id) === undefined)
   }
 
   /** Running plugins that need what `entry` provides or will provide, directly or through others. */
-  dependentsOf(entry: Entry, next?: PluginDefinition): Entry[] {
+  dependentsOf(entry: Entry): Entry[] {
     const nodes = this.entries
       .filter((other) => other !== entry && other.instance)
-      .map((other) => ({ name: other.name, ...edgesOf(other.definition), entry: other }))
-    const services = [...edgesOf(entry.definition).provides, ...edgesOf(next).provides]
+      .map((other) => ({ name: other.name, ...edgesOf(other.version), entry: other }))
+    const services = [...edgesOf(entry.version).provides, ...edgesOf(entry.next).provides]
     return [...dependents(nodes, services)].map((node) => node.entry)
+  }
+
+  dependsOn(plugin: string, provider: string): boolean {
+    const entry = this.find(provider)
+    return entry !== undefined && this.dependentsOf(entry).some(({ name }) => name === plugin)
   }
 
   /** Those of `entries` that run, providers first. */
   running(entries: readonly Entry[]): Entry[] {
-    return this.sort(entries.filter(({ instance }) => instance).map(stepOf)).order.map(({ entry }) => entry)
+    const running = entries.filter(({ instance }) => instance)
+    return [...this.sort(running, ({ version }) => version).order]
   }
 
-  /** Orders steps by their needs, given what is live besides them. */
-  sort(steps: readonly Step[]): Sorted {
-    const mine = new Set(steps.map(({ entry }) => entry))
+  /** Orders plugins by their needs, given what is live besides them. @param of the version of each that counts */
+  sort(entries: readonly Entry[], of: (entry: Entry) => Version | undefined = nextOf): Sorted {
+    const mine = new Set(entries)
     const given = new Set(this.#services.ownIds)
     for (const entry of this.#entries.values()) {
-      if (entry.instance && !mine.has(entry)) for (const id of idsOf(entry.definition?.provides)) given.add(id)
+      if (entry.instance && !mine.has(entry)) for (const id of edgesOf(entry.version).provides) given.add(id)
     }
-    const nodes = steps.map((step) => ({ name: step.entry.name, ...edgesOf(step.definition), step }))
+    const nodes = entries.map((entry) => ({ name: entry.name, ...edgesOf(of(entry)), entry }))
     const sorted = startOrder(nodes, given)
-    const entryOf = (name: string) => nodes.find((node) => node.name === name)?.step.entry as Entry
+    const entryOf = (name: string) => nodes.find((node) => node.name === name)?.entry as Entry
     const circle = (text: string) =>
       new RtkError('RTK_ERR_PLUGIN_CYCLE', `plugins need each other in a circle: ${text}`)
     return {
-      order: sorted.order.map(({ step }) => step),
+      order: sorted.order.map(({ entry }) => entry),
       waiting: new Map([...sorted.waiting].map(([name, needs]) => [entryOf(name), needs])),
       cycles: new Map([...sorted.cycles].map(([name, text]) => [entryOf(name), circle(text)])),
     }
   }
+}
+
+function troubleOf({ name, reason, failedAt_s, retry_s }: Entry): StationError {
+  const text = `plugin ${name} does not run: ${reason}`
+  const first = reason.includes('ENOTDIR') ? 'a file is where a folder is needed: remove it; ' : ''
+  const advice = `${first}it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
+  const values = { plugin: name, reason, retry_s }
+  return stationError('plugin-failed', { text, advice, severity: 'silences', values }, failedAt_s)
 }

@@ -2,18 +2,17 @@ import type { Logger } from 'pino'
 import { messageOf, RtkError } from '../../errors.js'
 import type { App } from '../../gateway/http/app.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { StopReason } from '../../plugin.js'
 import type { HandoffValues } from '../instance/handoff.js'
 import type { Instance } from '../instance/instance.js'
 import type { Lifecycle } from '../instance/lifecycle.js'
 import type { Services } from '../services.js'
 import { compileTables, type Tables } from '../tables.js'
-import { adopt, type Entry, type Staged, type Step, stepOf } from './entry.js'
-import type { Failures } from './failures.js'
-import type { PluginSet } from './plugin-set.js'
+import { type Entry, nextOf, type Version } from './entry.js'
+import type { PluginGraph } from './plugin-graph.js'
+import type { Retry } from './retry.js'
 
-export interface ReconcileDeps {
+export interface TransactionDeps {
   log: Logger
   clock: Clock
   lifecycle: Lifecycle
@@ -22,55 +21,69 @@ export interface ReconcileDeps {
   /** Makes a plugin set live in one step: tables, services, routes. */
   publish(tables: Tables, app: App): void
   services: Services
-  /** The plugin that ended the previous process: it stays out of the boot. */
-  blocker: Blocker | undefined
+}
+
+/** Instances that were set up and checked, and the app that has their routes. */
+interface Staged {
+  readonly instances: readonly Instance[]
+  /** How many instances the app was built for. */
+  readonly set: number
+  readonly app: App
 }
 
 /**
- * Carries out a change of the plugin set: stage everything off-line, stop the affected plugins, start them again in
- * dependency order, publish in one step. Rolls back if the new version cannot start. The manager runs one change at a
- * time.
+ * A change of the plugin set: everything is staged off-line, the affected plugins are stopped, started again in the order of their needs,
+ * and published in one step. If the new version cannot start, the old one comes back. The manager runs one change at a time.
  */
-export class Reconcile {
-  readonly #deps: ReconcileDeps
-  readonly #pluginSet: PluginSet
-  readonly #failures: Failures
+export class Transaction {
+  readonly #deps: TransactionDeps
+  readonly #graph: PluginGraph
+  readonly #retry: Retry
 
-  constructor(deps: ReconcileDeps, pluginSet: PluginSet, failures: Failures) {
+  constructor(deps: TransactionDeps, graph: PluginGraph, retry: Retry) {
     this.#deps = deps
-    this.#pluginSet = pluginSet
-    this.#failures = failures
+    this.#graph = graph
+    this.#retry = retry
   }
 
   /**
-   * Makes a definition live: stages it, then swaps it together with every plugin that depends on it. Nothing live is
-   * touched before all off-line checks have passed; if the start fails, the old version is restored.
+   * Makes a version live: stages it, then swaps it together with every plugin that depends on it. Nothing live is touched before all
+   * off-line checks have passed; if the start fails, the old version is restored.
    */
-  async replace(step: Step): Promise<void> {
-    const { entry } = step
-    const affected = this.#pluginSet.dependentsOf(entry, step.definition)
-    const { order, waiting, cycles } = this.#pluginSet.sort([step, ...affected.map(stepOf)])
+  async replace(entry: Entry, next: Version): Promise<void> {
+    entry.next = next
+    try {
+      await this.#replace(entry, next)
+    } finally {
+      entry.next = undefined
+    }
+  }
+
+  async #replace(entry: Entry, next: Version): Promise<void> {
+    const affected = this.#graph.dependentsOf(entry)
+    const all = [entry, ...affected]
+    const { order, waiting, cycles } = this.#graph.sort(all)
     const circle = cycles.get(entry)
     if (circle) throw circle
     const missing = waiting.get(entry)
     if (missing && entry.instance) {
-      const text = `${entry.name} ${step.definition.version} needs ${this.#pluginSet.named(missing)}`
-      throw new RtkError('RTK_ERR_NEEDS_UNMET', `${text}; ${entry.definition?.version} keeps running`)
+      const text = `${entry.name} ${next.definition.version} needs ${this.#graph.named(missing)}`
+      throw new RtkError('RTK_ERR_NEEDS_UNMET', `${text}; ${entry.version?.definition.version} keeps running`)
     }
     if (missing) {
-      adopt(step)
-      this.#pluginSet.wait(entry)
+      entry.version = next
+      this.#graph.wait(entry)
       return
     }
-    const old = entry.instance && stepOf(entry)
-    const staged = await this.#stage(order, [entry, ...affected])
+    const old = entry.instance && entry.version
+    const staged = await this.#stage(order, all)
 
     const handoffs = new Map<Entry, HandoffValues>()
-    for (const running of this.#pluginSet.running([entry, ...affected]).reverse()) {
+    for (const running of this.#graph.running(all).reverse()) {
       handoffs.set(running, await this.stop(running, 'reload'))
     }
-    adopt(step)
-    for (const waits of waiting.keys()) this.#pluginSet.wait(waits)
+    entry.version = next
+    for (const waits of waiting.keys()) this.#graph.wait(waits)
     const problem = await this.#enter(staged.instances, handoffs, entry)
     if (!problem) {
       await this.#publish(staged)
@@ -82,21 +95,21 @@ export class Reconcile {
       await this.publishAgain()
       throw problem
     }
-    await this.#rollBack(old, affected, handoffs, problem)
+    await this.#rollBack(entry, old, affected, handoffs, problem)
     const outcome = entry.instance
       ? `${old.definition.version} runs again`
       : `${old.definition.version} could not start again either (${entry.reason}): it is retried`
     throw new RtkError(
       'RTK_ERR_RELOAD_FAILED',
-      `${entry.name} ${step.definition.version} could not start (${messageOf(problem)}); ${outcome}`,
+      `${entry.name} ${next.definition.version} could not start (${messageOf(problem)}); ${outcome}`,
       { cause: problem },
     )
   }
 
   /** Stops a plugin and everything that needs it; those wait from now on. */
   async take(entry: Entry, reason: StopReason): Promise<void> {
-    const others = this.#pluginSet.dependentsOf(entry)
-    for (const running of this.#pluginSet.running([entry, ...others]).reverse()) {
+    const others = this.#graph.dependentsOf(entry)
+    for (const running of this.#graph.running([entry, ...others]).reverse()) {
       await this.stop(running, running === entry ? reason : 'reload')
     }
     this.#leaveWaiting(others)
@@ -105,44 +118,45 @@ export class Reconcile {
   async stop(entry: Entry, reason: StopReason): Promise<HandoffValues> {
     const { instance } = entry
     if (!instance) return new Map()
-    this.#pluginSet.setState(entry, 'stopping', reason)
+    this.#graph.setState(entry, 'stopping', reason)
     const handoff = await this.#deps.lifecycle.stop(instance, reason)
     entry.instance = undefined
     entry.left = { errors: instance.errors, at_ms: this.#deps.clock.monotonic() }
     this.#deps.services.look()
-    this.#pluginSet.setState(entry, 'stopped', reason)
+    this.#graph.setState(entry, 'stopped', reason)
     return handoff
   }
 
   async startOrFail(entry: Entry, instance: Instance, handoff: HandoffValues): Promise<void> {
-    const missing = this.#pluginSet.missing(entry)
+    const missing = this.#graph.missing(entry)
     try {
       await this.#start(entry, instance, handoff)
     } catch (error) {
-      if (missing.length > 0) this.#pluginSet.wait(entry)
-      else this.#failures.failed(entry, error, 'start')
+      if (missing.length > 0) this.#graph.wait(entry)
+      else this.#retry.failed(entry, error, 'start')
     }
   }
 
   async publishAgain(): Promise<void> {
-    const { instances } = this.#pluginSet
+    const { instances } = this.#graph
     this.#deps.publish(compileTables(instances), await this.#deps.stage(instances))
   }
 
   /** Restarts the version that ran before `problem`, with its handoff values. */
   async #rollBack(
-    old: Step,
+    entry: Entry,
+    old: Version,
     affected: readonly Entry[],
     handoffs: ReadonlyMap<Entry, HandoffValues>,
     problem: unknown,
   ): Promise<void> {
-    const { entry } = old
     this.#deps.log.error(
       { plugin: entry.name, err: problem },
       'the new version could not start: the old one starts again',
     )
-    adopt(old)
-    const { order } = this.#pluginSet.sort([old, ...affected.map(stepOf)])
+    entry.version = old
+    entry.next = undefined
+    const { order } = this.#graph.sort([entry, ...affected])
     let back: Staged
     try {
       back = await this.#stage(order, [entry, ...affected])
@@ -157,16 +171,19 @@ export class Reconcile {
 
   /** Leaves plugins waiting that stopped because a service they need has gone. */
   #leaveWaiting(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#pluginSet.wait(entry)
+    for (const entry of entries) this.#graph.wait(entry)
   }
 
-  /** Sets steps up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */
-  async #stage(steps: readonly Step[], replaced: readonly Entry[]): Promise<Staged> {
+  /** Sets plugins up off-line and checks them against everything live but `replaced`. Throws with nothing touched. */
+  async #stage(entries: readonly Entry[], replaced: readonly Entry[]): Promise<Staged> {
     const instances: Instance[] = []
     try {
-      for (const { definition, options } of steps) instances.push(this.#deps.lifecycle.setUp(definition, options))
+      for (const entry of entries) {
+        const { definition, options } = nextOf(entry) as Version
+        instances.push(this.#deps.lifecycle.setUp(definition, options))
+      }
       const fresh = new Map(instances.map((instance) => [instance.name, instance]))
-      const next = this.#pluginSet.entries.flatMap((entry) => {
+      const next = this.#graph.entries.flatMap((entry) => {
         const instance = fresh.get(entry.name) ?? (replaced.includes(entry) ? undefined : entry.instance)
         return instance ? [instance] : []
       })
@@ -185,7 +202,7 @@ export class Reconcile {
     decisive?: Entry,
   ): Promise<unknown> {
     for (const instance of instances) {
-      const entry = this.#pluginSet.entry(instance.name)
+      const entry = this.#graph.entry(instance.name)
       const handoff = handoffs.get(entry) ?? new Map()
       if (entry !== decisive) {
         await this.startOrFail(entry, instance, handoff)
@@ -203,7 +220,7 @@ export class Reconcile {
     entry.instance = instance
     instance.before = entry.left
     this.#deps.services.enter(instance)
-    this.#pluginSet.setState(entry, 'starting', '')
+    this.#graph.setState(entry, 'starting', '')
     try {
       await this.#deps.lifecycle.start(instance, handoff)
     } catch (error) {
@@ -211,29 +228,29 @@ export class Reconcile {
       throw error
     }
     entry.startedAt_ms = this.#deps.clock.monotonic()
-    this.#pluginSet.setState(entry, 'running', '')
+    this.#graph.setState(entry, 'running', '')
   }
 
   /** Starts what waited for a service that is there now. */
   async #wakeWaiting(): Promise<void> {
     for (;;) {
-      const entry = this.#pluginSet.entries.find(
-        (waits) => waits.state === 'waiting' && this.#pluginSet.missing(waits).length === 0,
+      const entry = this.#graph.entries.find(
+        (waits) => waits.state === 'waiting' && this.#graph.missing(waits).length === 0,
       )
       if (!entry) return
       try {
-        const staged = await this.#stage([stepOf(entry)], [entry])
+        const staged = await this.#stage([entry], [entry])
         await this.#enter(staged.instances, new Map())
         await this.#publish(staged)
       } catch (error) {
-        this.#failures.failed(entry, error, 'setup')
+        this.#retry.failed(entry, error, 'setup')
       }
     }
   }
 
   /** Publishes the staged set; with other routes if a staged instance has already stopped. */
   async #publish({ set, app }: Staged): Promise<void> {
-    const { instances } = this.#pluginSet
+    const { instances } = this.#graph
     if (instances.length === set) this.#deps.publish(compileTables(instances), app)
     else await this.publishAgain()
   }

@@ -1,11 +1,9 @@
 import type { Logger } from 'pino'
-import type { StationError } from '../../../schemas/services.js'
 import { messageOf } from '../../errors.js'
 import type { Clock } from '../../platform/ports/clock.js'
-import { stationError } from '../../platform/station-error.js'
 import type { Blocker } from '../../platform/supervision/stalls.js'
 import type { Entry } from './entry.js'
-import type { PluginSet } from './plugin-set.js'
+import type { PluginGraph } from './plugin-graph.js'
 
 /** A failed start is retried after these, then the plugin is quarantined and retried every `quarantine_ms`. */
 const retries_ms = [1_000, 5_000] as const
@@ -24,7 +22,7 @@ export type Phase = keyof typeof phases
 /** A plugin that ran this long without a crash starts its count of failures from zero. */
 const healthy_ms = 300_000
 
-export interface FailuresDeps {
+export interface RetryDeps {
   log: Logger
   clock: Clock
   utc_s(): number
@@ -33,14 +31,14 @@ export interface FailuresDeps {
   pluginFailed(name: string): void
 }
 
-/** Handles plugins that fail: reports them and retries with growing delays. */
-export class Failures {
-  readonly #deps: FailuresDeps
-  readonly #pluginSet: PluginSet
+/** Plugins that fail: reported, and retried with growing delays. */
+export class Retry {
+  readonly #deps: RetryDeps
+  readonly #graph: PluginGraph
 
-  constructor(deps: FailuresDeps, pluginSet: PluginSet) {
+  constructor(deps: RetryDeps, graph: PluginGraph) {
     this.#deps = deps
-    this.#pluginSet = pluginSet
+    this.#graph = graph
   }
 
   failed(entry: Entry, error: unknown, phase: Phase): void {
@@ -60,7 +58,7 @@ export class Failures {
     const { clock, log, tryAgain, utc_s } = this.#deps
     const text = messageOf(error)
     if (entry.failedAt_s === 0) entry.failedAt_s = utc_s()
-    this.#pluginSet.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
+    this.#graph.setState(entry, entry.failures > retries_ms.length ? 'quarantined' : 'failed', text)
     const again = `retried in ${delay_ms / 1000} s, or at once with "rtk-base plugins reload ${entry.name}"`
     log.error({ plugin: entry.name, err: error, phase }, `${phases[phase]}: ${text}; ${again}`)
     entry.retry_s = delay_ms / 1000
@@ -75,19 +73,6 @@ export class Failures {
   blocked(entry: Entry, { reason, quarantine_ms }: Blocker): void {
     entry.failures = retries_ms.length + 1
     this.#later(entry, new Error(reason), 'uncaught', quarantine_ms)
-  }
-
-  /** Messages to a person about plugins that do not run. */
-  troubles(): StationError[] {
-    return this.#pluginSet.entries
-      .filter(({ state }) => state === 'failed' || state === 'quarantined')
-      .map(({ name, reason, failedAt_s, retry_s }) => {
-        const text = `plugin ${name} does not run: ${reason}`
-        const first = reason.includes('ENOTDIR') ? 'a file is where a folder is needed: remove it; ' : ''
-        const advice = `${first}it is retried after ${retry_s} s, or at once with "rtk-base plugins reload ${name}"`
-        const values = { plugin: name, reason, retry_s }
-        return stationError('plugin-failed', { text, advice, severity: 'silences', values }, failedAt_s)
-      })
   }
 
   stopTrying(entry: Entry): void {
