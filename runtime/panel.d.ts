@@ -1,5 +1,5 @@
 /**
- * Types of a panel (`rtk-base/panel`): the exports of the browser module of `ctx.ui.panel`, and its access to the
+ * Types of a panel (`rtk-base/panel`): the exports of the browser module of a panel (`stationPage`), and its access to the
  * station. Add `dom` to `lib` in the `tsconfig.json` of the panel.
  */
 

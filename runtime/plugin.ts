@@ -15,7 +15,6 @@ import type { ErrorTable } from '../schemas/error-table.js'
 import type { Callback, Dispose, Event } from '../schemas/event.js'
 import type { MqttTopic } from '../schemas/mqtt/topics.js'
 import type { Trouble } from '../schemas/services/device.js'
-import type { ClientBundle } from '../schemas/services/runtime.js'
 import type { ServiceToken } from '../schemas/token.js'
 import { RtkError } from './errors.js'
 import type { ConnectionHandler, Listener, ListenOptions } from './gateway/net/types.js'
@@ -367,15 +366,6 @@ export interface PluginContext extends Edges {
    * @param options `onTerminal`: print the line only on a terminal, not to a file or the journal
    */
   banner(label: string, text: () => string, options?: { onTerminal?: boolean }): void
-  readonly ui: {
-    /**
-     * Adds a panel (a page with an entry in the navigation) to the web page of the station (plugin `dashboard`),
-     * which serves `module`
-     * and calls its export `show`: see `rtk-base/panel`. At most one per plugin; without `dashboard` it is not shown.
-     * @param panel `title`: 1 to 40 characters, for the navigation; `module`: from an import that ends with `?client`
-     */
-    panel(panel: { readonly title: string; readonly module: ClientBundle }): void
-  }
   /** One line for the plugin list: current activity, or the reason it cannot run. */
   status(text: string): void
   /**

@@ -1,6 +1,6 @@
 import { definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
-import { rtcmStream } from 'rtk-base/services'
+import { rtcmStream, stationPage } from 'rtk-base/services'
 import { Type } from 'typebox'
 import about from './about.md'
 import { tapHooks } from './lib/hooks.js'
@@ -45,7 +45,6 @@ export default definePlugin({
       config: { public: true },
       handler: async (_request, reply) => reply.type('text/markdown; charset=utf-8').send(about),
     })
-    ctx.ui.panel({ title: 'Epoch meter', module: panel })
     const topic = { address: 'base/{SN}/epoch-meter', summary: 'The totals: on connect, on demand', payload: Totals }
     ctx.mqtt.describe({ ...topic, from: 'station' })
     ctx.mqtt.on('base/{SN}/epoch-meter/get', () => {
@@ -56,6 +55,7 @@ export default definePlugin({
   },
 
   start(ctx, handoff, meter) {
+    ctx.services.watch(stationPage, (page) => page?.add({ plugin: ctx.name, title: 'Epoch meter', module: panel }))
     meter.restore(handoff.get('totals', Totals))
     const stream = ctx.services.use(rtcmStream)
     ctx.on(stream.onEpoch, (epoch) => meter.epoch(epoch))

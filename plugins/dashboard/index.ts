@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { definePlugin } from 'rtk-base/plugin'
 import { content } from 'rtk-base/schemas'
-import { device, logs, panels, pluginTexts, procedureStatus, station } from 'rtk-base/services'
+import { device, logs, pluginTexts, procedureStatus, station, stationPage } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Pages } from '../../runtime/lib/page/pages.js'
 import { tileOrigin, tilesFault } from '../../runtime/lib/page/tiles.js'
@@ -9,7 +9,7 @@ import { pageAddresses, qrLines, qrPath } from './address/page-addresses.js'
 import { EventHub } from './events/hub.js'
 import { FigureRecorder } from './history/recorder.js'
 import { SurveyCurve, surveyFactsOf } from './history/survey-curve.js'
-import { PanelFiles } from './panels.js'
+import { Panels } from './panels.js'
 import { Addresses, EventsQuery, Series, SeriesQuery, SkyCells, wantedSeries, wantedTopics } from './query.js'
 import { addTexts } from './texts.js'
 import client from './ui/main.tsx?client'
@@ -45,7 +45,8 @@ export default definePlugin({
   name: 'dashboard',
   version: '1.0.0',
   api: '^1.0.0',
-  needs: [station, device, logs, panels, pluginTexts],
+  needs: [station, device, logs, pluginTexts],
+  provides: [stationPage],
   options: Options,
 
   setup(ctx, { tiles }) {
@@ -58,7 +59,8 @@ export default definePlugin({
     const survey = new SurveyCurve(() =>
       isSurveying() ? surveyFactsOf(ctx.services.use(station).document()) : undefined,
     )
-    const panelFiles = new PanelFiles(ctx)
+    const panels = new Panels(ctx)
+    ctx.services.provide(stationPage, panels)
     const map = ctx.config.define('map-tiles', TilesSchema, { default: tiles, title: 'Map under the rovers' })
     ctx.config.rule([map.name], (get) => {
       const wanted = String(get(map.name))
@@ -68,7 +70,7 @@ export default definePlugin({
       default: '',
       title: 'Provider of the map',
     })
-    const hub = new EventHub(ctx, survey, panelFiles, () => ({ tiles: map.get(), attribution: attribution.get() }))
+    const hub = new EventHub(ctx, survey, panels, () => ({ tiles: map.get(), attribution: attribution.get() }))
     new Pages(ctx, {
       client,
       summary: 'The page of the station',
@@ -76,7 +78,7 @@ export default definePlugin({
       path: '/get-info',
       pictures: () => tileOrigin(map.get()),
     }).register()
-    panelFiles.register()
+    panels.register()
     addTexts(ctx)
     const addresses = () => pageAddresses(ctx.services.use(device).http, networkInterfaces())
     ctx.banner('page', () => '{http}/')

@@ -9,7 +9,6 @@ import type {
   ChangeRecord,
   CommandRecord,
   HookName,
-  PanelRecord,
   ParameterRecord,
   RuleRecord,
   TopicDescription,
@@ -36,7 +35,6 @@ export interface Tables {
   readonly commands: ReadonlyMap<string, CommandRecord>
   readonly topics: readonly TopicRecord[]
   readonly topicDescriptions: readonly TopicDescription[]
-  readonly panels: readonly PanelRecord[]
   readonly taps: Record<HookName, readonly Tap[]>
 }
 
@@ -103,7 +101,6 @@ export function compileTables(instances: readonly Instance[]): Tables {
   const depth = (block: BlockRecord) => block.path.split('.').length
   return {
     instances,
-    panels: instances.flatMap(({ registered }) => registered.panels),
     topicDescriptions: instances.flatMap(({ registered }) => registered.topicDescriptions),
     services,
     changes,

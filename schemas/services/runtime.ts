@@ -1,6 +1,6 @@
 /** Provided by the runtime: the panels of plugins, the routes, the log, the metrics. */
 
-import type { Event } from '../event.js'
+import type { Dispose, Event } from '../event.js'
 import type { MqttTopic } from '../mqtt/topics.js'
 import { defineService } from '../token.js'
 
@@ -26,19 +26,22 @@ export interface ClientBundle {
   readonly files: readonly ClientFile[]
 }
 
+/** A page of a plugin, with an entry in the navigation. */
 export interface Panel {
-  /** The plugin that it belongs to; a plugin has at most one. */
+  /** The plugin that it belongs to (`ctx.name`); a plugin has at most one. */
   readonly plugin: string
+  /** 1 to 40 characters, for the navigation. */
   readonly title: string
+  /** From an import that ends with `?client`: its export `show` is called, see `rtk-base/panel`. */
   readonly module: ClientBundle
 }
 
-/** The panels that plugins added with `ctx.ui.panel`, for the plugin that serves the page of the station. */
-export interface Panels {
-  /** Panels of the running plugins. */
-  list(): readonly Panel[]
+/** The web page of the station. Follow it: `services.watch(stationPage, (page) => page?.add(panel))`. */
+export interface StationPage {
+  /** Adds a panel until the returned function is called. @throws what is wrong with it */
+  add(panel: Panel): Dispose
 }
-export const panels = defineService<Panels>('panels')
+export const stationPage = defineService<StationPage>('station-page')
 
 /** The plugins' texts in languages other than English, for the plugin that serves the page of the station. */
 export interface PluginTexts {

@@ -2,7 +2,6 @@
 import t from 'tap'
 import {
   type AnyPlugin,
-  type ClientBundle,
   definePlugin,
   defineService,
   type Event,
@@ -11,8 +10,7 @@ import {
   type PluginContext,
   type PluginDefinition,
 } from '../../runtime/plugin.js'
-import { panels } from '../../schemas/services.js'
-import { createTestStation, ManualClock, probe, until } from '../harness/index.js'
+import { createTestStation, ManualClock, until } from '../harness/index.js'
 
 interface Ticker {
   readonly onTick: Event<number>
@@ -168,55 +166,4 @@ t.test('the document raises an event for what changed, at most ten times a secon
   const rest = events
   await clock.advance(10_000)
   t.equal(events, rest, 'none without a change')
-})
-
-t.test('a panel belongs to its plugin', async (t) => {
-  const bundle = (entry: string): ClientBundle => ({
-    entry,
-    styles: [],
-    files: [{ name: entry, type: 'text/javascript', bytes: Buffer.from(''), gzip: undefined, immutable: true }],
-  })
-  const lamp = (entry: string) =>
-    plugin('lamp', { setup: (ctx) => ctx.ui.panel({ title: 'Lamp', module: bundle(entry) }) })
-  let list = (): unknown => undefined
-  const page = probe([panels], (ctx) => {
-    list = () => ctx.services.use(panels).list()
-  })
-  const station = await createTestStation({ plugins: { lamp: lamp('a.js'), probe: page } })
-  t.teardown(() => station.stop())
-  t.match(list(), [{ plugin: 'lamp', title: 'Lamp', module: { entry: 'a.js' } }])
-  station.define('lamp', lamp('b.js'))
-  await station.reload('lamp')
-  t.match(list(), [{ plugin: 'lamp', module: { entry: 'b.js' } }], 'a reload replaces it')
-
-  const refused: [setup: (ctx: PluginContext) => void, why: RegExp][] = [
-    [(ctx) => ctx.ui.panel({ title: '', module: bundle('c.js') }), /1 to 40 characters/],
-    [(ctx) => ctx.ui.panel({ title: 'Lamp', module: {} as ClientBundle }), /"Lamp": its module/],
-    ...[{ entry: 1n }, { styles: undefined }, { styles: [1n] }, { styles: ['none.css'] }, { files: [null] }].map(
-      (wrong): [(ctx: PluginContext) => void, RegExp] => [
-        (ctx) => ctx.ui.panel({ title: 'Lamp', module: { ...bundle('c.js'), ...wrong } as unknown as ClientBundle }),
-        /"Lamp": its module/,
-      ],
-    ),
-    [
-      (ctx) => ['One', 'Two'].map((title) => ctx.ui.panel({ title, module: bundle('c.js') })),
-      /has one panel, and "One"/,
-    ],
-  ]
-  for (const [setup, message] of refused) {
-    station.define('lamp', plugin('lamp', { setup }))
-    await t.rejects(station.reload('lamp'), { code: 'RTK_ERR_PLUGIN_SETUP', message })
-  }
-  t.match(list(), [{ module: { entry: 'b.js' } }], 'a reload that is refused leaves it')
-  const kept = bundle('d.js')
-  station.define('lamp', plugin('lamp', { setup: (ctx) => ctx.ui.panel({ title: 'Lamp', module: kept }) }))
-  await station.reload('lamp')
-  Object.assign(kept, { entry: 1n, styles: undefined })
-  t.match(
-    list(),
-    [{ module: { entry: 'd.js', styles: [] } }],
-    'what the plugin does to its module later does not count',
-  )
-  await station.unload('lamp')
-  t.strictSame(list(), [], 'an unload removes it')
 })

@@ -1,7 +1,7 @@
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
 import { device, type LogLine, logs, pluginTexts, receiver, type SatelliteEpoch, station } from 'rtk-base/services'
 import type { SurveyCurve } from '../history/survey-curve.js'
-import type { PanelFiles } from '../panels.js'
+import type { Panels } from '../panels.js'
 import { EventClient, type PageEvent } from './event-client.js'
 
 /** The topics of `/events?want=…`. */
@@ -56,14 +56,14 @@ export interface MapServer {
 export class EventHub {
   readonly #ctx: PluginContext
   readonly #survey: SurveyCurve
-  readonly #panels: PanelFiles
+  readonly #panels: Panels
   readonly #pages = new Set<Page>()
   #lines: PageEvent[] = []
   /** The last events sent to every page. */
   #told: { epoch?: SatelliteEpoch | undefined; panels: string; texts: string } = { panels: '', texts: '' }
   readonly #map: () => MapServer
 
-  constructor(ctx: PluginContext, survey: SurveyCurve, panels: PanelFiles, map: () => MapServer) {
+  constructor(ctx: PluginContext, survey: SurveyCurve, panels: Panels, map: () => MapServer) {
     this.#ctx = ctx
     this.#map = map
     this.#survey = survey

@@ -11,7 +11,6 @@ import { servicesOf } from './services.js'
 import { dataDirOf, storeOf } from './storage.js'
 import { commandsOf, hooksOf, httpOf, mqttOf } from './surfaces.js'
 import { timersOf } from './timers.js'
-import { uiOf } from './ui.js'
 
 export type { ContextHost } from './host.js'
 
@@ -57,7 +56,6 @@ export function createContext(instance: Instance, host: ContextHost): PluginCont
       const { onTerminal = false } = options
       registered.banner.push({ label, text, onTerminal })
     },
-    ui: uiOf(instance),
     net: netOf(instance, host, errors),
     process: processOf(instance, host.processes),
     fetch: fetchOf(instance, clock),

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsync, RouteOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { MqttTopic } from '../../../schemas/mqtt/topics.js'
-import type { ClientBundle } from '../../../schemas/services/runtime.js'
 import type { OwnTexts } from '../../loader/texts.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import type {
@@ -84,13 +83,6 @@ export interface TopicDescription {
   readonly topic: MqttTopic
 }
 
-/** A panel on the page of the station. */
-export interface PanelRecord {
-  readonly owner: Owner
-  readonly title: string
-  readonly module: ClientBundle
-}
-
 export type HookName = 'onInfoBuild' | 'onChange' | 'onSystemCommand' | 'onMqttConnect'
 
 /** Everything one plugin registered in its `setup`. */
@@ -108,7 +100,6 @@ export interface Registrations {
   // biome-ignore lint/suspicious/noExplicitAny: Fastify plugins of any option type are kept alike
   readonly httpPlugins: { plugin: FastifyPluginAsync<any>; options: object }[]
   readonly banner: { label: string; text: () => string; onTerminal: boolean }[]
-  readonly panels: PanelRecord[]
   /** From the definition. */
   texts: OwnTexts
 }
@@ -127,7 +118,6 @@ export function noRegistrations(): Registrations {
     routes: [],
     httpPlugins: [],
     banner: [],
-    panels: [],
     texts: { files: new Map(), digest: '' },
   }
 }

@@ -11,10 +11,8 @@ import {
   metrics as metricsToken,
   mqttBus,
   mqttTopics as mqttTopicsToken,
-  type Panels,
   type PluginTexts,
   type PluginUpdates,
-  panels as panelsToken,
   pluginTexts as pluginTextsToken,
   pluginUpdates as pluginUpdatesToken,
   type StandbyPlugins,
@@ -55,7 +53,6 @@ export function provideRuntimeServices(
   services.provide(httpRoutes, { list: () => httpServer.routes })
   services.provide(mqttTopicsToken, topicsService(tables, serial))
   services.provide(logsToken, logsService(control))
-  services.provide(panelsToken, panelsService(tables))
   services.provide(pluginTextsToken, textsService(tables))
   services.provide(pluginUpdatesToken, updates)
   services.provide(standbyPluginsToken, standby)
@@ -79,15 +76,6 @@ function logsService(control: LogControl): Logs {
     onLine: lines.on,
     level: (plugin) => control.level(plugin),
     setLevel: (level, plugin) => control.setLevel(level, plugin),
-  }
-}
-
-function panelsService(tables: () => Tables): Panels {
-  return {
-    list: () =>
-      tables()
-        .panels.filter(({ owner }) => owner.live)
-        .map(({ owner, title, module }) => ({ plugin: owner.name, title, module })),
   }
 }
 
