@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RtkError } from 'rtk-base/plugin'
+import * as services from 'rtk-base/services'
 import t from 'tap'
 import { errorTable } from '../../runtime/errors.js'
 import { packageRoot } from '../../runtime/platform/release.js'
@@ -47,4 +48,17 @@ t.test('the tables have what a station offers', async (t) => {
   t.match(table('document'), /^\| `gnss\.state\.status` \|/m)
   for (const code of Object.keys(errorTable)) t.match(table('errors'), `| \`${code}\` | `)
   t.equal(new RtkError('RTK_ERR_MASK', '').statusCode, 400)
+})
+
+t.test('the table of services has each token once, and ten to start with', async (t) => {
+  const page = readFileSync(join(root, 'runtime', 'docs', 'plugins.md'), 'utf8')
+  const [, table = ''] = /### Services by task\n([\s\S]*?)\n## /.exec(page) ?? []
+  const listed = [...table.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+  const tokens = Object.entries(services).flatMap(([name, token]) =>
+    typeof token === 'object' && token !== null && 'id' in token ? [name] : [],
+  )
+  const named = listed.filter((name = '') => name in services)
+  t.same(new Set(named), new Set(tokens))
+  t.equal(named.length, tokens.length, 'each once')
+  t.equal(table.match(/\*\*`/g)?.length, 10)
 })
