@@ -6,12 +6,12 @@ import type pino from 'pino'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../../runtime/index.js'
 import { createLogger } from '../../runtime/platform/log/log.js'
 import { SimulatedMachine } from '../../runtime/platform/ports/machine.js'
-import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin } from '../../runtime/plugin.js'
 import type { Variant } from '../../schemas/variant.js'
 import { withBeside } from './beside.js'
 import { keepLine } from './last-log.js'
 import { ManualClock } from './manual-clock.js'
+import { MemoryStore } from './memory-store.js'
 import { shippedPlugin } from './shipped.js'
 
 /** A log line as JSON. */

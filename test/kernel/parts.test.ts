@@ -43,11 +43,11 @@ import { AddressBudgets } from '../../runtime/platform/intake.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
 import { serialOf } from '../../runtime/platform/ports/machine.js'
 import { Generations } from '../../runtime/platform/store/generations.js'
-import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import { decodeSnapshot, encodeSnapshot, recover, type SlotContent } from '../../runtime/platform/store/snapshot.js'
 import { MemoryWatch } from '../../runtime/platform/supervision/memory.js'
 import type { Caller, Connection, ListenOptions } from '../../runtime/plugin.js'
 import { createTestStation, ManualClock, until } from '../harness/index.js'
+import { MemoryStore } from '../harness/memory-store.js'
 import { ownerOf } from './owner.js'
 
 t.test('what is periodic shares its wake-ups, and what was cancelled keeps none', async (t) => {

@@ -7,7 +7,6 @@ import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import type { Clock } from '../../runtime/platform/ports/clock.js'
-import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import {
   type AnyPlugin,
   badValue,
@@ -20,6 +19,7 @@ import { parseMask, selectionOf } from '../../schemas/document.js'
 import type { MqttBus } from '../../schemas/services.js'
 import { drive } from '../harness/drive.js'
 import { createTestStation, ManualClock, sample, type TestStationOptions, until } from '../harness/index.js'
+import { MemoryStore } from '../harness/memory-store.js'
 
 type Definition = AnyPlugin
 
@@ -822,7 +822,7 @@ t.test('a change', async (t) => {
   })
 
   t.test('a stored value that the schema no longer takes falls back with one warning and stays stored', async (t) => {
-    const store = new (await import('../../runtime/platform/store/memory-store.js')).MemoryStore({
+    const store = new (await import('../harness/memory-store.js')).MemoryStore({
       config: { 'udp-port': 'no', absent: 5 },
     })
     const { station, change } = await settings(t, { store })

@@ -28,7 +28,6 @@ import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type FileSystem, replaceFile } from '../../runtime/platform/files/durable-file.js'
-import { MemoryStore } from '../../runtime/platform/store/memory-store.js'
 import {
   decodeSnapshot as decode,
   encodeSnapshot,
@@ -39,6 +38,7 @@ import {
 import { openStore, type Store, type StoreOptions } from '../../runtime/platform/store/store.js'
 import { definePlugin } from '../../runtime/plugin.js'
 import { childEnv, createTestStation, gateOnly, ManualClock, sample, until } from '../harness/index.js'
+import { MemoryStore } from '../harness/memory-store.js'
 import { seeded } from '../harness/seeded.js'
 
 t.setTimeout(900_000)
@@ -130,13 +130,18 @@ t.test('every store', async (t) => {
       t.same(await store.namespaces(), ['a'], 'a namespace without entries does not exist')
     })
 
-    t.test(`${kind}: clear keeps what it is asked to keep`, async (t) => {
+    t.test(`${kind}: a factory reset keeps what is protected, and nothing else is taken from then on`, async (t) => {
       const store = kind === 'memory' ? new MemoryStore() : await openStore(join(t.testdir(), 'store'), log)
       t.teardown(() => store.close())
-      await store.batch(['x', 'y'].flatMap((namespace) => [1, 2].map((n) => ({ namespace, key: `k${n}`, value: n }))))
-      await store.clear((namespace, key) => namespace === 'x' && key === 'k2')
-      t.same(await store.entries('x'), { k2: 2 })
-      t.same(await store.namespaces(), ['x'])
+      const all = ['x', 'protected.y']
+      await store.batch(all.flatMap((namespace) => [1, 2].map((n) => ({ namespace, key: `k${n}`, value: n }))))
+      await store.factory()
+      t.same(await store.namespaces(), ['protected.y'])
+      t.same(await store.entries('protected.y'), { k1: 1, k2: 2 })
+      const write = (namespace: string) => store.batch([{ namespace, key: 'k', value: 3 }])
+      await t.rejects(write('x'), { code: 'RTK_ERR_STORE_WRITE', message: /factory reset/ })
+      await write('protected.y')
+      t.same(await store.namespaces(), ['protected.y'])
     })
   }
 
@@ -499,7 +504,7 @@ t.test('a newer layout is told apart from damage', { skip: gateOnly }, async (t)
       writeFileSync(copy, newer(3))
       await opened(folder, (store) => store.dropCopy())
       t.ok(existsSync(copy), 'one of another layout is for the version that wrote it')
-      await opened(folder, (store) => store.clear(() => false))
+      await opened(folder, (store) => store.factory())
       t.notOk(existsSync(copy))
     },
   )
@@ -1108,8 +1113,9 @@ t.test('a replaced secret', async (t) => {
           if (what === 'replace') await replace(secret())
           if (what === 'delete') await replace(undefined)
           if (what === 'ordinary') await write(store, 'config', secret())
-          if (what === 'clear') await store.clear((namespace) => namespace === protectedOne)
-          if (what === 'reopen') {
+          if (what === 'clear') await store.factory()
+          // A reset ends with a restart.
+          if (what === 'reopen' || what === 'clear') {
             await store.close()
             store = await openStore(folder, log)
           }

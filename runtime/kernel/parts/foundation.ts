@@ -10,7 +10,6 @@ import { isSerial, machineSerial } from '../../platform/ports/machine.js'
 import { slotFromEnvironment } from '../../platform/ports/slots.js'
 import { readRelease } from '../../platform/release.js'
 import { stationError } from '../../platform/station-error.js'
-import { SealableStore } from '../../platform/store/sealed-store.js'
 import { openStore, type Store, type StoreTrouble } from '../../platform/store/store.js'
 import { bootId, RunRecord } from '../../platform/supervision/run-record.js'
 import type { RuntimeOptions } from '../runtime-options.js'
@@ -62,7 +61,7 @@ export async function layFoundation(
   { pluginTroubles, changed }: { pluginTroubles(): StationError[]; changed(): void },
 ): Promise<Foundation> {
   const { variant, log, data, clock = systemClock, release = readRelease() } = options
-  const store = new SealableStore(options.store ?? (await openStore(join(data, 'store'), log, { clock })))
+  const store = options.store ?? (await openStore(join(data, 'store'), log, { clock }))
   try {
     const files = new DataFiles(data)
     const serial = await serialNumber(variant, store)

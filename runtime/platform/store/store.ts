@@ -37,8 +37,11 @@ export interface Store {
    * @throws RTK_ERR_STORE_WRITE when it could not be made durable or makes the store too large; nothing was written then.
    */
   batch(ops: readonly StoreOps[], options?: BatchOptions): Promise<void>
-  /** Deletes everything except the entries that `keep` selects, in one durable write. @throws RTK_ERR_STORE_WRITE */
-  clear(keep: (namespace: string, key: string) => boolean): Promise<void>
+  /**
+   * Deletes everything that is not protected, in one durable write. From its begin only protected data is taken, so that no pending write
+   * survives it. @throws RTK_ERR_STORE_WRITE; then nothing was deleted, and everything is taken again
+   */
+  factory(): Promise<void>
   /**
    * Keeps a copy of the current state beside later writes: a newer version installed now may write data that this
    * version cannot read. Then this version uses the copy. Durable when it resolves. @throws RTK_ERR_STORE_WRITE
@@ -118,6 +121,8 @@ class SnapshotStore implements Store {
   #writer: Promise<void> | undefined
   #cancelUpkeep: Dispose | undefined
   #closed = false
+  /** A factory reset has begun. */
+  #sealed = false
 
   constructor(folder: string, log: Logger, { clock = systemClock, fs = nodeFileSystem }: StoreOptions) {
     this.#folder = folder
@@ -154,6 +159,7 @@ class SnapshotStore implements Store {
   // ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async batch(ops: readonly StoreOps[], { atStart = false }: BatchOptions = {}): Promise<void> {
+    if (this.#sealed) refuseUnprotected(ops)
     const texts = ops.map(encode)
     if (ops.length === 0 && !this.#closed) return
     const edit: Edit = (draft) => {
@@ -162,15 +168,20 @@ class SnapshotStore implements Store {
     await this.#commit(edit, !atStart && ops.some(({ namespace }) => namespace === settings))
   }
 
-  async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
-    // Cleared data must not come back with the previous version.
-    await this.#files.dropCopy(true).catch((error) => {
-      throw refused(messageOf(error), error)
-    })
-    await this.#commit((draft) => {
-      for (const [namespace, entries] of copyOf(draft))
-        for (const key of entries.keys()) if (!keep(namespace, key)) setText(draft, namespace, key, undefined)
-    }, true)
+  async factory(): Promise<void> {
+    this.#sealed = true
+    try {
+      // Cleared data must not come back with the previous version.
+      await this.#files.dropCopy(true).catch((error) => {
+        throw refused(messageOf(error), error)
+      })
+      await this.#commit((draft) => {
+        for (const namespace of [...draft.keys()]) if (!isProtected(namespace)) draft.delete(namespace)
+      }, true)
+    } catch (error) {
+      this.#sealed = false
+      throw error
+    }
   }
 
   async keepCopy(): Promise<void> {
@@ -384,6 +395,12 @@ class SnapshotStore implements Store {
   #tell(): void {
     for (const listener of this.#listeners) listener()
   }
+}
+
+/** @throws RTK_ERR_STORE_WRITE */
+export function refuseUnprotected(ops: readonly StoreOps[]): void {
+  if (ops.every(({ namespace }) => isProtected(namespace))) return
+  throw new RtkError('RTK_ERR_STORE_WRITE', 'a factory reset is under way: nothing was changed')
 }
 
 const refused = (reason: string, cause?: unknown) =>

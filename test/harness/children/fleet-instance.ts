@@ -16,9 +16,9 @@ import { createRuntime } from '../../../runtime/index.js'
 import { createLogger } from '../../../runtime/platform/log/log.js'
 import { type Clock, systemClock } from '../../../runtime/platform/ports/clock.js'
 import { SimulatedMachine } from '../../../runtime/platform/ports/machine.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { PluginDefinition } from '../../../runtime/plugin.js'
 import { removedAtExit } from '../at-exit.js'
+import { MemoryStore } from '../memory-store.js'
 
 const [broker = '', database = '', speed = '1', caster] = process.argv.slice(2)
 const factor = Number(speed)

@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import httpApi from '../../../plugins/http-api/index.js'
 import verdict from '../../../plugins/verdict/index.js'
 import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { gateOnly } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type Definition, home, quick, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
 
 const plugins = { verdict: verdict as unknown as Definition, 'http-api': httpApi as unknown as Definition }

@@ -30,7 +30,6 @@ import {
   sameEcef,
   stationId,
 } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   type AntennaReading,
@@ -54,6 +53,7 @@ import {
 } from '../../../schemas/services.js'
 import { capture, noCaptures } from '../../harness/captures.js'
 import { createTestStation, few, gateOnly, ManualClock, sample, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 
 const installed = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })
 const arp = roundEcef(installed)

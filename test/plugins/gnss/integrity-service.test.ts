@@ -2,10 +2,10 @@
 import t, { type Test } from 'tap'
 import integrityPlugin from '../../../plugins/integrity/index.js'
 import { isMsm } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin } from '../../../runtime/plugin.js'
 import { type Integrity, integrity, type Receiver, receiver } from '../../../schemas/services.js'
 import { conformance, createTestStation, gateOnly, ManualClock, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type Definition, FakeBase, home, type Rig, setUp } from './survey-in-rig.js'
 
 const isFixed = (rig: Rig) => () => rig.state() === 'fixed'

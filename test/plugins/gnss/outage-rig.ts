@@ -6,7 +6,6 @@ import type { Test } from 'tap'
 import { um980Control } from '../../../plugins/simulated-um980/control.js'
 import { SimulatedUm980 } from '../../../plugins/simulated-um980/receiver.js'
 import { deviceControl, type NoiseName, ReceiverLine } from '../../../runtime/lib/simulation/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import {
   type ProcedureStatus,
@@ -16,6 +15,7 @@ import {
   simulatedReceiver,
 } from '../../../schemas/services.js'
 import { createTestStation, ManualClock, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { definitionOf } from './receiver-rig.js'
 import type { Definition } from './survey-in-rig.js'
 

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { mostSaved, SavedPositions } from '../../../plugins/survey-in/reference/saved.js'
 import { offsetEnu, roundEcef } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { home, type Rig, type RigOptions, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))

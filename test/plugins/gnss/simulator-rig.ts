@@ -7,7 +7,6 @@ import rtcmIn from '../../../plugins/rtcm-in/index.js'
 import receiverSimulator from '../../../plugins/simulated-receiver/index.js'
 import surveyIn from '../../../plugins/survey-in/index.js'
 import { decodeRtcm } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { definePlugin } from '../../../runtime/plugin.js'
 import { GnssInfo } from '../../../schemas/info/gnss.js'
 import {
@@ -19,6 +18,7 @@ import {
   simulatedReceiver,
 } from '../../../schemas/services.js'
 import { createTestStation, ManualClock } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type Definition, quick } from './survey-in-rig.js'
 
 export type SimulatorRig = Awaited<ReturnType<typeof setUp>>

@@ -6,9 +6,9 @@
 import { Random } from 'rtk-base/simulation'
 import t, { type Test } from 'tap'
 import { distance, isMsm, referencePoint } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { Ecef } from '../../../schemas/services.js'
 import { gateOnly, sample } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { home, setUp } from './survey-in-rig.js'
 
 t.setTimeout(3_000_000)

@@ -15,7 +15,6 @@ import {
   msmType,
   offsetEnu,
 } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { Supervisor } from '../../../runtime/platform/supervision/supervisor.js'
 import { definePlugin, type PluginDefinition } from '../../../runtime/plugin.js'
 import {
@@ -29,6 +28,7 @@ import {
   type SatelliteResidual,
 } from '../../../schemas/services.js'
 import { arpFrame, createTestStation, fakeReceiver, ManualClock, type TestStation } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 
 export type Definition = PluginDefinition<never, never>
 export const home = geodeticToEcef({ lat: 52, lon: 4, alt: 50 })

@@ -4,9 +4,9 @@ import t, { type Test } from 'tap'
 import { drawnStationId } from '../../../plugins/gnss/index.js'
 import system from '../../../plugins/system/index.js'
 import { decodeRtcm, distance, stationId } from '../../../runtime/lib/gnss/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { Ecef, RtcmFrame } from '../../../schemas/services.js'
 import { few, gateOnly } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type SimulatorRig, setUp } from './simulator-rig.js'
 
 t.test('from nothing to fixed in 45 s, the document right all the way', async (t) => {

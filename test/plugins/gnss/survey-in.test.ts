@@ -16,8 +16,8 @@ import {
   roundEcef,
 } from '../../../runtime/lib/gnss/index.js'
 import { packageRoot } from '../../../runtime/platform/release.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { arpFrame, conformance, few, gateOnly, ManualClock, msmFrame, sample } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type Definition, FakeBase, home, quick, type Rig, setUp } from './survey-in-rig.js'
 
 const near = roundEcef(offsetEnu(home, { east: 0.5, north: -0.5, up: 1 }))

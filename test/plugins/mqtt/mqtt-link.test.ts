@@ -21,8 +21,8 @@ import { outboxLimit, Session } from '../../../plugins/mqtt-link/session/session
 import { OldBrokers } from '../../../plugins/mqtt-link/session/session-factory.js'
 import { defaultGateways, viaOf } from '../../../plugins/mqtt-link/session/via.js'
 import { Backoff } from '../../../runtime/lib/link/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { drive, pass } from '../../harness/drive.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import {
   connected,
   fakeBroker,

@@ -8,9 +8,9 @@ import { maskOf } from '../../../plugins/eth/document.js'
 import eth from '../../../plugins/eth/index.js'
 import networkPlugin from '../../../plugins/network/index.js'
 import system from '../../../plugins/system/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { EthInfo as Schema } from '../../../schemas/info/network.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { startRig } from './rig.js'
 
 async function start(t: Test, more: Parameters<typeof startRig>[1] = {}) {

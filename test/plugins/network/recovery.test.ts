@@ -28,9 +28,9 @@ import {
   succeeded,
   untried,
 } from '../../../runtime/lib/link/index.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext, unavailable } from '../../../runtime/plugin.js'
 import { LinksInfo } from '../../../schemas/info/links.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { startRig } from './rig.js'
 
 const minute = 60_000

@@ -27,10 +27,10 @@ import {
 } from '../../../runtime/lib/gnss/index.js'
 import { asMsm4, ChunkReader, chunkOf, Outlet, parseTable } from '../../../runtime/lib/ntrip/index.js'
 import { SimulatedMachine } from '../../../runtime/platform/ports/machine.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { drive } from '../../harness/drive.js'
 import { arpFrame, gateOnly, msmFrame, sample, type TestStationOptions, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
 import { Client, framesIn, here, largeEpoch, setUpStation } from './rig.js'
 

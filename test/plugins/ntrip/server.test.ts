@@ -20,7 +20,6 @@ import type { Target } from '../../../plugins/ntrip-server/target.js'
 import recovery from '../../../plugins/recovery/index.js'
 import { encodeRtcm } from '../../../runtime/lib/gnss/index.js'
 import { findQueue } from '../../../runtime/platform/ports/tcp-queues.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import {
   type Link,
@@ -34,6 +33,7 @@ import {
 } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'
 import { arpFrame, few, gateOnly, ManualClock, probe, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { acknowledged, fakeCaster, here, largeEpoch, setUpStation, type Visit } from './rig.js'
 
 type Shown = { state: string; text: string; next: number; sent: number; dropped: number; mount: string }

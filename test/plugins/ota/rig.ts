@@ -10,8 +10,8 @@ import ota from '../../../plugins/ota/index.js'
 import system from '../../../plugins/system/index.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/lib/image/keys.js'
 import { type ImageFacts, packImage } from '../../../runtime/lib/image/pack.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 
 export const maker = generateKeys()
 export const makerKey = readPrivateKey(maker.privatePem)

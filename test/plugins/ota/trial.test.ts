@@ -11,10 +11,10 @@ import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
 import { reasonOf, Trial } from '../../../plugins/ota/trial.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/lib/image/keys.js'
 import { stationError } from '../../../runtime/platform/station-error.js'
-import type { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
 import { device, mqttLink, rtcmStream, type Trouble } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'
+import type { MemoryStore } from '../../harness/memory-store.js'
 import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.js'
 
 t.test('the health of a version on trial', async (t) => {

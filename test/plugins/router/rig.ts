@@ -2,7 +2,6 @@
 import type { Test } from 'tap'
 import httpApi from '../../../plugins/http-api/index.js'
 import teltonika from '../../../plugins/teltonika-router/index.js'
-import type { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin, PluginContext } from '../../../runtime/plugin.js'
 import { metrics } from '../../../schemas/services.js'
 import { drive, pass } from '../../harness/drive.js'
@@ -14,6 +13,7 @@ import {
   type TestStation,
   type TestStationOptions,
 } from '../../harness/index.js'
+import type { MemoryStore } from '../../harness/memory-store.js'
 
 export interface Rig {
   station: TestStation

@@ -6,10 +6,10 @@ import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
 import { firmwareImage } from '../../../plugins/simulated-router/device/identity.js'
 import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import { RouterInfo } from '../../../schemas/info/router.js'
 import { cellularModem, simulatedRouter } from '../../../schemas/services.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type Rig, startRig } from './rig.js'
 
 const minute_ms = 60_000

@@ -8,10 +8,10 @@ import t, { type Test } from 'tap'
 import modem from '../../../plugins/modem/index.js'
 import { runCommand } from '../../../plugins/simulated-router/commands.js'
 import { SimulatedTeltonika } from '../../../plugins/simulated-router/router.js'
-import { MemoryStore } from '../../../runtime/platform/store/memory-store.js'
 import type { AnyPlugin } from '../../../runtime/plugin.js'
 import { device } from '../../../schemas/services.js'
 import { gateOnly, ManualClock, until } from '../../harness/index.js'
+import { MemoryStore } from '../../harness/memory-store.js'
 import { type RigOptions, startRig } from './rig.js'
 
 const kinds = {

@@ -1,7 +1,13 @@
 /** A store without a disk, for tests: same rules, and a failure that a test can switch on. */
-import { RtkError } from '../../errors.js'
-import { type Contents, copyOf, setText, tooLarge } from './snapshot.js'
-import type { Store, StoreOps, StoreTrouble } from './store.js'
+import { RtkError } from '../../runtime/errors.js'
+import { type Contents, copyOf, setText, tooLarge } from '../../runtime/platform/store/snapshot.js'
+import {
+  isProtected,
+  refuseUnprotected,
+  type Store,
+  type StoreOps,
+  type StoreTrouble,
+} from '../../runtime/platform/store/store.js'
 
 export class MemoryStore implements Store {
   readonly troubles: StoreTrouble[] = []
@@ -10,6 +16,7 @@ export class MemoryStore implements Store {
   /** Batches that became durable. */
   writes = 0
   #contents: Contents = new Map()
+  #sealed = false
 
   /** @param initial namespace → key → value */
   constructor(initial: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {}) {
@@ -31,6 +38,7 @@ export class MemoryStore implements Store {
   }
 
   async batch(ops: readonly StoreOps[]): Promise<void> {
+    if (this.#sealed) refuseUnprotected(ops)
     if (this.failure !== undefined)
       throw new RtkError('RTK_ERR_STORE_WRITE', `the store could not be written: ${this.failure}`)
     // Encoded before the first write: one value that is not JSON refuses the whole batch.
@@ -43,11 +51,12 @@ export class MemoryStore implements Store {
     this.writes++
   }
 
-  async clear(keep: (namespace: string, key: string) => boolean): Promise<void> {
-    const ops: StoreOps[] = []
-    for (const [namespace, entries] of this.#contents)
-      for (const key of entries.keys()) if (!keep(namespace, key)) ops.push({ namespace, key, value: undefined })
-    await this.batch(ops)
+  async factory(): Promise<void> {
+    const all = [...this.#contents].filter(([namespace]) => !isProtected(namespace))
+    await this.batch(
+      all.flatMap(([namespace, entries]) => [...entries.keys()].map((key) => ({ namespace, key, value: undefined }))),
+    )
+    this.#sealed = true
   }
 
   /** Whether the state was kept for the version before. */
