@@ -155,11 +155,20 @@ export class Alerts {
       if (alert.serial === this.#ctx.serial) return !this.#source.isUndecided(alert)
       return fleet ? !fleet.isUndecided?.(alert) : this.#fleet.length === 0
     }
-    const changes = this.#ledger.step(this.#reported(), now_ms, mayEnd)
+    const hears = (severity: Alert['severity']) => this.#settings.recipients(severity).length > 0
+    const changes = this.#ledger.step(this.#reported(), now_ms, mayEnd, hears)
     for (const change of changes) this.#batches.add(change, now_ms)
     this.#batches.revise(this.#ledger, now_ms)
     const told = this.#batches.due(now_ms, this.#isQuiet(), (batch) => this.#contentOf(batch).subject)
-    for (const one of told) this.#add('listed' in one ? this.#contentOf(one) : overflowNotice(one))
+    for (const one of told) {
+      if (!('listed' in one)) this.#add(overflowNotice(one))
+      else {
+        this.#add(this.#contentOf(one))
+        const { kind, listed, severity } = one
+        const isIn = (alert: Alert) => alert.kind === kind && listed.some(({ serial }) => serial === alert.serial)
+        if (!hears(severity)) this.#ledger.unheard(isIn)
+      }
+    }
     if (changes.length > 0 || told.length > 0) void this.#save().then(() => this.outbox.work())
     else this.outbox.work()
   }

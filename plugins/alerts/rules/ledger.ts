@@ -77,8 +77,14 @@ export class Ledger {
   /**
    * @param reported what the sources report now
    * @param mayEnd whether an alert that is not reported has ended: false while its source may not know yet
+   * @param hears whether anybody gets notices of this severity
    */
-  step(reported: readonly Alert[], now_ms: number, mayEnd: (alert: Alert) => boolean): Change[] {
+  step(
+    reported: readonly Alert[],
+    now_ms: number,
+    mayEnd: (alert: Alert) => boolean,
+    hears: (severity: Alert['severity']) => boolean = () => true,
+  ): Change[] {
     const changes: Change[] = []
     const byKey = new Map(reported.map((alert) => [alert.key, alert]))
     for (const alert of byKey.values()) {
@@ -91,6 +97,12 @@ export class Ledger {
       // What was told needs evidence of its end.
       if (alert === undefined && isTold(entry) && !mayEnd(entry.alert)) continue
       this.#step(entry, alert, now_ms, changes)
+    }
+    for (const [key, entry] of this.#entries) {
+      const { alert, flaps, state, told_ms } = entry
+      if (state !== 'active' || told_ms !== undefined || !hears(alert.severity)) continue
+      changes.push({ what: 'begin', alert, flaps })
+      this.#entries.set(key, { ...entry, told_ms: now_ms })
     }
     return changes
   }
@@ -109,7 +121,8 @@ export class Ledger {
       if (!found) continue
       if (found.state === 'over') {
         this.#entries.delete(alert.key)
-        if (found.tells) tell(found.tells)
+        // Of what nobody was told nobody needs the end.
+        if (found.tells && next.told_ms !== undefined) tell(found.tells)
         return
       }
       next = { ...next, state: found.state, at_ms: now_ms, flaps: next.flaps + (found.counts ? 1 : 0) }
@@ -124,6 +137,12 @@ export class Ledger {
       } else if (alert.severity === 'critical' && isDue && !next.acknowledged) tell('repeat')
     }
     this.#entries.set(alert.key, next)
+  }
+
+  /** A notice about it went to nobody: it is told when somebody hears. */
+  unheard(isIn: (alert: Alert) => boolean): void {
+    for (const [key, entry] of this.#entries)
+      if (isIn(entry.alert)) this.#entries.set(key, { ...entry, told_ms: undefined })
   }
 
   /** It ended before its begin was told: nobody knows of it. */

@@ -415,6 +415,27 @@ t.test('a test without a channel says that none is set up, and what to set', asy
   t.notMatch(text, /again later/)
 })
 
+t.test('W10: an alert that began before anybody was to hear of it is told once there is a channel', async (t) => {
+  const hook = await HookServer.make(t)
+  const { change, report, seconds, json } = await alertsRig(t)
+  await seconds(200)
+  const [past, lasting] = [alert('S1', 'unfit'), alert('S2', 'moved', { severity: 'critical' })]
+  report(past, lasting)
+  await seconds(200)
+  report(lasting)
+  await seconds(200)
+  t.match(await change(hooksTo(hook)), { result: 'ok' })
+  await seconds(60)
+  await soon(() => hook.posted.length === 1, 'the one that lasts')
+  t.match(JSON.parse(hook.posted[0]?.body ?? '{}'), { what: 'begin', kind: 'moved', count: 1 })
+  await seconds(3_000)
+  t.equal(hook.posted.length, 1, 'once, and nothing of the one that passed')
+  report()
+  await seconds(200)
+  await soon(() => hook.posted.length === 2, 'its end')
+  t.match((await json<Notices>('GET', '/alerts/notices')).notices[0], { what: 'end' })
+})
+
 t.test('settings that would leak or never work are refused', async (t) => {
   const { change } = await alertsRig(t)
   const mail = { 'alerts-mail-host': 'mail.example.org', 'alerts-mail-from': 'a@b.org', 'alerts-mail-to': ['c@d.org'] }
