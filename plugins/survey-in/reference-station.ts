@@ -410,7 +410,11 @@ export class ReferenceStation implements ProcedureStatus {
   }
 
   /** What a person had answered is open again: positions alone do not see a move below some metres. */
-  async #suspectAgain({ evidence: text, distance_m: size_m, move }: Override): Promise<void> {
+  async #suspectAgain({
+    evidence: text,
+    distance_m: size_m = Number.POSITIVE_INFINITY,
+    move,
+  }: Pick<Override, 'evidence' | 'move'> & { distance_m?: number }): Promise<void> {
     await this.#integrity?.suspect({ text, size_m, ...(move && { move }) })
     this.#run?.dispatch('move suspected')
   }
@@ -423,6 +427,7 @@ export class ReferenceStation implements ProcedureStatus {
 
   /** @param isDoubted the same reference is checked again */
   #referenceMayHaveChanged(isDoubted = false): void {
+    const { noted } = this.references
     const change = this.references.noteChosen()
     // To state the same position again is no evidence that the antenna is at it, and no confirmation of a person.
     if (change !== 'another' && this.#integrity?.suspicion) {
@@ -430,9 +435,28 @@ export class ReferenceStation implements ProcedureStatus {
       return
     }
     if (change === 'none' && !isDoubted) return
+    this.#leave(noted)
     this.#integrity?.settle()
     this.#reports.clear('gnss-survey')
     if (this.references.chosenMethod === 'manual') this.surveyor.abort('another reference was chosen')
     this.#run?.dispatch('reference changed')
+    const left = this.#store.get('left')
+    if (!left || !this.references.isAt(left.arp, left.t)) return
+    void this.#store.set('left', undefined)
+    void this.#suspectAgain(left)
+  }
+
+  /** Another reference ends a suspicion, not the move away from this one. */
+  #leave(reference: Reference | undefined): void {
+    const { move, size_m, text } = this.#integrity?.suspicion ?? {}
+    if (!reference || text === undefined) return
+    const size = size_m !== undefined && Number.isFinite(size_m) ? { distance_m: size_m } : {}
+    void this.#store.set('left', {
+      arp: reference.arp,
+      t: this.#utc_s(),
+      evidence: text,
+      ...size,
+      ...(move && { move }),
+    })
   }
 }

@@ -1,6 +1,6 @@
 /** Stored state: the survey-in, the entry time of the manual reference, the reference history, and the evidence of integrity. */
 import type { PluginContext } from 'rtk-base/plugin'
-import type { ErrorValues, EvidenceMemory } from 'rtk-base/services'
+import type { AntennaMove, Ecef, ErrorValues, EvidenceMemory } from 'rtk-base/services'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import type { HistoryEntry } from './reference/history.js'
@@ -20,6 +20,11 @@ export interface StoredValues {
   elsewhere: { text: string; values: ErrorValues }
   /** A person's override of the move evidence, until another reference is chosen. */
   override: Override
+  /**
+   * A reference that was given up for another one while a move away from it was suspected, and what was seen: the antenna is as far from
+   * it as before when it is chosen again.
+   */
+  left: { arp: Ecef; t: number; evidence: string; distance_m?: number; move?: AntennaMove }
   /** A person confirmed this reference (`signatureOf`): it is checked with the next position. */
   confirmation: { reference: string; t: number; by: string }
   ledger: readonly HistoryEntry[]

@@ -90,6 +90,13 @@ export const storedValues = {
     move: optional(Move),
     place: optional(Type.Object({ arp: EcefShape, acc_m: count, corr: flag })),
   }),
+  left: Type.Object({
+    arp: EcefShape,
+    t: number,
+    evidence: text,
+    distance_m: optional(count),
+    move: optional(Move),
+  }),
   confirmation: Type.Object({ reference: text, t: number, by: text }),
   ledger: Type.Array(Type.Unknown()),
   saved: Type.Array(Type.Unknown()),

@@ -1,5 +1,6 @@
 /** The available references, the chosen one, and the history of those used. */
 import { distance, type Enu } from 'rtk-base/gnss'
+import type { Ecef } from 'rtk-base/services'
 import type { ReferenceStore } from '../reference-store.js'
 import type { Surveyor } from '../survey/surveyor.js'
 import { announcedReference, seenAt } from './datum.js'
@@ -108,6 +109,17 @@ export class References {
     const now = this.#noted
     const isSame = noted?.method === now?.method && noted && now && distance(noted.arp, now.arp) <= agreement_m
     return isSame ? 'restated' : 'another'
+  }
+
+  /** The reference that `noteChosen` saw last. */
+  get noted(): Reference | undefined {
+    return this.#noted
+  }
+
+  /** @param since_s the place counts for references from before that time; a later survey-in has found the antenna there */
+  isAt(arp: Ecef, since_s: number): boolean {
+    const now = this.#determined
+    return now !== undefined && distance(now.arp, arp) <= agreement_m && !(now.method === 'survey' && now.t > since_s)
   }
 
   /** A person's word about the chosen reference; undefined without one. */

@@ -207,6 +207,29 @@ t.test('W4: to send the same reference again is no confirmation of a move that p
   }
 })
 
+t.test('W4: another reference and back again is no confirmation of a move that positions do not see', async (t) => {
+  const rig = await fixed(t)
+  rig.base.move(0.6)
+  await rig.until(() => rig.state() === 'moved', 10)
+  await rig.seconds(20)
+  const isMoved = [/the carrier phases show a move of (59|60)\.\d ± \d\.\d cm east: no RTCM is sent/]
+  t.match(rig.errors(), isMoved)
+  await rig.change(manual(roundEcef(rig.base.truth)))
+  await rig.until(isFixed(rig), 300)
+  t.same(rig.errors(), [], 'the other one is where the antenna is')
+  const after = await restarted(t, rig)
+  await after.until(isFixed(after), 300)
+  after.sent.length = 0
+  await after.change({ 'gnss-ref-chosen': 'survey' })
+  await after.seconds(900)
+  t.equal(after.sent.length, 0, 'nothing from the place that the antenna has left')
+  t.equal(after.state(), 'moved')
+  t.match(after.errors(), isMoved)
+  await after.change({ 'gnss-ref-chosen': 'manual' })
+  await after.until(isFixed(after), 300)
+  t.same(after.errors(), [])
+})
+
 t.test('W4: the same reference takes a confirmation back that is not checked yet, and the move stands', async (t) => {
   const rig = await fixed(t)
   rig.base.move(0.5)
