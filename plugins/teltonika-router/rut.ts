@@ -23,6 +23,7 @@ const RutRequest = Type.Union([Call, Type.Array(Call, { minItems: 1 })])
 
 /** `POST /rut`: JSON-RPC of a client, with the station's session. */
 export function addRutRoute(ctx: PluginContext, router: Router): void {
+  const forwarder = new Forwarder(router, () => ctx.clock.monotonic())
   ctx.http.route({
     method: 'POST',
     url: '/rut',
@@ -34,24 +35,42 @@ export function addRutRoute(ctx: PluginContext, router: Router): void {
     config: { timeout_ms: limits_ms.scan + patience_ms + 5_000 },
     handler: async (request, reply) => {
       const asked = requestOf(request.body)
-      return reply.type('application/json; charset=utf-8').send(await forwarded(router, asked))
+      return reply.type('application/json; charset=utf-8').send(await forwarder.forward(asked))
     },
   })
 }
 
-/** The router's answer as it came; a session that has expired is renewed once. */
-async function forwarded(router: Router, request: unknown): Promise<string> {
-  const limit_ms = limitOf(request)
-  return router.link.turn(
-    'rut',
-    async (performer, signal, transport) => {
-      const text = await transport.forward(request, limit_ms, signal)
-      if (!isSessionDenied(text)) return text
-      await performer.renew(signal)
-      return transport.forward(request, limit_ms, signal)
-    },
-    { patience_ms },
-  )
+/** Routers keep a session for at least 5 min after its last use. */
+const young_ms = 60_000
+
+class Forwarder {
+  readonly #router: Router
+  readonly #now_ms: () => number
+  /** Of the last login after which a call was denied all the same: it lacks a right that no login gives. */
+  #denied_ms = Number.NEGATIVE_INFINITY
+
+  constructor(router: Router, now_ms: () => number) {
+    this.#router = router
+    this.#now_ms = now_ms
+  }
+
+  /** The router's answer as it came; a session that has expired is renewed once. */
+  async forward(request: unknown): Promise<string> {
+    const limit_ms = limitOf(request)
+    return this.#router.link.turn(
+      'rut',
+      async (performer, signal, transport) => {
+        const text = await transport.forward(request, limit_ms, signal)
+        // Each login counts in the log of the router: not one for each request.
+        if (!isSessionDenied(text) || this.#now_ms() - this.#denied_ms < young_ms) return text
+        await performer.renew(signal)
+        const again = await transport.forward(request, limit_ms, signal)
+        if (isSessionDenied(again)) this.#denied_ms = this.#now_ms()
+        return again
+      },
+      { patience_ms },
+    )
+  }
 }
 
 /** The session was refused, not one missing right: nothing was done. A router looks up an object before it looks at the session. */

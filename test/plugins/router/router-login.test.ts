@@ -20,7 +20,7 @@ import { settled } from '../../harness/drive.js'
 import { few, gateOnly, ManualClock, machineOnly } from '../../harness/index.js'
 import { MemoryStore } from '../../harness/memory-store.js'
 import { createAuthority } from '../../harness/peers/certificates.js'
-import { FakeRouter } from './fake-router.js'
+import { FakeRouter, Status } from './fake-router.js'
 import { startRig } from './rig.js'
 import { current, rest } from './shapes.js'
 
@@ -1000,6 +1000,22 @@ t.test('the ladder', { skip: gateOnly }, async (t) => {
     )
     t.equal(router.logins.length, before + 1)
     t.equal(router.mostInFlight, 1, 'one request at a time')
+  })
+
+  t.test('a right that no login gives costs one login a minute, not one for each request', async (t) => {
+    const ubus = { ...current().ubus, 'file.read': new Status(6) }
+    const router = await new FakeRouter({ ubus }).listen(t)
+    const rig = await startRig(t, { url: router.url, changes: { 'rtr-pswd': 'right' } })
+    await rig.reach('online')
+    const call = (object: string, method: string) =>
+      rig.station.request('/rut', { method: 'POST', body: JSON.stringify({ object, method }) })
+    const before = router.logins.length
+    for (let n = 0; n < 5; n++)
+      t.match((await call('file', 'read')).json(), { result: [6] }, 'the answer of the router')
+    t.equal(router.logins.length, before + 1)
+    await rig.pass(61_000)
+    router.expire()
+    t.match((await call('system', 'info')).json(), { result: [0] }, 'a session that has ended is renewed')
   })
 
   t.test('another router has seen none of the failed logins', async (t) => {
