@@ -60,6 +60,7 @@ export {
   syncFolder,
 } from './platform/files/durable-file.js'
 export { readPlain, readPlainSync, readRecord, readRecordSync } from './platform/files/plain-file.js'
+export { StateFile, type StateFileContent, type StateFileOptions } from './platform/files/state-file.js'
 export { forViewer } from './platform/for-viewer.js'
 export type { EventSource } from './platform/guard/event-hub.js'
 export type { StopReason } from './platform/guard/owner.js'

@@ -1,6 +1,6 @@
 /** Keeps what was told: in the database of a fleet, otherwise in a file. */
 import { join } from 'node:path'
-import { type PluginContext, readPlain, replaceFile } from 'rtk-base/plugin'
+import { type PluginContext, StateFile } from 'rtk-base/plugin'
 import { type FleetDatabase, fleetDatabase } from 'rtk-base/services'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -76,43 +76,33 @@ export class Keeper {
     return this.#ctx.services.find(fleetDatabase)
   }
 
-  get #file(): string {
-    return join(this.#ctx.dataDir('main').path, 'alerts.json')
+  get #file() {
+    return new StateFile(StoredState, join(this.#ctx.dataDir('main').path, 'alerts.json'), { largest_bytes })
   }
 
   /** @returns undefined: nothing is stored @throws if it cannot be read for now */
   async load(): Promise<StoredState | undefined> {
-    const value = this.#database ? await this.#row(this.#database) : await this.#content()
-    if (value === undefined) return undefined
-    if (Value.Check(StoredState, value)) return value
-    this.#ctx.log.warn('the stored alerts cannot be read: alerts that hold are told again')
-    return undefined
+    const { value, damage } = this.#database ? await this.#row(this.#database) : await this.#file.read()
+    if (damage !== undefined) this.#ctx.log.warn('the stored alerts cannot be read: alerts that hold are told again')
+    return value
   }
 
-  async #row(database: FleetDatabase): Promise<unknown> {
+  async #row(database: FleetDatabase): Promise<{ value?: StoredState; damage?: string }> {
     this.#migrated ??= database.migrate(owner, tables)
     await this.#migrated
     const [row] = await database.query<{ value: unknown }>(`select value from alerts_state where name = 'state'`)
-    return row?.value
-  }
-
-  async #content(): Promise<unknown> {
-    try {
-      return JSON.parse((await readPlain(this.#file, largest_bytes)).toString('utf8'))
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : null
-    }
+    if (!row) return {}
+    return Value.Check(StoredState, row.value) ? { value: row.value } : { damage: 'it has another form' }
   }
 
   /** Durable when it resolves. */
   async save(state: StoredState): Promise<void> {
     const database = this.#database
-    const text = JSON.stringify(state)
-    if (!database) return replaceFile(this.#file, text)
+    if (!database) return this.#file.write(state)
     await database.query(
       `insert into alerts_state (name, value) values ('state', $1::jsonb)
        on conflict (name) do update set value = excluded.value`,
-      [text],
+      [JSON.stringify(state)],
     )
   }
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type DailyOffset, movementOf } from 'rtk-base/baseline'
 import { distance, enu, median, sameReference } from 'rtk-base/gnss'
-import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
+import { type DataDir, StateFile } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { mostNeighbours } from './setting.js'
@@ -52,22 +52,18 @@ export class Curves {
 
   /** Reads the file. Never rejects: a damaged one counts as empty, and is reported. */
   async read(): Promise<void> {
-    try {
-      const value: unknown = JSON.parse(await readRecord(this.#path))
-      if (!Value.Check(Stored, value)) throw new Error('it has another form')
-      const curves = value.curves.filter((curve) => Value.Check(Curve, curve))
-      if (curves.length < value.curves.length)
-        this.#failed('a curve of the neighbours has another form, and starts again')
-      for (const curve of curves) this.#curves.set(curve.id, curve)
-      for (const id of this.#curves.keys()) this.#judge(id)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-      this.#failed(`the curves of the neighbours cannot be read and start again: ${(error as Error).message}`)
-    }
+    const { value = { curves: [] }, damage } = await this.#file.read()
+    if (damage !== undefined) this.#failed(`the curves of the neighbours cannot be read and start again: ${damage}`)
+    const curves = value.curves.filter((curve) => Value.Check(Curve, curve))
+    if (curves.length < value.curves.length)
+      this.#failed('a curve of the neighbours has another form, and starts again')
+    for (const curve of curves) this.#curves.set(curve.id, curve)
+    for (const id of this.#curves.keys()) this.#judge(id)
   }
 
-  get #path(): string {
-    return join(this.#dir().path, 'curves.json')
+  get #file() {
+    const { path, ensureRoom } = this.#dir()
+    return new StateFile(Stored, join(path, 'curves.json'), { room: ensureRoom })
   }
 
   /** Adds a vector. When a day is over, its median is written. @param from position of this station @param ids all present neighbours */
@@ -134,12 +130,9 @@ export class Curves {
     curve.days = [...others, row].sort(([p = 0], [q = 0]) => p - q).slice(-mostDays)
     for (const id of this.#curves.keys()) if (!ids.includes(id)) this.#curves.delete(id)
     this.#judge(curve.id)
-    const content = JSON.stringify({ curves: [...this.#curves.values()] })
+    const stored = structuredClone({ curves: [...this.#curves.values()] })
     this.#work = this.#work
-      .then(async () => {
-        await this.#dir().ensureRoom(content.length)
-        await replaceFile(this.#path, content)
-      })
+      .then(() => this.#file.write(stored))
       .catch((error: Error) => this.#failed(`the curves of the neighbours are not stored: ${error.message}`))
   }
 

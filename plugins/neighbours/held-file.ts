@@ -1,10 +1,8 @@
 /** The evidence for a closed gate, in a file: a restart or a power cut must not open the gate of a base that is known to be wrong. */
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type DataDir, readRecord, replaceFile } from 'rtk-base/plugin'
+import { type DataDir, StateFile } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { mostNeighbours } from './setting.js'
 import { mostVectors, Place, Vector, valid_ms } from './vector.js'
 
@@ -41,8 +39,9 @@ export class HeldFile {
     this.#failed = failed
   }
 
-  get #path(): string {
-    return join(this.#dir().path, 'held.json')
+  get #file() {
+    const { path, ensureRoom } = this.#dir()
+    return new StateFile(Stored, join(path, 'held.json'), { room: ensureRoom })
   }
 
   /**
@@ -50,17 +49,12 @@ export class HeldFile {
    * @returns undefined: there is none, it is too old, or it cannot be read
    */
   async read(utc_ms: number, monotonic_ms: number): Promise<Kept | undefined> {
-    try {
-      const value: unknown = JSON.parse(await readRecord(this.#path))
-      if (!Value.Check(Stored, value)) throw new Error('it has another form')
-      const age_ms = utc_ms - value.utc_ms
-      if (!(age_ms >= 0 && age_ms < valid_ms)) return undefined
-      return shifted(value.kept, monotonic_ms - age_ms - value.monotonic_ms)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        this.#failed(`the evidence of the neighbours cannot be read: ${(error as Error).message}`)
-      return undefined
-    }
+    const { value, damage } = await this.#file.read()
+    if (damage !== undefined) this.#failed(`the evidence of the neighbours cannot be read: ${damage}`)
+    if (!value) return undefined
+    const age_ms = utc_ms - value.utc_ms
+    if (!(age_ms >= 0 && age_ms < valid_ms)) return undefined
+    return shifted(value.kept, monotonic_ms - age_ms - value.monotonic_ms)
   }
 
   /** Evidence that is stored already is not written again. */
@@ -68,19 +62,14 @@ export class HeldFile {
     if (isDeepStrictEqual(kept, this.#written)) return
     this.#written = kept
     this.#isThere = true
-    const stored: Static<typeof Stored> = { utc_ms, monotonic_ms, kept }
-    const content = JSON.stringify(stored)
-    this.#do(async () => {
-      await this.#dir().ensureRoom(content.length)
-      await replaceFile(this.#path, content)
-    })
+    this.#do(() => this.#file.write({ utc_ms, monotonic_ms, kept }))
   }
 
   remove(): void {
     if (!this.#isThere) return
     this.#isThere = false
     this.#written = undefined
-    this.#do(() => rm(this.#path, { force: true }))
+    this.#do(() => this.#file.remove())
   }
 
   /** Resolves when all is written. */

@@ -1,16 +1,7 @@
 import { join } from 'node:path'
-import {
-  type Fetch,
-  type FetchOptions,
-  type FileSystem,
-  nodeFileSystem,
-  RtkError,
-  readRecord,
-  replaceFile,
-} from 'rtk-base/plugin'
+import { type Fetch, type FetchOptions, type FileSystem, nodeFileSystem, RtkError, StateFile } from 'rtk-base/plugin'
 import { updateErrors } from 'rtk-base/services'
-import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { Type } from 'typebox'
 
 const redirects = 5
 /** Until the head of the answer, and between two pieces. */
@@ -18,7 +9,6 @@ const silence_ms = 60_000
 
 /** The image to which the partial file belongs. */
 const Meta = Type.Object({ url: Type.String(), etag: Type.String() })
-type Meta = Static<typeof Meta>
 
 export interface DownloadDeps {
   fetch: Fetch
@@ -62,7 +52,7 @@ export function checkUrl(text: string): URL {
 export class Download {
   readonly #deps: DownloadDeps
   readonly #fs: FileSystem
-  readonly #meta: string
+  readonly #meta: StateFile<typeof Meta>
   /** The image, while and after it is fetched. */
   readonly file: string
 
@@ -70,7 +60,7 @@ export class Download {
     this.#deps = deps
     this.#fs = deps.fs ?? nodeFileSystem
     this.file = join(deps.folder, 'image')
-    this.#meta = `${this.file}.meta`
+    this.#meta = new StateFile(Meta, `${this.file}.meta`, { fs: this.#fs })
   }
 
   /**
@@ -128,28 +118,19 @@ export class Download {
   }
 
   async discard(): Promise<void> {
-    await this.#fs.rm(this.#meta, { recursive: true, force: true })
+    await this.#fs.rm(this.#meta.path, { recursive: true, force: true })
     await this.#fs.rm(this.file, { recursive: true, force: true })
   }
 
   /** How much of this content there is; nothing where that is not certain. */
   async #part(url: URL): Promise<{ have: number; etag: string }> {
-    const meta = await this.#readMeta()
+    const { value: meta } = await this.#meta.read()
     const size = await this.#fs.stat(this.file).then(
       (found) => (found.isFile() ? found.size : 0),
       () => 0,
     )
     if (meta?.url === url.href && meta.etag !== '' && size > 0) return { have: size, etag: meta.etag }
     return { have: 0, etag: '' }
-  }
-
-  async #readMeta(): Promise<Meta | undefined> {
-    try {
-      const value: unknown = JSON.parse(await readRecord(this.#meta, this.#fs))
-      return Value.Check(Meta, value) ? value : undefined
-    } catch {
-      return undefined
-    }
   }
 
   #request(url: URL, have: number, etag: string, left: number, signal: AbortSignal): Promise<Response> {
@@ -171,8 +152,7 @@ export class Download {
   async #begin(url: URL, etag: string): Promise<void> {
     await this.discard()
     // A weak ETag does not guarantee equal bytes.
-    const meta: Meta = { url: url.href, etag: /^"[^"]*"$/.test(etag) ? etag : '' }
-    await replaceFile(this.#meta, JSON.stringify(meta), { fs: this.#fs })
+    await this.#meta.write({ url: url.href, etag: /^"[^"]*"$/.test(etag) ? etag : '' })
   }
 
   async #store(pieces: AsyncIterable<Uint8Array>, start: number, received: (bytes: number) => void): Promise<number> {

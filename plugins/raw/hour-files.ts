@@ -1,11 +1,11 @@
 /** The files of the archive: their names, their contents, and their compression. */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { readPlain, replaceFile } from 'rtk-base/plugin'
+import { StateFile } from 'rtk-base/plugin'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Contents, contentsOf } from './contents.js'
@@ -43,16 +43,8 @@ export function hourName(at_ms: number, part: number): string {
 /** `20261127T17.rtcm3.json`, beside the closed file: its contents, and when it was pushed. */
 const Aside = Type.Object({ ...Type.Partial(Contents).properties, pushed: Type.Optional(Type.Integer({ minimum: 0 })) })
 const asideName = (name: string) => `${name.replace(/\.gz$/, '')}.json`
-const mostAside_bytes = 4_096
-
-async function readAside(path: string, name: string): Promise<Type.Static<typeof Aside>> {
-  try {
-    const found: unknown = JSON.parse((await readPlain(join(path, asideName(name)), mostAside_bytes)).toString())
-    return Value.Check(Aside, found) ? found : {}
-  } catch {
-    return {}
-  }
-}
+const asideOf = (path: string, name: string) =>
+  new StateFile(Aside, join(path, asideName(name)), { largest_bytes: 4_096 })
 
 /** @returns undefined if it is no file of an hour, or is gone */
 async function lookAt(path: string, name: string): Promise<ArchivedHour | undefined> {
@@ -61,7 +53,7 @@ async function lookAt(path: string, name: string): Promise<ArchivedHour | undefi
   const start_ms = Date.parse(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}T${text.slice(9)}:00:00Z`)
   if (!Number.isFinite(start_ms)) return undefined
   const { size } = await stat(join(path, name)).catch(() => ({ size: 0 }))
-  const { pushed, ...found } = isOpen ? {} : await readAside(path, name)
+  const { pushed, ...found } = (isOpen ? undefined : (await asideOf(path, name).read()).value) ?? {}
   const contents = Value.Check(Contents, found) ? found : undefined
   return { hour_ms: start_ms, part: Number(part), name, bytes: size, isOpen, contents, pushed }
 }
@@ -94,8 +86,8 @@ export class HourIndex {
   markPushed(path: string, name: string, utc_s: number): Promise<boolean> {
     return this.#next(async () => {
       if (!(await stat(join(path, name)).catch(() => undefined))) return false
-      const aside = { ...(await readAside(path, name)), pushed: Math.floor(utc_s) }
-      await replaceFile(join(path, asideName(name)), JSON.stringify(aside))
+      const aside = asideOf(path, name)
+      await aside.write({ ...(await aside.read()).value, pushed: Math.floor(utc_s) })
       this.#known = new Map([...this.#known].filter(([known]) => known !== name))
       return true
     })
@@ -158,7 +150,7 @@ export async function compress(path: string, name: string): Promise<void> {
   const contents = await contentsOf(createReadStream(source, { highWaterMark: portion_bytes }))
   try {
     await pipeline(createReadStream(source), createGzip(), createWriteStream(part, { mode: 0o600, flush: true }))
-    await writeFile(join(path, asideName(name)), JSON.stringify(contents), { mode: 0o600 })
+    await asideOf(path, name).write(contents)
   } catch (error) {
     await rm(part, { force: true })
     throw error

@@ -2,11 +2,11 @@
 import { access, mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import type { PluginReport, PluginUpdates, Trouble } from '../../schemas/services.js'
 import { messageOf, RtkError } from '../errors.js'
-import { nodeFileSystem, replaceFile, syncFolder, systemCode } from '../platform/files/durable-file.js'
-import { readRecord, readRecordSync } from '../platform/files/plain-file.js'
+import { nodeFileSystem, syncFolder } from '../platform/files/durable-file.js'
+import { readRecord } from '../platform/files/plain-file.js'
+import { StateFile } from '../platform/files/state-file.js'
 import type { Logger } from '../platform/log/log.js'
 import type { Clock } from '../platform/ports/clock.js'
 import type { Loaded } from './load.js'
@@ -65,7 +65,7 @@ export type OptionsCheck = (loaded: Loaded) => void
 
 export class UpdatedPlugins implements PluginUpdates {
   readonly #deps: PluginUpdatesDeps
-  readonly #file: string
+  readonly #file: StateFile<typeof Index>
   #index: Index
   /** Monotonic milliseconds since which a version on trial runs, by its key. */
   readonly #since = new Map<string, number>()
@@ -81,7 +81,7 @@ export class UpdatedPlugins implements PluginUpdates {
 
   constructor(deps: PluginUpdatesDeps) {
     this.#deps = deps
-    this.#file = join(deps.folder, 'index.json')
+    this.#file = new StateFile(Index, join(deps.folder, 'index.json'))
     this.#index = { bundle: deps.bundle, updates: {}, failed: {} }
   }
 
@@ -182,7 +182,7 @@ export class UpdatedPlugins implements PluginUpdates {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await this.#sweep()
     // Before the first folder: folders without a list are a lost list at the next start, and unpacking may be killed.
-    if (!(await exists(this.#file))) await this.#save()
+    if (!(await exists(this.#file.path))) await this.#save()
     const numbers = (await readdir(folder)).map((one) => Number(/-(\d+)$/.exec(one)?.[1] ?? 0))
     const path = join(folder, `${name}-${Math.max(0, ...numbers) + 1}`)
     this.#preparing.add(basename(path))
@@ -339,13 +339,10 @@ export class UpdatedPlugins implements PluginUpdates {
 
   /** Undefined without updates, and where they cannot be known: then the bundle's own versions run. */
   async #read(): Promise<Index | undefined> {
-    try {
-      const value: unknown = JSON.parse(readRecordSync(this.#file))
-      if (Value.Check(Index, value)) return value
-      this.#tellLost('it does not match the format of this version')
-    } catch (error) {
-      if (systemCode(error) !== 'ENOENT' || (await this.#hasFolders())) this.#tellLost(messageOf(error))
-    }
+    const { value, damage } = await this.#file.read()
+    if (damage !== undefined) this.#tellLost(damage)
+    else if (!value && (await this.#hasFolders())) this.#tellLost('it is missing')
+    return value
   }
 
   async #hasFolders(): Promise<boolean> {
@@ -354,19 +351,19 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   #tellLost(reason: string): void {
-    const text = `the list of updated plugins ${this.#file} cannot be used (${reason}): the plugins of the bundle run`
+    const text = `the list of updated plugins ${this.#file.path} cannot be used (${reason}): the plugins of the bundle run`
     this.#deps.log.error({ code: lostCode }, text)
-    this.#deps.raise(lostCode, { text, advice: 'send their updates again', values: { file: this.#file, reason } })
+    this.#deps.raise(lostCode, { text, advice: 'send their updates again', values: { file: this.#file.path, reason } })
   }
 
   /** The state in memory counts for this run; a start from a read-only disk decides the same again. */
   async #saveOrTell(): Promise<void> {
     const { log } = this.#deps
-    await this.#save().catch((error) => log.error({ err: error }, `${this.#file} was not written: ${messageOf(error)}`))
+    await this.#save().catch((error) => log.error({ err: error }, `${this.#file.path} was not written: ${messageOf(error)}`))
   }
 
   async #save(): Promise<void> {
-    await replaceFile(this.#file, JSON.stringify(this.#index))
+    await this.#file.write(this.#index)
   }
 
   /** Removes every folder that nothing points to. */

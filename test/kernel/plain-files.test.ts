@@ -1,10 +1,12 @@
 /** How files are read that somebody else may have put there. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
+import { Type } from 'typebox'
 import { failureText } from '../../runtime/lib/link/outbound/dial.js'
 import { readPlain, readPlainSync } from '../../runtime/platform/files/plain-file.js'
+import { StateFile } from '../../runtime/platform/files/state-file.js'
 import { filesBelow, packageRoot } from '../../runtime/platform/release.js'
 import { checkReadable } from '../../runtime/tools/cli/run/data-folder.js'
 
@@ -27,6 +29,55 @@ t.test('only plain files of a limited size are read', async (t) => {
     await t.rejects(readPlain(at(name), 4), error, name)
     t.throws(() => readPlainSync(at(name), 4), error, name)
   }
+})
+
+t.test('a record in a file of its own', async (t) => {
+  const Shape = Type.Object({ count: Type.Integer() })
+  const folder = t.testdir({ garbled: '{', other: '{"count":"1"}', large: `{"count":${' '.repeat(64)}1}` })
+  const file = (name: string) => new StateFile(Shape, join(folder, name), { largest_bytes: 64 })
+
+  t.test('is private, whole, and read as it was written', async (t) => {
+    t.same([await file('new').read(), file('new').readSync()], [{}, {}], 'a missing file is no damage')
+    await Promise.all([1, 2, 3].map((count) => file('new').write({ count })))
+    t.same(await file('new').read(), { value: { count: 3 } })
+    file('new').writeSync({ count: 4 })
+    t.same(file('new').readSync(), { value: { count: 4 } })
+    t.equal(statSync(join(folder, 'new')).mode & 0o777, 0o600)
+    await file('new').remove()
+    t.same(await file('new').read(), {})
+  })
+
+  t.test('that cannot be used says why, and throws nothing', async (t) => {
+    mkdirSync(join(folder, 'folder'))
+    symlinkSync('/dev/zero', join(folder, 'device'))
+    const reasons = {
+      ...{
+        garbled: /JSON/,
+        other: /does not match the format/,
+        large: /at most/,
+        folder: /at most/,
+        device: /at most/,
+      },
+      'garbled/below': /ENOTDIR/,
+    }
+    for (const [name, reason] of Object.entries(reasons)) {
+      for (const { value, damage = '' } of [await file(name).read(), file(name).readSync()]) {
+        t.equal(value, undefined)
+        t.match(damage, reason, name)
+      }
+    }
+    await file('other').write({ count: 1 })
+    t.same(await file('other').read(), { value: { count: 1 } }, 'the next write repairs it')
+  })
+
+  t.test('is not written where there is no room', async (t) => {
+    const room = async (bytes: number) => {
+      throw new Error(`${bytes} bytes are too many`)
+    }
+    const full = new StateFile(Shape, join(folder, 'full'), { room })
+    await t.rejects(full.write({ count: 1 }), /^11 bytes are/)
+    t.same(await full.read(), {})
+  })
 })
 
 t.test('a snapshot that is a loop is damage, and the data folder is used', async (t) => {

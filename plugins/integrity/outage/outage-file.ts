@@ -1,10 +1,8 @@
 /** What a trusted base knew last, in a small file in memory: for the next process, after a kill too. */
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc24q, decodeEphemeris, type Ephemeris, msmBandOf, type ObservedSatellite } from 'rtk-base/gnss'
-import { type DataDir, readRecordSync } from 'rtk-base/plugin'
+import { type DataDir, StateFile } from 'rtk-base/plugin'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Anchor } from './carry.js'
 import type { CodeLevel } from './code-levels.js'
 import type { Bridging } from './observed.js'
@@ -59,7 +57,7 @@ export interface Remains {
 
 export class OutageFile {
   readonly #dir: () => DataDir
-  #file: string | undefined
+  #kept: StateFile<typeof Stored> | undefined
   #work: Promise<unknown> = Promise.resolve()
 
   /** @param dir a volatile data folder, asked for when it is needed first */
@@ -68,16 +66,16 @@ export class OutageFile {
   }
 
   /** @throws without a folder */
-  get #path(): string {
-    this.#file ??= join(this.#dir().path, 'outage.json')
-    return this.#file
+  get #file(): StateFile<typeof Stored> {
+    this.#kept ??= new StateFile(Stored, join(this.#dir().path, 'outage.json'))
+    return this.#kept
   }
 
   /** Undefined where there is none, or none that can be read. */
   read(): Remains | undefined {
     try {
-      const value: unknown = JSON.parse(readRecordSync(this.#path))
-      return Value.Check(Stored, value) ? restored(value) : undefined
+      const { value } = this.#file.readSync()
+      return value && restored(value)
     } catch {
       return undefined
     }
@@ -99,16 +97,11 @@ export class OutageFile {
       })),
       ephemerides: frames.slice(0, most.frames).map((frame) => Buffer.from(frame).toString('base64')),
     }
-    await this.#do(async () => {
-      const aside = `${this.#path}.new`
-      await rm(aside, { recursive: true, force: true })
-      await writeFile(aside, JSON.stringify(stored), { mode: 0o600, flag: 'wx' })
-      await rename(aside, this.#path)
-    })
+    await this.#do(() => this.#file.write(stored))
   }
 
   async remove(): Promise<void> {
-    await this.#do(() => rm(this.#path, { force: true }))
+    await this.#do(() => this.#file.remove())
   }
 
   async #do(work: () => Promise<unknown>): Promise<void> {

@@ -1,9 +1,7 @@
 /** When the base was trusted last, twice a minute: in a small file of its own that wears no flash. */
-import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DataDir, readRecordSync } from 'rtk-base/plugin'
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { type DataDir, StateFile } from 'rtk-base/plugin'
+import { type Static, Type } from 'typebox'
 
 const Beat = Type.Object({
   /** Unique id of the receiver. */
@@ -12,11 +10,7 @@ const Beat = Type.Object({
   msss_ms: Type.Number({ minimum: 0 }),
   t: Type.Number({ minimum: 0 }),
 })
-export interface Beat {
-  readonly uid: string
-  readonly msss_ms: number
-  readonly t: number
-}
+export type Beat = Static<typeof Beat>
 
 /**
  * It need not outlive a power cut: the receiver lost its power too, or its lock times, which are compared with the age, count to a
@@ -24,8 +18,7 @@ export interface Beat {
  */
 export class Heartbeat {
   readonly #dir: () => DataDir
-  #file: string | undefined
-  #writing: Promise<unknown> = Promise.resolve()
+  #kept: StateFile<typeof Beat> | undefined
 
   /** @param dir a volatile data folder, asked for when it is needed first: a plugin has one from its start on */
   constructor(dir: () => DataDir) {
@@ -33,16 +26,15 @@ export class Heartbeat {
   }
 
   /** @throws without a folder */
-  #path(): string {
-    this.#file ??= join(this.#dir().path, 'last.json')
-    return this.#file
+  get #file(): StateFile<typeof Beat> {
+    this.#kept ??= new StateFile(Beat, join(this.#dir().path, 'last.json'))
+    return this.#kept
   }
 
   /** Undefined where there is none, or none that can be read. */
   read(): Beat | undefined {
     try {
-      const value: unknown = JSON.parse(readRecordSync(this.#path()))
-      return Value.Check(Beat, value) ? value : undefined
+      return this.#file.readSync().value
     } catch {
       return undefined
     }
@@ -50,15 +42,8 @@ export class Heartbeat {
 
   /** Never rejects: without it the next start checks more. */
   async write(beat: Beat): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#replace(beat)).catch(() => {})
-    await this.#writing
-  }
-
-  async #replace(beat: Beat): Promise<void> {
-    const file = this.#path()
-    const aside = `${file}.new`
-    await rm(aside, { recursive: true, force: true })
-    await writeFile(aside, JSON.stringify(beat), { mode: 0o600, flag: 'wx' })
-    await rename(aside, file)
+    try {
+      await this.#file.write(beat)
+    } catch {}
   }
 }

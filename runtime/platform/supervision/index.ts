@@ -1,17 +1,17 @@
-import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
 import type { LogForm } from '../log/journal.js'
 import { beat, shareActivity } from './activity.js'
 import { MemoryWatch, ownMemory } from './memory.js'
-import { addStall, type Blocker, blockerOf, readStalls, type Stall, writeStalls } from './stalls.js'
+import { type Blocker, blockerOf, type Stall, stallFile } from './stalls.js'
 import type { StallEnded, ThreadData, ToThread } from './thread.js'
 
 /** How often the event loop shows that it turns. */
 const beat_ms = 250
 /** How often the memory is looked at. */
 const memoryLook_ms = 1_000
+const mostStalls = 32
 
 export interface WatchdogOptions {
   /** Data folder: the record of stalls is kept there. */
@@ -33,7 +33,8 @@ export interface WatchdogOptions {
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
-  readonly #record: string
+  readonly #record: ReturnType<typeof stallFile>
+  #stalls: readonly Stall[]
   readonly #thread: Worker
   readonly #beats: NodeJS.Timeout
   readonly #stalled = new Set<(stall: StallEnded) => void>()
@@ -46,11 +47,14 @@ export class Watchdog {
   constructor(options: WatchdogOptions) {
     const { data, warn_ms, limit_ms, form } = options
     this.#options = options
-    this.#record = join(data, 'stalls.json')
+    this.#record = stallFile(data)
+    // The thread adds one.
+    this.#stalls = (this.#record.readSync().value ?? []).slice(1 - mostStalls)
     const early: ToThread[] = []
     let send: (message: ToThread) => void = (message) => early.push(message)
     const memory = shareActivity((plugin, number) => send({ plugin, number }))
-    const workerData: ThreadData = { memory, warn_ms, limit_ms, record: this.#record, form }
+    const record = { record: this.#record.path, stalls: this.#stalls }
+    const workerData: ThreadData = { memory, warn_ms, limit_ms, ...record, form }
     // Without limits of its memory: a deep stack of a large bundle is large, and a thread that runs out of memory ends nothing.
     this.#thread = new Worker(new URL('./thread.js', import.meta.url), { workerData, execArgv: [] })
     send = (message) => this.#thread.postMessage(message)
@@ -84,12 +88,18 @@ export class Watchdog {
     const text = `${used_mb} of ${limit_mb} MB of memory are in use, ${who}: the service ends, to be started again`
     this.#options.log.fatal({ plugin: plugin || undefined, used_mb, limit_mb }, text)
     const stall: Stall = { plugin, phase: '', place: '', stack: [], at_ms: Date.now(), blocked_s: 0, used_mb, limit_mb }
-    try {
-      addStall(this.#record, stall)
-    } catch (error) {
-      this.#options.log.error({ err: error }, `${this.#record} cannot be written: ${messageOf(error)}`)
-    }
+    this.#keep([...this.#stalls, stall])
     for (const fn of this.#exhausted) fn()
+  }
+
+  #keep(stalls: readonly Stall[]): void {
+    this.#stalls = stalls
+    this.#thread.postMessage({ stalls } satisfies ToThread)
+    try {
+      this.#record.writeSync([...stalls])
+    } catch (error) {
+      this.#options.log.error({ err: error }, `${this.#record.path} cannot be written: ${messageOf(error)}`)
+    }
   }
 
   /** All plugins have started. */
@@ -108,31 +118,22 @@ export class Watchdog {
    * record.
    */
   blocker(): Blocker | undefined {
-    const stalls = readStalls(this.#record)
+    const stalls = this.#stalls
     const blocker = blockerOf(stalls, Date.now())
-    if (stalls.some(({ served }) => !served)) {
-      try {
-        writeStalls(
-          this.#record,
-          stalls.map((stall) => ({ ...stall, served: true })),
-        )
-      } catch (error) {
-        this.#options.log.warn({ err: error }, `${this.#record} cannot be written: ${messageOf(error)}`)
-      }
-    }
+    if (stalls.some(({ served }) => !served)) this.#keep(stalls.map((stall) => ({ ...stall, served: true })))
     return blocker
   }
 
   /** Why the previous process ran out of memory, if no plugin could be named. To be read before `blocker`. */
   get unnamed(): string | undefined {
-    const last = readStalls(this.#record).at(-1)
+    const last = this.#stalls.at(-1)
     if (!last?.limit_mb || last.plugin || last.served) return undefined
     return `the service used ${last.used_mb} of ${last.limit_mb} MB of memory and was ended; it is unknown which plugin held them`
   }
 
   /** The number of remembered stalls that ended a process. */
   get ends(): number {
-    return readStalls(this.#record).length
+    return this.#stalls.length
   }
 
   /** From now on code in these files is that plugin's. */

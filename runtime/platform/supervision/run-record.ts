@@ -4,12 +4,11 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import { type Static, Type } from 'typebox'
 import type { RunEnd } from '../../../schemas/services.js'
-import { replaceFileSync } from '../files/durable-file.js'
 import { readRecordSync } from '../files/plain-file.js'
-import { readStalls } from './stalls.js'
+import { StateFile } from '../files/state-file.js'
+import { type Stall, stallFile } from './stalls.js'
 
 const Run = Type.Object({
   /** The machine's boot, '' unknown. */
@@ -17,11 +16,7 @@ const Run = Type.Object({
   started_ms: Type.Number(),
   end: Type.Optional(Type.Object({ how: Type.String(), text: Type.String(), at_ms: Type.Number() })),
 })
-interface Run {
-  boot: string
-  started_ms: number
-  end?: { how: string; text: string; at_ms: number }
-}
+type Run = Static<typeof Run>
 
 /** The record written by the unit's ExecStopPost: boot id, $SERVICE_RESULT, $EXIT_CODE, $EXIT_STATUS. */
 interface SupervisorRecord {
@@ -41,15 +36,6 @@ const readText = (file: string): string => {
 
 export const bootId = (): string => readText('/proc/sys/kernel/random/boot_id').trim()
 
-function readRun(file: string): Run | undefined {
-  try {
-    const value: unknown = JSON.parse(readRecordSync(file))
-    return Value.Check(Run, value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
 function readSupervisor(file: string): SupervisorRecord | undefined {
   const [boot, result, code, status] = readText(file).trim().split(/\s+/)
   return boot && result ? { boot, result, code: code ?? '', status: status ?? '' } : undefined
@@ -59,7 +45,7 @@ function readSupervisor(file: string): SupervisorRecord | undefined {
 export class RunRecord {
   /** How the run before ended. */
   readonly before: RunEnd
-  readonly #file: string
+  readonly #file: StateFile<typeof Run>
   readonly #run: Run
   readonly #onExit = (code: number) => {
     if (code !== 0) this.#end('failed', `the process ended with exit code ${code}`)
@@ -72,11 +58,11 @@ export class RunRecord {
    */
   constructor(data: string, now_ms: () => number, boot = bootId()) {
     this.#now_ms = now_ms
-    this.#file = join(data, 'run.json')
+    this.#file = new StateFile(Run, join(data, 'run.json'))
     this.before = runEndOf({
-      run: readRun(this.#file),
+      run: this.#file.readSync().value,
       boot,
-      stalls: readStalls(join(data, 'stalls.json')),
+      stalls: stallFile(data).readSync().value ?? [],
       supervisor: readSupervisor(join(data, 'ended')),
     })
     // It describes the end of one run: after a power cut it must not be read again for the next run.
@@ -107,7 +93,7 @@ export class RunRecord {
   /** Durable when it returns, unless the disk takes no writes. */
   #write(): void {
     try {
-      replaceFileSync(this.#file, JSON.stringify(this.#run))
+      this.#file.writeSync(this.#run)
     } catch {}
   }
 }
@@ -116,7 +102,7 @@ export class RunRecord {
 export function runEndOf(traces: {
   run: Run | undefined
   boot: string
-  stalls: ReturnType<typeof readStalls>
+  stalls: readonly Stall[]
   supervisor: SupervisorRecord | undefined
 }): RunEnd {
   const { run, boot, supervisor } = traces

@@ -1,70 +1,31 @@
 /** The durable record of stalls that ended the process: written by the watchdog's thread, read at the next start. */
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { replaceFileSync } from '../files/durable-file.js'
-import { readRecordSync } from '../files/plain-file.js'
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { StateFile } from '../files/state-file.js'
 
-const mostKept = 32
-
-export interface Stall {
+export const Stall = Type.Object({
   /** '' if no plugin could be named. */
-  plugin: string
-  phase: string
+  plugin: Type.String(),
+  phase: Type.String(),
   /** `file:line:column` of the plugin's innermost frame, '' unknown. */
-  place: string
+  place: Type.String(),
   /** Innermost first. */
-  stack: string[]
+  stack: Type.Array(Type.String(), { maxItems: 64 }),
   /** UTC milliseconds by the system clock. */
-  at_ms: number
-  blocked_s: number
+  at_ms: Type.Number(),
+  blocked_s: Type.Number(),
   /** Where it was the memory that was used up. */
-  used_mb?: number
-  limit_mb?: number
+  used_mb: Type.Optional(Type.Number()),
+  limit_mb: Type.Optional(Type.Number()),
   /** A start has kept the plugin out for it. */
-  served?: boolean
-}
+  served: Type.Optional(Type.Boolean()),
+})
+export type Stall = Static<typeof Stall>
 
-/** By hand: the watchdog's thread would need 300 kB of code for a schema. */
-function isStall(value: unknown): value is Stall {
-  if (typeof value !== 'object' || value === null) return false
-  const { plugin, phase, place, stack, at_ms, blocked_s, used_mb, limit_mb, served } = value as Record<
-    keyof Stall,
-    unknown
-  >
-  const isNumberOrLeftOut = (one: unknown) => one === undefined || Number.isFinite(one)
-  return (
-    [plugin, phase, place].every((text) => typeof text === 'string') &&
-    Array.isArray(stack) &&
-    stack.length <= 64 &&
-    stack.every((line) => typeof line === 'string') &&
-    Number.isFinite(at_ms) &&
-    Number.isFinite(blocked_s) &&
-    isNumberOrLeftOut(used_mb) &&
-    isNumberOrLeftOut(limit_mb) &&
-    (served === undefined || typeof served === 'boolean')
-  )
-}
+const Stalls = Type.Array(Stall)
 
-/** Oldest first; a file that is missing or damaged holds none. */
-export function readStalls(file: string): Stall[] {
-  try {
-    const value: unknown = JSON.parse(readRecordSync(file))
-    return Array.isArray(value) && value.every(isStall) ? value : []
-  } catch {
-    return []
-  }
-}
-
-/** Durable when it returns. @throws an error of the file system */
-export function addStall(file: string, stall: Stall): void {
-  writeStalls(file, [...readStalls(file), stall].slice(-mostKept))
-}
-
-/** Durable when it returns. @throws an error of the file system */
-export function writeStalls(file: string, stalls: readonly Stall[]): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  replaceFileSync(file, JSON.stringify(stalls))
-}
+/** Oldest first. */
+export const stallFile = (data: string) => new StateFile(Stalls, join(data, 'stalls.json'))
 
 /** How long a plugin that ended the process stays out after the first, second and every further time. */
 const quarantines_ms = [5 * 60_000, 60 * 60_000, 24 * 3_600_000]

@@ -8,9 +8,10 @@ import { Session } from 'node:inspector'
 import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
+import { replaceFileSync } from '../files/durable-file.js'
 import { journalLine, type LogForm } from '../log/journal.js'
 import { ownerSymbol, readActivity } from './activity.js'
-import { addStall, type Stall } from './stalls.js'
+import type { Stall } from './stalls.js'
 
 /** The start parameters of the thread. */
 export interface ThreadData {
@@ -19,11 +20,16 @@ export interface ThreadData {
   limit_ms: number
   /** Where a stall that ends the process is written down. */
   record: string
+  /** The earlier ones that the record holds. */
+  stalls: readonly Stall[]
   form: LogForm
 }
 
-/** From the main thread: a plugin's number, or the files by which its code is known. */
-export type ToThread = { plugin: string; number: number } | { plugin: string; files: string[] }
+/** From the main thread: a plugin's number, the files by which its code is known, or the stalls that the record holds now. */
+export type ToThread =
+  | { plugin: string; number: number }
+  | { plugin: string; files: string[] }
+  | { stalls: readonly Stall[] }
 
 /** To the main thread, once it turns again. */
 export interface StallEnded {
@@ -34,6 +40,7 @@ export interface StallEnded {
 }
 
 const { memory, warn_ms, limit_ms, record, form } = workerData as ThreadData
+let { stalls } = workerData as ThreadData
 const look_ms = 250
 /** A thread that gives no stack in this time is in native code. Every script it has loaded is announced first. */
 const stackLimit_ms = 3_000
@@ -44,6 +51,7 @@ const numbers = new Map<number, string>()
 const files = new Map<string, string>()
 parentPort?.on('message', (message: ToThread) => {
   if ('number' in message) numbers.set(message.number, message.plugin)
+  else if ('stalls' in message) stalls = message.stalls
   else for (const file of message.files) files.set(file, message.plugin)
 })
 
@@ -145,7 +153,9 @@ function ended({ plugin, phase, place }: Culprit): void {
 function end(): void {
   const found = culprit()
   try {
-    addStall(record, { ...found, at_ms: Date.now(), blocked_s: still_ms / 1000 })
+    const stall: Stall = { ...found, at_ms: Date.now(), blocked_s: still_ms / 1000 }
+    // Not by its `StateFile`: this thread would need 300 kB of code for the schema.
+    replaceFileSync(record, JSON.stringify([...stalls, stall]))
   } catch (error) {
     log(50, `the stall could not be written down: ${(error as Error).message}`, found)
   }

@@ -5,11 +5,12 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { messageOf } from '../../../errors.js'
 import { replaceFileSync } from '../../../platform/files/durable-file.js'
 import { readRecordSync } from '../../../platform/files/plain-file.js'
+import { StateFile } from '../../../platform/files/state-file.js'
 import type { Logger } from '../../../platform/log/log.js'
 import type { Notice } from '../../../platform/station-error.js'
 import { parseVariant, readVariant, type VariantFile } from '../variant-file.js'
@@ -23,7 +24,6 @@ const Kept = Type.Object({
   /** The person's variant; default: that of the slot. */
   variant: Type.Optional(Type.Object({ file: Type.String(), text: Type.String() })),
 })
-type Kept = Static<typeof Kept>
 
 /** The settings of a start. */
 export interface Settings extends Arguments {
@@ -89,7 +89,7 @@ function unlessLost(root: string, now: Settings, kept: Settings | undefined, env
   if (!lostVariant && !lostOptions) return now
   const what = lostVariant ? `the variant ${kept.file.file}` : 'RTK_BASE_OPTIONS in /etc/default/rtk-base'
   const text = `${what} is missing, and with it the login: the settings that ran before are used`
-  const advice = `put it back, or delete ${keptFile(root)} and restart the service`
+  const advice = `put it back, or delete ${keptFile(root).path} and restart the service`
   return { ...kept, notice: { code: 'settings-missing', text, advice } }
 }
 
@@ -103,13 +103,13 @@ function mentionsLogin(variant: string | undefined, raw: readonly string[]): boo
   )
 }
 
-const keptFile = (root: string) => join(root, 'kept.json')
+const keptFile = (root: string) => new StateFile(Kept, join(root, 'kept.json'))
 
 /** Undefined where there are none, or none that this version can use. */
 function keptIn(root: string): Settings | undefined {
   try {
-    const value: unknown = JSON.parse(readRecordSync(keptFile(root)))
-    if (!Value.Check(Kept, value)) return undefined
+    const { value } = keptFile(root).readSync()
+    if (!value) return undefined
     const { variant, ...given } = value
     return { ...given, file: variant ? parsed(variant) : readVariant(), careful: false }
   } catch {
@@ -131,9 +131,9 @@ export function startProven(root: string, { file, notice, ...settings }: Setting
     if (notice) return
     const { set, change, log: level } = settings
     const isOwn = file.file !== readVariant().file
-    const kept: Kept = { set, change, log: level, ...(isOwn && { variant: { file: file.file, text: file.text } }) }
-    const text = `${JSON.stringify(kept)}\n`
-    if (textOf(keptFile(root)) !== text) replaceFileSync(keptFile(root), text)
+    const kept = { set, change, log: level, ...(isOwn && { variant: { file: file.file, text: file.text } }) }
+    const record = keptFile(root)
+    if (!isDeepStrictEqual(record.readSync().value, kept)) record.writeSync(kept)
   } catch (error) {
     log.warn({ err: error }, `the settings that ran well could not be kept: ${messageOf(error)}`)
   }
