@@ -130,7 +130,7 @@ async function start(options: RuntimeOptions, shutdown: Shutdown): Promise<Runti
   await manager.boot(wantedPlugins(options), ready, shutdown.signal)
   booted = true
   options.watchdog?.booted()
-  registries.config.trial.resume()
+  registries.config.trial.applied()
   shutdown.unlessStopped()
   if (options.ownProcess) {
     // Asked for now: an update may take the folder away before it is checked.

@@ -79,6 +79,7 @@ export { didYouMean } from './platform/nearest.js'
 export type { ExecOptions, ExecResult, ProcessPort } from './platform/ports/processes.js'
 export { iso, rangeOf, timeForms, timeOf } from './platform/time/time-range.js'
 export { anySignal } from './platform/time/waits.js'
+export { type Evidence, mostTries, Trial, type TrialOptions } from './platform/trial.js'
 
 /** The version of this interface. The field `api` of a plugin gives the range of versions that it works with. */
 export const apiVersion = '1.0.0'

@@ -1,4 +1,4 @@
-import type { PluginContext, Source } from 'rtk-base/plugin'
+import { type PluginContext, type Source, Trial } from 'rtk-base/plugin'
 import { station } from 'rtk-base/services'
 import { type Broker, type LinkSettings, sameBroker } from './settings.js'
 
@@ -27,31 +27,34 @@ export class BrokerTrial {
   readonly #limit_s: number
   /** The settings that are applied; undefined before the start. */
   #now: LinkSettings | undefined
-  /** The parameters that return; undefined while nothing is on trial. */
-  #old: Broker | undefined
-  #cancel: () => unknown = () => {}
+  readonly #trial: Trial<Broker>
 
   /** @param limit_s 0: no trial */
   constructor(ctx: PluginContext, limit_s: number) {
     this.#ctx = ctx
     this.#limit_s = limit_s
+    const clock = { monotonic: () => ctx.clock.monotonic(), timer: ctx.timers.after }
+    this.#trial = new Trial({ clock, window_ms: limit_s * 1000, over: () => this.#goBack() })
   }
 
   /** Begins the trial that is stored, also one that a restart interrupted. */
   async start(settings: LinkSettings): Promise<void> {
-    this.#end()
+    this.#trial.end()
     this.#now = settings
     const old = await this.#ctx.store.get(stored)
-    if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings.parameters)) this.#begin(old, settings)
-    else if (old !== undefined) await this.#forget()
+    if (isBroker(old) && this.#limit_s > 0 && !sameBroker(old, settings.parameters)) {
+      this.#trial.begin({ host: old.host, port: old.port })
+      // The time does not run while the link is switched off.
+      if (settings.enabled) this.#trial.start()
+    } else if (old !== undefined) await this.#forget()
   }
 
-  /** What a change to `next` stores with its values. */
-  pledge(next: Broker, { source, wasUp }: BrokerChange): Record<string, Broker | undefined> {
+  /** What a change to `next` stores in the same batch. */
+  writes(next: Broker, { source, wasUp }: BrokerChange): Record<string, Broker | undefined> {
     // Not started yet: an interrupted trial stays as it is stored.
     if (this.#now === undefined) return {}
     // A second change while the first is on trial: the broker before both returns.
-    const worked = this.#old ?? (wasUp || source === 'mqtt' ? this.#now.parameters : undefined)
+    const worked = this.#trial.before ?? (wasUp || source === 'mqtt' ? this.#now.parameters : undefined)
     const isTried = this.#limit_s > 0 && worked !== undefined && !sameBroker(next, worked)
     return { [stored]: isTried ? worked : undefined }
   }
@@ -64,32 +67,22 @@ export class BrokerTrial {
 
   /** The broker accepted the station. */
   async accepted(): Promise<void> {
-    if (this.#old === undefined) return
-    this.#end()
+    if (this.#trial.look('good') !== 'kept') return
+    this.#trial.end()
     await this.#forget()
   }
 
-  /** The time does not run while the link is switched off. */
-  #begin({ host, port }: Broker, { enabled }: LinkSettings): void {
-    const old = { host, port }
-    this.#old = old
-    if (enabled) this.#cancel = this.#ctx.timers.after(this.#limit_s * 1000, () => this.#goBack(old))
-  }
-
-  #end(): void {
-    this.#cancel()
-    this.#old = undefined
-  }
-
-  async #goBack(old: Broker): Promise<void> {
-    this.#end()
+  async #goBack(): Promise<void> {
+    const old = this.#trial.before
+    if (!old) return
+    this.#trial.end()
     const result = await this.#ctx.services
       .use(station)
       .change({ 'mqtt-host': old.host, 'mqtt-port': old.port }, { source: 'plugin' })
     const what = `the new broker did not accept this station within ${this.#limit_s} s`
     const restored = result.result === 'ok'
     // It is tried again at the next start.
-    if (!restored) this.#end()
+    if (!restored) this.#trial.end()
     const reason = result.errors?.[0]?.message ?? ''
     const text = restored
       ? `${what}: back to ${nameOf(old)}`

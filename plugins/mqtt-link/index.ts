@@ -86,7 +86,7 @@ export default definePlugin({
     })
     ctx.config.rule([host.name, port.name], (get, _changed, source) => {
       const next = { host: get(host.name) as string, port: get(port.name) as number }
-      return { store: trial.pledge(next, { source, wasUp: link.session !== undefined }) }
+      return { store: trial.writes(next, { source, wasUp: link.session !== undefined }) }
     })
     ctx.config.onChange([enabled.name, host.name, port.name], async () => {
       // Before the link: the broker on trial may accept the station at once.

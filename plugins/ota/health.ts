@@ -1,3 +1,4 @@
+import { Trial } from 'rtk-base/plugin'
 import type { Before } from './memory.js'
 
 /** Signs of health of a version on trial. */
@@ -19,6 +20,14 @@ const texts: Readonly<Record<keyof Signs, string>> = {
 /** A sign counts so long after it was seen last: one answer that is late decides nothing. */
 const fresh_ms = 15_000
 
+interface Limits {
+  clock: { monotonic(): number }
+  hold_ms: number
+  limit_ms: number
+  /** Monotonic; default: now. */
+  begun_ms?: number
+}
+
 export type Verdict = { kind: 'wait'; held_ms: number } | { kind: 'good' } | { kind: 'bad'; text: string }
 
 /**
@@ -27,32 +36,32 @@ export type Verdict = { kind: 'wait'; held_ms: number } | { kind: 'good' } | { k
  */
 export class Health {
   readonly #required: readonly (keyof Signs)[]
-  readonly #hold_ms: number
-  readonly #limit_ms: number
-  readonly #begun_ms: number
   readonly #seen_ms = new Map<keyof Signs, number>()
-  #since_ms: number | undefined
+  readonly #limits: Limits
+  readonly #trial: Trial<Before>
 
-  constructor(before: Before, { hold_ms, limit_ms, now_ms }: { hold_ms: number; limit_ms: number; now_ms: number }) {
+  constructor(before: Before, limits: Limits) {
     this.#required = ['control', ...(['rtcm', 'broker'] as const).filter((sign) => before[sign])]
-    this.#hold_ms = hold_ms
-    this.#limit_ms = limit_ms
-    this.#begun_ms = now_ms
+    this.#limits = limits
+    const { clock, hold_ms, limit_ms, begun_ms } = limits
+    this.#trial = new Trial({ clock, hold_ms, window_ms: limit_ms })
+    this.#trial.begin(before)
+    this.#trial.start(begun_ms)
   }
 
-  look(signs: Signs, now_ms: number): Verdict {
+  look(signs: Signs): Verdict {
+    const { clock, limit_ms } = this.#limits
+    const now_ms = clock.monotonic()
     for (const sign of this.#required) if (signs[sign]) this.#seen_ms.set(sign, now_ms)
     const missing = this.#required.filter((sign) => {
       const seen_ms = this.#seen_ms.get(sign)
       return seen_ms === undefined || now_ms - seen_ms > fresh_ms
     })
-    if (missing.length > 0) this.#since_ms = undefined
-    else this.#since_ms ??= now_ms
-    const held_ms = this.#since_ms === undefined ? 0 : now_ms - this.#since_ms
-    if (this.#since_ms !== undefined && held_ms >= this.#hold_ms) return { kind: 'good' }
-    if (now_ms - this.#begun_ms < this.#limit_ms) return { kind: 'wait', held_ms }
+    const outcome = this.#trial.look(missing.length > 0 ? 'unknown' : 'good')
+    if (outcome === 'kept') return { kind: 'good' }
+    if (outcome === 'waiting') return { kind: 'wait', held_ms: this.#trial.held_ms }
     const what =
       missing.length > 0 ? missing.map((sign) => texts[sign]).join('; ') : 'it was not healthy for long enough'
-    return { kind: 'bad', text: `${what} (within ${Math.round(this.#limit_ms / 60_000)} min)` }
+    return { kind: 'bad', text: `${what} (within ${Math.round(limit_ms / 60_000)} min)` }
   }
 }

@@ -4,12 +4,12 @@ import { device, firmwareInstaller, pluginUpdates, updateErrors } from 'rtk-base
 import { Type } from 'typebox'
 import { CheckedVersion, VersionCheck } from './check.js'
 import { Download } from './download.js'
+import { ImageTrial, reasonOf } from './image-trial.js'
 import { UpdateMemory } from './memory.js'
 import { Rauc } from './rauc/index.js'
 import { followRauc } from './rauc/life.js'
 import { StationSigns } from './signs.js'
 import { Slots } from './slots/index.js'
-import { reasonOf, Trial } from './trial.js'
 import { bytesOf, Updates } from './updates.js'
 
 const Options = Type.Object(
@@ -155,7 +155,7 @@ export default definePlugin({
       slots = place && new Slots({ ...place, restart: () => ctx.services.use(device).restartService() })
       return slots
     }
-    const state = { memory, signs, updates, rauc, open, limits, trial: undefined as Trial | undefined }
+    const state = { memory, signs, updates, rauc, open, limits, trial: undefined as ImageTrial | undefined }
     return state
   },
 
@@ -168,7 +168,7 @@ export default definePlugin({
     if (!installer) return
     const progress = (percent: number) => updates.show(percent < 100 ? 'verifying' : 'idle', percent)
     const deps = { installer, memory, signs, ...limits, progress }
-    const trial = new Trial(ctx, deps, handoff.get('trialBegun_ms', Type.Number()))
+    const trial = new ImageTrial(ctx, deps, handoff.get('trialBegun_ms', Type.Number()))
     const begin = async () => {
       state.trial = trial
       updates.show('verifying', 0)
@@ -195,7 +195,12 @@ export default definePlugin({
 /** At the first start of a process: the result of the last update. */
 async function lookBack(
   ctx: PluginContext,
-  { installer, memory, updates, trial }: { installer: Slots; memory: UpdateMemory; updates: Updates; trial: Trial },
+  {
+    installer,
+    memory,
+    updates,
+    trial,
+  }: { installer: Slots; memory: UpdateMemory; updates: Updates; trial: ImageTrial },
 ): Promise<void> {
   try {
     const pending = await memory.pending()

@@ -9,11 +9,11 @@ import { readRecord } from '../platform/files/plain-file.js'
 import { StateFile } from '../platform/files/state-file.js'
 import type { Logger } from '../platform/log/log.js'
 import type { Clock } from '../platform/ports/clock.js'
+import { type Evidence, mostTries, Trial } from '../platform/trial.js'
 import type { Loaded } from './load.js'
 
-const mostTries = 3
 /** It is kept after running for this long. */
-const trial_ms = 60_000
+const hold_ms = 60_000
 const look_ms = 1_000
 
 const Version = Type.Object({ version: Type.String(), folder: Type.String({ pattern: '^[a-z0-9-]+$' }) })
@@ -67,8 +67,8 @@ export class UpdatedPlugins implements PluginUpdates {
   readonly #deps: PluginUpdatesDeps
   readonly #file: StateFile<typeof Index>
   #index: Index
-  /** Monotonic milliseconds since which a version on trial runs, by its key. */
-  readonly #since = new Map<string, number>()
+  /** Of the versions that are on trial, by their keys. */
+  readonly #trials = new Map<string, Trial<Update>>()
   /** Keys of confirmed versions that have not run in this process yet. */
   readonly #unseen = new Set<string>()
   #cancel: () => unknown = () => {}
@@ -110,7 +110,7 @@ export class UpdatedPlugins implements PluginUpdates {
     for (const [source, update] of Object.entries(found.updates)) {
       if (update.confirmed) this.#unseen.add(source)
       else if (update.tries < mostTries) update.tries++
-      else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${trial_ms / 1000} s`)
+      else this.#giveUp(source, `it was started ${mostTries} times and never ran for ${hold_ms / 1000} s`)
     }
     try {
       if (JSON.stringify(before) !== JSON.stringify(found)) await this.#save()
@@ -226,7 +226,7 @@ export class UpdatedPlugins implements PluginUpdates {
         throw error
       }
       this.#preparing.delete(basename(folder))
-      this.#since.delete(source)
+      this.#trials.delete(source)
       try {
         await this.#deps.plugins().reload(name)
       } catch (error) {
@@ -260,7 +260,7 @@ export class UpdatedPlugins implements PluginUpdates {
     const { name, version, former: confirmed } = this.#index.updates[source] as Update
     const former = before ?? (confirmed && { name, ...confirmed, tries: 0, confirmed: true })
     this.#putBack(source, former)
-    this.#since.delete(source)
+    this.#trials.delete(source)
     this.#unseen.delete(source)
     const text = `${name} ${version} was given up: ${reason}; ${former ? `${former.version} runs again` : 'the one of the bundle runs again'}`
     this.#index.failed[name] = text
@@ -307,25 +307,28 @@ export class UpdatedPlugins implements PluginUpdates {
   }
 
   async #checkTrial(source: string, update: Update, report: PluginReport | undefined): Promise<void> {
-    const now_ms = this.#deps.clock.monotonic()
-    if (report?.state === 'failed' || report?.state === 'quarantined') {
+    const outcome = this.#trialOf(source, update).look(evidenceOf(report))
+    if (report && outcome === 'over') {
       this.#giveUp(source, report.reason)
       await this.#save()
       await this.#deps.plugins().reload(report.name)
-      return
     }
-    if (report?.state !== 'running') {
-      this.#since.delete(source)
-      return
-    }
-    const since_ms = this.#since.get(source) ?? now_ms
-    this.#since.set(source, since_ms)
-    if (now_ms - since_ms < trial_ms) return
+    if (outcome !== 'kept') return
     const { name, version, folder } = update
     this.#index.updates[source] = { name, version, folder, tries: update.tries, confirmed: true }
     await this.#save()
     this.#deps.log.info({ plugin: name, version }, 'the update is confirmed')
     await this.#sweep()
+  }
+
+  #trialOf(source: string, update: Update): Trial<Update> {
+    const known = this.#trials.get(source)
+    if (known) return known
+    const trial = new Trial<Update>({ clock: this.#deps.clock, hold_ms })
+    trial.begin(update)
+    trial.start()
+    this.#trials.set(source, trial)
+    return trial
   }
 
   /** It ran before, so it gets the usual retries; if it still does not start, it is given up. */
@@ -359,7 +362,9 @@ export class UpdatedPlugins implements PluginUpdates {
   /** The state in memory counts for this run; a start from a read-only disk decides the same again. */
   async #saveOrTell(): Promise<void> {
     const { log } = this.#deps
-    await this.#save().catch((error) => log.error({ err: error }, `${this.#file.path} was not written: ${messageOf(error)}`))
+    await this.#save().catch((error) =>
+      log.error({ err: error }, `${this.#file.path} was not written: ${messageOf(error)}`),
+    )
   }
 
   async #save(): Promise<void> {
@@ -379,6 +384,12 @@ export class UpdatedPlugins implements PluginUpdates {
     const updates = Object.values(this.#index.updates)
     return this.#preparing.has(place) || updates.some((one) => one.folder === place || one.former?.folder === place)
   }
+}
+
+/** How the state of the plugin speaks for its version. */
+function evidenceOf(report: PluginReport | undefined): Evidence {
+  if (report?.state === 'running') return 'good'
+  return report?.state === 'failed' || report?.state === 'quarantined' ? 'bad' : 'unknown'
 }
 
 const exists = (file: string) =>

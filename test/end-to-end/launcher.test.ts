@@ -147,6 +147,24 @@ for (const shell of few(1, shells)) {
       t.equal(stateNow(), lines('a', '', 0, 'b'))
     })
 
+    t.test('a new version in which Node itself ends at once is given up: the old slot runs again', async (t) => {
+      const { tools, launch, end, stateNow } = device(t, shell, lines('a', 'b', 0, ''))
+      const node = join(tools, 'node')
+      const whole = readFileSync(node, 'utf8')
+      program(node, whole.replace('#!/bin/sh\n', '#!/bin/sh\n[ "$RTK_BASE_SLOT" = b ] && exit 1\n'))
+      const starts: Start[] = []
+      // What the unit does: another start after each end.
+      while (starts.at(-1)?.slot === undefined && starts.length < 9) {
+        starts.push(launch())
+        if (starts.at(-1)?.code !== 0) end(crash)
+      }
+      t.strictSame(
+        starts.map(({ code, slot }) => `${code} ${slot}`),
+        ['1 undefined', '1 undefined', '1 undefined', '0 a'],
+      )
+      t.equal(stateNow(), lines('a', '', 0, 'b'), 'the service is told which slot was given up')
+    })
+
     t.test('a trial that is confirmed runs from then on', { skip: gateOnly }, async (t) => {
       const { root, launch } = device(t, shell, lines('a', 'b', 0, ''))
       t.match(launch(), { slot: 'b', trial: 'b' })

@@ -698,10 +698,10 @@ t.test('a change that may cut its caller off', async (t) => {
 
   t.test('is kept when its caller comes again, also over a restart', async (t) => {
     const { trial, clock, events, store } = trialRig()
-    await store.batch(trial.pledge(values('host')))
+    await store.batch(trial.writes(values('host')))
     const next = trialRig(store)
     await next.trial.load()
-    next.trial.resume()
+    next.trial.applied()
     t.match(next.trial.pending, { parameters: ['host'] })
     await next.clock.advance(2000)
     next.trial.seen(http)
@@ -709,7 +709,7 @@ t.test('a change that may cut its caller off', async (t) => {
     await new Promise((resolve) => setImmediate(resolve))
     const last = trialRig(store)
     await last.trial.load()
-    last.trial.resume()
+    last.trial.applied()
     t.equal(last.trial.pending, undefined)
     await next.clock.advance(60_000)
     t.equal(next.events.over, 0)

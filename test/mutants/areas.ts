@@ -129,8 +129,8 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'store',
-    code: ['runtime/platform/store', 'runtime/platform/files/durable-file.ts'],
-    tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings'],
+    code: ['runtime/platform/store', 'runtime/platform/files/durable-file.ts', 'runtime/platform/files/state-file.ts'],
+    tests: ['kernel/parts', 'kernel/store', 'kernel/kept-settings', 'kernel/plain-files'],
     sample: 12,
     wanted: decisive,
   },
@@ -250,8 +250,12 @@ export const areas: readonly Area[] = [
   },
   {
     name: 'config transaction',
-    code: ['runtime/kernel/registries/config.ts', 'runtime/kernel/registries/change-trial.ts'],
-    tests: ['kernel/registry', 'kernel/parts', 'kernel/kept-settings', 'kernel/manager', 'plugins/mqtt/mqtt-requests'],
+    code: [
+      'runtime/kernel/registries/config.ts',
+      'runtime/kernel/registries/change-trial.ts',
+      'runtime/platform/trial.ts',
+    ],
+    tests: ['kernel/registry', 'kernel/parts', 'kernel/trial', 'kernel/manager', 'plugins/mqtt/mqtt-requests'],
     sample: 16,
     wanted: decisive,
   },

@@ -1,15 +1,13 @@
 import { Backoff, pause } from 'rtk-base/link'
-import type { PluginContext } from 'rtk-base/plugin'
+import { mostTries, type PluginContext } from 'rtk-base/plugin'
 import { device } from 'rtk-base/services'
 import { Health } from '../health.js'
+import { type ImageTrial, look_ms, reasonOf } from '../image-trial.js'
 import type { UpdateMemory } from '../memory.js'
 import type { StationSigns } from '../signs.js'
-import { look_ms, reasonOf, type Trial } from '../trial.js'
 import type { Updates } from '../updates.js'
 import type { Rauc } from './index.js'
 
-/** Maximum starts of the service on trial: the boot loader only counts those of the machine. */
-const mostStarts = 3
 const errorCode = 'update-rauc'
 
 export interface RaucLife {
@@ -17,7 +15,7 @@ export interface RaucLife {
   memory: UpdateMemory
   signs: StationSigns
   updates: Updates
-  trial: Trial
+  trial: ImageTrial
   hold_ms: number
   /** Puts the version that runs on trial. */
   begin(): Promise<void>
@@ -59,9 +57,10 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
   if (pending?.slot === installer.running) {
     if (pending.verdict) return trial.giveUp(pending.verdict)
     await begin()
+    // The boot loader only counts the starts of the machine.
     const starts = isReload ? 0 : await memory.started()
-    if (starts > mostStarts)
-      await trial.giveUp(`it ended ${mostStarts} times before it was confirmed: ${lastEnd?.text ?? ''}`)
+    if (starts > mostTries)
+      await trial.giveUp(`it ended ${mostTries} times before it was confirmed: ${lastEnd?.text ?? ''}`)
     return
   }
   if (pending && pending.boot === bootId) {
@@ -83,10 +82,10 @@ async function judge(ctx: PluginContext, life: RaucLife): Promise<void> {
 
 /** The boot loader counts each start until it is marked as good: also those that no update has caused. */
 function keepBooted(ctx: PluginContext, { installer, signs, hold_ms }: RaucLife): void {
-  const limits = { hold_ms, limit_ms: Number.POSITIVE_INFINITY, now_ms: ctx.clock.monotonic() }
+  const limits = { clock: ctx.clock, hold_ms, limit_ms: Number.POSITIVE_INFINITY }
   const health = new Health({ rtcm: false, broker: false }, limits)
   const stop = ctx.timers.every(look_ms, async () => {
-    const verdict = health.look(await signs.now(), ctx.clock.monotonic())
+    const verdict = health.look(await signs.now())
     ctx.log.debug({ verdict: verdict.kind }, 'looked at this start')
     if (verdict.kind !== 'good') return
     try {

@@ -48,7 +48,7 @@ interface Plan {
   readonly leftover: Record<string, unknown>
   readonly problems: Problem[]
   /** Plugins' own values that are stored in the same batch. */
-  readonly beside: StoreOps[]
+  readonly own: StoreOps[]
   /** What the caller should know of a change that is taken. */
   readonly remarks: Problem[]
 }
@@ -56,7 +56,7 @@ interface Plan {
 /** What returns when a change is undone, besides its values. */
 interface Undo {
   /** Plugins' own values before it. */
-  readonly beside: readonly StoreOps[]
+  readonly own: readonly StoreOps[]
   /** Undefined: the change is not on trial. */
   readonly trial: { readonly earlier: ValuesBefore | undefined } | undefined
 }
@@ -253,9 +253,9 @@ export class ConfigRegistry {
     )
     const earlier = this.trial.before
     const tried = this.trial.concerns(differing, caller)
-    const undo: Undo = { beside: await this.#asStored(plan.beside), trial: tried && { earlier } }
+    const undo: Undo = { own: await this.#asStored(plan.own), trial: tried && { earlier } }
     try {
-      await this.#store(plan.values, undefined, [...plan.beside, ...(tried ? this.trial.pledge(tried) : [])])
+      await this.#store(plan.values, undefined, [...plan.own, ...(tried ? this.trial.writes(tried) : [])])
     } catch (error) {
       return refused([...plan.values.keys()].map((name) => ({ name, message: messageOf(error) })))
     }
@@ -346,7 +346,7 @@ export class ConfigRegistry {
     const effective = () => new Map([...before.keys()].map((name) => [name, this.#effective(name)]))
     const tried = effective()
     try {
-      await this.#store(before, undefined, this.trial.pledge(undefined))
+      await this.#store(before, undefined, this.trial.writes(undefined))
     } catch (error) {
       this.trial.applied()
       this.#notUndone('the values before a change could not be stored', error)
@@ -388,7 +388,7 @@ export class ConfigRegistry {
       if (problem) problems.push({ name, message: `${inside(problem)}${secret ? '' : `, not ${quote(raw)}`}` })
       else (actions.has(name) ? wanted : values).set(name, value)
     }
-    if (problems.length > 0) return { values, actions: wanted, leftover, problems, beside: [], remarks: [] }
+    if (problems.length > 0) return { values, actions: wanted, leftover, problems, own: [], remarks: [] }
     const remarks = [...this.#unknown(leftover), ...this.#forgetSecrets(values)]
     return { values, actions: wanted, leftover, remarks, ...this.#obey(rules, values, source) }
   }
@@ -420,12 +420,12 @@ export class ConfigRegistry {
   }
 
   /** Asks the rules, again while one of them sets something: each of them sees what is stored in the end. */
-  #obey(rules: readonly RuleRecord[], values: Map<string, unknown>, source: Source): Pick<Plan, 'problems' | 'beside'> {
+  #obey(rules: readonly RuleRecord[], values: Map<string, unknown>, source: Source): Pick<Plan, 'problems' | 'own'> {
     const changed: ReadonlySet<string> = new Set(values.keys())
     const get = (name: string) => (values.has(name) ? values.get(name) : this.#effective(name))
     for (let round = 0; round < mostRounds; round++) {
       const problems: Problem[] = []
-      const beside: StoreOps[] = []
+      const own: StoreOps[] = []
       let isSettled = true
       for (const rule of rules) {
         const concerned = rule.names.find((name) => values.has(name))
@@ -444,12 +444,12 @@ export class ConfigRegistry {
           }
         }
         const namespace = pluginNamespace(rule.owner.name)
-        for (const [key, value] of Object.entries(found?.store ?? {})) beside.push({ namespace, key, value })
+        for (const [key, value] of Object.entries(found?.store ?? {})) own.push({ namespace, key, value })
       }
-      if (isSettled || problems.length > 0) return { problems, beside }
+      if (isSettled || problems.length > 0) return { problems, own }
     }
     const [name = ''] = changed
-    return { problems: [{ name, message: 'the rules of the plugins contradict each other' }], beside: [] }
+    return { problems: [{ name, message: 'the rules of the plugins contradict each other' }], own: [] }
   }
 
   /** Why a rule may not set this value; undefined: it may. */
@@ -485,11 +485,11 @@ export class ConfigRegistry {
   async #store(
     values: ReadonlyMap<string, unknown>,
     options?: BatchOptions,
-    beside: readonly StoreOps[] = [],
+    sameBatch: readonly StoreOps[] = [],
   ): Promise<void> {
     if (values.size === 0) return
     const ops = [...values].map(([key, value]) => ({ namespace: configNamespace, key, value }))
-    await this.#deps.store.batch([...ops, ...beside], options)
+    await this.#deps.store.batch([...ops, ...sameBatch], options)
     this.#newest += 1
     for (const [name, value] of values) {
       this.#changedAt.set(name, this.#newest)
@@ -566,11 +566,11 @@ export class ConfigRegistry {
     effective: ReadonlyMap<string, unknown>,
     source: Source,
     refusals: readonly Problem[],
-    { beside, trial }: Undo,
+    { own, trial }: Undo,
   ): Promise<void> {
     try {
       // Values on trial before this change stay on trial.
-      await this.#store(stored, undefined, [...beside, ...(trial ? this.trial.pledge(trial.earlier) : [])])
+      await this.#store(stored, undefined, [...own, ...(trial ? this.trial.writes(trial.earlier) : [])])
       if (trial) this.trial.end(trial.earlier)
     } catch (error) {
       // The stored value stays on trial: it is retried at the end of the trial.

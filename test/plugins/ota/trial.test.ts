@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { ManualClock, partOf, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
 import { Health, type Signs } from '../../../plugins/ota/health.js'
+import { ImageTrial, reasonOf } from '../../../plugins/ota/image-trial.js'
 import { type Pending, UpdateMemory } from '../../../plugins/ota/memory.js'
 import { DownloadPace, leastWindow_bytes, longest_ms } from '../../../plugins/ota/pace.js'
 import { checkImage } from '../../../plugins/ota/policy.js'
 import { StationSigns } from '../../../plugins/ota/signs.js'
 import { formatState, parseState } from '../../../plugins/ota/slots/state.js'
-import { reasonOf, Trial } from '../../../plugins/ota/trial.js'
 import { generateKeys, readPrivateKey } from '../../../runtime/lib/image/keys.js'
 import { stationError } from '../../../runtime/platform/station-error.js'
 import { type AnyPlugin, definePlugin, type PluginContext } from '../../../runtime/plugin.js'
@@ -19,12 +19,13 @@ import { bundleImage, maker, otaStation, type RigOptions, scratch } from './rig.
 
 t.test('the health of a version on trial', async (t) => {
   const all: Signs = { control: true, rtcm: true, broker: true }
-  const limits = { hold_ms: 60_000, limit_ms: 1_200_000, now_ms: 0 }
+  const limits = { hold_ms: 60_000, limit_ms: 1_200_000 }
   /** Looks every 5 s. @returns the verdict and when it came, in seconds */
   const judged = (before: { rtcm: boolean; broker: boolean }, signs: (s: number) => Partial<Signs>) => {
-    const health = new Health(before, limits)
-    for (let s = 0; s <= 1_300; s += 5) {
-      const verdict = health.look({ ...all, ...signs(s) }, s * 1000)
+    let s = 0
+    const health = new Health(before, { ...limits, clock: { monotonic: () => s * 1000 } })
+    for (; s <= 1_300; s += 5) {
+      const verdict = health.look({ ...all, ...signs(s) })
       if (verdict.kind !== 'wait') return `${s} ${verdict.kind}${verdict.kind === 'bad' ? ` ${verdict.text}` : ''}`
     }
     return 'never'
@@ -138,8 +139,13 @@ t.test('an image is taken by what was signed', async (t) => {
 })
 
 t.test('a sign counts for 15 s, and health has to last to the millisecond', async (t) => {
-  const health = new Health({ rtcm: true, broker: false }, { hold_ms: 60_000, limit_ms: 120_000, now_ms: 1000 })
-  const look = (s: number, rtcm: boolean, broker = false) => health.look({ control: true, rtcm, broker }, s * 1000)
+  let now_ms = 1_000
+  const limits = { clock: { monotonic: () => now_ms }, hold_ms: 60_000, limit_ms: 120_000, begun_ms: 1_000 }
+  const health = new Health({ rtcm: true, broker: false }, limits)
+  const look = (s: number, rtcm: boolean, broker = false, of = health) => {
+    now_ms = s * 1000
+    return of.look({ control: true, rtcm, broker })
+  }
   t.same(look(1, false), { kind: 'wait', held_ms: 0 })
   t.same(look(2, true), { kind: 'wait', held_ms: 0 })
   t.same(look(17, false), { kind: 'wait', held_ms: 15_000 })
@@ -150,9 +156,9 @@ t.test('a sign counts for 15 s, and health has to last to the millisecond', asyn
   look(65, true)
   t.same(look(79.999, true), { kind: 'wait', held_ms: 59_999 })
   t.same(look(80, true), { kind: 'good' })
-  const late = new Health({ rtcm: false, broker: true }, { hold_ms: 60_000, limit_ms: 120_000, now_ms: 1000 })
-  t.match(late.look({ control: true, rtcm: true, broker: false }, 120_999), { kind: 'wait' })
-  t.match(late.look({ control: true, rtcm: true, broker: true }, 121_000), {
+  const late = new Health({ rtcm: false, broker: true }, limits)
+  t.match(look(120.999, true, false, late), { kind: 'wait' })
+  t.match(look(121, true, true, late), {
     kind: 'bad',
     text: 'it was not healthy for long enough (within 2 min)',
   })
@@ -337,7 +343,7 @@ t.test('a trial, look by look', async (t) => {
     const timers = { every, after: (ms: number, fn: () => void) => clock.timer(ms, fn) }
     const ctx = { clock, log, timers, services: { use: (token: unknown) => (token === device ? station : undefined) } }
     const limits = { hold_ms: 60_000, limit_ms: 120_000, progress: (percent: number) => progress.push(percent) }
-    const trial = new Trial(ctx as never, { installer, memory, signs, ...limits } as never, begun_ms)
+    const trial = new ImageTrial(ctx as never, { installer, memory, signs, ...limits } as never, begun_ms)
     return { clock, done, fails, state, extended, progress, trial }
   }
 

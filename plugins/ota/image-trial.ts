@@ -20,7 +20,7 @@ export interface TrialDeps {
 }
 
 /** The version that runs is on trial: it confirms itself when the station does its work again, or gives itself up. */
-export class Trial {
+export class ImageTrial {
   readonly #ctx: PluginContext
   readonly #deps: TrialDeps
   #begun_ms: number
@@ -44,7 +44,7 @@ export class Trial {
   async start(): Promise<void> {
     const { memory, hold_ms, limit_ms } = this.#deps
     const before = (await memory.pending())?.before ?? { rtcm: false, broker: false }
-    const health = new Health(before, { hold_ms, limit_ms, now_ms: this.#begun_ms })
+    const health = new Health(before, { clock: this.#ctx.clock, hold_ms, limit_ms, begun_ms: this.#begun_ms })
     const asked = [before.rtcm && 'RTCM flows', before.broker && 'the broker is connected'].filter(Boolean)
     this.#ctx.log.warn(`this version is on trial: it is kept when ${[...asked, 'its HTTP server answers'].join(', ')}`)
     this.#ctx.timers.every(look_ms, () => this.#look(health))
@@ -55,7 +55,7 @@ export class Trial {
     const { signs, hold_ms, progress } = this.#deps
     this.#ctx.services.use(device).extendStart(patience_ms)
     const found = await signs.now()
-    const verdict = health.look(found, this.#ctx.clock.monotonic())
+    const verdict = health.look(found)
     this.#ctx.log.debug({ ...found, verdict: verdict.kind }, 'looked at the version on trial')
     if (verdict.kind === 'wait') progress(Math.floor((100 * verdict.held_ms) / hold_ms))
     else if (verdict.kind === 'good') await this.#confirm()
