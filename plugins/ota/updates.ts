@@ -385,7 +385,7 @@ export class Updates implements FirmwareInstaller {
     }
     if (!installer) {
       const text = 'the service was not started from slots, so another version cannot be installed'
-      throw unavailable(`${text}: install the Debian package, or run the simulator by \`rtk-base run\``)
+      throw unavailable(`${text}: install the Debian package`)
     }
     const { memory, signs } = this.#deps
     let slot = ''

@@ -1,5 +1,5 @@
 /**
- * Try it, keep it if it proves itself, else go back: network engineers call it commit confirmed.
+ * Try it, keep it if it proves itself, else go back. Of a change, network engineers call it commit confirmed.
  *
  * | state   | event                                             | next    |
  * |---------|---------------------------------------------------|---------|

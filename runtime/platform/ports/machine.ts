@@ -57,8 +57,8 @@ export class LinuxMachine implements Machine {
 }
 
 /**
- * No machine behind it: a reboot restarts the service in place, a shutdown ends it, the clock is the desk's and is left
- * alone.
+ * No machine behind it: a reboot restarts the service in place, a shutdown ends it, and the clock of the computer is
+ * left alone.
  */
 export class SimulatedMachine implements Machine {
   readonly #restart: () => void

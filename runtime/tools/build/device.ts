@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Variant } from '../../../schemas/index.js'
 import { RtkError } from '../../errors.js'
 import { withEsbuild } from '../../loader/builder.js'
@@ -35,11 +35,6 @@ const packageName = 'rtk-base-device'
 /** The machines that native code is shipped for. */
 export const deviceTargets = ['linux-arm64', 'linux-x64', 'linux-arm'] as const
 export type DeviceTarget = (typeof deviceTargets)[number]
-
-/** Beside the code of a simulator: with it `run` plays the part of the system's launcher. */
-export const launcherFile = join('runtime', 'tools', 'build', 'deb', 'files', 'launch')
-/** Files that the launcher reads from its own folder. */
-const launcherFiles = [launcherFile, join(dirname(launcherFile), 'exits')]
 
 export interface DeviceOptions {
   /** Native code for this machine only; undefined: for every one. */
@@ -93,7 +88,6 @@ export async function buildDevice(
   writeJson(join(target, 'plugins', catalogueName), known)
   inputs.push(...(await runtimeInto(target, root, tell)))
   for (const name of native) copyPackage(name, root, target, { machine, done: new Set() })
-  if (variant.simulator) for (const file of launcherFiles) cpSync(join(root, file), join(target, file))
 
   // The device finds every plugin by its name: relative paths and packages of the workbench mean nothing there.
   const named = (given: Variant['plugins']) =>

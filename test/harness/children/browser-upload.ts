@@ -11,6 +11,7 @@ import { readPrivateKey } from '../../../runtime/lib/image/keys.js'
 import { packImage } from '../../../runtime/lib/image/pack.js'
 import { until } from '../manual-clock.js'
 import { rtkBase } from '../process.js'
+import { fromSlots } from '../slots.js'
 import { address, compare, localStation, openTab, startBrowser, textWith } from './browser-rig.js'
 import { firmwareTasks } from './tasks/firmware.js'
 import { Player } from './tasks/player.js'
@@ -54,7 +55,7 @@ const link = createServer((near) => {
 
 const station = await localStation(
   ['--set', 'http.port=8080', '--set', `ota.keys=${JSON.stringify([at('maker.pub')])}`, '--set', 'ota.healthy_s=1'],
-  { data: at('data') },
+  { ...fromSlots(), data: at('data') },
 )
 const browser = await startBrowser()
 const { page } = await openTab(await browser.newContext())

@@ -8,18 +8,18 @@ import { createRuntime, type Runtime } from '../../../index.js'
 import { resolveOptions, type SetOption } from '../../../kernel/options.js'
 import { logForm } from '../../../platform/log/journal.js'
 import { createLogger, type Logger, prettyOutput } from '../../../platform/log/log.js'
+import { systemClock } from '../../../platform/ports/clock.js'
 import { LinuxMachine, SimulatedMachine } from '../../../platform/ports/machine.js'
-import type { RunningSlot } from '../../../platform/ports/slots.js'
 import type { Notice } from '../../../platform/station-error.js'
 import { Watchdog } from '../../../platform/supervision/index.js'
 import { memoryLimit } from '../../../platform/supervision/memory.js'
 import { NotifySupervisor } from '../../../platform/supervision/notify-supervisor.js'
+import { Trial } from '../../../platform/trial.js'
 import { serveControl } from '../../control/server.js'
 import { parseArgs } from '../parse-args.js'
 import { located, type VariantFile } from '../variant-file.js'
 import { banner } from './banner.js'
 import { openDataFolder } from './data-folder.js'
-import { Desk, switchOff } from './desk.js'
 import { boundHeap } from './heap.js'
 import { HeldOutput } from './held-output.js'
 import { type Arguments, type Settings, serviceRoot, settingsOf, slotNotice, startProven } from './kept-settings.js'
@@ -52,8 +52,6 @@ interface RunOptions {
   log: Logger
   /** The banner is written: the held log lines follow. */
   releaseLog(): void
-  /** Arguments for starting another version of the service. */
-  deskArgs: string[]
   /** For `base.state.errors`. */
   notices: Notice[]
 }
@@ -115,7 +113,6 @@ function readOptions(args: string[]): RunOptions {
     sets: setsOf(set),
     changes: Object.fromEntries(change.map((text) => assignment('--change', text))),
     watch,
-    deskArgs: [...set.flatMap((text) => ['--set', text]), '--log', log],
     log: createLogger({ level: log, ...(held && { destination: held }) }),
     releaseLog: () => held?.release(),
     notices: [...(notice ? [notice] : []), ...slotNotice()],
@@ -139,11 +136,9 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   const options = readOptions(args)
   boundHeap()
   openDataFolder(options)
-  const desk = deskOf(options)
   // The reader of the banner may be gone, or its disk full: the station runs all the same.
   process.stdout.on('error', () => {})
   const stop = stopOnSignal(options.log, handOverSignals)
-  if (desk?.isUpdated) return desk.run(stop)
   const watchdog = startWatchdog(options)
   const supervisor = NotifySupervisor.of()
   let isExhausted = false
@@ -152,7 +147,7 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
   })
   for (let first = true; ; first = false) {
     try {
-      await runOnce(options, stop, { watchdog, supervisor, first, ...(desk && { slot: desk.slot }) })
+      await runOnce(options, stop, { watchdog, supervisor, first })
     } catch (error) {
       options.releaseLog()
       // Its thread would keep the process.
@@ -172,18 +167,7 @@ export async function runCommand(args: string[], handOverSignals: () => void): P
       return 0
     }
     options.log.info('restarting')
-    if (!desk?.isUpdated) continue
-    await watchdog.close()
-    const code = await desk.run(stop)
-    setImmediate(() => process.exit(code))
-    return code
   }
-}
-
-/** A simulator updates itself, unless it was started from a slot already. */
-function deskOf({ file, data, deskArgs, watch, log }: RunOptions): Desk | undefined {
-  if (!file.variant.simulator || process.env.RTK_BASE_ROOT || !Desk.isPossible) return undefined
-  return new Desk({ data, args: deskArgs, ownArgs: [file.file, ...(watch ? ['--watch'] : [])], log })
 }
 
 function watchdogSection({ file, sets }: RunOptions): WatchdogSection {
@@ -204,15 +188,13 @@ interface Run {
   watchdog: Watchdog
   supervisor: NotifySupervisor | undefined
   first: boolean
-  slot?: RunningSlot
 }
 
+/** Nothing is behind a simulated machine that could be switched off. */
+const shutDown = () => void process.emit('SIGTERM', 'SIGTERM')
+
 /** One run, until a signal or a restart ends it. */
-async function runOnce(
-  options: RunOptions,
-  stop: AbortSignal,
-  { watchdog, supervisor, first, slot }: Run,
-): Promise<void> {
+async function runOnce(options: RunOptions, stop: AbortSignal, { watchdog, supervisor, first }: Run): Promise<void> {
   const { file, data, sets, log, watch, settings } = options
   const unnamed = watchdog.unnamed
   const notices = [...options.notices, ...(unnamed ? [{ code: 'memory-exhausted', text: unnamed }] : [])]
@@ -221,14 +203,13 @@ async function runOnce(
   const { variant, base } = file
   const runtime = await createRuntime({
     ...{ variant, base, data, log, sets, watch, notices, watchdog },
-    machine: variant.simulator ? new SimulatedMachine(end.restart, switchOff) : new LinuxMachine(end.restart),
+    machine: variant.simulator ? new SimulatedMachine(end.restart, shutDown) : new LinuxMachine(end.restart),
     changes: first ? options.changes : {},
     careful: settings.careful,
     ownProcess: true,
     tracesHandles: variant.simulator === true || process.env.RTK_BASE_TRACE_HANDLES === '1',
     signal: stop,
     ...(supervisor && { supervisor }),
-    ...(slot && { slots: slot }),
   }).catch((error) => {
     if (error instanceof RtkError && error.code === 'RTK_ERR_STOPPED') return undefined
     const isSet = ([owner = '', ...path]: readonly string[]) =>
@@ -281,16 +262,16 @@ function sweepStartUp(): void {
 function proveStart({ device }: Runtime, options: RunOptions): NodeJS.Timeout | undefined {
   const root = serviceRoot()
   if (root === undefined) return undefined
-  const proven_ms = watchdogSection(options).proven_s * 1000
-  let since_ms = performance.now()
-  const timer = setInterval(
-    () => {
-      if (device.onTrial) since_ms = performance.now()
-      if (performance.now() - since_ms < proven_ms) return
-      clearInterval(timer)
-      startProven(root, options.settings, options.log)
-    },
-    Math.min(proven_ms, 10_000),
-  )
-  return timer.unref()
+  const hold_ms = watchdogSection(options).proven_s * 1000
+  const trial = new Trial<Settings>({ clock: systemClock, hold_ms })
+  trial.begin(options.settings)
+  trial.start()
+  const look = () => {
+    if (trial.look(device.onTrial ? 'unknown' : 'good') !== 'kept') return
+    clearInterval(timer)
+    startProven(root, options.settings, options.log)
+  }
+  const timer = setInterval(look, Math.min(hold_ms, 10_000)).unref()
+  look()
+  return timer
 }
