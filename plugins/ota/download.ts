@@ -118,7 +118,7 @@ export class Download {
   }
 
   async discard(): Promise<void> {
-    await this.#fs.rm(this.#meta.path, { recursive: true, force: true })
+    await this.#meta.remove()
     await this.#fs.rm(this.file, { recursive: true, force: true })
   }
 

@@ -1,5 +1,4 @@
 /** A small durable record of a checked shape, in a file of its own: JSON, for this user alone (mode 0600). */
-import { rm } from 'node:fs/promises'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { type FileSystem, nodeFileSystem, replaceFile, replaceFileSync, systemCode } from './durable-file.js'
@@ -73,9 +72,9 @@ export class StateFile<const S extends TSchema> {
     replaceFileSync(this.path, JSON.stringify(value))
   }
 
-  /** @throws an error of the file system */
+  /** Whatever is there goes. @throws an error of the file system */
   async remove(): Promise<void> {
-    await rm(this.path, { force: true })
+    await this.#fs.rm(this.path, { recursive: true, force: true })
   }
 
   #parsed(bytes: Buffer): StateFileContent<Static<S>> {
