@@ -1,3 +1,4 @@
+import { WrongTries } from 'rtk-base/link'
 import {
   basicLogin,
   catchUp,
@@ -23,10 +24,15 @@ import { errorReply, streamHead, tableReply } from './replies.js'
 import { HandedRover, Rovers } from './rovers.js'
 import { isSourced, SourcedMounts } from './sourced/index.js'
 import { reachedAt, tableLines } from './table.js'
-import { WrongLogins } from './wrong-logins.js'
 
 /** A request that is not complete by then is none. */
 const head_ms = 10_000
+/** Wrong logins of an address, each within a minute of the one before: from so many on answers are late, then none are checked. */
+const lateFrom = 5
+const refusedFrom = 20
+const late_ms = 2_000
+const wrongKept_ms = 60_000
+const refused_ms = 600_000
 const certificateLook_ms = 60_000
 /** Until the clock is known, it is asked for this often. */
 const clockLook_ms = 300_000
@@ -50,7 +56,7 @@ export class Caster {
   readonly #ctx: PluginContext
   readonly #options: Static<typeof CasterOptions>
   readonly #secrets: CasterSecrets
-  readonly #wrong: WrongLogins
+  readonly #wrong: WrongTries
   readonly #own = new Map<string, OwnMount>()
   readonly #foreign = new Map<string, ForeignMount>()
   readonly #sourced: SourcedMounts
@@ -71,7 +77,10 @@ export class Caster {
     this.#ctx = ctx
     this.#options = options
     this.#secrets = secrets
-    this.#wrong = new WrongLogins(() => ctx.clock.monotonic())
+    this.#wrong = new WrongTries(
+      () => ctx.clock.monotonic(),
+      (count) => (count < refusedFrom ? wrongKept_ms : refused_ms),
+    )
     this.rovers = new Rovers(ctx)
     this.#sourced = new SourcedMounts(ctx, (user) => this.rovers.endUser(user, true))
   }
@@ -291,7 +300,7 @@ export class Caster {
     if (user === 'unasked') return this.#refuse(connection, 403, tooMany, version)
     if (user === 'unavailable') return this.#refuse(connection, 503, 'logins cannot be checked now: try again', version)
     if (!user && !(isLocal && this.#isOpen(isOfSource))) {
-      if (login) this.#wrong.failed(connection.remoteAddress)
+      if (login) this.#wrong.add(connection.remoteAddress)
       return this.#refuse(connection, 401, 'user or password is wrong, or not for this mountpoint', version, '', name)
     }
     if (user && login) {
@@ -345,7 +354,7 @@ export class Caster {
     const allowed = await this.#check(this.#secrets.bases, { user: name, password }, name, connection)
     if (allowed === 'unasked') return refuse(403, tooMany)
     if (!allowed) {
-      this.#wrong.failed(connection.remoteAddress)
+      this.#wrong.add(connection.remoteAddress)
       return refuse(401, 'the password is not that of this mountpoint')
     }
     if (connection.closed || this.#foreign.get(name) !== mount) return connection.end()
@@ -372,10 +381,10 @@ export class Caster {
     const { remoteAddress } = connection
     const found = await logins.allows(login, isAsked, {
       // A closed connection must not keep the others waiting.
-      isWanted: () => !connection.closed && this.#wrong.delay_ms(remoteAddress) !== Number.POSITIVE_INFINITY,
-      priority: -this.#wrong.failures(remoteAddress),
+      isWanted: () => !connection.closed && this.#wrong.count(remoteAddress) < refusedFrom,
+      priority: -this.#wrong.count(remoteAddress),
     })
-    if (found && found !== 'unasked') this.#wrong.succeeded(remoteAddress)
+    if (found && found !== 'unasked') this.#wrong.forget(remoteAddress)
     return found
   }
 
@@ -392,7 +401,7 @@ export class Caster {
     if (!(await this.#paced(connection))) return 'unasked'
     try {
       const found = await source.login(login.user, login.password, mount)
-      if (found) this.#wrong.succeeded(connection.remoteAddress)
+      if (found) this.#wrong.forget(connection.remoteAddress)
       return found
     } catch (error) {
       this.#ctx.log.debug({ err: error }, 'a login could not be checked')
@@ -402,9 +411,9 @@ export class Caster {
 
   /** Waits where this address sent wrong passwords. @returns false: too many of them */
   async #paced({ remoteAddress }: Connection): Promise<boolean> {
-    const delay_ms = this.#wrong.delay_ms(remoteAddress)
-    if (delay_ms === Number.POSITIVE_INFINITY) return false
-    if (delay_ms > 0) await new Promise<void>((resolve) => void this.#ctx.timers.after(delay_ms, resolve))
+    const count = this.#wrong.count(remoteAddress)
+    if (count >= refusedFrom) return false
+    if (count >= lateFrom) await new Promise<void>((resolve) => void this.#ctx.timers.after(late_ms, resolve))
     return true
   }
 

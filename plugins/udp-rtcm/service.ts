@@ -1,5 +1,5 @@
 import type { RemoteInfo } from 'node:dgram'
-import { AddressBudgets, Backoff, listenReason, normalAddress, rates } from 'rtk-base/link'
+import { Backoff, budgetsByNetwork, listenReason, normalAddress, rates } from 'rtk-base/link'
 import { type Dispose, LogLimit, type PluginContext } from 'rtk-base/plugin'
 import { correctionInput, type LocalNetwork, type RtcmStream } from 'rtk-base/services'
 import { isRtcm, type PeerRecord, Peers } from './peers.js'
@@ -26,13 +26,13 @@ export class UdpService {
   #retry: Dispose | undefined
   readonly #backoff = new Backoff(waits)
   readonly #logLimit: LogLimit
-  readonly #budgets: AddressBudgets
+  readonly #budgets: ReturnType<typeof budgetsByNetwork>
 
   constructor(ctx: PluginContext, options: UdpOptions) {
     this.#ctx = ctx
     this.#options = options
     this.#logLimit = new LogLimit(ctx.clock)
-    this.#budgets = new AddressBudgets(rates.datagramRate, ctx.clock.monotonic())
+    this.#budgets = budgetsByNetwork(rates.datagramRate, ctx.clock.monotonic())
   }
 
   start(stream: RtcmStream, network: LocalNetwork): void {

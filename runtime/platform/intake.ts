@@ -3,7 +3,7 @@
  * by not reading from it. After half a minute of overload it loses its connection. Every protocol of the station uses
  * this, so that one peer cannot take the processing time that the RTCM of the others needs.
  */
-import { networkOf } from './address/address.js'
+import { FairShare } from './fair-share/fair-share.js'
 
 /** A limit on received data. */
 export interface Rate {
@@ -73,35 +73,13 @@ export class Budget {
   }
 }
 
-/** Addresses that are told apart: those beyond share one budget. */
-const mostAddresses = 1_024
-
-/** A budget for each address (by its `networkOf`). It is removed after the address was quiet for a while. */
-export class AddressBudgets {
-  readonly #rate: Rate
-  readonly #others: Budget
-  readonly #all = new Map<string, Budget>()
-
-  constructor(rate: Rate, now_ms: number) {
-    this.#rate = rate
-    this.#others = new Budget(rate, now_ms)
-  }
-
-  of(address: string, now_ms: number): Budget {
-    const network = networkOf(address)
-    const known = this.#all.get(network)
-    if (known) return known
-    if (this.#all.size >= mostAddresses) this.#forget(now_ms)
-    if (this.#all.size >= mostAddresses) return this.#others
-    const budget = new Budget(this.#rate, now_ms)
-    this.#all.set(network, budget)
-    return budget
-  }
-
-  #forget(now_ms: number): void {
-    for (const [network, budget] of this.#all) if (budget.isCalm(now_ms)) this.#all.delete(network)
-  }
-}
+/** A budget for each network: those beyond the known ones share one. */
+export const budgetsByNetwork = (rate: Rate, now_ms: number): FairShare<Budget> =>
+  new FairShare({
+    open: (at_ms) => new Budget(rate, at_ms),
+    isIdle: (budget, at_ms) => budget.isCalm(at_ms),
+    others: new Budget(rate, now_ms),
+  })
 
 /** The budget in words, for a text about a peer that sent too much. */
 export function rateText({ bytes_s, packets_s }: Rate): string {

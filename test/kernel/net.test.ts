@@ -7,9 +7,9 @@ import { connect as connectTls } from 'node:tls'
 import fc from 'fast-check'
 import { createTestStation, gateOnly, ManualClock, type TestStation, until } from 'rtk-base/testing'
 import t, { type Test } from 'tap'
-import { Admission } from '../../runtime/gateway/net/admission.js'
 import { readProxyHeader } from '../../runtime/gateway/net/peer.js'
 import { queueOf } from '../../runtime/lib/link/index.js'
+import { Places } from '../../runtime/platform/fair-share/places.js'
 import {
   type AnyPlugin,
   type Connection,
@@ -530,15 +530,15 @@ t.test('limits', async (t) => {
   t.test('when all places are taken, the address with most of them makes room for others', async (t) => {
     const lines: string[] = []
     const clock = new ManualClock()
-    const admission = new Admission(clock, (refused, why) => void lines.push(`${refused}: ${why}`))
+    const places = new Places(clock, (refused, why) => void lines.push(`${refused}: ${why}`))
     const limits = { maxConnections: 10, maxPerAddress: 8, keptForLoopback: 1 }
     const ended: string[] = []
-    const enter = (address: string, name: string) => admission.enter(address, limits, () => void ended.push(name))
+    const enter = (address: string, name: string) => places.enter(address, limits, () => void ended.push(name))
     for (let n = 1; n <= 6; n++) enter('192.0.2.1', `big ${n}`)
     for (let n = 1; n <= 3; n++) enter('192.0.2.2', `small ${n}`)
     t.ok(enter('192.0.2.3', 'new'))
     t.same(ended, ['big 6'], 'its newest one ends')
-    t.equal(admission.open, 9)
+    t.equal(places.open, 9)
     t.ok(enter('192.0.2.3', 'new'))
     t.ok(enter('192.0.2.3', 'new'))
     t.same(ended, ['big 6', 'big 5', 'big 4'])
@@ -547,7 +547,7 @@ t.test('limits', async (t) => {
     t.ok(leave, 'the place of this machine')
     leave?.()
     leave?.()
-    t.equal(admission.open, 9, 'who leaves twice is counted once')
+    t.equal(places.open, 9, 'who leaves twice is counted once')
     t.same(
       lines,
       ['1: 9 are open, the address with most of them (192.0.2.1) makes room for others'],

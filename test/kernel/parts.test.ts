@@ -22,14 +22,14 @@ import { isLocalPeer, refusal } from '../../runtime/gateway/http/access.js'
 import { Connection as OpenConnection } from '../../runtime/gateway/http/connection.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Passwords } from '../../runtime/gateway/login/passwords.js'
-import { WrongTries } from '../../runtime/gateway/login/wrong-tries.js'
-import { Admission, type AdmissionLimits } from '../../runtime/gateway/net/admission.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/gateway/net/door.js'
 import { Network } from '../../runtime/gateway/net/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import { Nvs } from '../../runtime/kernel/registries/nvs.js'
 import { isLoopbackAddress, networkOf, normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
 import { checkedLookup, refusedAddress } from '../../runtime/platform/address/checked-lookup.js'
+import { WrongTries } from '../../runtime/platform/fair-share/fair-share.js'
+import { type PlaceLimits, Places } from '../../runtime/platform/fair-share/places.js'
 import {
   type FileSystem,
   nodeFileSystem,
@@ -39,7 +39,7 @@ import {
 } from '../../runtime/platform/files/durable-file.js'
 import { readRecordSync } from '../../runtime/platform/files/plain-file.js'
 import type { Owner } from '../../runtime/platform/guard/owner.js'
-import { AddressBudgets } from '../../runtime/platform/intake.js'
+import { budgetsByNetwork } from '../../runtime/platform/intake.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
 import { serialOf } from '../../runtime/platform/ports/machine.js'
 import { Generations } from '../../runtime/platform/store/generations.js'
@@ -79,21 +79,21 @@ t.test('what is periodic shares its wake-ups, and what was cancelled keeps none'
 t.test('connections are counted by address, up and down', async (t) => {
   const clock = new ManualClock()
   const told: [number, string][] = []
-  const admission = new Admission(clock, (refused, why) => told.push([refused, why]))
+  const places = new Places(clock, (refused, why) => told.push([refused, why]))
   const limits = { maxConnections: 3, maxPerAddress: 2 }
-  const enter = (address: string) => admission.enter(address, limits, () => {})
+  const enter = (address: string) => places.enter(address, limits, () => {})
   const leave = enter('a')
   t.ok(leave && enter('a'))
   t.equal(enter('a'), undefined)
   t.ok(enter('b'))
   t.ok(enter('c'), 'the address with most makes room, which counts as refused')
-  t.same([admission.open, admission.refused, told], [3, 2, [[1, 'a has 2']]])
+  t.same([places.open, places.refused, told], [3, 2, [[1, 'a has 2']]])
   leave?.()
-  t.equal(admission.open, 2)
+  t.equal(places.open, 2)
   const again = enter('a')
   t.ok(again)
   again?.()
-  const one = new Admission(clock, () => {})
+  const one = new Places(clock, () => {})
   for (let i = 0; i < 3; i++) {
     const gone = one.enter('a', { maxConnections: 1, maxPerAddress: 1 }, () => {})
     t.ok(gone, 'who left is forgotten')
@@ -101,7 +101,7 @@ t.test('connections are counted by address, up and down', async (t) => {
   }
   // Whoever makes room is looked for among all addresses: each was asked about when it came, as strangers come by the thousand.
   let asked = 0
-  const many = new Admission(
+  const many = new Places(
     clock,
     () => {},
     () => ++asked === 0,
@@ -150,9 +150,9 @@ t.test('a stranger with many addresses locks nobody out', async (t) => {
   const limits = { maxConnections: 8, maxPerAddress: 4 }
   const full = (addressOf: (i: number) => string, isSilent: boolean) => {
     const gone: number[] = []
-    const admission = new Admission(new ManualClock(), () => {})
+    const places = new Places(new ManualClock(), () => {})
     const enter = (i: number, address: string) =>
-      admission.enter(
+      places.enter(
         address,
         limits,
         () => gone.push(i),
@@ -185,10 +185,13 @@ t.test('a stranger with many addresses locks nobody out', async (t) => {
     t.notOk(full((i) => `198.51.100.${i}`, false).enter('192.0.2.1'))
   })
   t.test('wrong passwords and budgets count for the /64', async (t) => {
-    const wrong = new WrongTries(new ManualClock())
+    const wrong = new WrongTries(
+      () => 0,
+      () => 1,
+    )
     for (let i = 0; i < 5; i++) wrong.add(`2001:db8::${i}`)
-    t.strictSame([wrong.isBlocked('2001:db8::ffff'), wrong.isBlocked('2001:db8:0:1::1')], [true, false])
-    const budgets = new AddressBudgets({ bytes_s: 1, burst_bytes: 1 }, 0)
+    t.strictSame([wrong.count('2001:db8::ffff'), wrong.count('2001:db8:0:1::1')], [5, 0])
+    const budgets = budgetsByNetwork({ bytes_s: 1, burst_bytes: 1 }, 0)
     t.equal(budgets.of('2001:db8::1', 0), budgets.of('2001:db8::2', 0))
   })
 })
@@ -356,13 +359,13 @@ t.test('answers about addresses are remembered, for 257 at a time', async (t) =>
 
 t.test('who makes room when all places are taken, and who is spared', async (t) => {
   /** Enters in this order; @returns who is in, and who gave way. */
-  const run = (limits: AdmissionLimits, ...names: string[]) => {
-    const admission = new Admission(new ManualClock(), () => {})
+  const run = (limits: PlaceLimits, ...names: string[]) => {
+    const places = new Places(new ManualClock(), () => {})
     const gone: string[] = []
     const inside = new Set<string>()
     const leave = new Map<string, () => void>()
     for (const name of names) {
-      const left = admission.enter(name.replace(/ \d$/, ''), limits, () => {
+      const left = places.enter(name.replace(/ \d$/, ''), limits, () => {
         gone.push(name)
         inside.delete(name)
       })
@@ -371,8 +374,8 @@ t.test('who makes room when all places are taken, and who is spared', async (t) 
         leave.set(name, left)
       }
     }
-    t.equal(admission.open, inside.size)
-    return { admission, gone, leave, inside: [...inside].join() }
+    t.equal(places.open, inside.size)
+    return { places, gone, leave, inside: [...inside].join() }
   }
   const four = { maxConnections: 4, maxPerAddress: 3 }
   for (const [what, limits, names, inside, gone] of [
@@ -411,19 +414,19 @@ t.test('who makes room when all places are taken, and who is spared', async (t) 
     const found = run(limits, ...names.split(','))
     t.same([found.inside, found.gone.join()], [inside, gone], what)
   }
-  const { admission, leave } = run(four, 'a 1', 'a 2', 'a 3', 'b', 'c')
+  const { places, leave } = run(four, 'a 1', 'a 2', 'a 3', 'b', 'c')
   leave.get('a 3')?.()
-  t.equal(admission.open, 4, 'who gave way is counted out already')
+  t.equal(places.open, 4, 'who gave way is counted out already')
   leave.get('a 1')?.()
   leave.get('a 1')?.()
-  t.equal(admission.open, 3, 'nobody leaves twice')
+  t.equal(places.open, 3, 'nobody leaves twice')
   for (const [address, limits, at] of [
     ['a', { maxConnections: 3, maxPerAddress: 3 }, true],
     ['x', { maxConnections: 3, maxPerAddress: 3 }, false],
     ['a', { maxConnections: 4, maxPerAddress: 2 }, false],
     ['a', { maxConnections: 4, maxPerAddress: 1 }, true],
   ] as const)
-    t.equal(admission.isAtLimit(address, limits), at, `${address} ${JSON.stringify(limits)}`)
+    t.equal(places.isAtLimit(address, limits), at, `${address} ${JSON.stringify(limits)}`)
 })
 
 t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s, give or take a tenth', async (t) => {
@@ -996,40 +999,56 @@ t.test('C4: what was used before the plugins were there is no measure of a burst
   t.end()
 })
 
-t.test('five wrong tries block a peer until its minute is over; the oldest of 1,024 peers makes room', async (t) => {
+t.test('wrong tries count for as long as they are kept; the oldest of 1,024 networks makes room', async (t) => {
   const clock = new ManualClock()
-  const tries = new WrongTries(clock)
-  const add = (peer: string, count: number) => {
+  const now_ms = () => clock.monotonic()
+  const addTo = (tries: WrongTries, peer: string, count: number) => {
     for (let n = 0; n < count; n++) tries.add(peer)
   }
-  add('a', 4)
-  t.notOk(tries.isBlocked('a'))
+  const minute = new WrongTries(now_ms, (count) => (count === 1 ? 60_000 : undefined))
+  addTo(minute, 'a', 4)
   await clock.advance(59_999)
-  add('a', 1)
-  t.ok(tries.isBlocked('a'))
-  add('a', 1)
-  t.ok(tries.isBlocked('a'), 'one more frees nobody')
-  t.notOk(tries.isBlocked('b'))
+  addTo(minute, 'a', 1)
+  t.same([minute.count('a'), minute.count('b')], [5, 0])
   await clock.advance(1)
-  t.notOk(tries.isBlocked('a'), 'the minute of the first one')
-  add('a', 4)
-  t.notOk(tries.isBlocked('a'), 'a new minute counts anew')
+  t.equal(minute.count('a'), 0, 'the minute of the first one')
+  addTo(minute, 'a', 4)
+  t.equal(minute.count('a'), 4, 'a new minute counts anew')
 
-  add('first', 5)
-  add('a', 1)
-  for (let n = 0; n < 1_022; n++) add(`stranger ${n}`, 1)
-  t.ok(tries.isBlocked('a') && tries.isBlocked('first'), '1,024 are known')
-  add('one more', 1)
-  t.notOk(tries.isBlocked('a'), 'the one whose minute began first')
-  t.ok(tries.isBlocked('first'))
+  const row = new WrongTries(now_ms, (count) => (count < 20 ? 60_000 : 600_000))
+  addTo(row, 'a', 18)
+  await clock.advance(59_999)
+  addTo(row, 'a', 1)
+  await clock.advance(59_999)
+  t.equal(row.count('a'), 19, 'each within a minute of the one before')
+  addTo(row, 'a', 1)
+  await clock.advance(599_999)
+  t.equal(row.count('a'), 20)
+  await clock.advance(1)
+  t.equal(row.count('a'), 0)
+  addTo(row, 'a', 6)
+  row.forget('a')
+  t.equal(row.count('a'), 0)
 
-  const order = new WrongTries(clock)
-  order.add('early')
+  addTo(minute, 'first', 5)
+  addTo(minute, 'second', 1)
+  for (let n = 0; n < 1_022; n++) minute.add(`stranger ${n}`)
+  t.same([minute.count('first'), minute.count('second')], [5, 1], '1,024 are known, those that expired make room')
+  minute.add('one more')
+  t.same([minute.count('first'), minute.count('second')], [0, 1], 'the oldest goes')
   await clock.advance(60_000)
-  for (const peer of ['second', 'early']) for (let n = 0; n < 5; n++) order.add(peer)
-  for (let n = 0; n < 1_023; n++) order.add(`stranger ${n}`)
-  t.notOk(order.isBlocked('second'))
-  t.ok(order.isBlocked('early'), 'its minute before the last does not make it the oldest')
+  addTo(minute, 'second', 2)
+  for (let n = 0; n < 1_023; n++) minute.add(`stranger ${n}`)
+  t.equal(minute.count('second'), 2, 'its minute before the last does not make it the oldest')
+})
+
+t.test('whom a full table does not know shares one account, once nobody in it is idle', (t) => {
+  const budgets = budgetsByNetwork({ bytes_s: 1_000, burst_bytes: 1_000 }, 0)
+  for (let n = 0; n < 1_024; n++) budgets.of(`192.0.${n >> 8}.${n & 255}`, 0).charge(1_000, 1, 0)
+  t.equal(budgets.of('198.51.100.1', 0), budgets.of('198.51.100.2', 0))
+  t.equal(budgets.of('192.0.0.1', 0), budgets.find('192.0.0.1'))
+  t.not(budgets.of('198.51.100.1', 1_000), budgets.of('198.51.100.2', 1_000), 'the others were quiet')
+  t.end()
 })
 
 /** The real file system, with a list of what was asked of it; a call fails with the code that `failing` names. */

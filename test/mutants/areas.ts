@@ -138,7 +138,8 @@ export const areas: readonly Area[] = [
     name: 'access and admission',
     code: [
       ...['access', 'origin', 'local-network'].map((part) => `runtime/gateway/http/${part}.ts`),
-      ...['admission', 'door', 'listening'].map((file) => `runtime/gateway/net/${file}.ts`),
+      'runtime/platform/fair-share',
+      ...['door', 'listening'].map((file) => `runtime/gateway/net/${file}.ts`),
       'runtime/gateway/login',
     ],
     tests: ['kernel/parts', 'kernel/http', 'kernel/http-login', 'kernel/passwords', 'kernel/net', 'kernel/limits'],
@@ -147,7 +148,7 @@ export const areas: readonly Area[] = [
   {
     name: 'HTTP server',
     code: [
-      ...['body', 'captive-portal', 'connection', 'app', 'proxies', 'replies', 'server', 'fair-queue'].map(
+      ...['body', 'captive-portal', 'connection', 'app', 'proxies', 'replies', 'server'].map(
         (file) => `runtime/gateway/http/${file}.ts`,
       ),
       'runtime/gateway/http/routes',

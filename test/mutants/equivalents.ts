@@ -147,8 +147,8 @@ export const equivalents: readonly Equivalent[] = [
     because: 'a millisecond of the time that the kernel states',
   },
   {
-    source: 'runtime/gateway/http/fair-queue.ts',
-    after: 'longest_ms = 51;',
+    source: 'runtime/gateway/http/server.ts',
+    after: 'longestTurn_ms = 51;',
     because: 'a millisecond of 50 ms of real time',
   },
   {

@@ -1,25 +1,26 @@
-import { Budget, type Rate } from 'rtk-base/link'
+import { Budget, FairShare } from 'rtk-base/link'
 
-/** Of a station that has no budget yet, or had none for long, the whole burst is there. */
+/** A stranger chooses the serial numbers: the oldest entry makes room. */
 const mostKept = 20_000
 
 /** Something that each station may cause so often: a burst at once, and then so many a second. */
 export class StationBudgets {
-  readonly #rate: Rate
-  readonly #all = new Map<string, Budget>()
+  readonly #share: FairShare<Budget>
 
   /** @param burst how many at once @param every_s then one in this time, seconds */
   constructor(burst: number, every_s: number) {
     const each = 1_000
-    this.#rate = { bytes_s: each / every_s, burst_bytes: burst * each, packets_s: 1 / every_s }
+    const rate = { bytes_s: each / every_s, burst_bytes: burst * each, packets_s: 1 / every_s }
+    this.#share = new FairShare({
+      key: (serial) => serial,
+      open: (now_ms) => new Budget(rate, now_ms),
+      isIdle: (budget, now_ms) => budget.isCalm(now_ms),
+      most: mostKept,
+    })
   }
 
   /** @param count at most the burst counts @returns false: too many */
   admits(serial: string, now_ms: number, count = 1): boolean {
-    const budget = this.#all.get(serial) ?? new Budget(this.#rate, now_ms)
-    this.#all.set(serial, budget)
-    // A stranger chooses the serial numbers: the oldest entry makes room.
-    if (this.#all.size > mostKept) this.#all.delete(this.#all.keys().next().value as string)
-    return budget.admits(0, now_ms, count)
+    return this.#share.of(serial, now_ms).admits(0, now_ms, count)
   }
 }

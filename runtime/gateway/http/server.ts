@@ -12,17 +12,17 @@ import type { Dispose } from '../../../schemas/event.js'
 import type { Accounts, HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
 import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
+import { Places } from '../../platform/fair-share/places.js'
+import { Turns } from '../../platform/fair-share/turns.js'
 import type { Owner } from '../../platform/guard/owner.js'
-import { AddressBudgets } from '../../platform/intake.js'
+import { budgetsByNetwork } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { requestRate } from '../../platform/rates.js'
 import type { KeptSessions } from '../login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
-import { Admission } from '../net/admission.js'
 import { isReading, refusal } from './access.js'
 import { type App, buildApp, notedRole, noteRole } from './app.js'
 import { Connection } from './connection.js'
-import { FairQueue } from './fair-queue.js'
 import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import { callerOf, Proxies } from './proxies.js'
@@ -58,6 +58,8 @@ export interface HttpServerDeps {
 }
 
 const listenAgain_ms = 5_000
+/** An answer that takes longer is waiting for something other than the processor. */
+const longestTurn_ms = 50
 /** How long an old app may finish its answers. */
 const drain_ms = 30_000
 /** How long `close` waits for answers under way. */
@@ -78,14 +80,14 @@ export class HttpServer {
   readonly #draining = new Map<App, Dispose>()
   readonly #connections = new Set<Connection>()
   readonly #looking: NodeJS.Timeout
-  readonly #admission: Admission
+  readonly #places: Places
   readonly #proxies: Proxies
   /** Requests under way of clients behind proxies: each counts as a connection of the client's address. */
-  readonly #forwarded: Admission
+  readonly #forwarded: Places
   readonly #isLoopback: (address: string) => boolean
   /** Request budget of each address. */
-  readonly #budgets = new AddressBudgets(requestRate, performance.now())
-  readonly #queue = new FairQueue()
+  readonly #budgets = budgetsByNetwork(requestRate, performance.now())
+  readonly #turns = new Turns({ longest_ms: longestTurn_ms })
   /** Built last, and not committed: its plugins could not start. */
   #staged: App | undefined
   #closing: boolean = false
@@ -103,9 +105,9 @@ export class HttpServer {
     this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
     const tell = (refused: number, why: string) =>
       this.#log.warn({ refused }, `${refused} HTTP connection(s) refused: ${why}; more are refused until some end`)
-    this.#admission = new Admission(deps.clock, tell, this.#isLoopback)
+    this.#places = new Places(deps.clock, tell, this.#isLoopback)
     this.#proxies = new Proxies(options.proxies ?? [])
-    this.#forwarded = new Admission(deps.clock, (refused, why) =>
+    this.#forwarded = new Places(deps.clock, (refused, why) =>
       this.#log.warn({ refused }, `${refused} request(s) of a proxy refused: ${why}; more are refused until some end`),
     )
     const limits = this.#limits
@@ -328,11 +330,18 @@ export class HttpServer {
     return undefined
   }
 
-  /** Programs on this machine do not wait: a proxy speaks for many. */
+  /**
+   * A turn lasts until the answer is out. Programs on this machine do not wait: a proxy speaks for many. Whoever has gone
+   * loses its turn: Node never emits `close` for an answer queued behind another (pipelining), see `Connection.end`.
+   */
   #inTurn(request: IncomingMessage, response: ServerResponse, live: App): void {
     const address = callerOf(request)
-    if (this.#isLoopback(address)) live.handle(request, response)
-    else this.#queue.take(address, response, () => (this.#live ?? live).handle(request, response))
+    if (this.#isLoopback(address)) {
+      live.handle(request, response)
+      return
+    }
+    const end = this.#turns.take(address, () => (this.#live ?? live).handle(request, response))
+    if (end) response.once('close', end)
   }
 
   /** The caller's role, or the error that refuses the request. A password in it is checked first. */
@@ -379,7 +388,7 @@ export class HttpServer {
     const giveWay = () => void socket.destroy()
     const isSilent = () => socket.bytesWritten === 0 && Connection.of(socket)?.hasAsked !== true
     const limits = { maxConnections, maxPerAddress, keptForLoopback }
-    const leave = this.#admission.enter(address, limits, giveWay, isSilent)
+    const leave = this.#places.enter(address, limits, giveWay, isSilent)
     if (leave === undefined) {
       socket.destroy()
       return

@@ -4,12 +4,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../../schemas/services/runtime.js'
 import { RtkError } from '../../errors.js'
 import { normalAddress } from '../../platform/address/address.js'
+import { WrongTries } from '../../platform/fair-share/fair-share.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { LoginRole, Role } from '../http/routes/config.js'
 import { isSigned, type Session, sessionCookie, type Ticket, ticketsIn } from './cookie.js'
 import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'
 import { type PasswordHashes, Passwords } from './passwords.js'
-import { WrongTries } from './wrong-tries.js'
 
 export interface LoginOptions {
   /** The operator's token: turns the login on. */
@@ -33,6 +33,10 @@ const sessionLife_s = 12 * 3_600
 const mostEnded = 256
 /** Wrong cookies that were counted; the oldest gives way. */
 const mostCounted = 256
+
+/** Wrong passwords, tokens and cookies of a network; it waits for the rest of the minute of the first one then. */
+const mostWrong = 5
+const wrongMinute_ms = 60_000
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
 const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -91,7 +95,10 @@ export class Login {
     this.#passwords = new Passwords(kept.passwords)
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
-    this.#wrong = new WrongTries(clock)
+    this.#wrong = new WrongTries(
+      () => clock.monotonic(),
+      (count) => (count === 1 ? wrongMinute_ms : undefined),
+    )
     this.#kept = kept
     this.#accounts = accounts
     this.#ended = new Map(kept.ended)
@@ -277,7 +284,7 @@ export class Login {
   }
 
   #refuseBlocked(peer: string): void {
-    if (!this.#wrong.isBlocked(peer)) return
+    if (this.#wrong.count(peer) < mostWrong) return
     throw new RtkError('RTK_ERR_TOO_MANY_TRIES', `${peer} sent five wrong logins within a minute`)
   }
 

@@ -1,9 +1,8 @@
 /** The passwords of the two roles: hashed with scrypt, checked one at a time, because a check costs a quarter of a second of a core. */
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Mutex } from 'async-mutex'
 import { RtkError } from '../../errors.js'
-import { networkOf } from '../../platform/address/address.js'
+import { Turns } from '../../platform/fair-share/turns.js'
 import type { LoginRole } from '../http/routes/config.js'
 
 const derive = promisify(scrypt) as (
@@ -17,9 +16,8 @@ const derive = promisify(scrypt) as (
 const cost = { N: 2 ** 14, r: 8, p: 5 }
 const hash_bytes = 32
 const roles = ['operator', 'viewer'] as const
-/** Checks that wait: of one address, and in all. */
-const mostOfPeer = 2
-const mostWaiting = 16
+/** Checks that wait or are under way. */
+const checkLimits = { perNetwork: 2, inAll: 16 }
 
 /** `SALT.HASH` in base64url by role, as stored. A damaged value matches no password, so that damage never opens a station. */
 export type PasswordHashes = Readonly<Partial<Record<LoginRole, string>>>
@@ -45,8 +43,7 @@ export class Passwords {
   /** Keyed digests of passwords that were right: they are not derived again. */
   readonly #known = new Map<LoginRole, Buffer>()
   readonly #secret = randomBytes(32)
-  readonly #turn = new Mutex()
-  readonly #waiting = new Map<string, number>()
+  readonly #turns = new Turns(checkLimits)
 
   constructor(hashes: PasswordHashes) {
     this.#hashes = hashes
@@ -99,18 +96,18 @@ export class Passwords {
 
   /** Runs `work` when nothing else is derived. @throws RTK_ERR_TOO_MANY_REQUESTS when too many wait */
   async inTurn<T>(address: string, work: () => Promise<T>): Promise<T> {
-    const peer = networkOf(address)
-    const own = this.#waiting.get(peer) ?? 0
-    const all = [...this.#waiting.values()].reduce((sum, count) => sum + count, 0)
-    if (own >= mostOfPeer || all >= mostWaiting)
-      throw new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `too many passwords wait to be checked (${all})`)
-    this.#waiting.set(peer, own + 1)
+    let begin: () => void = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const end = this.#turns.take(address, begin)
+    if (end === undefined)
+      throw new RtkError('RTK_ERR_TOO_MANY_REQUESTS', `too many passwords wait to be checked (${this.#turns.pieces})`)
     try {
-      return await this.#turn.runExclusive(work)
+      await begun
+      return await work()
     } finally {
-      const left = (this.#waiting.get(peer) ?? 1) - 1
-      if (left > 0) this.#waiting.set(peer, left)
-      else this.#waiting.delete(peer)
+      end()
     }
   }
 

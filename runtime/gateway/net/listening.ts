@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import type { Trouble } from '../../../schemas/services.js'
+import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
 import { asRuntime, type Owner, runAs, type StopReason } from '../../platform/guard/owner.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { clientRate } from '../../platform/rates.js'
 import { AcceptedConnection, note_ms } from './accepted-connection.js'
-import { Admission, type AdmissionLimits } from './admission.js'
 import { addressText, Door } from './door.js'
 import { peerOf } from './peer.js'
 import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
@@ -49,7 +49,7 @@ export const listenerDefaults = {
 }
 
 /** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
-export const handshakeLimits: AdmissionLimits = { maxConnections: 64, maxPerAddress: 8 }
+export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress: 8 }
 
 /**
  * One listener of one plugin, through all versions of that plugin. The address stays, connections wait while no version
@@ -59,8 +59,8 @@ export class Listening {
   readonly #plugin: string
   readonly #name: string
   readonly #deps: ListeningDeps
-  readonly #admission: Admission
-  readonly #handshakes: Admission
+  readonly #places: Places
+  readonly #handshakes: Places
   readonly #logLimit: LogLimit
   readonly #open = new Set<AcceptedConnection>()
   /** Connected, but not yet given to a plugin: with the end of their waiting time. */
@@ -86,10 +86,10 @@ export class Listening {
     this.#name = name
     this.#deps = deps
     this.#logLimit = new LogLimit(deps.clock)
-    this.#admission = new Admission(deps.clock, (refused, why) => {
+    this.#places = new Places(deps.clock, (refused, why) => {
       this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
     })
-    this.#handshakes = new Admission(deps.clock, (refused, why) => {
+    this.#handshakes = new Places(deps.clock, (refused, why) => {
       this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some have finished`)
     })
   }
@@ -111,7 +111,7 @@ export class Listening {
   }
 
   get figures(): { plugin: string; listener: string; open: number; refused: number } {
-    return { plugin: this.#plugin, listener: this.#name, open: this.#admission.open, refused: this.#admission.refused }
+    return { plugin: this.#plugin, listener: this.#name, open: this.#places.open, refused: this.#places.refused }
   }
 
   /** A version of the plugin listens from now on; new connections wait until that version runs. */
@@ -141,10 +141,10 @@ export class Listening {
         return ifCurrent(() => listening.#door?.address)
       },
       get connections() {
-        return ifCurrent(() => listening.#admission.open) ?? 0
+        return ifCurrent(() => listening.#places.open) ?? 0
       },
       get refused() {
-        return listening.#admission.refused - figures.refused
+        return listening.#places.refused - figures.refused
       },
       opened,
       move: async (to) => {
@@ -269,7 +269,7 @@ export class Listening {
   #admit(socket: Socket): boolean | Promise<boolean> {
     const address = peerOf(socket).address
     const now_ms = this.#deps.clock.monotonic()
-    if (now_ms - this.#searched_ms < searchAgain_ms || !this.#admission.isAtLimit(address, this.#limits))
+    if (now_ms - this.#searched_ms < searchAgain_ms || !this.#places.isAtLimit(address, this.#limits))
       return this.#enter(socket)
     this.#searched_ms = now_ms
     return this.#displaceCut(address).then(() => !socket.destroyed && this.#enter(socket))
@@ -291,7 +291,7 @@ export class Listening {
     const giveWay = () => void socket.destroy()
     // Whoever has sent a request, or need not send one, gets bytes.
     const isSilent = () => socket.bytesWritten === 0
-    const leave = this.#admission.enter(peerOf(socket).address, this.#limits, giveWay, isSilent)
+    const leave = this.#places.enter(peerOf(socket).address, this.#limits, giveWay, isSilent)
     if (leave) socket.once('close', leave)
     return leave !== undefined
   }

@@ -9,9 +9,10 @@ export { networkOf, normalAddress, Prefixes } from '../../platform/address/addre
 export { checkedLookup, type Refuses, refusedAddress } from '../../platform/address/checked-lookup.js'
 export { Host, OptionalHost } from '../../platform/address/host.js'
 export { asciiHost, hostOf } from '../../platform/address/host-name.js'
+export { FairShare, WrongTries } from '../../platform/fair-share/fair-share.js'
 export {
-  AddressBudgets,
   Budget,
+  budgetsByNetwork,
   Intake,
   type IntakeOptions,
   type IntakeStream,

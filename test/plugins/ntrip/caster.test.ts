@@ -12,7 +12,6 @@ import { CertificateFiles } from '../../../plugins/ntrip-caster/certificate-file
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Logins } from '../../../plugins/ntrip-caster/logins.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
-import { WrongLogins } from '../../../plugins/ntrip-caster/wrong-logins.js'
 import { LocalNetwork } from '../../../runtime/gateway/http/local-network.js'
 import {
   decodeLegacy,
@@ -690,18 +689,6 @@ t.test('logins', async (t) => {
   t.match(await command('ntrip-users'), { text: /no users/ })
   t.notMatch(JSON.stringify([station.lines, station.station.document()]), 's3cret')
   t.notMatch(JSON.stringify(await station.station.nvs.read('ntrip-caster').catch(() => ({}))), 's3cret')
-
-  const now = { ms: 0 }
-  const pacing = new WrongLogins(() => now.ms)
-  for (let i = 0; i < 4; i++) pacing.failed('a')
-  t.equal(pacing.delay_ms('a'), 0)
-  pacing.failed('a')
-  t.equal(pacing.delay_ms('a'), 2_000)
-  for (let i = 0; i < 15; i++) pacing.failed('a')
-  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
-  t.equal(pacing.delay_ms('b'), 0)
-  now.ms += 600_001
-  t.equal(pacing.delay_ms('a'), 0)
 })
 
 t.test('wrong logins keep nobody out who has the right one', async (t) => {

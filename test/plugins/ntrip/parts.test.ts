@@ -9,7 +9,6 @@ import { type MountPoint, OwnMount } from '../../../plugins/ntrip-caster/mount.j
 import { errorReply, streamHead, tableReply } from '../../../plugins/ntrip-caster/replies.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
 import { reachedAt, rowOf, tableLines } from '../../../plugins/ntrip-caster/table.js'
-import { WrongLogins } from '../../../plugins/ntrip-caster/wrong-logins.js'
 import { Proof } from '../../../plugins/ntrip-server/proof.js'
 import { readReply, saysBanned } from '../../../plugins/ntrip-server/reply.js'
 import { afterEnd, afterNetworkUp, fresh, keptOf, restored, waitOf } from '../../../plugins/ntrip-server/retry.js'
@@ -701,38 +700,6 @@ t.test('a login is known as long as it is right', async (t) => {
     { name: 'bert', mounts: [], most: 1 },
     { name: 'carl', mounts: [], most: 3 },
   ])
-})
-
-t.test('wrong logins cost an address time, then everything for ten minutes', async (t) => {
-  const now = { ms: 0 }
-  const pacing = new WrongLogins(() => now.ms)
-  const fail = (count: number) => {
-    for (let i = 0; i < count; i++) pacing.failed('a')
-  }
-  fail(4)
-  t.same([pacing.failures('a'), pacing.delay_ms('a')], [4, 0])
-  fail(1)
-  t.equal(pacing.delay_ms('a'), 2000)
-  now.ms = 59_999
-  t.equal(pacing.delay_ms('a'), 2000)
-  now.ms = 60_000
-  t.same([pacing.delay_ms('a'), pacing.failures('a')], [0, 0])
-  fail(19)
-  t.equal(pacing.delay_ms('a'), 2000)
-  fail(1)
-  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
-  now.ms += 599_999
-  t.equal(pacing.delay_ms('a'), Number.POSITIVE_INFINITY)
-  now.ms += 1
-  t.equal(pacing.delay_ms('a'), 0)
-  fail(6)
-  pacing.succeeded('a')
-  t.equal(pacing.failures('a'), 0)
-  fail(6)
-  for (let i = 0; i < 1023; i++) pacing.failed(`b${i}`)
-  t.equal(pacing.failures('a'), 6)
-  pacing.failed('c')
-  t.equal(pacing.failures('a'), 0, 'the oldest of 1024 goes')
 })
 
 t.test('heads are read however they come, and bounded', async (t) => {

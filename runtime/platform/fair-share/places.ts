@@ -1,10 +1,10 @@
-import { isLoopbackAddress, networkOf } from '../../platform/address/address.js'
-import type { Clock } from '../../platform/ports/clock.js'
+import { isLoopbackAddress, networkOf } from '../address/address.js'
+import type { Clock } from '../ports/clock.js'
 
 /** One line about refused connections in this time. */
 const line_ms = 60_000
 
-export interface AdmissionLimits {
+export interface PlaceLimits {
   readonly maxConnections: number
   readonly maxPerAddress: number
   /** Places of `maxConnections` that only programs on this machine get; they have no limit per address then: a proxy speaks for many. */
@@ -19,7 +19,7 @@ interface Place {
 }
 
 /** The addresses of a network (`networkOf`), in the order in which they came, and how many connections they have together. */
-interface Network {
+interface NetworkCrowds {
   readonly name: string
   readonly crowds: Set<Crowd>
   size: number
@@ -28,25 +28,23 @@ interface Network {
 /** The connections of an address, oldest first. */
 interface Crowd {
   readonly address: string
-  readonly network: Network
+  readonly network: NetworkCrowds
   readonly isLoopback: boolean
   readonly places: Set<Place>
 }
 
 /**
- * Counts connections, in all and by address, and refuses excess ones. Every listener of the station has one. If all
- * places are taken, an address of a network (`networkOf`) with few connections gets a place of the network with the
- * most, and an address with few connections gets one of the address with the most. If all have equally many, it gets
- * the place of the oldest connection that has not sent a request, unless it has such a connection itself. So a stranger
- * with many addresses cannot lock out others.
+ * Strangers share places, e.g. of a listener's connections: so many in all and of one address. If all places are taken,
+ * an address of a network (`networkOf`) with few connections gets a place of the network with the most, and an address
+ * with few connections gets one of the address with the most. If all have equally many, it gets the place of the oldest
+ * connection that has not sent a request, unless it has such a connection itself. So a stranger with many addresses
+ * cannot lock out others. What is used up instead of held: `fair-share.ts`.
  */
-export class Admission {
+export class Places {
   readonly #clock: Clock
   readonly #tell: (refused: number, why: string) => void
   readonly #byAddress = new Map<string, Crowd>()
-  readonly #byNetwork = new Map<string, Network>()
-  /** Number of addresses, by how many connections each of them has. */
-  readonly #bySize: number[] = []
+  readonly #byNetwork = new Map<string, NetworkCrowds>()
   /** Oldest first. Whoever has asked is taken out when it is met: it never becomes silent again. */
   readonly #silent = new Set<Place>()
   #open = 0
@@ -75,7 +73,7 @@ export class Admission {
   }
 
   /** Whether an address that is here already meets a limit. */
-  isAtLimit(address: string, { maxConnections, maxPerAddress }: AdmissionLimits): boolean {
+  isAtLimit(address: string, { maxConnections, maxPerAddress }: PlaceLimits): boolean {
     const ofAddress = this.#byAddress.get(address)?.places.size ?? 0
     return ofAddress >= maxPerAddress || (ofAddress > 0 && this.#open >= maxConnections)
   }
@@ -87,7 +85,7 @@ export class Admission {
    */
   enter(
     address: string,
-    { maxConnections, maxPerAddress, keptForLoopback = 0 }: AdmissionLimits,
+    { maxConnections, maxPerAddress, keptForLoopback = 0 }: PlaceLimits,
     giveWay: () => void,
     isSilent: () => boolean = () => false,
   ): (() => void) | undefined {
@@ -95,7 +93,8 @@ export class Admission {
     const isKeptFor = keptForLoopback > 0 && crowd.isLoopback
     const most = isKeptFor ? maxConnections : maxConnections - keptForLoopback
     if (crowd.places.size >= maxPerAddress && !isKeptFor) return this.#refuse(`${address} has ${crowd.places.size}`)
-    if (this.#open >= most && !this.#makeRoom(crowd, keptForLoopback > 0)) return this.#refuse(`${this.#open} are open`)
+    if (this.#open >= most && !this.#displace(this.#yielding(crowd, keptForLoopback > 0)))
+      return this.#refuse(`${this.#open} are open`)
     return this.#let({ crowd, giveWay, isSilent })
   }
 
@@ -115,21 +114,14 @@ export class Admission {
     network.crowds.add(crowd)
     crowd.places.add(place)
     this.#silent.add(place)
-    this.#resized(crowd, 1)
     network.size++
     this.#open++
     return () => void this.#out(place)
   }
 
-  #resized({ places: { size } }: Crowd, by: 1 | -1): void {
-    this.#bySize[size] = (this.#bySize[size] ?? 0) + 1
-    this.#bySize[size - by] = (this.#bySize[size - by] ?? 0) - 1
-  }
-
   #out(place: Place): void {
     const { address, network, places } = place.crowd
     if (!places.delete(place)) return
-    this.#resized(place.crowd, -1)
     this.#silent.delete(place)
     this.#open--
     network.size--
@@ -139,26 +131,22 @@ export class Admission {
     if (network.size === 0) this.#byNetwork.delete(network.name)
   }
 
-  /** Runs for each newcomer while all places are taken: under an attack looking at all of them each time would be the attack's work. */
-  #makeRoom(own: Crowd, sparesLoopback: boolean): boolean {
+  /** Runs for each newcomer while all places are taken, so it looks at networks and addresses, not at connections. */
+  #yielding(own: Crowd, sparesLoopback: boolean): Place | undefined {
     const isSpared = ({ isLoopback }: Crowd) => sparesLoopback && isLoopback
-    const largest = this.#largestNetwork(sparesLoopback)
-    if (largest && largest.size > own.network.size + 1) {
-      const inIt = [...largest.crowds].filter((crowd) => !isSpared(crowd))
-      const silent = () => this.#oldestSilent((crowd) => crowd.network === largest && !isSpared(crowd))
-      return this.#displace(newestOfMost(inIt, 1) ?? silent() ?? newestOfMost(inIt.reverse(), 0))
+    const crowds = [...this.#byAddress.values()].filter((crowd) => !isSpared(crowd))
+    let largest = own.network
+    for (const { network } of crowds) if (network.size > largest.size) largest = network
+    if (largest.size > own.network.size + 1) {
+      const inIt = [...largest.crowds]
+      const silent = () => this.#oldestSilent(({ network }) => network === largest)
+      return newestOfMost(inIt, 1) ?? silent() ?? newestOfMost(inIt.reverse(), 0)
     }
     // Whoever has fewer than the newcomer would have is spared: it may be about to ask.
     const most = own.places.size + 1
-    if (this.#bySize.some((addresses, size) => size > most && addresses > 0)) {
-      const place = newestOfMost(
-        [...this.#byAddress.values()].filter((crowd) => !isSpared(crowd)),
-        most,
-      )
-      if (place) return this.#displace(place)
-    }
-    if ([...own.places].some((place) => place.isSilent())) return false
-    return this.#displace(this.#oldestSilent((crowd) => crowd.places.size >= most && !isSpared(crowd)))
+    const newest = newestOfMost(crowds, most)
+    if (newest || [...own.places].some((place) => place.isSilent())) return newest
+    return this.#oldestSilent((crowd) => crowd.places.size >= most && !isSpared(crowd))
   }
 
   #oldestSilent(isWanted: (crowd: Crowd) => boolean): Place | undefined {
@@ -167,16 +155,6 @@ export class Admission {
       else if (isWanted(place.crowd)) return place
     }
     return undefined
-  }
-
-  #largestNetwork(sparesLoopback: boolean): Network | undefined {
-    let largest: Network | undefined
-    for (const network of this.#byNetwork.values()) {
-      if (largest && network.size <= largest.size) continue
-      const [first] = network.crowds
-      if (!(sparesLoopback && first?.isLoopback)) largest = network
-    }
-    return largest
   }
 
   #displace(place: Place | undefined): boolean {
