@@ -73,9 +73,9 @@ function bannerOf(instance: Instance, isTerminal: boolean): [string, string][] {
 }
 
 /** A wildcard address is reached through the loopback address. */
-function urlHere({ host, port }: { host: string; port: number }): string {
+function urlHere({ host, port }: { host: string; port: number }, scheme: 'http' | 'https'): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+  return `${scheme}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }
 
 /** The key under which the variant has a plugin, however its path is written here: so it gets its options, and its updates. */
@@ -237,7 +237,14 @@ async function listen(
   const serve = (at: Runtime['address']) => {
     troubles.clear('http-listen')
     served(at)
-    device.http = { ...at, url: urlHere(at) }
+    const scheme = httpServer.fingerprint256 === undefined ? 'http' : 'https'
+    device.http = {
+      ...at,
+      url: urlHere(at, scheme),
+      get fingerprint256() {
+        return httpServer.fingerprint256
+      },
+    }
   }
   const at = await httpServer.listen(serve)
   if (at) serve(at)

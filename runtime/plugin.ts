@@ -51,6 +51,7 @@ export type {
   ListenTls,
 } from './gateway/net/types.js'
 export type { Fetch, FetchOptions } from './platform/fetch/types.js'
+export { CertificateFiles } from './platform/files/certificate-files.js'
 export type { DataDir, DataDirOptions } from './platform/files/data-files.js'
 export {
   type FileSystem,

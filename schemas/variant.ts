@@ -10,6 +10,19 @@ export const HttpSection = Type.Object(
       default: [],
       description: 'Further accepted host names of the station (Host header)',
     }),
+    tls: Type.Optional(
+      Type.Object(
+        {
+          cert: Type.String({
+            minLength: 1,
+            maxLength: 1_024,
+            description: 'Path of the certificate with its chain (PEM)',
+          }),
+          key: Type.String({ minLength: 1, maxLength: 1_024, description: 'Path of its private key (PEM)' }),
+        },
+        { additionalProperties: false, description: 'With it, the address speaks HTTPS only' },
+      ),
+    ),
     proxies: Type.Array(Type.String({ minLength: 2, maxLength: 64 }), {
       default: [],
       maxItems: 64,

@@ -10,12 +10,19 @@ import {
   spelledLike,
   tableText,
 } from 'rtk-base/ntrip'
-import type { Connection, Dispose, HandedOver, Listener, PluginContext } from 'rtk-base/plugin'
+import {
+  CertificateFiles,
+  type Connection,
+  type Dispose,
+  type HandedOver,
+  type Listener,
+  type PluginContext,
+} from 'rtk-base/plugin'
 import type { NtripCasterInfo } from 'rtk-base/schemas'
 import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } from 'rtk-base/services'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { CertificateFiles } from './certificate-files.js'
+import { certificateTrouble } from './certificate-trouble.js'
 import { ForeignMount, HandedBase } from './foreign.js'
 import type { Logins } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
@@ -201,7 +208,8 @@ export class Caster {
         secure.renew()
         log.info('the certificate for rovers was renewed: connections from now on get the new one')
       }
-      const trouble = files.trouble(services.use(device).utc_ms())
+      const { validTo } = files.certificate ?? { validTo: '' }
+      const trouble = certificateTrouble(validTo, this.#options.tls?.cert ?? '', services.use(device).utc_ms())
       if (trouble) errors.raise('ntrip-caster-certificate', trouble)
       else errors.clear('ntrip-caster-certificate')
     } catch (error) {

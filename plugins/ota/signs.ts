@@ -62,7 +62,9 @@ export class StationSigns {
     const { http } = services.use(device)
     if (!http) return false
     try {
-      const response = await fetch(`${http.url}/get-info?0x01`, { timeout_ms: answer_ms })
+      const { url, fingerprint256 } = http
+      const options = { timeout_ms: answer_ms, ...(fingerprint256 !== undefined && { fingerprint256 }) }
+      const response = await fetch(`${url}/get-info?0x01`, options)
       await response.text()
       return response.status < 500
     } catch {

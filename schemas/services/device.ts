@@ -2,6 +2,16 @@
 import type { Dispose } from '../event.js'
 import { defineService } from '../token.js'
 
+/** Where the HTTP server listens. */
+export interface HttpAddress {
+  readonly host: string
+  readonly port: number
+  /** On this machine, e.g. `http://127.0.0.1:80`. */
+  readonly url: string
+  /** SHA-256 of the server's certificate; undefined: it speaks plain HTTP. */
+  readonly fingerprint256?: string | undefined
+}
+
 /** How a run of the service ended. */
 export interface RunEnd {
   /**
@@ -90,8 +100,8 @@ export interface Device {
   confirmed(): void
   /** Sets the status line for the supervisor (`systemctl status`). */
   describe(text: string): void
-  /** Address of the HTTP server, and its URL on this machine (`http://127.0.0.1:80`); undefined until the server listens. */
-  readonly http: { readonly host: string; readonly port: number; readonly url: string } | undefined
+  /** Undefined until the HTTP server listens. */
+  readonly http: HttpAddress | undefined
   /** How the previous run ended; undefined if not recorded (a station inside another process). */
   readonly lastEnd: RunEnd | undefined
   /** Boot id of the machine, new after each restart; `''` unknown. */

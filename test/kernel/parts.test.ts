@@ -19,7 +19,7 @@ import os, { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { isLocalPeer, refusal } from '../../runtime/gateway/http/access.js'
-import { Connection as OpenConnection } from '../../runtime/gateway/http/connection.js'
+import { HttpConnection } from '../../runtime/gateway/http/http-connection.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Passwords } from '../../runtime/gateway/login/passwords.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/gateway/net/door.js'
@@ -441,7 +441,7 @@ t.test('an address that is taken is tried again after 1, 2, 5, 10 and then 30 s,
   const failed: [string, number][] = []
   const opened: unknown[] = []
   const events = {
-    failed: (...given: [string, number]) => failed.push(given),
+    failed: (text: string, wait_ms: number) => failed.push([text, wait_ms]),
     opened: (address: unknown) => opened.push(address),
   } as unknown as DoorEvents
   Math.random = () => 0
@@ -918,7 +918,7 @@ t.test('what a connection is ended for: standing still in the middle of somethin
     ['a peer that does not read the answer before it', [open, open], 10, true],
   ] as [string, unknown[], number, boolean][]) {
     const socket = fakeSocket(unsent)
-    const connection = new OpenConnection(socket as never)
+    const connection = new HttpConnection(socket as never)
     for (const answer of answers) connection.begin(answer as never)
     for (const now_ms of [1_000, 30_000, 60_999]) connection.look(now_ms, 60_000)
     t.equal(socket.isEnded, false, `${what}: not before its time`)
@@ -926,7 +926,7 @@ t.test('what a connection is ended for: standing still in the middle of somethin
     t.equal(socket.isEnded, isEnded, what)
   }
   const socket = fakeSocket(900)
-  const slow = new OpenConnection(socket as never)
+  const slow = new HttpConnection(socket as never)
   slow.begin(open as never)
   for (let times = 1; times < 10; times++) {
     socket.writableLength -= 1

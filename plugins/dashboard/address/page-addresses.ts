@@ -2,6 +2,7 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import { generate } from 'lean-qr'
 import { toSvgPath } from 'lean-qr/extras/svg'
+import type { HttpAddress } from 'rtk-base/services'
 
 export interface PageAddress {
   readonly interface: string
@@ -22,12 +23,10 @@ const anyHost = ['0.0.0.0', '::']
  * @param interfaces as `os.networkInterfaces()` has them
  * @returns the best first; empty where only this machine reaches it
  */
-export function pageAddresses(
-  http: { readonly host: string; readonly port: number } | undefined,
-  interfaces: Interfaces,
-): readonly PageAddress[] {
+export function pageAddresses(http: HttpAddress | undefined, interfaces: Interfaces): readonly PageAddress[] {
   if (!http) return []
-  const { host, port } = http
+  const { host, port, url } = http
+  const [scheme = ''] = url.split(':')
   const own = Object.entries(interfaces)
     .flatMap(([name, all = []]) => all.map((one): Own => ({ ...one, name })))
     .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
@@ -41,9 +40,11 @@ export function pageAddresses(
     .slice(0, most)
     .map(({ address, family, name }) => ({
       interface: name,
-      url: `http://${family === 'IPv6' ? `[${address}]` : address}${port === 80 ? '' : `:${port}`}/`,
+      url: `${scheme}://${family === 'IPv6' ? `[${address}]` : address}${port === defaultPorts[scheme] ? '' : `:${port}`}/`,
     }))
 }
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 }
 
 /** A link-local address changes with each start. */
 const rank = ({ address }: Own) => (address.startsWith('169.254.') ? 1 : 0)

@@ -101,6 +101,8 @@ export interface AccessRules {
   own: Prefixes
   /** Own and configured host names. */
   names: readonly string[]
+  /** The station's own address speaks HTTPS. */
+  isSecure?: boolean
   /** Tokens are set: they decide instead of the peer's address. */
   login: boolean
 }
@@ -125,7 +127,10 @@ export function refusal(request: AccessRequest, rules: AccessRules): RtkError | 
   // HTTP/1.0 may leave Host out; a browser, which rebinding needs, never does.
   if (headers.host !== undefined && !isLocalHost(headers.host, rules.names))
     return new RtkError('RTK_ERR_FORBIDDEN_HOST', `${JSON.stringify(headers.host)} is not a name of this station`)
-  if ((isStateChanging(request.method, request.upgrade) || asksForEvents(headers)) && isForeignOrigin(headers))
+  if (
+    (isStateChanging(request.method, request.upgrade) || asksForEvents(headers)) &&
+    isForeignOrigin(headers, rules.isSecure)
+  )
     return new RtkError(
       'RTK_ERR_FORBIDDEN_ORIGIN',
       `a page of ${JSON.stringify(headers.origin ?? 'another site')} asked for it, not one of this station`,

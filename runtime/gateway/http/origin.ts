@@ -17,7 +17,7 @@ function pageOf(origin: string): { scheme: string; host: string; port: string } 
  * Whether a page of another site, or of another port of this host, is behind the request. Browsers send `Origin` with every
  * request that can change something and with every websocket, and `null` from sandboxed frames and files.
  */
-export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
+export function isForeignOrigin(headers: IncomingHttpHeaders, isSecure = false): boolean {
   const site = headers['sec-fetch-site']
   // `same-site` is another port or another name of the same domain.
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
@@ -26,8 +26,8 @@ export function isForeignOrigin(headers: IncomingHttpHeaders): boolean {
   const page = pageOf(origin)
   const called = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(?::(\d{1,5}))?$/i.exec(headers.host ?? '')
   if (page === undefined || called === null) return true
-  // This server speaks http. A proxy in front that uses https sets the header; headers from strangers were removed.
-  const scheme = headers['x-forwarded-proto'] === 'https' ? 'https:' : 'http:'
+  // A proxy in front that uses https sets the header; headers from strangers were removed.
+  const scheme = (headers['x-forwarded-proto'] ?? (isSecure && 'https')) === 'https' ? 'https:' : 'http:'
   const [, host = '', port = defaultPorts[scheme]] = called
   return page.scheme !== scheme || page.host.replace(/\.$/, '') !== host.toLowerCase() || page.port !== port
 }

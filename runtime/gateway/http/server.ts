@@ -3,7 +3,7 @@
  * requests go to the live app.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
@@ -11,18 +11,22 @@ import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import type { Accounts, HttpRoute } from '../../../schemas/services.js'
 import { messageOf, RtkError, type RtkErrorCode } from '../../errors.js'
-import { isLoopbackAddress, normalAddress } from '../../platform/address/address.js'
+import { isLoopbackAddress } from '../../platform/address/address.js'
 import { Places } from '../../platform/fair-share/places.js'
 import { Turns } from '../../platform/fair-share/turns.js'
+import { CertificateFiles } from '../../platform/files/certificate-files.js'
 import type { Owner } from '../../platform/guard/owner.js'
 import { budgetsByNetwork } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { requestRate } from '../../platform/rates.js'
 import type { KeptSessions } from '../login/kept-sessions.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
+import { Door } from '../net/door.js'
+import { peerOf } from '../net/peer.js'
+import type { ListenAddress } from '../net/types.js'
 import { isReading, refusal } from './access.js'
 import { type App, buildApp, notedRole, noteRole } from './app.js'
-import { Connection } from './connection.js'
+import { HttpConnection } from './http-connection.js'
 import { defaultLimits, type HttpLimits } from './limits.js'
 import { LocalNetwork } from './local-network.js'
 import { callerOf, Proxies } from './proxies.js'
@@ -36,6 +40,8 @@ export interface HttpOptions extends LoginOptions {
   port: number
   /** Allowed `Host` names besides addresses and local names. */
   hosts?: string[]
+  /** Paths of the PEM files of a certificate with its chain, and of its key: with them, the address speaks HTTPS. */
+  tls?: { cert: string; key: string }
   /** Addresses and prefixes of proxies, which speak for those whom they forward. */
   proxies?: string[]
 }
@@ -57,7 +63,8 @@ export interface HttpServerDeps {
   isLoopback?: (address: string) => boolean
 }
 
-const listenAgain_ms = 5_000
+/** How often it is looked whether the files of the certificate were renewed. */
+const certificateLook_ms = 60_000
 /** An answer that takes longer is waiting for something other than the processor. */
 const longestTurn_ms = 50
 /** How long an old app may finish its answers. */
@@ -66,6 +73,7 @@ const drain_ms = 30_000
 const closeGrace_ms = 2_000
 
 export class HttpServer {
+  /** Of node: it parses and answers. Its connections come from the door. */
   readonly server: Server
   readonly #options: HttpOptions
   readonly #log: Logger
@@ -78,7 +86,7 @@ export class HttpServer {
   readonly #login: Login
   /** Old apps with answers under way → cancels the end of their time. */
   readonly #draining = new Map<App, Dispose>()
-  readonly #connections = new Set<Connection>()
+  readonly #connections = new Set<HttpConnection>()
   readonly #looking: NodeJS.Timeout
   readonly #places: Places
   readonly #proxies: Proxies
@@ -91,7 +99,9 @@ export class HttpServer {
   /** Built last, and not committed: its plugins could not start. */
   #staged: App | undefined
   #closing: boolean = false
-  #retry: Dispose = () => {}
+  #door: Door | undefined
+  readonly #certificate: CertificateFiles | undefined
+  #certificateLook: Dispose = () => {}
 
   constructor(options: HttpOptions, deps: HttpServerDeps) {
     this.#options = options
@@ -100,6 +110,7 @@ export class HttpServer {
     this.#clock = deps.clock
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
+    this.#certificate = options.tls && new CertificateFiles(options.tls)
     this.#login = new Login(options, deps.clock, deps.sessions, deps.accounts)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
@@ -117,10 +128,9 @@ export class HttpServer {
       keepAliveTimeout: limits.keepAliveTimeout_ms,
       connectionsCheckingInterval: limits.checkInterval_ms,
       maxHeaderSize: limits.maxHeaderSize,
-      noDelay: true,
     })
-    this.server.on('connection', (socket) => this.#onConnection(socket))
-    // One timer for all: a timer per connection, reset with every byte, would take a tenth of the cost of a request.
+    // Node begins to watch its limits with this event.
+    this.server.emit('listening')
     this.#looking = setInterval(() => this.#look(), limits.checkInterval_ms).unref()
     this.server.on('request', (request, response) => this.#onRequest(request, response))
     this.server.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head))
@@ -132,43 +142,69 @@ export class HttpServer {
    * @returns undefined then; `opened` is called when it is there
    * @throws RTK_ERR_LISTEN
    */
-  async listen(
-    opened: (at: { host: string; port: number }) => void = () => {},
-  ): Promise<{ host: string; port: number } | undefined> {
-    try {
-      return await this.#listen()
-    } catch (error) {
-      if ((error as { cause?: NodeJS.ErrnoException }).cause?.code !== 'EADDRNOTAVAIL' || this.#closing) throw error
-      this.#log.warn(
-        `${messageOf(error)}: this machine has no such address (yet); it is tried again every ${listenAgain_ms / 1_000} s`,
-      )
-      this.#again(opened)
-      return undefined
-    }
-  }
-
-  #again(opened: (at: { host: string; port: number }) => void): void {
-    this.#retry = this.#clock.timer(listenAgain_ms, () => {
-      this.#listen().then(opened, () => this.#again(opened))
-    })
-  }
-
-  async #listen(): Promise<{ host: string; port: number }> {
-    const { host, port } = this.#options
-    await new Promise<void>((resolve, reject) => {
-      const failed = (error: Error) =>
-        reject(
-          new RtkError('RTK_ERR_LISTEN', `cannot listen on ${host}:${port}: ${messageOf(error)}`, { cause: error }),
-        )
-      this.server.once('error', failed)
-      this.server.listen({ host, port }, () => {
-        this.server.off('error', failed)
-        this.server.on('error', (error) => this.#log.error({ err: error }, 'the HTTP server reports an error'))
-        resolve()
+  listen(opened: (at: ListenAddress) => void = () => {}): Promise<ListenAddress | undefined> {
+    return new Promise((resolve, reject) => {
+      let tell = (at: ListenAddress): void => resolve(at)
+      let hasFailed = false
+      const certificate = this.#certificate
+      this.#door = new Door(this.#clock, this.#options, certificate && (() => certificate.read()), {
+        // Proxies of HTTP name their clients in each request.
+        isProxy: () => false,
+        proxyFailed: () => {},
+        admit: (socket) => this.#admits(socket),
+        accepted: (socket) => this.#accepted(socket),
+        handshakesRefused: (refused, why) =>
+          this.#log.warn(
+            { refused },
+            `${refused} TLS handshake(s) refused: ${why}; more are refused until some have finished`,
+          ),
+        handshakeFailed: (error) => this.#log.debug({ err: error }, 'a TLS handshake failed'),
+        opened: (at) => tell(at),
+        failed: (_text, _wait_ms, error) => {
+          if (hasFailed) return
+          hasFailed = true
+          const { host, port } = this.#options
+          const text = `cannot listen on ${host}:${port}: ${messageOf(error)}`
+          if ((error as NodeJS.ErrnoException).code === 'EADDRNOTAVAIL') {
+            this.#log.warn(`${text}: this machine has no such address (yet); it is tried again every few seconds`)
+            tell = opened
+            resolve(undefined)
+          } else {
+            this.#door?.close()
+            reject(new RtkError('RTK_ERR_LISTEN', text, { cause: error }))
+          }
+        },
       })
+      if (certificate) this.#followCertificate(certificate)
     })
-    const address = this.server.address() as AddressInfo
-    return { host: address.address, port: address.port }
+  }
+
+  /** Renewal replaces the files without notice. */
+  #followCertificate(certificate: CertificateFiles): void {
+    this.#certificateLook = this.#clock.timer(certificateLook_ms, () => {
+      try {
+        if (certificate.changed()) {
+          this.#door?.renew()
+          this.#log.info('the certificate of the HTTP server was renewed: connections from now on get the new one')
+        }
+      } catch (error) {
+        this.#log.warn(
+          { err: error },
+          'the certificate of the HTTP server cannot be read: the previous one stays in use',
+        )
+      }
+      this.#followCertificate(certificate)
+    })
+  }
+
+  /** Open ones. */
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  /** SHA-256 of its own certificate; undefined: it speaks plain HTTP. */
+  get fingerprint256(): string | undefined {
+    return this.#certificate?.certificate?.fingerprint256
   }
 
   /**
@@ -240,11 +276,9 @@ export class HttpServer {
     if (this.#closing) return
     this.#closing = true
     clearInterval(this.#looking)
-    void this.#retry()
-    const stopped = new Promise<void>((resolve) => {
-      if (this.server.listening) this.server.close(() => resolve())
-      else resolve()
-    })
+    void this.#certificateLook()
+    this.#door?.close()
+    this.server.close()
     this.server.closeIdleConnections()
     const apps = [...this.#draining.keys(), ...(this.#live ? [this.#live] : [])]
     // Real time, not the clock port: a stopping process must stop, even with a test's clock.
@@ -254,8 +288,7 @@ export class HttpServer {
     })
     await Promise.race([Promise.all(apps.map((app) => app.idle())), late])
     clearTimeout(timer)
-    this.server.closeAllConnections()
-    await stopped
+    await Promise.all([...this.#connections].map((connection) => connection.cutOff()))
     await this.#dropStaged()
     for (const app of apps) {
       void this.#draining.get(app)?.()
@@ -267,7 +300,7 @@ export class HttpServer {
   // ── requests ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const connection = Connection.of(request.socket)
+    const connection = HttpConnection.of(request.socket)
     if (connection?.isRefused) return
     connection?.begin(response)
     const refused = connection?.mayAsk === false ? tooOften(request) : this.#forwards(request, response)
@@ -332,7 +365,7 @@ export class HttpServer {
 
   /**
    * A turn lasts until the answer is out. Programs on this machine do not wait: a proxy speaks for many. Whoever has gone
-   * loses its turn: Node never emits `close` for an answer queued behind another (pipelining), see `Connection.end`.
+   * loses its turn: Node never emits `close` for an answer queued behind another (pipelining), see `HttpConnection.end`.
    */
   #inTurn(request: IncomingMessage, response: ServerResponse, live: App): void {
     const address = callerOf(request)
@@ -348,7 +381,12 @@ export class HttpServer {
   #admit(request: IncomingMessage, upgrade: boolean): Role | RtkError | Promise<Role | RtkError> {
     const { method = '', url = '', headers, rawHeaders } = request
     const peer = callerOf(request)
-    const rules = { own: this.#network.prefixes(), names: this.#names, login: this.#login.admitsAll }
+    const rules = {
+      own: this.#network.prefixes(),
+      names: this.#names,
+      login: this.#login.admitsAll,
+      isSecure: this.#certificate !== undefined,
+    }
     const refused = refusal({ method, url, headers, rawHeaders, peer, upgrade }, rules)
     if (refused !== undefined || !this.#login.isOn) return refused ?? 'operator'
     if (!this.#login.isUnproven(headers)) return this.#roleOf(request, peer)
@@ -379,28 +417,28 @@ export class HttpServer {
     request.once('close', () => clearTimeout(timer))
   }
 
-  #onConnection(socket: Socket): void {
-    if (Connection.of(socket)) return
-    const address = normalAddress(socket.remoteAddress)
+  #admits(socket: Socket): boolean {
+    const { address } = peerOf(socket)
     const { connections: maxConnections, perAddress, keptForLoopback } = this.#limits
-    const isProxy = this.#proxies.has(address)
-    const maxPerAddress = isProxy ? maxConnections : perAddress
+    const maxPerAddress = this.#proxies.has(address) ? maxConnections : perAddress
     const giveWay = () => void socket.destroy()
-    const isSilent = () => socket.bytesWritten === 0 && Connection.of(socket)?.hasAsked !== true
-    const limits = { maxConnections, maxPerAddress, keptForLoopback }
-    const leave = this.#places.enter(address, limits, giveWay, isSilent)
-    if (leave === undefined) {
-      socket.destroy()
-      return
-    }
-    const budget = isProxy || this.#isLoopback(address) ? undefined : this.#budgets.of(address, performance.now())
-    const connection = new Connection(socket, budget)
+    const isSilent = () => socket.bytesWritten === 0 && HttpConnection.of(socket)?.hasAsked !== true
+    const leave = this.#places.enter(address, { maxConnections, maxPerAddress, keptForLoopback }, giveWay, isSilent)
+    if (leave) socket.once('close', leave)
+    return leave !== undefined
+  }
+
+  #accepted(socket: Socket): void {
+    const { address } = peerOf(socket)
+    const isCounted = !this.#proxies.has(address) && !this.#isLoopback(address)
+    const now_ms = performance.now()
+    const connection = new HttpConnection(socket, isCounted ? this.#budgets.of(address, now_ms) : undefined)
     this.#connections.add(connection)
     socket.once('close', () => {
-      leave()
       this.#connections.delete(connection)
       connection.end()
     })
+    this.server.emit('connection', socket)
   }
 
   #look(): void {
@@ -444,7 +482,7 @@ export class HttpServer {
 
   /** Malformed, oversized or late input. An error here must end the connection, never the process. */
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (!socket.writable || error.code === 'ECONNRESET' || Connection.of(socket)?.isAnswering) {
+    if (!socket.writable || error.code === 'ECONNRESET' || HttpConnection.of(socket)?.isAnswering) {
       socket.destroy()
       return
     }
@@ -462,7 +500,7 @@ export class HttpServer {
         socket.unshift(Buffer.concat([withoutUpgrade(request), head]))
         this.server.emit('connection', socket)
       }
-      const before = Connection.of(socket)?.underWay.at(-1)
+      const before = HttpConnection.of(socket)?.underWay.at(-1)
       if (before) before.once('close', readAnew)
       else readAnew()
       return

@@ -19,16 +19,16 @@ export interface Ticket extends Session {
 }
 
 const cookieName = 'rtk-base-session'
-const attributes = 'HttpOnly; SameSite=Strict; Path=/'
+const attributes = (isSecure: boolean) => `HttpOnly; ${isSecure ? 'Secure; ' : ''}SameSite=Strict; Path=/`
 const cookiePattern = new RegExp(
   `^${cookieName}=(((viewer|operator)\\.(\\d{1,15})\\.[\\w-]{8}(?:\\.([\\w-]{1,128}))?)\\.([\\w-]{43}))$`,
 )
 
 /** Takes a browser's cookie away. */
-export const noCookie = `${cookieName}=; ${attributes}; Max-Age=0`
+export const noCookie = (isSecure: boolean) => `${cookieName}=; ${attributes(isSecure)}; Max-Age=0`
 
-export const sessionCookie = (content: string, key: Buffer, life_s: number) =>
-  `${cookieName}=${content}.${signature(content, key)}; ${attributes}; Max-Age=${life_s}`
+export const sessionCookie = (content: string, key: Buffer, life_s: number, isSecure: boolean) =>
+  `${cookieName}=${content}.${signature(content, key)}; ${attributes(isSecure)}; Max-Age=${life_s}`
 
 /** Every cookie of the header that has the form of a session: another service of this host may have set one too. */
 export function* ticketsIn(header = ''): Generator<Ticket> {

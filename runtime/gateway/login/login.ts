@@ -18,6 +18,8 @@ export interface LoginOptions {
   viewerToken?: string
   /** Rights of the local network without a login; default: none. `none` and `read` require `token`. */
   open?: 'none' | 'read' | 'all'
+  /** The station's address speaks HTTPS: browsers send their cookie over it only. */
+  tls?: object
 }
 
 /** The client, as identified by its connection. */
@@ -66,6 +68,8 @@ export class Login {
   /** Keys of cookies, until a password changes. */
   readonly #keys = new Map<LoginRole, Buffer>()
   readonly #open: Role
+  /** Browsers send the cookie over HTTPS only. */
+  readonly isSecure: boolean
   readonly #clock: Clock
   readonly #wrong: WrongTries
   readonly #kept: KeptSessions
@@ -80,7 +84,7 @@ export class Login {
    * @throws RTK_ERR_VARIANT for an option that has no effect without another one
    */
   constructor(
-    { token, viewerToken, open }: LoginOptions,
+    { token, viewerToken, open, tls }: LoginOptions,
     clock: Clock,
     kept = sessionsOfProcess(),
     accounts: () => Accounts | 'away' | undefined = () => undefined,
@@ -93,6 +97,7 @@ export class Login {
       ...(viewerToken === undefined ? [] : [{ role: 'viewer' as const, digest: digest(viewerToken) }]),
     ]
     this.#passwords = new Passwords(kept.passwords)
+    this.isSecure = tls !== undefined
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
     this.#wrong = new WrongTries(
@@ -186,7 +191,7 @@ export class Login {
     const nonce = randomBytes(6).toString('base64url')
     const person = user === undefined ? '' : `.${Buffer.from(user).toString('base64url')}`
     const content = `${role}.${expires_ms}.${nonce}${person}`
-    const cookie = sessionCookie(content, this.#keyFor({ role, user }), sessionLife_s)
+    const cookie = sessionCookie(content, this.#keyFor({ role, user }), sessionLife_s, this.isSecure)
     return { session: { role, expires_ms, user }, cookie }
   }
 

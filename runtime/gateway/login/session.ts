@@ -50,7 +50,7 @@ export function sessionRoutes(login: Login, log: Logger): RouteSet {
         method: 'DELETE',
         schema: { summary: 'Logs out', response },
         handler: async (request, reply) => {
-          reply.header('set-cookie', noCookie)
+          reply.header('set-cookie', noCookie(login.isSecure))
           await login.end(request.raw.headers)
           return answer(reply, login.isOn ? 'none' : 'operator', undefined)
         },
@@ -69,7 +69,7 @@ export function sessionRoutes(login: Login, log: Logger): RouteSet {
           const made = await login.setPassword(change, peerOf(request))
           const what = change.password === null ? 'removed' : 'set'
           log.info({ peer: peerOf(request) }, `the password of the ${change.role} was ${what}: other sessions ended`)
-          reply.header('set-cookie', made?.cookie ?? noCookie)
+          reply.header('set-cookie', made?.cookie ?? noCookie(login.isSecure))
           return answer(reply, 'operator', made?.session)
         },
       },

@@ -6,6 +6,7 @@ import { Intake, type Rate, rateText } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { queueOf } from '../../platform/ports/tcp-queues.js'
 import { peerOf } from './peer.js'
+import { Stillness } from './stillness.js'
 import type { Connection, ConnectionHandler, HandedOver } from './types.js'
 
 /** An `end` may take so long until both sides are done. */
@@ -148,14 +149,14 @@ export class AcceptedConnection {
   /** The client sends nothing more, and has no answer yet. */
   #isAwaited = false
   #error: Error | undefined
-  #moved = -1
-  #still_ms = 0
+  #stillness: Stillness
   /** Bytes written to it by now, 5 s ago, and so on. */
   #written: readonly number[] = []
 
   constructor(socket: Socket, clock: Clock, gone: (accepted: AcceptedConnection) => void) {
     this.socket = socket
     this.#clock = clock
+    this.#stillness = new Stillness(socket)
     socket.on('error', (error) => {
       this.#error = error
     })
@@ -195,7 +196,7 @@ export class AcceptedConnection {
     const client = new Client(this, terms)
     this.#client = client
     this.#intake ??= this.#newIntake(terms.rate)
-    this.#moved = -1
+    this.#stillness = new Stillness(this.socket)
     const begin = () => {
       this.#begun = true
       this.read()
@@ -271,13 +272,7 @@ export class AcceptedConnection {
 
   /** Ends the connection when no byte moved for `limit_ms`. */
   look(now_ms: number, limit_ms: number): void {
-    const { socket } = this
-    const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength
-    if (moved !== this.#moved) {
-      this.#moved = moved
-      this.#still_ms = now_ms
-    } else if (now_ms - this.#still_ms >= limit_ms) {
-      socket.destroy(new Error(`no byte moved for ${limit_ms / 1000} s`))
-    }
+    if (this.#stillness.for_ms(now_ms) >= limit_ms)
+      this.socket.destroy(new Error(`no byte moved for ${limit_ms / 1000} s`))
   }
 }

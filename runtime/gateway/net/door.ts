@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls'
 import type { Dispose } from '../../../schemas/event.js'
 import { listenReason, messageOf, RtkError } from '../../errors.js'
+import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { notePeer, type Peer, peerOf, readProxyHeader } from './peer.js'
 import type { ListenAddress, ListenTls } from './types.js'
@@ -10,6 +11,8 @@ import type { ListenAddress, ListenTls } from './types.js'
 const retries_ms = [1_000, 2_000, 5_000, 10_000, 30_000]
 const jitter = 0.2
 const handshakeLimit_ms = 10_000
+/** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
+export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress: 8 }
 const keepAliveDelay_ms = 30_000
 /** A proxy sends its header first. */
 const proxyLimit_ms = 5_000
@@ -20,14 +23,14 @@ export interface DoorEvents {
   proxyFailed(address: string, text: string): void
   /** A client connected, with TLS after the handshake. False: it is refused, before anything is spent on it. */
   admit(socket: Socket): boolean | Promise<boolean>
-  /** A handshake is about to begin. @returns undefined: it is refused; else called once at its end */
-  beginHandshake(raw: Socket): (() => void) | undefined
+  /** Told at most once a minute. */
+  handshakesRefused(refused: number, why: string): void
   /** It can be talked to; with TLS after the handshake. */
   accepted(socket: Socket): void
   handshakeFailed(error: Error): void
   opened(address: ListenAddress): void
   /** The address cannot be had; it is tried again after `wait_ms`. */
-  failed(text: string, wait_ms: number): void
+  failed(text: string, wait_ms: number, error: unknown): void
 }
 
 interface Open {
@@ -46,6 +49,7 @@ export class Door {
   #retry: Dispose | undefined
   /** Counts decisions about the address; results of an older decision are dropped. */
   #decision = 0
+  readonly #handshakePlaces: Places
   /** Ends of handshakes that are not over, by the peer's address and port. */
   readonly #handshakes = new Map<string, () => void>()
   /** The peer of the raw connection below a TLS connection. */
@@ -56,6 +60,7 @@ export class Door {
     this.#wanted = wanted
     this.#tls = tls
     this.#events = events
+    this.#handshakePlaces = new Places(clock, (refused, why) => events.handshakesRefused(refused, why))
     void this.#try(0, ++this.#decision)
   }
 
@@ -124,7 +129,8 @@ export class Door {
     } catch (error) {
       if (decision !== this.#decision) return
       const wait_ms = retries_ms[Math.min(tries, retries_ms.length - 1)]
-      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms)
+      this.#events.failed(`cannot listen at ${addressText(this.#wanted)}: ${listenReason(error)}`, wait_ms, error)
+      if (decision !== this.#decision) return
       const spread_ms = wait_ms * (1 - jitter / 2 + jitter * Math.random())
       this.#retry = this.#clock.timer(spread_ms, () => void this.#try(tries + 1, decision))
     }
@@ -208,7 +214,9 @@ export class Door {
 
   /** Node reports a handshake that takes too long, and keeps its socket. */
   #shakeHands(raw: Socket, secure: TlsServer): void {
-    const over = this.#events.beginHandshake(raw)
+    const refuse = () => void raw.destroy()
+    const isSilent = () => true
+    const over = this.#handshakePlaces.enter(peerOf(raw).address, handshakeLimits, refuse, isSilent)
     if (over === undefined) {
       raw.destroy()
       return

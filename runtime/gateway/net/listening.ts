@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Dispose } from '../../../schemas/event.js'
 import type { Trouble } from '../../../schemas/services.js'
-import { type PlaceLimits, Places } from '../../platform/fair-share/places.js'
+import { Places } from '../../platform/fair-share/places.js'
 import { asRuntime, type Owner, runAs, type StopReason } from '../../platform/guard/owner.js'
 import { LogLimit } from '../../platform/log/log-limit.js'
 import type { Clock } from '../../platform/ports/clock.js'
@@ -48,9 +48,6 @@ export const listenerDefaults = {
   rate: clientRate,
 }
 
-/** Limits on unfinished TLS handshakes: a client that only begins them occupies no client's place. */
-export const handshakeLimits: PlaceLimits = { maxConnections: 64, maxPerAddress: 8 }
-
 /**
  * One listener of one plugin, through all versions of that plugin. The address stays, connections wait while no version
  * runs, and connections that were handed over go to the next version.
@@ -60,7 +57,6 @@ export class Listening {
   readonly #name: string
   readonly #deps: ListeningDeps
   readonly #places: Places
-  readonly #handshakes: Places
   readonly #logLimit: LogLimit
   readonly #open = new Set<AcceptedConnection>()
   /** Connected, but not yet given to a plugin: with the end of their waiting time. */
@@ -88,9 +84,6 @@ export class Listening {
     this.#logLimit = new LogLimit(deps.clock)
     this.#places = new Places(deps.clock, (refused, why) => {
       this.#log(`${refused} connection(s) refused: ${why}; more are refused until some end`)
-    })
-    this.#handshakes = new Places(deps.clock, (refused, why) => {
-      this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some have finished`)
     })
   }
 
@@ -235,13 +228,8 @@ export class Listening {
       isProxy: (address) => this.#deps.isProxy(address),
       proxyFailed: (address, text) => this.#proxyFailed(address, text),
       admit: (socket) => this.#admit(socket),
-      beginHandshake: (raw) =>
-        this.#handshakes.enter(
-          peerOf(raw).address,
-          handshakeLimits,
-          () => raw.destroy(),
-          () => true,
-        ),
+      handshakesRefused: (refused, why) =>
+        this.#log(`${refused} TLS handshake(s) refused: ${why}; more are refused until some have finished`),
       accepted: (socket) => this.#accepted(socket),
       handshakeFailed: (error) => this.#log(`TLS handshake failed: ${error.message}`, 'debug'),
       opened: (had) => {

@@ -756,7 +756,7 @@ t.test('the address that others reach', async (t) => {
     wlan0: [one('192.168.4.1')],
   }
   const urls = (host: string, port = 8080, of: Parameters<typeof pageAddresses>[1] = interfaces) =>
-    pageAddresses({ host, port }, of).map(({ url }) => url)
+    pageAddresses({ host, port, url: 'http://127.0.0.1' }, of).map(({ url }) => url)
   t.strictSame(urls('0.0.0.0'), ['http://192.168.1.20:8080/', 'http://192.168.4.1:8080/', 'http://169.254.7.7:8080/'])
   t.strictSame(urls('::', 80)[0], 'http://192.168.1.20/')
   t.strictSame(urls('192.168.4.1'), ['http://192.168.4.1:8080/'])

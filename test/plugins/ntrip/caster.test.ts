@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls'
 import { NtripCasterInfo } from 'rtk-base/schemas'
 import t, { type Test } from 'tap'
 import { Value } from 'typebox/value'
-import { CertificateFiles } from '../../../plugins/ntrip-caster/certificate-files.js'
+import { certificateTrouble } from '../../../plugins/ntrip-caster/certificate-trouble.js'
 import ntripCaster from '../../../plugins/ntrip-caster/index.js'
 import { Logins } from '../../../plugins/ntrip-caster/logins.js'
 import { Rovers } from '../../../plugins/ntrip-caster/rovers.js'
@@ -584,15 +584,16 @@ t.test('TLS: a renewed certificate is served within a minute, one that ends is t
   install('third')
   await clock.advance(60_000)
   t.same(station.device.errors(), [])
-  const files = new CertificateFiles(paths)
-  const until_ms = Date.parse(new X509Certificate(files.read().cert).validTo)
-  t.equal(files.trouble(until_ms - 15 * 86_400_000), undefined)
-  t.equal(files.trouble(0), undefined, 'without a clock nobody knows')
-  t.match(files.trouble(until_ms - 13 * 86_400_000), {
+  const { validTo } = new X509Certificate(readFileSync(paths.cert))
+  const until_ms = Date.parse(validTo)
+  const trouble = (utc_ms: number) => certificateTrouble(validTo, paths.cert, utc_ms)
+  t.equal(trouble(until_ms - 15 * 86_400_000), undefined)
+  t.equal(trouble(0), undefined, 'without a clock nobody knows')
+  t.match(trouble(until_ms - 13 * 86_400_000), {
     text: /expires on .*: renew .*live\.pem/,
     values: { expired: false },
   })
-  t.match(files.trouble(until_ms + 1), { text: /expired on .*rejected/, values: { expired: true } })
+  t.match(trouble(until_ms + 1), { text: /expired on .*rejected/, values: { expired: true } })
 })
 
 t.test('a rover that comes back takes the place of its own dead connection, and of no other', async (t) => {

@@ -1,18 +1,20 @@
 import { X509Certificate } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { readRecordSync, type Trouble } from 'rtk-base/plugin'
-
-/** Rovers do not report their rejection, so the warning comes this long before the certificate expires. */
-const warned_ms = 14 * 86_400_000
+import { readRecordSync } from './plain-file.js'
 
 /** A certificate and its key in files that other software renews. */
 export class CertificateFiles {
   readonly #paths: { readonly cert: string; readonly key: string }
   #seen = ''
-  #until_ms = Number.POSITIVE_INFINITY
+  #read: X509Certificate | undefined
 
   constructor(paths: { readonly cert: string; readonly key: string }) {
     this.#paths = paths
+  }
+
+  /** The certificate that was read last. */
+  get certificate(): X509Certificate | undefined {
+    return this.#read
   }
 
   /** @throws the file system error, or an invalid certificate */
@@ -20,25 +22,13 @@ export class CertificateFiles {
     this.#seen = this.#state()
     const { cert, key } = this.#paths
     const texts = { cert: readRecordSync(cert), key: readRecordSync(key) }
-    this.#until_ms = Date.parse(new X509Certificate(texts.cert).validTo)
+    this.#read = new X509Certificate(texts.cert)
     return texts
   }
 
   /** Whether the files changed since they were read. @throws the file system error */
   changed(): boolean {
     return this.#state() !== this.#seen
-  }
-
-  /** Undefined: no action is required. @param utc_ms 0: unknown time */
-  trouble(utc_ms: number): Trouble | undefined {
-    if (utc_ms === 0 || utc_ms < this.#until_ms - warned_ms) return undefined
-    const { cert } = this.#paths
-    const until = new Date(this.#until_ms).toISOString().slice(0, 10)
-    const expired = utc_ms >= this.#until_ms
-    const text = expired
-      ? `the certificate for rovers expired on ${until}, and rovers with TLS are rejected: renew ${cert}`
-      : `the certificate for rovers expires on ${until}: renew ${cert}`
-    return { text, values: { expired, until, file: cert } }
   }
 
   #state(): string {

@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Owner } from '../../platform/guard/owner.js'
 import type { Budget } from '../../platform/intake.js'
+import { Stillness } from '../net/stillness.js'
 
 const key = Symbol('connection')
 const replyKey = Symbol('reply')
@@ -22,7 +24,7 @@ const hasBegun = (answer: ServerResponse) => answer.headersSent || answer.listen
 const waitingSince_ms = new WeakMap<ServerResponse, number>()
 
 /** The HTTP server's state of a connection. Stored on the socket: a map lookup for every request would be expensive. */
-export class Connection {
+export class HttpConnection {
   readonly #socket: Socket
   /** Answers under way, in the order of their requests; the newest stays when it is out. */
   #answers: ServerResponse[] = []
@@ -31,18 +33,18 @@ export class Connection {
    * Its address exceeded the request rate: it closes after the answer that reports this, and further data is ignored.
    */
   isRefused = false
-  #moved = 0
-  #still_ms = 0
+  readonly #stillness: Stillness
 
   /** @param budget of requests of its address; default: they are not counted */
   constructor(socket: Socket, budget?: Budget) {
     this.#socket = socket
     this.#budget = budget
+    this.#stillness = new Stillness(socket)
     Object.assign(socket, { [key]: this })
   }
 
-  static of(socket: Duplex): Connection | undefined {
-    return (socket as { [key]?: Connection })[key]
+  static of(socket: Duplex): HttpConnection | undefined {
+    return (socket as { [key]?: HttpConnection })[key]
   }
 
   /** Whether its address may ask now. Node reads on once an answer is sent, so a pause here holds back no client. */
@@ -100,15 +102,15 @@ export class Connection {
 
   /** Ends a connection in the middle of a request or an answer that moved no byte for `limit_ms`; a quiet stream is fine. */
   look(now_ms: number, limit_ms: number): void {
-    const socket = this.#socket
-    const moved = socket.bytesRead + socket.bytesWritten - socket.writableLength
-    if (moved !== this.#moved || this.#still_ms === 0) {
-      this.#moved = moved
-      this.#still_ms = now_ms
-    } else if (now_ms - this.#still_ms >= limit_ms) {
-      const newest = this.#answers.at(-1)
-      const receiving = newest === undefined || !newest.req.complete
-      if (receiving || socket.writableLength > 0 || newest.closed) socket.destroy()
-    }
+    if (this.#stillness.for_ms(now_ms) < limit_ms) return
+    const newest = this.#answers.at(-1)
+    const receiving = newest === undefined || !newest.req.complete
+    if (receiving || this.#socket.writableLength > 0 || newest.closed) this.#socket.destroy()
+  }
+
+  /** Resolves when the connection has closed. */
+  async cutOff(): Promise<void> {
+    this.#socket.destroy()
+    await once(this.#socket, 'close')
   }
 }
