@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { type Accounts, accounts, type PluginReport, type Station } from '../schemas/services.js'
 import { LocalNetwork } from './gateway/http/local-network.js'
 import { HttpServer } from './gateway/http/server.js'
-import { keptSessions } from './gateway/login/kept-sessions.js'
+import { keptLogin } from './gateway/login/kept-login.js'
 import { hostTable } from './host-table.js'
 import type { Instance } from './kernel/instance/instance.js'
 import { noteRawHandles } from './kernel/instance/raw-handles.js'
@@ -170,11 +170,11 @@ async function buildParts(options: RuntimeOptions, sections: Sections, shutdown:
   shutdown.add(() => foundation.close())
   const registries = await buildRegistries(foundation, { data, info, log, graph, changes, trial, variant })
   const network = new LocalNetwork(clock)
-  const sessions = await keptSessions(store, http.token !== undefined)
+  const kept = await keptLogin(store)
   const seen = (address: string) => registries.config.trial.seen({ source: 'http', address })
   const knowsPeople = variantNames(options, homes[accounts.id])
   const httpServer = new HttpServer(http, {
-    ...{ log, clock, network, seen, sessions },
+    ...{ log, clock, network, seen, kept },
     // While the plugin that knows people does not run, nobody is let in in its place.
     accounts: () =>
       (services.find(accounts.id) as Accounts | undefined) ??

@@ -1,6 +1,6 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { type PluginContext, RtkError } from 'rtk-base/plugin'
-import type { Account, Accounts, FleetDatabase } from 'rtk-base/services'
+import type { Account, Accounts, FleetDatabase, PersonSession } from 'rtk-base/services'
 
 export const roles = ['viewer', 'operator', 'admin'] as const
 export type FleetRole = (typeof roles)[number]
@@ -18,10 +18,20 @@ interface Row {
   readonly created: Date
 }
 
+interface SessionRow {
+  readonly hash: string
+  readonly name: string
+  readonly expires: Date
+}
+
+const sessionOf = ({ name, expires }: SessionRow): PersonSession => ({ user: name, expires_ms: expires.getTime() })
+
 const channel = 'fleet_people'
 /** Keys are read again this often, in case that a notification got lost. */
 const reload_ms = 60_000
 const mostPeople = 500
+/** Sessions of a person at a time; the oldest gives way. */
+const mostSessions = 16
 
 export const peopleTables = [
   `create table fleet_person (
@@ -29,7 +39,10 @@ export const peopleTables = [
      role text not null check (role in ('viewer', 'operator', 'admin')),
      hash text not null,
      created timestamptz not null default now());
-   create table fleet_secret (name text primary key, value text not null)`,
+   create table fleet_session (
+     hash text primary key,
+     name text not null references fleet_person (name) on delete cascade,
+     expires timestamptz not null)`,
 ]
 
 /** Access keys are generated with 160 random bits. Nobody can guess one, so a plain hash is enough, and a check costs nothing. */
@@ -45,8 +58,7 @@ export class People implements Accounts {
   readonly #database: FleetDatabase
   #byHash = new Map<string, Person>()
   #byName = new Map<string, Person>()
-  #hashes = new Map<string, string>()
-  #key: Uint8Array = randomBytes(32)
+  #sessions = new Map<string, PersonSession>()
   /** The people were read at least once. */
   #isKnown = false
 
@@ -66,18 +78,15 @@ export class People implements Accounts {
     if (!this.#database.connected) return
     try {
       const { query } = this.#database
-      const made = randomBytes(32).toString('base64url')
-      await query(`insert into fleet_secret (name, value) values ('session-key', $1) on conflict do nothing`, [made])
-      const [secret] = await query<{ value: string }>(`select value from fleet_secret where name = 'session-key'`)
+      const sessions = await query<SessionRow>('select hash, name, expires from fleet_session')
       const rows = await query<Row>('select name, role, hash, created from fleet_person')
-      this.#key = Buffer.from(secret?.value ?? made, 'base64url')
       const people = rows.map(({ name, role, hash, created }) => ({
         hash,
         person: { user: name, role, created: created.toISOString() },
       }))
       this.#byHash = new Map(people.map(({ hash, person }) => [hash, person]))
       this.#byName = new Map(people.map(({ person }) => [person.user, person]))
-      this.#hashes = new Map(people.map(({ hash, person }) => [person.user, hash]))
+      this.#sessions = new Map(sessions.map((row) => [row.hash, sessionOf(row)]))
       this.#isKnown = true
     } catch (error) {
       this.#ctx.log.warn({ err: error }, 'the people of the fleet cannot be read: those known stay as they are')
@@ -94,17 +103,47 @@ export class People implements Accounts {
     return !this.#isKnown || this.#byName.size > 0
   }
 
-  keyOf(user: string): Uint8Array | undefined {
-    const hash = this.#hashes.get(user)
-    return hash === undefined ? undefined : createHmac('sha256', this.#key).update(hash).digest()
-  }
-
   find(accessKey: string): Account | undefined {
     return accountOf(this.#byHash.get(hashOf(accessKey)))
   }
 
   roleOf(user: string): Account['role'] | undefined {
     return accountOf(this.#byName.get(user))?.role
+  }
+
+  session(hash: string): PersonSession | undefined {
+    return this.#sessions.get(hash)
+  }
+
+  async readSession(hash: string): Promise<void> {
+    const [row] = await this.#database.query<SessionRow>(
+      'select hash, name, expires from fleet_session where hash = $1',
+      [hash],
+    )
+    if (row) this.#sessions.set(hash, sessionOf(row))
+  }
+
+  async beginSession(hash: string, session: PersonSession): Promise<void> {
+    const { user, expires_ms } = session
+    await this.#database.transaction(async (query) => {
+      await query('delete from fleet_session where expires < $1', [new Date(this.#ctx.clock.now())])
+      await query(
+        `delete from fleet_session where hash in
+           (select hash from fleet_session where name = $1 order by expires desc offset $2)`,
+        [user, mostSessions - 1],
+      )
+      await query('insert into fleet_session (hash, name, expires) values ($1, $2, $3)', [
+        hash,
+        user,
+        new Date(expires_ms),
+      ])
+    })
+    this.#sessions.set(hash, session)
+  }
+
+  async endSession(hash: string): Promise<void> {
+    await this.#database.query('delete from fleet_session where hash = $1', [hash])
+    await this.#changed()
   }
 
   // ── for the fleet ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -81,6 +81,13 @@ export interface Account {
   readonly role: 'viewer' | 'operator'
 }
 
+/** The session of a person who logged in. */
+export interface PersonSession {
+  readonly user: string
+  /** UTC. */
+  readonly expires_ms: number
+}
+
 /**
  * The people who may log in to this service, beside the tokens and passwords of the station: `POST /session` takes their access key, and
  * `request.user` names them. The keys are generated, never chosen.
@@ -90,17 +97,24 @@ export interface Accounts {
   readonly isOn: boolean
   /** false: who may log in was not read yet, after the start. Until then, requests that need a login are answered 503. */
   readonly isKnown: boolean
-  /**
-   * Signs the sessions of a person, 32 secret bytes: the same in every instance, and other ones once the person has another access key, so
-   * that a new key ends the sessions of a stolen one. undefined: nobody has this name.
-   */
-  keyOf(user: string): Uint8Array | undefined
   find(accessKey: string): Account | undefined
   /** The role that a person has now; undefined: no access any more, and sessions end. */
   roleOf(user: string): Account['role'] | undefined
+  /**
+   * A session that is known here, by the hash of its id. Sessions are the same in every instance of the service. They end with the access
+   * key of their person.
+   */
+  session(hash: string): PersonSession | undefined
+  /** Looks whether the session began in another instance a moment ago: `session` knows it then. */
+  readSession(hash: string): Promise<void>
+  beginSession(hash: string, session: PersonSession): Promise<void>
+  endSession(hash: string): Promise<void>
 }
 export const accounts = defineService<Accounts>('accounts', {
-  shape: { isOn: 'value', isKnown: 'value', keyOf: 'function', find: 'function', roleOf: 'function' },
+  shape: {
+    ...{ isOn: 'value', isKnown: 'value', find: 'function', roleOf: 'function' },
+    ...{ session: 'function', readSession: 'function', beginSession: 'function', endSession: 'function' },
+  },
 })
 
 /** The MQTT topics of the running plugins, for a description of the interface. */

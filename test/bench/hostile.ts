@@ -41,7 +41,7 @@ const wellFormed: ((n: number) => Sent)[] = [
   (n) => ({
     method: 'GET',
     path: '/get-info',
-    headers: { cookie: `rtk-base-session=operator.${n}.${'A'.repeat(43)}` },
+    headers: { cookie: `rtk-base-session=${String(n).padStart(43, 'A')}` },
   }),
 ]
 

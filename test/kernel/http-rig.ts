@@ -11,7 +11,7 @@ import type { HttpLimits } from '../../runtime/gateway/http/limits.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import type { RouteSet } from '../../runtime/gateway/http/routes/route-set.js'
 import { type HttpOptions, HttpServer } from '../../runtime/gateway/http/server.js'
-import { type KeptSessions, sessionsOfProcess } from '../../runtime/gateway/login/kept-sessions.js'
+import { type KeptLogin, loginOfProcess } from '../../runtime/gateway/login/kept-login.js'
 import type { Owner } from '../../runtime/platform/guard/owner.js'
 import { type Clock, systemClock } from '../../runtime/platform/ports/clock.js'
 import { ownerOf } from './owner.js'
@@ -56,7 +56,7 @@ export async function serve(
     limits = {},
     logLines = [],
     clock = systemClock,
-    sessions = sessionsOfProcess(),
+    kept = loginOfProcess(),
     network = new LocalNetwork(clock),
     isLoopback,
     ...options
@@ -64,7 +64,7 @@ export async function serve(
     limits?: Partial<HttpLimits>
     logLines?: string[]
     clock?: Clock
-    sessions?: KeptSessions
+    kept?: KeptLogin
     network?: LocalNetwork
     isLoopback?: (address: string) => boolean
   } = {},
@@ -77,7 +77,7 @@ export async function serve(
       clock,
       hostname: 'station.example',
       limits,
-      sessions,
+      kept,
       network,
       ...(isLoopback && { isLoopback }),
     },

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import httpApi from '../../plugins/http-api/index.js'
 import system from '../../plugins/system/index.js'
-import { keptSessions } from '../../runtime/gateway/login/kept-sessions.js'
+import { keptLogin } from '../../runtime/gateway/login/kept-login.js'
 import { createTestStation, few, gateOnly, ManualClock, until } from '../harness/index.js'
 import { MemoryStore } from '../harness/memory-store.js'
 import { get, owner, post, raw, says, serve, upgradeRequest } from './http-rig.js'
@@ -19,8 +19,8 @@ async function station(t: Test, options: Parameters<typeof serve>[2] & { store?:
   const { store = new MemoryStore(), ...rest } = options
   const clock = new ManualClock()
   const owners = [owner('third-party', { routes: [get('/read', says('read')), post('/change', says('changed'))] })]
-  const sessions = await keptSessions(store, rest.token !== undefined)
-  const served = await serve(t, owners, { ...rest, clock, sessions })
+  const kept = await keptLogin(store)
+  const served = await serve(t, owners, { ...rest, clock, kept })
   const send = async (path: string, body: unknown, headers: OutgoingHttpHeaders = {}) => {
     const answer = await served.ask(path, { method: 'POST', body: JSON.stringify(body), headers })
     return { ...answer, cookie: String(answer.headers['set-cookie']).split(';')[0] as string }
@@ -43,7 +43,7 @@ t.test('the first password', async (t) => {
     status: 200,
     json: { role: 'operator', login: true, passwords: { operator: true, viewer: false } },
   })
-  t.match(answer.headers['set-cookie'], [/^rtk-base-session=operator\..*HttpOnly; SameSite=Strict/])
+  t.match(answer.headers['set-cookie'], [/^rtk-base-session=[\w-]{43}; HttpOnly; SameSite=Strict/])
   t.equal(answer.headers['cache-control'], 'no-store')
   t.equal(await status('/change', { cookie: answer.cookie }), 200, 'who set it stays logged in')
   t.equal(await status('/change'), 401, 'the others are locked out at once')

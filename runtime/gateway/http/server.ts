@@ -19,7 +19,7 @@ import type { Owner } from '../../platform/guard/owner.js'
 import { budgetsByNetwork } from '../../platform/intake.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import { requestRate } from '../../platform/rates.js'
-import type { KeptSessions } from '../login/kept-sessions.js'
+import type { KeptLogin } from '../login/kept-login.js'
 import { Login, type LoginOptions, roleRefusal } from '../login/login.js'
 import { Door } from '../net/door.js'
 import { peerOf } from '../net/peer.js'
@@ -54,8 +54,8 @@ export interface HttpServerDeps {
   network?: LocalNetwork
   /** A request was admitted; the station's own address that it came to. */
   seen?: (address: string) => void
-  /** Left out: sessions end with the process. */
-  sessions?: KeptSessions
+  /** Left out: passwords and sessions end with the process. */
+  kept?: KeptLogin
   /** The people of a plugin that knows some; `away`: it does not run. */
   accounts?: () => Accounts | 'away' | undefined
   limits?: Partial<HttpLimits>
@@ -111,7 +111,7 @@ export class HttpServer {
     this.#limits = { ...defaultLimits, ...deps.limits }
     this.#network = deps.network ?? new LocalNetwork(deps.clock)
     this.#certificate = options.tls && new CertificateFiles(options.tls)
-    this.#login = new Login(options, deps.clock, deps.sessions, deps.accounts)
+    this.#login = new Login(options, deps.clock, deps.kept, deps.accounts)
     this.#names = [deps.hostname ?? machineName(), ...(options.hosts ?? [])]
     this.#isLoopback = deps.isLoopback ?? isLoopbackAddress
     const tell = (refused: number, why: string) =>

@@ -1,5 +1,5 @@
 /** Tokens and passwords, the session cookies that browsers get for them, and the caller's role. */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Accounts } from '../../../schemas/services/runtime.js'
 import { RtkError } from '../../errors.js'
@@ -7,9 +7,10 @@ import { normalAddress } from '../../platform/address/address.js'
 import { WrongTries } from '../../platform/fair-share/fair-share.js'
 import type { Clock } from '../../platform/ports/clock.js'
 import type { LoginRole, Role } from '../http/routes/config.js'
-import { isSigned, type Session, sessionCookie, type Ticket, ticketsIn } from './cookie.js'
-import { type KeptSessions, sessionsOfProcess } from './kept-sessions.js'
+import { idsIn, newId, sessionCookie } from './cookie.js'
+import { type KeptLogin, loginOfProcess } from './kept-login.js'
 import { type PasswordHashes, Passwords } from './passwords.js'
+import { isValid, Sessions, sessionLife_s } from './sessions.js'
 
 export interface LoginOptions {
   /** The operator's token: turns the login on. */
@@ -30,9 +31,6 @@ export interface Caller {
   readonly local: boolean
 }
 
-const sessionLife_s = 12 * 3_600
-/** Sessions that were ended before their time; the oldest gives way. */
-const mostEnded = 256
 /** Wrong cookies that were counted; the oldest gives way. */
 const mostCounted = 256
 
@@ -41,7 +39,17 @@ const mostWrong = 5
 const wrongMinute_ms = 60_000
 
 const openRoles = { none: 'none', read: 'viewer', all: 'operator' } as const
+/** By which a plugin knows the session of a person. */
+const hashOf = (id: string) => digest(id).toString('base64url')
 const digest = (text: string) => createHash('sha256').update(text).digest()
+
+export interface Session {
+  readonly role: LoginRole
+  /** UTC. */
+  readonly expires_ms: number
+  /** The person; undefined for tokens and passwords. */
+  readonly user?: string | undefined
+}
 
 /** A token of the variant. */
 interface Token {
@@ -65,18 +73,15 @@ export interface PasswordChange {
 export class Login {
   readonly #tokens: readonly Token[]
   readonly #passwords: Passwords
-  /** Keys of cookies, until a password changes. */
-  readonly #keys = new Map<LoginRole, Buffer>()
+  readonly #sessions: Sessions
   readonly #open: Role
   /** Browsers send the cookie over HTTPS only. */
   readonly isSecure: boolean
   readonly #clock: Clock
   readonly #wrong: WrongTries
-  readonly #kept: KeptSessions
+  readonly #kept: KeptLogin
   /** The people of a plugin that knows some; `away`: it does not run, so nobody can be told from a stranger. */
   readonly #accounts: () => Accounts | 'away' | undefined
-  /** Sessions that were ended before their time → their expiry. */
-  readonly #ended: Map<string, number>
   /** Wrong cookies already counted: a browser that repeats an expired cookie is not guessing. */
   readonly #counted = new Set<string>()
 
@@ -86,7 +91,7 @@ export class Login {
   constructor(
     { token, viewerToken, open, tls }: LoginOptions,
     clock: Clock,
-    kept = sessionsOfProcess(),
+    kept = loginOfProcess(),
     accounts: () => Accounts | 'away' | undefined = () => undefined,
   ) {
     if (token === undefined && viewerToken !== undefined) throw invalid('viewerToken', 'needs http.token beside it')
@@ -97,6 +102,7 @@ export class Login {
       ...(viewerToken === undefined ? [] : [{ role: 'viewer' as const, digest: digest(viewerToken) }]),
     ]
     this.#passwords = new Passwords(kept.passwords)
+    this.#sessions = new Sessions(kept, this.#proofs, clock)
     this.isSecure = tls !== undefined
     this.#open = openRoles[open ?? 'none']
     this.#clock = clock
@@ -106,7 +112,6 @@ export class Login {
     )
     this.#kept = kept
     this.#accounts = accounts
-    this.#ended = new Map(kept.ended)
   }
 
   /** A token or a password is set, so not everybody may do everything. */
@@ -140,18 +145,26 @@ export class Login {
     return { operator: this.#passwords.has('operator'), viewer: this.#passwords.has('viewer') }
   }
 
-  /** Whether the bearer of a request has to be checked with `prove` before `roleOf`: it may be a password. */
+  /**
+   * Whether a request has to be checked with `prove` before `roleOf`: its bearer may be a password, or its session may have
+   * begun in another instance of the service a moment ago.
+   */
   isUnproven(headers: IncomingHttpHeaders): boolean {
     const bearer = bearerOf(headers)
-    return bearer !== undefined && this.#mayBePassword && this.#known(bearer) === undefined
+    if (bearer !== undefined) return this.#mayBePassword && this.#known(bearer) === undefined
+    return this.#people !== undefined && this.#unknownId(headers) !== undefined
   }
 
   /**
-   * Checks the bearer of a request against the passwords.
+   * Checks the bearer of a request against the passwords, or asks for its session.
    * @throws RTK_ERR_UNAUTHORIZED, RTK_ERR_TOO_MANY_TRIES, RTK_ERR_TOO_MANY_REQUESTS
    */
   async prove({ headers, peer }: Omit<Caller, 'local'>): Promise<void> {
-    await this.#check(bearerOf(headers) ?? '', peer)
+    const bearer = bearerOf(headers)
+    if (bearer !== undefined) return void (await this.#check(bearer, peer))
+    this.#refuseBlocked(normalAddress(peer))
+    // Without an answer it stays unknown.
+    await this.#people?.readSession(hashOf(this.#unknownId(headers) ?? '')).catch(() => {})
   }
 
   /**
@@ -183,16 +196,15 @@ export class Login {
    */
   async begin(given: string, peer: string): Promise<{ session: Session; cookie: string }> {
     const role = await this.#check(given, peer)
-    return this.#sessionFor(role, this.#people?.find(given)?.user)
+    return this.#begin(role, this.#people?.find(given)?.user)
   }
 
-  #sessionFor(role: LoginRole, user?: string): { session: Session; cookie: string } {
+  async #begin(role: LoginRole, user?: string): Promise<{ session: Session; cookie: string }> {
     const expires_ms = Math.floor(this.#clock.now()) + sessionLife_s * 1_000
-    const nonce = randomBytes(6).toString('base64url')
-    const person = user === undefined ? '' : `.${Buffer.from(user).toString('base64url')}`
-    const content = `${role}.${expires_ms}.${nonce}${person}`
-    const cookie = sessionCookie(content, this.#keyFor({ role, user }), sessionLife_s, this.isSecure)
-    return { session: { role, expires_ms, user }, cookie }
+    const id = newId()
+    if (user === undefined) await this.#sessions.begin(id, { role, expires_ms })
+    else await this.#people?.beginSession(hashOf(id), { user, expires_ms })
+    return { session: { role, expires_ms, user }, cookie: sessionCookie(id, sessionLife_s, this.isSecure) }
   }
 
   /**
@@ -206,23 +218,23 @@ export class Login {
       await this.#checkOld(change, peer)
       await this.#checkNew(change)
       await this.#use(await this.#passwords.changed(change.role, change.password ?? undefined))
-      return this.isOn ? this.#sessionFor('operator') : undefined
+      return this.isOn ? await this.#begin('operator') : undefined
     })
   }
 
-  /** Removes both passwords, for a person at the machine itself. @returns whether there were any */
+  /** Removes both passwords and ends all sessions, for a person at the machine itself. @returns whether there were passwords */
   async resetPasswords(): Promise<boolean> {
-    const had = this.passwords.operator || this.passwords.viewer
-    if (had) await this.#use({})
+    const had = this.#mayBePassword
+    if (had || this.#sessions.hashes.length > 0) await this.#use({})
     return had
   }
 
   async #use(hashes: PasswordHashes): Promise<void> {
     // Without the operator nobody could change anything, the viewer's password included.
     const kept = hashes.operator === undefined && !this.admitsAll ? {} : hashes
-    await this.#kept.keepPasswords(kept)
+    await this.#kept.keepPasswords(kept, this.#sessions.hashes)
     this.#passwords.use(kept)
-    this.#keys.clear()
+    this.#sessions.endAll(this.#proofs)
   }
 
   /** A session left open on a borrowed phone must not be enough to take the station over. */
@@ -250,41 +262,44 @@ export class Login {
    * Ends the session of this caller, also for after a restart.
    * @throws RTK_ERR_STORE_WRITE: only the restart would not know
    */
-  async end(headers: IncomingHttpHeaders): Promise<void> {
-    const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || !isSigned(ticket, this.#keyFor(ticket))) return
-    for (const [session, expires_ms] of this.#ended) if (expires_ms <= this.#clock.now()) this.#ended.delete(session)
-    this.#ended.set(ticket.content, ticket.expires_ms)
-    trim(this.#ended, mostEnded)
-    await this.#kept.keep(this.#ended)
+  async end({ cookie }: IncomingHttpHeaders): Promise<void> {
+    for (const id of idsIn(cookie)) {
+      if (this.#people?.session(hashOf(id))) await this.#people.endSession(hashOf(id))
+      await this.#sessions.end(id)
+    }
   }
 
   /** The session of the cookie sent with the request. */
-  sessionOf(headers: IncomingHttpHeaders): Session | undefined {
-    const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || this.#ended.has(ticket.content)) return undefined
-    if (!isSigned(ticket, this.#keyFor(ticket))) return undefined
-    return { role: ticket.role, expires_ms: ticket.expires_ms, user: ticket.user }
-  }
-
-  /**
-   * The one cookie of a request that can be a session of this station at this time; no other is checked.
-   */
-  #ticketOf({ cookie }: IncomingHttpHeaders): Ticket | undefined {
-    for (const ticket of ticketsIn(cookie)) {
-      const left_ms = ticket.expires_ms - this.#clock.now()
-      if (this.#canLogIn(ticket) && left_ms > 0 && left_ms <= sessionLife_s * 1_000) return ticket
+  sessionOf({ cookie }: IncomingHttpHeaders): Session | undefined {
+    for (const id of idsIn(cookie)) {
+      const session = this.#sessions.find(id) ?? this.#personSession(id)
+      if (session !== undefined) return session
     }
     return undefined
   }
 
-  /** A cookie that this station did not sign is a try like a wrong token. */
+  #personSession(id: string): Session | undefined {
+    const session = this.#people?.session(hashOf(id))
+    if (session === undefined || !isValid(session.expires_ms, this.#clock)) return undefined
+    const role = this.#people?.roleOf(session.user)
+    return role && { ...session, role }
+  }
+
+  /** The first cookie of a request without a session, unless it was counted as wrong before. */
+  #unknownId(headers: IncomingHttpHeaders): string | undefined {
+    const [id] = idsIn(headers.cookie)
+    if (id === undefined || this.#counted.has(id) || this.sessionOf(headers) !== undefined) return undefined
+    return id
+  }
+
+  /** A cookie that is no session is a try like a wrong token. */
   #countWrong(headers: IncomingHttpHeaders, peer: string): void {
-    const ticket = this.#ticketOf(headers)
-    if (ticket === undefined || this.#ended.has(ticket.content) || this.#counted.has(ticket.cookie)) return
+    const id = this.#unknownId(headers)
+    // It may be that of a person: nobody is blamed for it.
+    if (id === undefined || this.isStarting) return
     this.#refuseBlocked(peer)
     this.#wrong.add(peer)
-    this.#counted.add(ticket.cookie)
+    this.#counted.add(id)
     trim(this.#counted, mostCounted)
   }
 
@@ -335,31 +350,10 @@ export class Login {
     return this.#passwords.has('operator') || this.#passwords.has('viewer')
   }
 
-  #canLogIn({ role, user }: Pick<Session, 'role' | 'user'>): boolean {
-    if (user !== undefined) return this.#people?.roleOf(user) === role
-    return this.#passwords.has(role) || this.#tokens.some((token) => token.role === role)
-  }
-
-  #keyFor({ role, user }: Pick<Session, 'role' | 'user'>): Buffer {
-    if (user === undefined) return this.#keyOf(role)
-    // Of nobody: no key that anything was signed with.
-    const key = this.#people?.keyOf(user) ?? randomBytes(32)
-    return createHmac('sha256', key).update('rtk-base session of a person').digest()
-  }
-
-  /**
-   * Signs the cookies of a role. It depends on a random key, so that no cookie helps to guess a token, and on its token and
-   * all passwords, so that sessions end with them.
-   */
-  #keyOf(role: LoginRole): Buffer {
-    const made = this.#keys.get(role)
-    if (made !== undefined) return made
-    const key = createHmac('sha256', this.#kept.key).update(`rtk-base session ${role} `)
-    for (const token of this.#tokens) if (token.role === role) key.update(token.digest)
-    if (this.#mayBePassword) key.update(this.#passwords.state)
-    const digested = key.digest()
-    this.#keys.set(role, digested)
-    return digested
+  /** What sessions hang on. */
+  get #proofs(): string {
+    const tokens = this.#tokens.map(({ role, digest }) => `${role} ${digest.toString('base64url')}`)
+    return [...tokens, this.#passwords.state].join(' ')
   }
 }
 
@@ -373,7 +367,7 @@ export const starting = () =>
 const bearerOf = ({ authorization = '' }: IncomingHttpHeaders) => /^bearer +(\S+) *$/i.exec(authorization)?.[1]
 
 /** Deletes the oldest entries beyond `most`. */
-function trim(entries: Map<string, unknown> | Set<string>, most: number): void {
+function trim(entries: Set<string>, most: number): void {
   for (const key of [...entries.keys()].slice(0, -most)) entries.delete(key)
 }
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Variant } from '../../../schemas/index.js'
 import type { StationError, Trouble } from '../../../schemas/services.js'
-import { forgetPasswords } from '../../gateway/login/kept-sessions.js'
+import { forgetLogin } from '../../gateway/login/kept-login.js'
 import { StationDevice } from '../../platform/device.js'
 import { DataFiles } from '../../platform/files/data-files.js'
 import { type Clock, systemClock } from '../../platform/ports/clock.js'
@@ -91,7 +91,7 @@ export async function layFoundation(
       errors: () => [...storeErrors, ...troubles.list(), ...pluginTroubles()],
       clearStore: async () => {
         await store.factory()
-        await forgetPasswords(store)
+        await forgetLogin(store)
         await files.clear()
       },
     })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RtkError } from '../../errors.js'
-import { forgetPasswords } from '../../gateway/login/kept-sessions.js'
+import { forgetLogin } from '../../gateway/login/kept-login.js'
 import { createLogger } from '../../platform/log/log.js'
 import { openStore } from '../../platform/store/store.js'
 import { ControlClient } from '../control/client.js'
@@ -45,7 +45,7 @@ async function resetByService(data: string): Promise<boolean | undefined> {
 async function resetInFiles(data: string): Promise<boolean> {
   const store = await openStore(join(data, 'store'), createLogger({ level: 'silent' }))
   try {
-    return await forgetPasswords(store)
+    return await forgetLogin(store)
   } finally {
     await store.close()
   }

@@ -1,4 +1,5 @@
 /** The stations of a fleet: what they say, what is kept of it, and requests to them. */
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
@@ -527,7 +528,7 @@ t.test(
 )
 
 t.test('people: keys, roles, and the end of a session', async (t) => {
-  const { passes, send, fleet } = await fleetRig(t)
+  const { passes, send, fleet, database } = await fleetRig(t)
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
   t.match(await send('POST', '/fleet/people', { user: 'bob', role: 'viewer' }), {
     status: 409,
@@ -578,9 +579,22 @@ t.test('people: keys, roles, and the end of a session', async (t) => {
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
   t.match((await fleet.request('/session', { headers: { cookie } })).json(), { user: 'bob', role: 'viewer' })
   t.match(await act({ cookie }), { status: 403 })
-  const forged = cookie.replace('viewer', 'operator')
+  const forged = `${cookie.slice(0, -1)}${cookie.endsWith('A') ? 'B' : 'A'}`
   t.equal((await fleet.request('/fleet/people', { headers: { cookie: forged } })).status, 401)
+  // Another instance began it a moment ago.
+  const elsewhere = 'B'.repeat(43)
+  const hash = createHash('sha256').update(elsewhere).digest('base64url')
+  const expires = new Date(fleet.clock.now() + 3_600_000)
+  const kept = async () => (await database.query<{ hash: string }>('select hash from fleet_session')).length
+  await database.query('insert into fleet_session (hash, name, expires) values ($1, $2, $3)', [hash, 'anna', expires])
+  const other = { cookie: `rtk-base-session=${elsewhere}` }
+  t.match((await fleet.request('/session', { headers: other })).json(), { user: 'anna', role: 'operator' })
+  t.equal(await kept(), 2)
+  t.equal((await fleet.request('/session', { method: 'DELETE', headers: other })).status, 200)
+  t.equal((await fleet.request('/fleet/stations', { headers: other })).status, 401)
+  t.equal(await kept(), 1, 'logged out everywhere')
   t.match(await send('DELETE', '/fleet/people/bob', undefined, annas), { status: 200 })
+  t.equal(await kept(), 0)
   await passes(async () => {
     const { text } = await fleet.request('/fleet/record?kind=person', { headers: annas })
     return /bob removed","by":"anna".*bob added as viewer","by":"anna"/.test(text)
