@@ -44,7 +44,7 @@ export type { LoginRole, Role } from './gateway/http/routes/config.js'
 export type {
   Connection,
   ConnectionHandler,
-  HandedOver,
+  Inherited,
   ListenAddress,
   Listener,
   ListenOptions,
@@ -380,7 +380,7 @@ export interface PluginContext extends Edges {
     /**
      * Listens for TCP (or TLS) clients, from `start` on. The runtime owns the socket: while the plugin is reloaded,
      * new clients wait for the next version, and open connections move to it if both versions support this
-     * (`handOver`, `handover`). If the address cannot be opened, the runtime retries and shows an error in
+     * (`inheritable`, `inherits`). If the address cannot be opened, the runtime retries and shows an error in
      * `base.state.errors`. The start of the plugin does not fail.
      */
     listen(options: ListenOptions, onConnection: ConnectionHandler): Listener

@@ -64,11 +64,11 @@ export default definePlugin({
       client.onDrain(() => subscription.resume())
       client.onClose(() => subscription.close())
       // Nothing has to be known of a client: the next version serves it as a new one, on the same connection.
-      client.handOver(() => ({}))
+      client.inheritable(() => ({}))
     }
     const { host, port } = state
     const address = { host, port: port.get(), setting: port.name }
-    state.listener = ctx.net.listen({ name: 'clients', ...address, handover: true }, serve)
+    state.listener = ctx.net.listen({ name: 'clients', ...address, inherits: true }, serve)
 
     ctx.on(stream.onState, state.post)
     ctx.services.watch(logs, (log) => {

@@ -14,7 +14,7 @@ import {
   CertificateFiles,
   type Connection,
   type Dispose,
-  type HandedOver,
+  type Inherited,
   type Listener,
   type PluginContext,
 } from 'rtk-base/plugin'
@@ -23,12 +23,12 @@ import { device, localNetwork, type MountLogin, type RtcmStream, rtcmStream } fr
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { certificateTrouble } from './certificate-trouble.js'
-import { ForeignMount, HandedBase } from './foreign.js'
+import { ForeignMount, InheritedBase } from './foreign.js'
 import type { Logins } from './logins.js'
 import { type MountPoint, OwnMount } from './mount.js'
 import type { CasterOptions } from './options.js'
 import { errorReply, streamHead, tableReply } from './replies.js'
-import { HandedRover, Rovers } from './rovers.js'
+import { InheritedRover, Rovers } from './rovers.js'
 import { isSourced, SourcedMounts } from './sourced/index.js'
 import { reachedAt, tableLines } from './table.js'
 
@@ -56,7 +56,7 @@ export interface CasterSecrets {
   anonymous(): boolean
 }
 
-const handedChecks = () => ({ rover: Compile(HandedRover), base: Compile(HandedBase) })
+const inheritedChecks = () => ({ rover: Compile(InheritedRover), base: Compile(InheritedBase) })
 
 /** Rovers connect to the station itself; foreign bases push to mountpoints of their own. */
 export class Caster {
@@ -73,7 +73,7 @@ export class Caster {
   #wanted: number | undefined
   #absence: Dispose = () => {}
   /** Compiled at the first of them: a reload brings thousands at once, and holds the epoch up meanwhile. */
-  #handed: ReturnType<typeof handedChecks> | undefined
+  #inherited: ReturnType<typeof inheritedChecks> | undefined
   #listeners: Listener[] = []
   #looking: Dispose = () => {}
   #refused = 0
@@ -177,8 +177,8 @@ export class Caster {
   /** @param port 0: a free one, for the station of a test */
   #listen(port: number): void {
     const { host, maxClients, maxPerAddress, tls } = this.#options
-    const limits = { maxConnections: maxClients, maxPerAddress, maxBuffered_bytes: backlog_bytes, handover: true }
-    const serve = (connection: Connection, handed: HandedOver | undefined) => this.#serve(connection, handed)
+    const limits = { maxConnections: maxClients, maxPerAddress, maxBuffered_bytes: backlog_bytes, inherits: true }
+    const serve = (connection: Connection, inherited: Inherited | undefined) => this.#serve(connection, inherited)
     this.#listeners = [
       this.#ctx.net.listen({ name: 'rovers', host, port, setting: 'ntrip-caster-port', ...limits }, serve),
     ]
@@ -238,9 +238,9 @@ export class Caster {
 
   // ── a connection ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #serve(connection: Connection, handed: HandedOver | undefined): void {
-    if (handed) {
-      this.#goOn(connection, handed.state)
+  #serve(connection: Connection, inherited: Inherited | undefined): void {
+    if (inherited) {
+      this.#goOn(connection, inherited.state)
       return
     }
     const reader = new HeadReader()
@@ -262,9 +262,9 @@ export class Caster {
 
   /** A connection that the version of the plugin before gave away. */
   #goOn(connection: Connection, state: unknown): void {
-    this.#handed ??= handedChecks()
-    const rover = this.#handed.rover.Check(state) ? state : undefined
-    const base = !rover && this.#handed.base.Check(state) ? state : undefined
+    this.#inherited ??= inheritedChecks()
+    const rover = this.#inherited.rover.Check(state) ? state : undefined
+    const base = !rover && this.#inherited.base.Check(state) ? state : undefined
     const foreign = base && this.#foreign.get(base.base)
     const mount = rover && this.#mount(rover.mount)
     if (base && foreign && !foreign.offered) foreign.goOn(connection, base)
@@ -272,8 +272,8 @@ export class Caster {
     else connection.end()
   }
 
-  #keepRover(connection: Connection, mount: MountPoint, handed: Static<typeof HandedRover>): void {
-    const { known, gga, mount: _mount, ...facts } = handed
+  #keepRover(connection: Connection, mount: MountPoint, inherited: Static<typeof InheritedRover>): void {
+    const { known, gga, mount: _mount, ...facts } = inherited
     const left = this.#left(mount, facts.user)
     this.rovers.add(connection, mount, facts, { ...(known && { known }), ...(gga && { gga }), ...left })
   }

@@ -14,8 +14,8 @@ const look_ms = 5_000
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
-/** State handed over with a base's connection. */
-export const HandedBase = Type.Object({
+/** State that the next version inherits with a base's connection. */
+export const InheritedBase = Type.Object({
   base: Type.String(),
   agent: Type.String(),
   since: Type.Number(),
@@ -51,7 +51,7 @@ export class ForeignMount extends RelayedMount {
     this.#looking = ctx.timers.every(look_ms, () => this.#look())
   }
 
-  /** The knowledge of its rovers is handed over with the base. */
+  /** The knowledge of its rovers is inherited with the base. */
   override get known(): Known {
     return { position: '', sequence: 0 }
   }
@@ -77,10 +77,10 @@ export class ForeignMount extends RelayedMount {
   }
 
   /** The version of the plugin before gave its connection away. */
-  goOn(connection: Connection, handed: Static<typeof HandedBase>): void {
-    const { agent, since, chunks, pending, reference } = handed
+  goOn(connection: Connection, inherited: Static<typeof InheritedBase>): void {
+    const { agent, since, chunks, pending, reference } = inherited
     for (const { type, bytes } of reference) this.reference.set(type, Buffer.from(bytes, 'base64'))
-    // Rovers that were handed over before their base had the position already.
+    // Rovers that were inherited before their base had the position already.
     for (const rover of this.rovers) rover.primed = this.arp !== undefined
     const read = this.#accept(connection, agent, since, chunks ? new ChunkReader(undefined, chunks) : undefined)
     this.#push?.framer.push(Buffer.from(pending, 'base64'), this.#ctx.clock.monotonic())
@@ -136,7 +136,7 @@ export class ForeignMount extends RelayedMount {
     connection.onClose(() => {
       if (this.#push === push) this.#leave('it closed the connection')
     })
-    connection.handOver(() => ({
+    connection.inheritable(() => ({
       base: this.name,
       agent,
       since,

@@ -11,8 +11,8 @@ const longestLine = 256
 const mostShown = 8
 const mostText = 24
 
-/** State handed over with a rover's connection. */
-export const HandedRover = Type.Object({
+/** State that the next version inherits with a rover's connection. */
+export const InheritedRover = Type.Object({
   mount: Type.String(),
   user: Type.String(),
   agent: Type.String(),
@@ -90,7 +90,7 @@ export class Rovers {
       else this.#byUser.delete(account)
       left?.()
     })
-    connection.handOver(() => {
+    connection.inheritable(() => {
       const known = rover.primed ? entry.mount.known : undefined
       const gga = sentence.newest
       const facts = { mount: entry.mount.name, user, agent, version, chunked, since }

@@ -1,4 +1,4 @@
-import { type Connection, definePlugin, type HandedOver, type Listener, type PluginContext } from 'rtk-base/plugin'
+import { type Connection, definePlugin, type Inherited, type Listener, type PluginContext } from 'rtk-base/plugin'
 import type { RtcmTcpInfo } from 'rtk-base/schemas'
 import { localNetwork, rtcmStream } from 'rtk-base/services'
 import { Type } from 'typebox'
@@ -95,10 +95,10 @@ class Clients {
       this.#listener = undefined
     } else if (this.#listener) await this.#listener.move({ port })
     else {
-      const limits = { maxConnections: this.#most, handover: true }
+      const limits = { maxConnections: this.#most, inherits: true }
       this.#listener = this.#ctx.net.listen(
         { name: 'clients', host: this.#host, port, setting: 'rtcm-tcp-port', ...limits },
-        (client, handed) => this.#serve(client, handed),
+        (client, inherited) => this.#serve(client, inherited),
       )
     }
   }
@@ -108,7 +108,7 @@ class Clients {
     for (const client of this.#connected) client.destroy()
   }
 
-  #serve(client: Connection, handed: HandedOver | undefined): void {
+  #serve(client: Connection, inherited: Inherited | undefined): void {
     const { services } = this.#ctx
     if (!services.use(localNetwork).isLocal(client.remoteAddress)) {
       client.destroy()
@@ -121,7 +121,7 @@ class Clients {
       write: (bytes: Uint8Array) => void client.write(bytes),
       stuck: () => client.destroy(),
     }
-    const before = handed?.state
+    const before = inherited?.state
     const output = new TcpOutput(
       this.#ctx,
       services.use(rtcmStream),
@@ -135,7 +135,7 @@ class Clients {
       this.#connected.delete(client)
       output.close()
     })
-    client.handOver(() => {
+    client.inheritable(() => {
       output.close()
       return output.known
     })

@@ -15,7 +15,7 @@ const mostLooks = 50
 
 /** What the runtime logs of a plugin that misbehaves; its other errors may be those of hardware that is missing. */
 const misbehaviour =
-  /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped|the handover \S+ does not fit)|; the plugin keeps running$/
+  /^(stop failed|could not undo|uncaught error|registered after the plugin was stopped|the handoff \S+ does not fit)|; the plugin keeps running$/
 
 /**
  * Checks every plugin: it starts, stops and starts again. A refused reload, and a reload whose new version cannot start, leave the

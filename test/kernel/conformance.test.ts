@@ -189,7 +189,7 @@ t.test('a handoff that cannot be cloned is named', async (t) => {
 t.test('S13: a handoff that does not fit the own schema is named', async (t) => {
   const start = (_ctx: unknown, handoff: Handoff) => void handoff.get('count', Type.Integer({ minimum: 1 }))
   await t.rejects(conformance(plugin({ start, stop: () => [['count', 0]] })), {
-    message: /the handover count does not fit this version/,
+    message: /the handoff count does not fit this version/,
   })
 })
 

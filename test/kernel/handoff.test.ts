@@ -46,7 +46,7 @@ t.test('S13: a value of another shape is none, and the log says so once, without
     t.equal(handoff.get('position', Position), undefined)
     t.equal(handoff.has('position'), true)
     t.strictSame(lines, [
-      '{"name":"position"}the handover position does not fit this version: the plugin starts without it',
+      '{"name":"position"}the handoff position does not fit this version: the plugin starts without it',
     ])
   }
   t.end()
@@ -82,6 +82,6 @@ t.test('S13: the version that starts again after a failed reload gets its own va
   )
   await t.rejects(station.reload('keeper'), { code: 'RTK_ERR_RELOAD_FAILED' })
   t.strictSame(handed, [undefined, [1, 2]])
-  const line = station.lines.find(({ msg }) => msg.startsWith('the handover'))
+  const line = station.lines.find(({ msg }) => msg.startsWith('the handoff'))
   t.match(line, { plugin: 'keeper', name: 'list', level: 30 })
 })

@@ -17,7 +17,7 @@ import rtcmTcp from '../../plugins/rtcm-tcp/index.js'
 import udp from '../../plugins/udp-rtcm/index.js'
 import { defaultLimits } from '../../runtime/gateway/http/limits.js'
 import { handshakeLimits } from '../../runtime/gateway/net/door.js'
-import { Network } from '../../runtime/gateway/net/index.js'
+import { Listeners } from '../../runtime/gateway/net/index.js'
 import { listenerDefaults } from '../../runtime/gateway/net/listening.js'
 import { mostPrograms, mostWaitingPrograms } from '../../runtime/kernel/context/process.js'
 import { type Rate, rates } from '../../runtime/lib/link/index.js'
@@ -188,9 +188,9 @@ t.test('whoever listens has a row', (t) => {
 
 t.test('a running listener has the limits of its row', async (t) => {
   const asked: { plugin: string; limits: (number | undefined)[] }[] = []
-  const { listen } = Network.prototype
-  t.intercept(Network.prototype, 'listen', {
-    value(this: Network, ...args: Parameters<typeof listen>) {
+  const { listen } = Listeners.prototype
+  t.intercept(Listeners.prototype, 'listen', {
+    value(this: Listeners, ...args: Parameters<typeof listen>) {
       const [{ name }, options] = args
       const { maxConnections, maxPerAddress } = { ...listenerDefaults, ...options }
       asked.push({ plugin: name, limits: [maxConnections, maxPerAddress] })

@@ -14,7 +14,7 @@ import {
   type AnyPlugin,
   type Connection,
   definePlugin,
-  type HandedOver,
+  type Inherited,
   type Listener,
   type ListenOptions,
   type PluginContext,
@@ -33,7 +33,7 @@ interface Service {
 }
 interface ServiceParts {
   options: Partial<ListenOptions>
-  onConnection(connection: Connection, handed: HandedOver | undefined, ctx: PluginContext): unknown
+  onConnection(connection: Connection, inherited: Inherited | undefined, ctx: PluginContext): unknown
   start(ctx: PluginContext): void | Promise<void>
   stop(): void | Promise<void>
   version: string
@@ -53,8 +53,8 @@ function service(): Service {
         async start(ctx) {
           it.starts++
           const options = { name: 'rovers', host: '127.0.0.1', port: 0, maxPerAddress: 500, maxConnections: 500 }
-          it.listener = ctx.net.listen({ ...options, ...parts.options }, (connection, handed) =>
-            parts.onConnection?.(connection, handed, ctx),
+          it.listener = ctx.net.listen({ ...options, ...parts.options }, (connection, inherited) =>
+            parts.onConnection?.(connection, inherited, ctx),
           )
           await parts.start?.(ctx)
         },
@@ -111,9 +111,9 @@ t.test('a reload drops nobody', async (t) => {
     async (t) => {
       const it = service()
       // Streams a counter at 10 Hz of real time, and echoes lines; each has its own sequence without a gap.
-      const onConnection = (connection: Connection, handed: HandedOver | undefined) => {
+      const onConnection = (connection: Connection, inherited: Inherited | undefined) => {
         type State = { next: number; due_ms: number; partial: string }
-        const state = (handed?.state ?? { next: 0, due_ms: performance.now(), partial: '' }) as State
+        const state = (inherited?.state ?? { next: 0, due_ms: performance.now(), partial: '' }) as State
         const ticks = setInterval(() => {
           if (performance.now() < state.due_ms) return
           connection.write(`t${state.next++}\n`)
@@ -126,14 +126,14 @@ t.test('a reload drops nobody', async (t) => {
           for (const line of lines) connection.write(`e${line}\n`)
         })
         connection.onClose(() => clearInterval(ticks))
-        connection.handOver(() => {
+        connection.inheritable(() => {
           clearInterval(ticks)
           return state
         })
       }
       // The event loop turns while the plugin is away: clients connect and write then, too.
       const stop = () => turns(10)
-      const plugin = it.define({ options: { handover: true }, onConnection, stop })
+      const plugin = it.define({ options: { inherits: true }, onConnection, stop })
       const station = await stationWith(t, plugin)
       const port = await portOf(it)
 
@@ -208,11 +208,11 @@ t.test('a reload drops nobody', async (t) => {
     const mebibyte = Buffer.alloc(1 << 20, 'x')
     let release = () => {}
     const first = it.define({
-      options: { handover: true, maxBuffered_bytes: 64 << 20 },
+      options: { inherits: true, maxBuffered_bytes: 64 << 20 },
       onConnection(connection) {
         connection.pause()
         for (let i = 0; i < 8; i++) connection.write(mebibyte)
-        connection.handOver(() => ({ unsent: connection.bufferedAmount }))
+        connection.inheritable(() => ({ unsent: connection.bufferedAmount }))
       },
     })
     const station = await stationWith(t, first)
@@ -224,9 +224,9 @@ t.test('a reload drops nobody', async (t) => {
     station.define(
       'caster',
       it.define({
-        options: { handover: true, maxBuffered_bytes: 64 << 20 },
-        async onConnection(connection, handed) {
-          unsent = (handed as { state: { unsent: number } }).state.unsent
+        options: { inherits: true, maxBuffered_bytes: 64 << 20 },
+        async onConnection(connection, inherited) {
+          unsent = (inherited as { state: { unsent: number } }).state.unsent
           await new Promise<void>((resolve) => {
             release = resolve
           })
@@ -250,19 +250,19 @@ t.test('a reload drops nobody', async (t) => {
   })
 
   t.test('whoever does not agree keeps nothing', async (t) => {
-    for (const [what, handover, gives] of [
+    for (const [what, inherits, gives] of [
       ['the new version does not want them', false, true],
       ['the old version does not give them', true, false],
     ] as const) {
       t.test(what, async (t) => {
         const it = service()
-        const handedOver: unknown[] = []
+        const allInherited: unknown[] = []
         const plugin = it.define({
-          options: { handover },
-          onConnection(connection, handed) {
-            handedOver.push(handed)
+          options: { inherits },
+          onConnection(connection, inherited) {
+            allInherited.push(inherited)
             connection.write('hello\n')
-            if (gives) connection.handOver(() => 1)
+            if (gives) connection.inheritable(() => 1)
           },
         })
         const station = await stationWith(t, plugin)
@@ -274,7 +274,7 @@ t.test('a reload drops nobody', async (t) => {
         t.equal(client.error, undefined, 'ended, not reset')
         const next = new Client(port)
         await until(() => next.text === 'hello\n', 'the port is the same')
-        t.strictSame(handedOver, [undefined, undefined])
+        t.strictSame(allInherited, [undefined, undefined])
         next.socket.destroy()
       })
     }
@@ -283,14 +283,14 @@ t.test('a reload drops nobody', async (t) => {
   t.test('a state that cannot be cloned costs that connection, and the plugin is named', async (t) => {
     const it = service()
     let count = 0
-    const handed: unknown[] = []
+    const inherited: unknown[] = []
     const plugin = it.define({
-      options: { handover: true },
+      options: { inherits: true },
       onConnection(connection, given) {
-        if (given) handed.push(given.state)
+        if (given) inherited.push(given.state)
         const bad = count++ === 0
         connection.write('hello\n')
-        connection.handOver(() => (bad ? { socket: connection.socket, run: () => {} } : { fine: true }))
+        connection.inheritable(() => (bad ? { socket: connection.socket, run: () => {} } : { fine: true }))
       },
     })
     const station = await stationWith(t, plugin)
@@ -302,9 +302,9 @@ t.test('a reload drops nobody', async (t) => {
     await station.reload('caster')
     await until(() => bad.closed, 'the end of the bad one')
     t.notOk(good.closed)
-    t.strictSame(handed, [{ fine: true }])
+    t.strictSame(inherited, [{ fine: true }])
     t.match(
-      station.lines.find(({ msg }) => msg.includes('handover of a connection')),
+      station.lines.find(({ msg }) => msg.includes('the state of a connection for the next version')),
       { plugin: 'caster', level: 50 },
     )
     good.socket.destroy()
@@ -313,12 +313,12 @@ t.test('a reload drops nobody', async (t) => {
   t.test('a version that refuses to start: the old one gets its connections back', async (t) => {
     const it = service()
     const seen: unknown[] = []
-    const onConnection = (connection: Connection, handed: HandedOver | undefined) => {
-      seen.push(handed?.state)
+    const onConnection = (connection: Connection, inherited: Inherited | undefined) => {
+      seen.push(inherited?.state)
       echo(connection)
-      connection.handOver(() => seen.length)
+      connection.inheritable(() => seen.length)
     }
-    const good = it.define({ options: { handover: true }, onConnection })
+    const good = it.define({ options: { inherits: true }, onConnection })
     const station = await stationWith(t, good)
     const port = await portOf(it)
     const client = new Client(port)
@@ -326,7 +326,7 @@ t.test('a reload drops nobody', async (t) => {
     await until(() => client.text === 'one ', 'an echo')
     const bad = it.define({
       version: '2.0.0',
-      options: { handover: true },
+      options: { inherits: true },
       onConnection: () => t.fail('a version that does not run gets no connection'),
       start: () => Promise.reject(new Error('not today')),
     })
@@ -343,14 +343,14 @@ t.test('a reload drops nobody', async (t) => {
     const it = service()
     const onConnection = (connection: Connection) => {
       connection.write('hello\n')
-      connection.handOver(() => 1)
+      connection.inheritable(() => 1)
     }
-    const hanging = it.define({ options: { handover: true }, onConnection, stop: () => new Promise(() => {}) })
+    const hanging = it.define({ options: { inherits: true }, onConnection, stop: () => new Promise(() => {}) })
     const station = await stationWith(t, hanging)
     const port = await portOf(it)
     const live = new Client(port)
     await until(() => live.text !== '', 'hello')
-    station.define('caster', it.define({ options: { handover: true }, onConnection }))
+    station.define('caster', it.define({ options: { inherits: true }, onConnection }))
     const reload = station.reload('caster')
     await until(() => station.lines.some(({ msg }) => msg !== ''), 'the reload')
     const early = new Client(port)
@@ -369,7 +369,7 @@ t.test('a reload drops nobody', async (t) => {
 
   t.test('a version without the listener: everybody is sent away, the port is free', async (t) => {
     const it = service()
-    const plugin = it.define({ onConnection: (connection) => connection.handOver(() => 1) })
+    const plugin = it.define({ onConnection: (connection) => connection.inheritable(() => 1) })
     const station = await stationWith(t, plugin)
     const port = await portOf(it)
     const client = new Client(port)
@@ -387,7 +387,7 @@ t.test('a reload drops nobody', async (t) => {
       const plugin = it.define({
         onConnection(connection) {
           connection.write('hello\n')
-          connection.handOver(() => 1)
+          connection.inheritable(() => 1)
         },
       })
       const station = await createTestStation({ plugins: { caster: plugin } })
@@ -400,16 +400,16 @@ t.test('a reload drops nobody', async (t) => {
     }
   })
 
-  t.test('callbacks after a handover are those of the new version, and their faults too', async (t) => {
+  t.test('callbacks after a reload are those of the new version, and their faults too', async (t) => {
     const it = service()
     const station = await stationWith(
       t,
       it.define({
-        options: { handover: true },
+        options: { inherits: true },
         onConnection(connection) {
           connection.onData(() => t.fail('the old version hears nothing more'))
           connection.onClose(() => t.fail('for the old version it is not closed'))
-          connection.handOver(() => 1)
+          connection.inheritable(() => 1)
         },
       }),
     )
@@ -420,7 +420,7 @@ t.test('a reload drops nobody', async (t) => {
       'caster',
       it.define({
         version: '2.0.0',
-        options: { handover: true },
+        options: { inherits: true },
         onConnection(connection, _handed, ctx) {
           connection.onData(() => {
             // A timer of this version goes with this version: it is made on its behalf.
@@ -514,7 +514,7 @@ t.test('limits', async (t) => {
       next.socket.write('hi')
       await until(() => next.text === 'hi', 'served')
       // Also while the plugin is away.
-      station.define('caster', it.define({ options: { ...options, handover: true }, stop: () => turns(20) }))
+      station.define('caster', it.define({ options: { ...options, inherits: true }, stop: () => turns(20) }))
       await station.reload('caster')
       const reload = station.reload('caster')
       const meanwhile = Array.from({ length: 10 }, () => new Client(port))
@@ -756,10 +756,10 @@ t.test('TLS', async (t) => {
   const it = service()
   let now = 0
   const plugin = it.define({
-    options: { handover: true, tls: () => identities[now] },
+    options: { inherits: true, tls: () => identities[now] },
     onConnection(connection) {
       echo(connection)
-      connection.handOver(() => 1)
+      connection.inheritable(() => 1)
     },
   })
   const station = await stationWith(t, plugin)

@@ -23,7 +23,7 @@ import { HttpConnection } from '../../runtime/gateway/http/http-connection.js'
 import { LocalNetwork } from '../../runtime/gateway/http/local-network.js'
 import { Passwords } from '../../runtime/gateway/login/passwords.js'
 import { addressText, Door, type DoorEvents } from '../../runtime/gateway/net/door.js'
-import { Network } from '../../runtime/gateway/net/index.js'
+import { Listeners } from '../../runtime/gateway/net/index.js'
 import { ChangeTrial } from '../../runtime/kernel/registries/change-trial.js'
 import { Nvs } from '../../runtime/kernel/registries/nvs.js'
 import { isLoopbackAddress, networkOf, normalAddress, Prefixes } from '../../runtime/platform/address/address.js'
@@ -500,7 +500,7 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     const lines: string[] = []
     const say = (_: unknown, text: string) => void lines.push(text)
     const log = { debug: say, info: say, warn: say } as never
-    const network = new Network({ log, clock, isProxy: (address) => address === '127.0.0.2' })
+    const network = new Listeners({ log, clock, isProxy: (address) => address === '127.0.0.2' })
     t.teardown(() => network.close())
     let release = () => {}
     const plugin: Owner = {
@@ -568,15 +568,15 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     network.entered(plugin)
     network.leaving(plugin, 'shutdown')
     await ended
-    await until(() => network.figures().length === 0, 'nothing is left')
+    await until(() => network.counts().length === 0, 'nothing is left')
   })
 
-  t.test('its figures stay until its last client is gone', async (t) => {
-    const figures = { plugin: 'caster', listener: 'rovers', refused: 0 }
+  t.test('its counts stay until its last client is gone', async (t) => {
+    const counts = { plugin: 'caster', listener: 'rovers', refused: 0 }
     const empty = await listen(t)
-    t.same(empty.network.figures(), [{ ...figures, open: 0 }])
+    t.same(empty.network.counts(), [{ ...counts, open: 0 }])
     empty.release()
-    t.same(empty.network.figures(), [])
+    t.same(empty.network.counts(), [])
     const { clock, network, listener, taken, connected, release } = await listen(t)
     // They do not end in their turn.
     for (let n = 0; n < 2; n++) await connected({ allowHalfOpen: true })
@@ -584,11 +584,11 @@ t.test('a listener: what is left of it without clients, and when quiet ones end'
     taken[0]?.destroy()
     await until(() => listener.connections === 1, 'one')
     release()
-    t.same(network.figures(), [{ ...figures, open: 1 }])
+    t.same(network.counts(), [{ ...counts, open: 1 }])
     await clock.advance(4_999)
-    t.same(network.figures(), [{ ...figures, open: 1 }])
+    t.same(network.counts(), [{ ...counts, open: 1 }])
     await clock.advance(1)
-    await until(() => network.figures().length === 0, 'it is cut off')
+    await until(() => network.counts().length === 0, 'it is cut off')
     t.equal(clock.pending, 0)
   })
 

@@ -116,15 +116,6 @@ export const equivalents: readonly Equivalent[] = [
     ...{ source: 'plugins/integrity/watch-reports.ts', after },
     because: 'the begin of a base sets it before anything reads it',
   })),
-  ...['(peer) ?? 2)', '(peer) ?? 10)'].map((after) => ({
-    ...{ source: 'runtime/gateway/login/passwords.ts', after },
-    because: 'whoever ends its turn is counted',
-  })),
-  {
-    source: 'runtime/gateway/login/passwords.ts',
-    after: 'if (left >= 0)',
-    because: 'an address of which none waits counts 0, whether it is kept or not; it costs memory alone',
-  },
   {
     source: 'runtime/lib/gnss/framer.ts',
     after: 'if (!(count === 0)) return',

@@ -7,7 +7,7 @@ import type { Clock } from '../../platform/ports/clock.js'
 import { queueOf } from '../../platform/ports/tcp-queues.js'
 import { peerOf } from './peer.js'
 import { Stillness } from './stillness.js'
-import type { Connection, ConnectionHandler, HandedOver } from './types.js'
+import type { Connection, ConnectionHandler, Inherited } from './types.js'
 
 /** An `end` may take so long until both sides are done. */
 const endLimit_ms = 5_000
@@ -105,7 +105,7 @@ class Client implements Connection {
     return this.#accepted?.isCut() ?? false
   }
 
-  handOver(state: () => unknown): void {
+  inheritable(state: () => unknown): void {
     this.#state = state
   }
 
@@ -123,11 +123,11 @@ class Client implements Connection {
   }
 
   /** The state that goes to the next version, or undefined when the plugin keeps the connection to its end. */
-  give(): HandedOver | undefined {
+  give(): Inherited | undefined {
     const state = this.#state
     if (!state || this.closed || this.socket.writableEnded) return undefined
     const clone = () => ({ state: structuredClone(state()) })
-    const given = guard(this.#terms.owner, 'handover of a connection', clone)()
+    const given = guard(this.#terms.owner, 'the state of a connection for the next version', clone)()
     if (given) this.#accepted = undefined
     return given
   }
@@ -191,7 +191,7 @@ export class AcceptedConnection {
   }
 
   /** Gives the connection to a plugin. */
-  serve(terms: Terms, handler: ConnectionHandler, handed?: HandedOver): void {
+  serve(terms: Terms, handler: ConnectionHandler, inherited?: Inherited): void {
     const { owner } = terms
     const client = new Client(this, terms)
     this.#client = client
@@ -203,7 +203,7 @@ export class AcceptedConnection {
     }
     this.#begun = false
     const options = { limit_ms: Number.POSITIVE_INFINITY, failed: () => client.destroy() }
-    const taken: unknown = guard(owner, 'a new connection', handler, options)(client, handed)
+    const taken: unknown = guard(owner, 'a new connection', handler, options)(client, inherited)
     if (!isThenable(taken)) begin()
     else
       void taken.then(
@@ -236,7 +236,7 @@ export class AcceptedConnection {
   }
 
   /** Takes the connection from its plugin, with the state for the next version; undefined: the plugin keeps it to its end. */
-  give(): HandedOver | undefined {
+  give(): Inherited | undefined {
     const given = this.#client?.give()
     if (!given) return undefined
     this.socket.pause()

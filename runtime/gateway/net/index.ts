@@ -9,7 +9,7 @@ import type { ConnectionHandler, Listener, ListenOptions } from './types.js'
 
 const nameRule = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
-export class Network {
+export class Listeners {
   readonly #log: Logger
   readonly #clock: Clock
   readonly #isProxy: (address: string) => boolean
@@ -68,8 +68,8 @@ export class Network {
     })
   }
 
-  figures(): Listening['figures'][] {
-    return [...this.#all].map(({ figures }) => figures)
+  counts(): Listening['counts'][] {
+    return [...this.#all].map(({ counts }) => counts)
   }
 
   close(): void {

@@ -11,7 +11,7 @@ import { clientRate } from '../../platform/rates.js'
 import { AcceptedConnection, note_ms } from './accepted-connection.js'
 import { addressText, Door } from './door.js'
 import { peerOf } from './peer.js'
-import type { ConnectionHandler, HandedOver, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
+import type { ConnectionHandler, Inherited, ListenAddress, Listener, ListenOptions, ListenTls } from './types.js'
 
 /** A new connection waits so long for the next version. */
 const waitLimit_ms = 5_000
@@ -50,7 +50,7 @@ export const listenerDefaults = {
 
 /**
  * One listener of one plugin, through all versions of that plugin. The address stays, connections wait while no version
- * runs, and connections that were handed over go to the next version.
+ * runs, and the next version inherits connections.
  */
 export class Listening {
   readonly #plugin: string
@@ -61,7 +61,7 @@ export class Listening {
   readonly #open = new Set<AcceptedConnection>()
   /** Connected, but not yet given to a plugin: with the end of their waiting time. */
   readonly #waiting = new Map<AcceptedConnection, Dispose>()
-  readonly #given = new Map<AcceptedConnection, HandedOver>()
+  readonly #toInherit = new Map<AcceptedConnection, Inherited>()
   #door: Door | undefined
   #claim: Claim | undefined
   /** Of the version that listened last. */
@@ -69,7 +69,7 @@ export class Listening {
   /** The plugin runs: connections are given to it. */
   #serving = false
   /** The previous version listened here. */
-  #inherited = false
+  #isReloading = false
   #keep: Dispose | undefined
   #looks: Dispose | undefined
   #notes: Dispose | undefined
@@ -103,7 +103,7 @@ export class Listening {
     return this.#name
   }
 
-  get figures(): { plugin: string; listener: string; open: number; refused: number } {
+  get counts(): { plugin: string; listener: string; open: number; refused: number } {
     return { plugin: this.#plugin, listener: this.#name, open: this.#places.open, refused: this.#places.refused }
   }
 
@@ -127,7 +127,7 @@ export class Listening {
       this.#door = this.#newDoor({ host, port }, tls !== undefined)
     }
     const ifCurrent = <T>(fn: () => T): T | undefined => (this.#claim === claim ? fn() : undefined)
-    const { figures } = this
+    const { counts } = this
     const listening = this
     return {
       get address() {
@@ -137,7 +137,7 @@ export class Listening {
         return ifCurrent(() => listening.#places.open) ?? 0
       },
       get refused() {
-        return listening.#places.refused - figures.refused
+        return listening.#places.refused - counts.refused
       },
       opened,
       move: async (to) => {
@@ -152,9 +152,9 @@ export class Listening {
   serve(owner: Owner): void {
     if (this.#claim?.owner !== owner || this.#serving) return
     this.#serving = true
-    const { handover = false } = this.#claim.options
-    for (const [accepted, handed] of this.#drain(this.#given)) {
-      if (handover) this.#give(accepted, handed)
+    const { inherits = false } = this.#claim.options
+    for (const [accepted, inherited] of this.#drain(this.#toInherit)) {
+      if (inherits) this.#give(accepted, inherited)
       else accepted.end()
     }
     for (const [accepted, patience] of this.#drain(this.#waiting)) {
@@ -164,16 +164,16 @@ export class Listening {
     this.#lookForIdle()
   }
 
-  /** The listening version is about to stop. Connections that it hands over are kept for the next version. */
+  /** The listening version is about to stop. Connections that can be inherited are kept for the next version. */
   leave(owner: Owner, reason: StopReason): void {
     if (this.#claim?.owner !== owner || !this.#serving) return
     this.#serving = false
-    this.#inherited = reason === 'reload'
+    this.#isReloading = reason === 'reload'
     if (reason === 'shutdown') this.end()
     if (reason !== 'reload') return
     for (const accepted of this.#open) {
       const given = accepted.give()
-      if (given) this.#given.set(accepted, given)
+      if (given) this.#toInherit.set(accepted, given)
     }
   }
 
@@ -183,11 +183,12 @@ export class Listening {
     this.#claim = undefined
     this.#serving = false
     void this.#looks?.()
-    if (!this.#inherited) {
+    if (!this.#isReloading) {
       this.close()
       return
     }
-    for (const accepted of this.#open) if (!this.#given.has(accepted) && !this.#waiting.has(accepted)) accepted.end()
+    for (const accepted of this.#open)
+      if (!this.#toInherit.has(accepted) && !this.#waiting.has(accepted)) accepted.end()
     this.#keep = this.#deps.clock.timer(keepLimit_ms, () => this.close())
   }
 
@@ -317,15 +318,15 @@ export class Listening {
     this.#waiting.set(accepted, patience)
   }
 
-  #give(accepted: AcceptedConnection, handed?: HandedOver): void {
+  #give(accepted: AcceptedConnection, inherited?: Inherited): void {
     const { owner, handler, options } = this.#claim as Claim
     const { maxBuffered_bytes, rate } = { ...listenerDefaults, ...options }
-    if (!accepted.socket.destroyed) accepted.serve({ owner, maxBuffered_bytes, rate }, handler, handed)
+    if (!accepted.socket.destroyed) accepted.serve({ owner, maxBuffered_bytes, rate }, handler, inherited)
   }
 
   #gone(accepted: AcceptedConnection): void {
     this.#open.delete(accepted)
-    this.#given.delete(accepted)
+    this.#toInherit.delete(accepted)
     void this.#waiting.get(accepted)?.()
     this.#waiting.delete(accepted)
     if (this.#open.size === 0) {

@@ -39,9 +39,9 @@ export interface ListenOptions {
   /** A connection without traffic in either direction for this long is closed. Default: never. */
   idle_ms?: number
   /**
-   * True: this version takes over the connections that the previous version hands over, see `Connection.handOver`.
+   * True: this version inherits the connections of the previous version, see `Connection.inheritable`.
    */
-  handover?: boolean
+  inherits?: boolean
 }
 
 export interface ListenAddress {
@@ -49,8 +49,8 @@ export interface ListenAddress {
   readonly port: number
 }
 
-/** State that the previous version handed over with a connection. */
-export interface HandedOver {
+/** State of a connection of the previous version. */
+export interface Inherited {
   /** A clone. Check its shape, because another version may have made it. */
   readonly state: unknown
 }
@@ -59,10 +59,10 @@ export interface HandedOver {
  * Takes a connection. Reading begins when the handler has returned, or its promise is resolved. Bytes without an `onData` are
  * dropped. If the handler fails, the connection is cut off.
  */
-export type ConnectionHandler = Callback<[connection: Connection, handed: HandedOver | undefined]>
+export type ConnectionHandler = Callback<[connection: Connection, inherited: Inherited | undefined]>
 
 /**
- * The connection of one client. Its callbacks run on behalf of the plugin that listens. After a handover, this object
+ * The connection of one client. Its callbacks run on behalf of the plugin that listens. Once the next version has inherited it, this object
  * can no longer be used.
  */
 export interface Connection {
@@ -90,7 +90,7 @@ export interface Connection {
   /** If the handler fails, this connection is cut off. */
   onData(fn: Callback<[bytes: Buffer]>): void
   onDrain(fn: Callback): void
-  /** Called once; not when the connection is handed over or ends with the plugin. */
+  /** Called once; not when the next version inherits the connection, or when it ends with the plugin. */
   onClose(fn: Callback<[error: Error | undefined]>): void
   /**
    * Whether the other end has acknowledged nothing for 10 s although data waits. Use it to close a dead connection
@@ -101,7 +101,7 @@ export interface Connection {
    * Gives this connection to the next version of the plugin: `state` is called when the plugin is reloaded, before its
    * `stop`, and the new version gets a clone of its result (plain data). After that, nothing is read or written here.
    */
-  handOver(state: () => unknown): void
+  inheritable(state: () => unknown): void
 }
 
 export interface Listener {

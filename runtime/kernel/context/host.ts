@@ -1,5 +1,5 @@
 import { RtkError } from '../../errors.js'
-import type { Network } from '../../gateway/net/index.js'
+import type { Listeners } from '../../gateway/net/index.js'
 import type { DataFiles } from '../../platform/files/data-files.js'
 import type { MetricRegistry } from '../../platform/metrics/index.js'
 import { didYouMean } from '../../platform/nearest.js'
@@ -24,7 +24,7 @@ export interface ContextHost {
   utc_s(): number
   /** The service was asked to stop: what its plugins miss from now on is no news. */
   isStopping(): boolean
-  readonly network: Network
+  readonly listeners: Listeners
   readonly processes: ProcessPort
   readonly files: DataFiles
   readonly metrics: MetricRegistry

@@ -16,7 +16,7 @@ const listenMembers = {
   maxBuffered_bytes: 'number',
   rate: 'object',
   idle_ms: 'number',
-  handover: 'boolean',
+  inherits: 'boolean',
 } as const
 
 function checkListener({ tls, ...options }: ListenOptions): void {
@@ -32,7 +32,7 @@ function checkListener({ tls, ...options }: ListenOptions): void {
 /** `ctx.net`: listeners with sockets owned by the runtime. */
 export function netOf(
   instance: Instance,
-  { network }: ContextHost,
+  { listeners }: ContextHost,
   errors: PluginContext['errors'],
 ): PluginContext['net'] {
   return {
@@ -47,7 +47,7 @@ export function netOf(
         if (trouble === undefined) errors.clear(code)
         else errors.raise(code, trouble)
       }
-      return network.listen(instance, options, onConnection, report, instance.live)
+      return listeners.listen(instance, options, onConnection, report, instance.live)
     },
   }
 }

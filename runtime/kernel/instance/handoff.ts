@@ -27,7 +27,7 @@ export class CheckedHandoff implements Handoff {
     if (!this.#unfit.has(name)) {
       this.#unfit.add(name)
       // Not the value: it may have secrets.
-      this.#log.info({ name }, `the handover ${name} does not fit this version: the plugin starts without it`)
+      this.#log.info({ name }, `the handoff ${name} does not fit this version: the plugin starts without it`)
     }
     return undefined
   }

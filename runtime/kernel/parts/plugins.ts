@@ -6,7 +6,7 @@ import { RtkError } from '../../errors.js'
 import type { LocalNetwork } from '../../gateway/http/local-network.js'
 import type { RouteSet } from '../../gateway/http/routes/route-set.js'
 import type { HttpServer } from '../../gateway/http/server.js'
-import { Network } from '../../gateway/net/index.js'
+import { Listeners } from '../../gateway/net/index.js'
 import type { HostTable } from '../../loader/host.js'
 import { Loader } from '../../loader/load.js'
 import { UpdatedPlugins } from '../../loader/plugin-updates.js'
@@ -60,10 +60,10 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
   const { base, builtIn, data, log, watch = false, watchdog } = options
   const { foundation, graph, httpServer, network, proxies, registries, services } = below
   const { clock, device, troubles } = foundation
-  const sockets = new Network({ log, clock, isProxy: (address) => proxies.has(address) })
+  const listeners = new Listeners({ log, clock, isProxy: (address) => proxies.has(address) })
   const counts = new StationMetrics({
     plugins: () => graph.report(),
-    listeners: () => sockets.figures(),
+    listeners: () => listeners.counts(),
     dropped: () => metrics.dropped,
   })
   const metrics = new MetricRegistry((registry) => counts.register(registry))
@@ -92,7 +92,7 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
       reload: (plugin) => manager.reload(plugin),
     }),
   })
-  const context = contextHost(options, below, { sockets, metrics })
+  const context = contextHost(options, below, { listeners, metrics })
   const manager = new Manager({
     ...{ clock, graph, loader, log, services, updates, watch },
     lifecycle: new Lifecycle(lifecycleDeps(options, below, context)),
@@ -118,7 +118,7 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
     async close() {
       updates.close()
       await manager.close()
-      sockets.close()
+      listeners.close()
       control.listen(undefined)
       countStalls?.()
     },
@@ -128,12 +128,12 @@ export function buildPlugins(options: RuntimeOptions, below: Below): Plugins {
 function contextHost(
   options: RuntimeOptions,
   { changed, foundation, registries, services, stopping }: Below,
-  { sockets, metrics }: { sockets: Network; metrics: MetricRegistry },
+  { listeners, metrics }: { listeners: Listeners; metrics: MetricRegistry },
 ): ContextHost {
   const { clock, serial, store, device, files } = foundation
   const { config, bus } = registries
   return {
-    ...{ serial, clock, store, files, metrics, network: sockets },
+    ...{ serial, clock, store, files, metrics, listeners },
     processes: options.processes ?? new SystemProcesses(clock),
     parameterValue: (record) => config.value(record),
     infoChanged: changed,
@@ -150,16 +150,16 @@ function lifecycleDeps(
   { httpServer, registries: { config }, stopping }: Below,
   host: ContextHost,
 ): LifecycleDeps {
-  const { clock, network, metrics } = host
+  const { clock, listeners, metrics } = host
   return {
     ...{ log, clock, host, stopping },
     changesSeen: () => config.newest,
     entered(instance) {
-      network.entered(instance)
+      listeners.entered(instance)
       metrics.entered(instance)
     },
     leaving(instance, reason) {
-      network.leaving(instance, reason)
+      listeners.leaving(instance, reason)
       metrics.leaving(instance, reason)
     },
     released(instance) {

@@ -8,7 +8,7 @@ import { checkBuckets, fullName, type MetricKind } from './rules.js'
 import type { HistogramOptions, MetricOptions } from './types.js'
 
 /**
- * A metric belongs to a plugin and goes with it. Its figures stay over a reload when the next version has the same metric.
+ * A metric belongs to a plugin and goes with it. Its values stay over a reload when the next version has the same metric.
  */
 export class MetricRegistry {
   readonly #own: (registry: Registry) => void
@@ -88,7 +88,7 @@ export class MetricRegistry {
       const set = (value: number, labels?: Parameters<Family['add']>[1]) => family.add(value, labels)
       const what = `metric ${name}`
       const returned: unknown = guard(owner, what, collect)({ set, remove: (one) => family.remove(one) })
-      // Its author means it to be the figure: without a word there would be none.
+      // Its author means it to be the value: without a word there would be none.
       if (typeof returned === 'number')
         owner.failed(new Error(`collect returned ${returned}: it has to call gauge.set`), what)
     }

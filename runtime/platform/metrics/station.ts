@@ -2,7 +2,7 @@ import type { Counter, Gauge, Registry } from 'prom-client'
 import type { PluginReport } from '../../../schemas/services.js'
 import { prom } from './family.js'
 
-export interface StationFigures {
+export interface StationSources {
   plugins(): readonly PluginReport[]
   listeners(): readonly { plugin: string; listener: string; open: number; refused: number }[]
   /** By metric. */
@@ -11,13 +11,13 @@ export interface StationFigures {
 
 /** The runtime's own metrics: plugins, blocks of the event loop, listeners, the process. */
 export class StationMetrics {
-  readonly #figures: StationFigures
+  readonly #sources: StationSources
   /** By plugin. */
   readonly #failures = new Map<string, number>()
   readonly #stalls = new Map<string, number>()
 
-  constructor(figures: StationFigures) {
-    this.#figures = figures
+  constructor(sources: StationSources) {
+    this.#sources = sources
   }
 
   failed(plugin: string): void {
@@ -28,9 +28,9 @@ export class StationMetrics {
     this.#stalls.set(plugin, (this.#stalls.get(plugin) ?? 0) + 1)
   }
 
-  /** Every one reads its figures when the metrics are read. */
+  /** Every one reads its values when the metrics are read. */
   register(registry: Registry): void {
-    const { plugins, listeners, dropped } = this.#figures
+    const { plugins, listeners, dropped } = this.#sources
     const { gauge, counter } = readersIn(registry)
     type Counts = ReadonlyMap<string, number>
     const counts = (name: string, help: string, label: string, all: () => Counts, zeros = () => [] as string[]) =>

@@ -611,7 +611,7 @@ t.test('a rover that comes back takes the place of its own dead connection, and 
       isCut: async () => state.isCut,
       onData() {},
       onClose: (fn: () => void) => Object.assign(state, { closed: fn }),
-      handOver() {},
+      inheritable() {},
       destroy() {
         state.isGone = true
         state.closed()

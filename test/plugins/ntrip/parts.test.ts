@@ -48,7 +48,7 @@ function connection(remoteAddress = '192.0.2.1') {
     ...{ remoteAddress, closed: false, written: [] as Uint8Array[] },
     data: (_: Buffer) => {},
     close: () => {},
-    handed: (): unknown => undefined,
+    inherited: (): unknown => undefined,
     write: (bytes: Uint8Array) => made.written.push(bytes) > 0,
     onData(fn: (bytes: Buffer) => void) {
       made.data = fn
@@ -56,8 +56,8 @@ function connection(remoteAddress = '192.0.2.1') {
     onClose(fn: () => void) {
       made.close = fn
     },
-    handOver(fn: () => unknown) {
-      made.handed = fn
+    inheritable(fn: () => unknown) {
+      made.inherited = fn
     },
     destroy() {
       if (made.closed) return
@@ -129,7 +129,7 @@ t.test('a rover gets the position, then every frame and every epoch, as its head
   t.equal(plain.types().length, 5)
 })
 
-t.test('one that was handed over gets what went out since, where it has the position', async (t) => {
+t.test('one that was inherited gets what went out since, where it has the position', async (t) => {
   const { ctx, stream } = context()
   const mount = new OwnMount(ctx, stream, { name: 'A' })
   const sink = mount.outlet
@@ -174,7 +174,15 @@ t.test('a login’s connections are counted up and down; one is found by its num
   t.equal(rovers.endUser('anna'), 1)
   t.same([rovers.size, rovers.ofUser('anna'), one.closed, two.closed, three.closed], [1, 0, true, true, false])
   t.equal(rovers.endUser('anna'), 0)
-  t.match(three.handed(), { mount: 'A', user: '', agent: 'NTRIP x', version: 1, chunked: false, since: 7, known: {} })
+  t.match(three.inherited(), {
+    mount: 'A',
+    user: '',
+    agent: 'NTRIP x',
+    version: 1,
+    chunked: false,
+    since: 7,
+    known: {},
+  })
   for (let i = 0; i < 10; i++) rovers.add(asConnection(connection()), mount, facts(`u${'x'.repeat(40)}${i}`))
   t.same(
     rovers.block().map(({ id }) => id),
@@ -612,7 +620,7 @@ t.test('a foreign base is relayed frame by frame, and gone after a minute of sil
   t.equal(repeated.length, 0)
 })
 
-t.test('a foreign base that is handed over goes on in the middle of a frame', async (t) => {
+t.test('a foreign base that is inherited goes on in the middle of a frame', async (t) => {
   for (const chunked of [false, true]) {
     const { ctx, clock } = context()
     const [old, next] = [new ForeignMount(ctx, 'F'), new ForeignMount(ctx, 'F')]
@@ -627,7 +635,7 @@ t.test('a foreign base that is handed over goes on in the middle of a frame', as
     const rovers = new Rovers(ctx)
     rovers.add(asConnection(rover), next, facts())
     t.same(rover.types(), [], 'nothing is known of its base')
-    next.goOn(asConnection(moved), base.handed() as never)
+    next.goOn(asConnection(moved), base.inherited() as never)
     moved.data(whole.subarray(20))
     t.same(rover.types(), [1074], 'it has the position already')
     t.match(next.block(), { connected: true, since: 3, frames: 1, agent: `a${'x'.repeat(23)}`, rovers: 1 })

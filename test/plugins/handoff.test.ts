@@ -26,7 +26,7 @@ type Pairs = [name: string, value: unknown][]
 const markedText = 'garbage-of-an-older-version'
 const markedNumber = 918_273_645
 const marks = /garbage-of-an-older-version|918273645/
-const unfit = /^the handover \S+ does not fit this version/
+const unfit = /^the handoff \S+ does not fit this version/
 
 /** A shipped plugin whose previous version hands over what a test wants. */
 class Observed {
